@@ -2,18 +2,16 @@
 //!
 //! A call of the played model uses 15 tokens.
 
-use domain::conversation::{Json, Usage};
+use domain::conversation::Usage;
 use domain::cost::Attended;
-use domain::delivery::{Delivery, Kind, Value};
 use domain::failure::Failure;
-use domain::schedule::{Entrance, ItemId, Knowing, Prompt, Terms, WebhookSpec};
 use domain::turn::Reply;
 use expect_test::expect;
 use testkit::oracle::examine;
 use testkit::puppet::{Line, Puppet};
 use testkit::story::{Story, isolated};
 
-use crate::{at, compacts, dentist, mail, persistent, pings, read, session, summary, words};
+use crate::{at, compacts, dentist, mail, persistent, pings, session, summary, words};
 
 /// A story in which whatever is asked is answered, and nobody waits for more than so many tokens a day.
 fn limited(time: &str, tokens: u64) -> Story {
@@ -22,7 +20,7 @@ fn limited(time: &str, tokens: u64) -> Story {
     story
 }
 
-fn played(time: &str, says: impl Fn(&str) -> Line + Send + 'static) -> Story {
+pub fn played(time: &str, says: impl Fn(&str) -> Line + Send + 'static) -> Story {
     let puppet = Puppet::answering(move |context| {
         says(&context.said.last().map(|said| words(said)).unwrap_or_default())
     });
@@ -43,29 +41,13 @@ fn used(story: &Story) -> String {
     all.iter().map(|(who, tokens)| format!("{who}: {tokens}\n")).collect()
 }
 
-fn notices(story: &Story) -> Vec<String> {
+pub fn notices(story: &Story) -> Vec<String> {
     story.told().lines().filter(|line| line.starts_with("notice>")).map(str::to_owned).collect()
 }
 
 /// A routine that speaks on main, such as `water`, at these times.
 fn on_main(id: &str, cron: &str) -> String {
     format!("---\nid: {id}\ncron: \"{cron}\"\n---\nRemind me of {id}.\n")
-}
-
-/// A call of the webhook `ci` about `title`.
-#[expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-fn call(title: &str, kind: Kind) -> Delivery {
-    let hook = WebhookSpec {
-        id: ItemId::parse("ci").unwrap(),
-        fields: "{}".to_owned(),
-        entrance: Entrance::default(),
-        knowing: Knowing::Itself,
-        terms: Terms::default(),
-        deliver: None,
-        template: Prompt::new("Look at {title}."),
-    };
-    let value = Value { name: "title".to_owned(), json: Json(format!("\"{title}\"")), kind };
-    Delivery { hook, values: vec![value], marks: vec![title.to_owned()] }
 }
 
 /// E4: a routine that speaks on main while the human is away is work that nobody waits for; it is told under its own name,
@@ -274,61 +256,6 @@ fn the_session_of_a_routine_stays_as_it_was_while_the_limit_is_reached() {
     story.clock("09:00").passes("10s");
     let read = story.contexts().last().unwrap().said.len();
     assert_eq!(read, 3, "what it was told and said on the first day, and what it is told now");
-}
-
-/// P7, E4: what is brought after the limit is reached waits for the next day, through a restart, and is done once.
-#[test]
-fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
-    for kind in [Kind::Fixed, Kind::Free] {
-        let mut story = played("16T08:59:50", |last| match last {
-            last if last.contains("\"safe\"") => Line::says("{\"safe\": true}"),
-            _ => Line::says("Done."),
-        });
-        story.limited(10).file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s");
-        story.is_called(call("one", kind)).is_called(call("two", kind)).passes("20m").crash().passes("20m");
-        assert_eq!(story.contexts().len(), 1, "nobody was asked about it");
-        assert_eq!(
-            story.occurrences().matches("webhook:ci try 0 queued").count(),
-            2,
-            "{}",
-            story.occurrences()
-        );
-        assert_eq!(notices(&story).len(), 1, "{}", story.told());
-        story.limited(1_000).passes("1m");
-        assert_eq!(
-            story.occurrences().matches("webhook:ci try 1 done").count(),
-            2,
-            "{}",
-            story.occurrences()
-        );
-        story.limited(10).is_called(call("three", kind)).clock("23:59").passes("30s");
-        assert!(story.occurrences().ends_with("webhook:ci try 0 queued"), "{}", story.occurrences());
-        let asked = story.contexts().len();
-        story.passes("10m");
-        assert!(read(&story, asked).contains("three"), "{}", read(&story, asked));
-        assert_eq!(story.contexts().len(), asked + 1, "the new day has its limit, too");
-        assert_eq!(examine(story.paths().root()), [""; 0]);
-    }
-}
-
-/// P7, E4: a delivery whose check or whose run reaches the limit is not given up for that.
-#[test]
-fn a_delivery_that_meets_the_limit_on_its_way_is_begun_anew() {
-    for limit in [10, 20] {
-        let mut story = played("16T09:00", |last| match last {
-            last if last.contains("\"safe\"") => Line::says("{\"safe\": true}"),
-            last if last.contains("webhook:ci") => Line::calls("schedule", "{}"),
-            _ => Line::says("Done."),
-        });
-        story.limited(limit).is_called(call("one", Kind::Free)).passes("3h");
-        let tries = if limit == 10 { 0 } else { 1 };
-        let waits = format!("webhook:ci try {tries} queued");
-        assert!(story.occurrences().ends_with(&waits), "{}", story.occurrences());
-        assert_eq!(notices(&story).len(), 1, "{}", story.told());
-        story.limited(1_000).clock("00:00").passes("10s");
-        let done = format!("webhook:ci try {} done", tries + 1);
-        assert!(story.occurrences().ends_with(&done), "{}", story.occurrences());
-    }
 }
 
 /// E4, RP-25: a summary that a routine wants is work that nobody waits for, and one that the human wants is not.
