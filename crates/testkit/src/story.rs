@@ -28,7 +28,6 @@ use domain::agent::Agent;
 use domain::assistant::{Answer, Assistant, Event, Look, Request, Saying};
 use domain::context::{Names, instructions};
 use domain::conversation::{Conversation, Image};
-use domain::cost::Purse;
 use domain::dice::Dice;
 use domain::record::{MessageId, Record, SurfaceName};
 use domain::turn::Limits;
@@ -369,8 +368,7 @@ impl Story {
             limits: Limits::HOUSE,
             calls: Arc::new(Places::new(CALLS)),
         };
-        let days = self.at_once(journal.days(self.clock.now())).expect("a ledger");
-        let purse = Purse { days, ..self.manner.purse.clone() };
+        let purse = self.purse(&journal);
         // Other dice after each message, so that no name is thrown twice over a restart.
         let dice = Dice::new(6 + memory.messages.next.0);
         let assistant = Assistant::new(memory, hands.tools(), self.manner.room, dice)

@@ -69,21 +69,21 @@ impl Assistant {
         if self.wants.tends == Tends::Nothing {
             return;
         }
-        let waits = self.let_deliveries_wait(minutes);
-        while let Some((occurrence, delivery)) = self.next_delivery(minutes.at, waits) {
+        self.let_deliveries_wait(minutes);
+        while let Some((occurrence, delivery)) = self.next_delivery(minutes.at) {
             self.begin_delivery(occurrence, &delivery, minutes);
         }
     }
 
-    /// The next one that can be begun; if what needs a model `waits`, one that needs none.
-    fn next_delivery(&self, now: Timestamp, waits: bool) -> Option<(Occurrence, Arc<Delivery>)> {
+    /// The next one that can be begun: one that needs no model, while the others wait.
+    fn next_delivery(&self, now: Timestamp) -> Option<(Occurrence, Arc<Delivery>)> {
         let deliveries = &self.memory.messages.deliveries;
         let mut before: Option<&Source> = None;
         for (key, delivery) in deliveries.open.iter() {
             if before.replace(&key.source) == Some(&key.source) || deliveries.is_checked(&key.source) {
                 continue;
             }
-            if waits && delivery.needs_model() {
+            if deliveries.until.is_some() && delivery.needs_model() {
                 continue;
             }
             let occurrence = self.memory.plans.open.get(key);

@@ -57,13 +57,13 @@ impl Assistant {
         }
     }
 
-    /// P7: whether what was brought from outside and needs a model waits for the next day. What was to be tried again
-    /// waits with the rest, or it would be looked at all the time.
-    pub(super) fn let_deliveries_wait(&mut self, minutes: &mut Minutes) -> bool {
+    /// P7: what was brought from outside and needs a model waits for the next day. What was to be tried again waits with
+    /// the rest, or it would be looked at all the time.
+    pub(super) fn let_deliveries_wait(&mut self, minutes: &mut Minutes) {
         let waits = self.refusal(minutes).is_some() && !self.memory.messages.deliveries.open.is_empty();
         self.memory.messages.deliveries.until = next_midnight(minutes).filter(|_| waits);
         if !waits {
-            return false;
+            return;
         }
         let again = |occurrence: &&Occurrence| {
             matches!(occurrence.key.source, Source::Webhook(_))
@@ -73,7 +73,6 @@ impl Assistant {
         for occurrence in again {
             self.stands(occurrence, Stage::Queued, minutes);
         }
-        true
     }
 }
 

@@ -34,7 +34,9 @@ impl Drive {
                 }
                 drop(place);
                 match stop.run_until_cancelled(places.alone()).await {
-                    Some(_place) => drop(self.call_if_let(Pace::Alone).await),
+                    Some(_place) => {
+                        self.call_if_let(Pace::Alone).await;
+                    }
                     None => self.turn.cut("", Ending::Interrupted),
                 }
             }
@@ -46,13 +48,14 @@ impl Drive {
     async fn call_if_let(&mut self, pace: Pace) -> Decided {
         let next = Next { model: self.world.model.name_for(&self.context), pace };
         let answer = self.tell(Progress::MaySpend(self.uncounted(), next)).await;
-        match answer {
-            Answer::Noted => {
-                self.call().await;
-                self.tell(Progress::Spent(self.uncounted())).await;
-            }
-            Answer::Overspent(Refusal::Taken) => return Decided::WhenAlone,
-            answer => self.give_up(answer),
+        if answer == Answer::Overspent(Refusal::Taken) {
+            return Decided::WhenAlone;
+        }
+        if answer == Answer::Noted {
+            self.call().await;
+            self.tell(Progress::Spent(self.uncounted())).await;
+        } else {
+            self.give_up(answer);
         }
         Decided::Yes
     }

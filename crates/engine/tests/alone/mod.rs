@@ -100,15 +100,12 @@ impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
             let decided = |call| decide(call, &[NOTE], &Authority::MAIN, &Consent::default());
             return Answer::Decided(calls(&blocks).filter_map(decided).map(Ruling::Decided).collect());
         }
-        let (spent, asks) = match request {
-            Request::Turn(_, Progress::MaySpend(spent, _)) => (spent, true),
-            Request::Turn(_, Progress::Spent(spent)) => (spent, false),
-            _ => return Answer::Noted,
-        };
-        self.counted.borrow_mut().extend(spent);
-        if !asks {
+        if let Request::Turn(_, Progress::Spent(spent)) = request {
+            self.counted.borrow_mut().extend(spent);
             return Answer::Noted;
         }
+        let Request::Turn(_, Progress::MaySpend(spent, _)) = request else { return Answer::Noted };
+        self.counted.borrow_mut().extend(spent);
         let tokens = self.counted.borrow().iter().map(|call| call.usage.fresh()).sum();
         let answer = (self.rule)(&Day { tokens, ..Day::default() });
         answer.map_or_else(Answer::Overspent, |()| Answer::Noted)

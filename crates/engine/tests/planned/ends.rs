@@ -209,6 +209,16 @@ fn a_routine_on_main_is_tried_again_unless_the_human_stops_it() {
         .human_stops()
         .passes("1s");
     assert_eq!(story.occurrences(), "mon 09:00:00 routine:walk try 1 done: you stopped the answer");
+
+    let mut story = at("16T08:59:50");
+    story.model([Line::fails(Failure::SpendLimit(SpendLimit::Account("no money".to_owned())))]);
+    story.file("routines/walk.md", walk).passes("8m");
+    assert_eq!(story.contexts().len(), 1, "what another try would only repeat is not tried again");
+    assert!(
+        story.occurrences().starts_with("mon 09:00:00 routine:walk try 1 failed"),
+        "{}",
+        story.occurrences()
+    );
 }
 
 /// SC-18, SC-19: nothing the human does to main takes a reminder away: it ends, and its words are heard.

@@ -2,16 +2,16 @@
 //!
 //! A call of the played model uses 15 tokens.
 
-use domain::conversation::Json;
+use domain::conversation::Usage;
 use domain::cost::Attended;
-use domain::delivery::{Delivery, Kind, Value};
-use domain::schedule::{Entrance, ItemId, Knowing, Prompt, Terms, WebhookSpec};
+use domain::failure::Failure;
+use domain::turn::Reply;
 use expect_test::expect;
 use testkit::oracle::examine;
 use testkit::puppet::{Line, Puppet};
 use testkit::story::{Story, isolated};
 
-use crate::{at, compacts, dentist, mail, persistent, pings, read, session, summary, words};
+use crate::{at, compacts, dentist, mail, persistent, pings, session, summary, words};
 
 /// A story in which whatever is asked is answered, and nobody waits for more than so many tokens a day.
 fn limited(time: &str, tokens: u64) -> Story {
@@ -20,8 +20,10 @@ fn limited(time: &str, tokens: u64) -> Story {
     story
 }
 
-fn played(time: &str, says: impl Fn(&str) -> Line + Send + 'static) -> Story {
-    let puppet = Puppet::answering(move |context| says(&words(context.said.last().unwrap())));
+pub fn played(time: &str, says: impl Fn(&str) -> Line + Send + 'static) -> Story {
+    let puppet = Puppet::answering(move |context| {
+        says(&context.said.last().map(|said| words(said)).unwrap_or_default())
+    });
     Story::played_by(&format!("2026-11-{time}[Europe/Madrid]"), puppet)
 }
 
@@ -39,28 +41,13 @@ fn used(story: &Story) -> String {
     all.iter().map(|(who, tokens)| format!("{who}: {tokens}\n")).collect()
 }
 
-fn notices(story: &Story) -> Vec<String> {
+pub fn notices(story: &Story) -> Vec<String> {
     story.told().lines().filter(|line| line.starts_with("notice>")).map(str::to_owned).collect()
 }
 
 /// A routine that speaks on main, such as `water`, at these times.
 fn on_main(id: &str, cron: &str) -> String {
     format!("---\nid: {id}\ncron: \"{cron}\"\n---\nRemind me of {id}.\n")
-}
-
-/// A call of the webhook `ci` about `title`.
-fn call(title: &str, kind: Kind) -> Delivery {
-    let hook = WebhookSpec {
-        id: ItemId::parse("ci").unwrap(),
-        fields: "{}".to_owned(),
-        entrance: Entrance::default(),
-        knowing: Knowing::Itself,
-        terms: Terms::default(),
-        deliver: None,
-        template: Prompt::new("Look at {title}."),
-    };
-    let value = Value { name: "title".to_owned(), json: Json(format!("\"{title}\"")), kind };
-    Delivery { hook, values: vec![value], marks: vec![title.to_owned()] }
 }
 
 /// E4: a routine that speaks on main while the human is away is work that nobody waits for; it is told under its own name,
@@ -115,6 +102,39 @@ fn reminders_ring_as_written_at_the_limit() {
     assert_eq!(examine(story.paths().root()), [""; 0]);
 }
 
+/// E4: what waits for its turn on main when the limit is reached is not said there any more.
+#[test]
+fn a_routine_that_waits_for_main_when_the_limit_is_reached_is_left_out() {
+    let mut story = at("16T08:59:50");
+    story.limited(10).model([Line::holds("Well"), Line::says("Triaged.")]);
+    story.file("routines/water.md", &on_main("water", "0 9 * * *")).human_begins("hello").passes("20s");
+    story.file("routines/mail.md", &mail("cron: 1 9 * * *")).passes("2m").human_stops().passes("10s");
+    expect![[r#"
+        mon 09:00:00 routine:water try 1 skipped: today's limit is used up
+        mon 09:01:00 routine:mail try 1 done"#]]
+    .assert_eq(&story.occurrences());
+    assert!(!story.tree().contains("water"), "{}", story.tree());
+    assert_eq!(examine(story.paths().root()), [""; 0]);
+}
+
+/// E4: a routine on main that meets the limit on its way ends there; no message tells of it but the one about the limit.
+#[test]
+fn a_routine_on_main_that_is_cut_off_by_the_limit_is_not_told_of_again() {
+    let mut story = at("16T08:59:50");
+    story.with_messages().limited(10).model([Line::calls("schedule", "{}"), Line::says("Never said.")]);
+    story.file("routines/water.md", &on_main("water", "0 9 * * *")).passes("8m");
+    expect!["mon 09:00:00 routine:water try 1 failed: today's limit is used up"]
+        .assert_eq(&story.occurrences());
+    assert_eq!(notices(&story).len(), 1, "{}", story.told());
+    let posted = story.posted();
+    assert_eq!(
+        posted.iter().filter(|words| words.contains("has used all that it may")).count(),
+        1,
+        "{posted:?}"
+    );
+    assert!(!posted.iter().any(|words| words.contains("what i may use")), "{posted:?}");
+}
+
 /// E4: runs that begin in one moment do not pass the limit together: the day ends at most one call above it, whatever
 /// each of them would still do.
 #[test]
@@ -129,8 +149,23 @@ fn runs_at_the_same_time_pass_the_limit_by_one_call_at_most() {
         let spent = story.spending().len();
         assert_eq!(spent, calls, "{limit} tokens: {}", used(&story));
         assert_eq!(story.contexts().len(), calls, "all that was asked is written down");
+        assert!(
+            !story.told().contains("could not be finished"),
+            "the limit is told, not each: {}",
+            story.told()
+        );
         assert_eq!(examine(story.paths().root()), [""; 0]);
     }
+}
+
+/// E4: what a call that broke off has used is known before the next one asks, though its run waits to try again.
+#[test]
+fn a_call_that_broke_off_counts_before_the_next_one() {
+    let mut story = at("16T09:00");
+    story.patient().limited(5).model([Line::Fails("Well ".to_owned(), Failure::Busy(Some(30)))]);
+    story.model([Line::says("Never said."), Line::says("Nor this.")]);
+    story.background_begins([isolated("routine:a", "run"), isolated("routine:b", "run")]).passes("5m");
+    assert_eq!(story.contexts().len(), 1, "{}", story.told());
 }
 
 /// E1, E4: far from the limit four calls go on at a time, near it one, and a human who speaks waits for none of them.
@@ -223,61 +258,6 @@ fn the_session_of_a_routine_stays_as_it_was_while_the_limit_is_reached() {
     assert_eq!(read, 3, "what it was told and said on the first day, and what it is told now");
 }
 
-/// P7, E4: what is brought after the limit is reached waits for the next day, through a restart, and is done once.
-#[test]
-fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
-    for kind in [Kind::Fixed, Kind::Free] {
-        let mut story = played("16T08:59:50", |last| match last {
-            last if last.contains("\"safe\"") => Line::says("{\"safe\": true}"),
-            _ => Line::says("Done."),
-        });
-        story.limited(10).file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s");
-        story.is_called(call("one", kind)).is_called(call("two", kind)).passes("20m").crash().passes("20m");
-        assert_eq!(story.contexts().len(), 1, "nobody was asked about it");
-        assert_eq!(
-            story.occurrences().matches("webhook:ci try 0 queued").count(),
-            2,
-            "{}",
-            story.occurrences()
-        );
-        assert_eq!(notices(&story).len(), 1, "{}", story.told());
-        story.limited(1_000).passes("1m");
-        assert_eq!(
-            story.occurrences().matches("webhook:ci try 1 done").count(),
-            2,
-            "{}",
-            story.occurrences()
-        );
-        story.limited(10).is_called(call("three", kind)).clock("23:59").passes("30s");
-        assert!(story.occurrences().ends_with("webhook:ci try 0 queued"), "{}", story.occurrences());
-        let asked = story.contexts().len();
-        story.passes("10m");
-        assert!(read(&story, asked).contains("three"), "{}", read(&story, asked));
-        assert_eq!(story.contexts().len(), asked + 1, "the new day has its limit, too");
-        assert_eq!(examine(story.paths().root()), [""; 0]);
-    }
-}
-
-/// P7, E4: a delivery whose check or whose run reaches the limit is not given up for that.
-#[test]
-fn a_delivery_that_meets_the_limit_on_its_way_is_begun_anew() {
-    for limit in [10, 20] {
-        let mut story = played("16T09:00", |last| match last {
-            last if last.contains("\"safe\"") => Line::says("{\"safe\": true}"),
-            last if last.contains("webhook:ci") => Line::calls("schedule", "{}"),
-            _ => Line::says("Done."),
-        });
-        story.limited(limit).is_called(call("one", Kind::Free)).passes("3h");
-        let tries = if limit == 10 { 0 } else { 1 };
-        let waits = format!("webhook:ci try {tries} queued");
-        assert!(story.occurrences().ends_with(&waits), "{}", story.occurrences());
-        assert_eq!(notices(&story).len(), 1, "{}", story.told());
-        story.limited(1_000).clock("00:00").passes("10s");
-        let done = format!("webhook:ci try {} done", tries + 1);
-        assert!(story.occurrences().ends_with(&done), "{}", story.occurrences());
-    }
-}
-
 /// E4, RP-25: a summary that a routine wants is work that nobody waits for, and one that the human wants is not.
 #[test]
 fn a_summary_is_waited_for_as_what_it_is_for() {
@@ -299,6 +279,35 @@ fn a_summary_is_waited_for_as_what_it_is_for() {
         compaction: 15
     "#]]
     .assert_eq(&used(&story));
+}
+
+/// CP-6, E4: a summary that met the limit is made for a human who waits.
+#[test]
+fn a_summary_that_met_the_limit_is_made_when_the_human_speaks() {
+    let Line::Reply(reply) = Line::says("Noted.") else { panic!("a reply") };
+    let usage = Usage { input: 8_500, ..Usage::default() };
+    let mut story = at("16T08:59:50");
+    story.room(10_000).limited(10).model([Line::Reply(Reply { usage, ..reply }), Line::says("A journey.")]);
+    story.human("my booking to Lisbon is LH4711");
+    story.file("routines/water.md", &on_main("water", "0 9 * * *")).passes("20s");
+    expect![[r#"
+        main: 8500
+        compaction (nobody waits): 15
+    "#]]
+    .assert_eq(&used(&story));
+    expect!["mon 09:00:00 routine:water try 1 skipped: today's limit is used up"]
+        .assert_eq(&story.occurrences());
+    story.model([Line::says("The human flies to Lisbon with booking LH4711."), Line::says("LH4711.")]);
+    story.human("what was my booking?");
+    assert_eq!(story.told().matches("main> compacted").count(), 1, "{}", story.told());
+    assert!(
+        story.told().ends_with(
+            "main> assistant: LH4711.
+"
+        ),
+        "{}",
+        story.told()
+    );
 }
 
 /// E4: who works for a human who waits is waited for, also when the limit is reached; who works for a routine is not, and
@@ -333,9 +342,11 @@ fn a_clock_that_is_set_gives_no_second_limit() {
     let mut story = limited("16T08:59:50", 10);
     story.file("routines/mail.md", &mail("cron: 0 9-20 * * *")).passes("20s");
     assert_eq!((story.contexts().len(), notices(&story).len()), (1, 1));
-    // It starts with the clock of a machine that was off for long, and is set right then.
-    story.die().clock_set("-40d").crash().passes("10s").clock_set("40d").passes("1h5m");
-    assert_eq!((story.contexts().len(), notices(&story).len()), (1, 1), "{}", story.told());
+    // It starts with the clock of a machine that was off for long, which is set right then. That day has a limit, too.
+    story.die().clock_set("-40d").crash().passes("61m");
+    assert_eq!((story.contexts().len(), notices(&story).len()), (2, 2), "{}", story.told());
+    story.clock_set("40d").passes("61m");
+    assert_eq!((story.contexts().len(), notices(&story).len()), (2, 2), "{}", story.told());
     // A clock that was ahead for a while takes nothing from the day that it is then.
     story.clock("08:30").clock_set("10d").passes("61m");
     let ahead = story.contexts().len();

@@ -3,6 +3,7 @@
 
 mod blocked;
 mod bounds;
+mod brought;
 mod chains;
 mod clocks;
 mod cues;

@@ -45,6 +45,13 @@ impl Story {
         self.cast.seen()
     }
 
+    /// The words of every message that waits to be sent, oldest first.
+    pub fn posted(&self) -> Vec<String> {
+        let database = journal::peek(&self.paths()).expect("a journal that can be read");
+        let posts = database.expect("a journal").posts(u32::MAX).expect("posts");
+        posts.into_iter().map(|outgoing| outgoing.post.sheet.words).collect()
+    }
+
     /// Every call of the model that is written down, oldest first.
     pub fn spending(&self) -> Vec<Spent> {
         let database = journal::peek(&self.paths()).expect("a journal that can be read");

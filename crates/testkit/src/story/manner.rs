@@ -1,5 +1,10 @@
 //! How the house of a story is made: how patient it is, how much room it has, and which tools were lent to it.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a fixture that cannot be made stops the test at once, with its reason"
+)]
+
 use std::sync::PoisonError;
 
 use domain::assistant::Assistant;
@@ -7,6 +12,8 @@ use domain::compaction::Room;
 use domain::cost::Purse;
 use domain::patience;
 use domain::tool::ToolSpec;
+use engine::ports::Clock;
+use journal::Journal;
 
 use super::Story;
 
@@ -85,6 +92,12 @@ impl Story {
     pub fn lend(&mut self, tools: &[ToolSpec]) -> &mut Self {
         self.manner.lent = tools.to_vec();
         self.born_again()
+    }
+
+    /// What may be spent, and what was.
+    pub(super) fn purse(&self, journal: &Journal) -> Purse {
+        let days = self.at_once(journal.days(self.clock.now())).expect("a ledger");
+        Purse { days, ..self.manner.purse.clone() }
     }
 
     fn born_again(&mut self) -> &mut Self {
