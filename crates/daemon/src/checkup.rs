@@ -8,6 +8,7 @@ pub mod keeping;
 pub mod loose;
 pub mod model;
 pub mod running;
+pub mod spending;
 
 use serde_json::{Value, json};
 

@@ -374,7 +374,7 @@ impl Wiring {
         let devices = KeptDevices::load(self.journal.clone()).await;
         let calendar = keepers::calendar(settings, Arc::clone(&self.disk), &self.clock);
         let ports = Ports {
-            desk: self.desk,
+            desk: self.desk.clone(),
             journal: self.journal.clone(),
             archive: self.journal.clone(),
             history: self.journal.clone(),
@@ -385,7 +385,7 @@ impl Wiring {
                 journal: self.journal,
                 began: self.clock.boot(),
                 clock: self.clock.clone(),
-                limit: settings.spend.purse.limit,
+                desk: self.desk.clone(),
                 token,
             }),
             devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::conversation::Branch;
-use domain::cost::{LOOKS_BACK, Limit, Report};
+use domain::cost::{LOOKS_BACK, Report};
+use engine::commands::limit;
+use engine::desk::Desk;
 use engine::ports::{Clock, Unreadable};
 use futures_util::future::BoxFuture;
 use journal::Journal;
@@ -26,8 +28,8 @@ pub struct Pulse {
     pub journal: Arc<Journal>,
     /// What day it is.
     pub clock: Arc<dyn Clock>,
-    /// What unattended work may cost.
-    pub limit: Limit,
+    /// Who knows what unattended work may cost.
+    pub desk: Desk,
     /// When it started, by the clock of the machine's boot.
     pub began: Duration,
     /// What proves that somebody may know our numbers.
@@ -46,10 +48,10 @@ impl Vitals for Pulse {
 
     fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
         Box::pin(async move {
-            let now = self.clock.now();
-            let long = self.journal.report(now.clone(), LOOKS_BACK, self.limit).await?;
+            let (now, limit) = (self.clock.now(), limit(&self.desk).await);
+            let long = self.journal.report(now.clone(), LOOKS_BACK, limit).await?;
             let planned = planned(self.journal.paths().root(), &self.journal.disk(), &now);
-            let report = self.journal.report(now, days, self.limit).await?;
+            let report = self.journal.report(now, days, limit).await?;
             Ok(Report { forecast: long.foresee(&planned), ..report })
         })
     }

@@ -167,7 +167,8 @@ impl Assistant {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
         let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
         let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
-        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
+        let new = Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting };
+        new.minding(Purse::default())
     }
 
     /// The same, doing nothing by itself: what is due or owed waits for one who stays to tell it.

@@ -11,6 +11,7 @@ mod money;
 mod price;
 mod report;
 mod source;
+mod standing;
 mod telling;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use money::Micros;
 pub use price::{Price, Prices};
 pub use report::{Lists, Report, Total};
 pub use source::{Account, Attended, Source, UnknownSource};
+pub use standing::Bound;
 pub use telling::short;
 
 use crate::conversation::{Branch, Usage};
@@ -62,6 +64,8 @@ pub struct Purse {
     pub prices: Arc<Prices>,
     /// What unattended work may cost in a day.
     pub limit: Limit,
+    /// The same as it is written in settings.toml, which holds where the human said nothing else.
+    pub written: Limit,
     /// What it has used today.
     pub day: Day,
 }

@@ -1,11 +1,13 @@
 //! Settings: what the human can change while the program runs, and what each is when nothing was said.
 
 mod calm;
+mod daily_limit;
 mod setting;
 mod telling;
 
 pub use calm::CalmSetting;
-pub use setting::{BadSetting, Given, Setting};
+pub use daily_limit::DailyLimit;
+pub use setting::{BadSetting, Given, Setting, Wait};
 
 use crate::attention::Calm;
 use crate::permission::Mode;
@@ -27,6 +29,8 @@ pub struct Settings {
     pub updates: Updates,
     /// When and how often the human is reached.
     pub calm: Calm,
+    /// What work nobody waits for may cost in a day.
+    pub daily_limit: DailyLimit,
     /// What the human wants to be called; nothing, for what was guessed.
     pub name: Option<String>,
 }

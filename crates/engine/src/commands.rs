@@ -2,8 +2,9 @@
 //!
 //! Who only wants to know what was written down waits for nobody, and nobody waits for them.
 
-use domain::assistant::{Answer, Event};
+use domain::assistant::{Answer, Event, Question, Request};
 use domain::command::{self, Command, Look};
+use domain::cost::{Limit, Report};
 use domain::record::SurfaceName;
 use jiff::Zoned;
 
@@ -22,7 +23,7 @@ pub async fn obey(
             desk.tell(Event::Seen(surface)).await;
             desk.ask(request).await
         }
-        Ok(Command::Look(look)) => look_up(look, archive, now).await.map_or_else(
+        Ok(Command::Look(look)) => look_up(look, desk, archive, now).await.map_or_else(
             |Unreadable(why)| Answer::Refused(format!("i can't read that: {why}")),
             Answer::Told,
         ),
@@ -32,9 +33,18 @@ pub async fn obey(
     }
 }
 
-async fn look_up(look: Look, archive: &dyn Archive, now: Zoned) -> Result<String, Unreadable> {
+/// What work nobody waits for may cost in a day, as it is held right now.
+pub async fn limit(desk: &Desk) -> Limit {
+    let answer = desk.ask(Request::Tell(Question::Numbers)).await;
+    if let Answer::Numbers(numbers) = answer { numbers.limit } else { Limit::default() }
+}
+
+async fn look_up(look: Look, desk: &Desk, archive: &dyn Archive, now: Zoned) -> Result<String, Unreadable> {
     match look {
-        Look::Cost => Ok(archive.spent(now, 1).await?.today_in_words()),
+        Look::Cost => {
+            let limit = limit(desk).await;
+            Ok(Report { limit, ..archive.spent(now, 1).await? }.today_in_words())
+        }
         Look::Why(subject) => {
             let found = archive.explain(subject.clone(), now.time_zone().clone()).await?;
             Ok(found.map_or_else(|| subject.unknown(), |found| found.tell(now.time_zone())))

@@ -164,6 +164,7 @@ fn settings_are_told_changed_and_refused_in_words() {
         **digest**: 08:30 17:30 (default)
         **ping_caps**: 6 45 (default)
         **follow_up**: 20m (default)
+        **daily_limit**: (as in settings.toml)
         **name**: (as guessed)
         human> /config auto_update_hour
         told> **auto_update_hour**: 6:00 (default)
@@ -174,7 +175,7 @@ fn settings_are_told_changed_and_refused_in_words() {
         human> /config model.fork gpt
         refused> model.fork: i know no model called `gpt`. choose haiku, opus, sonnet or default.
         human> /config colour red
-        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, name.
+        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, daily_limit, name.
         human> /config permission_mode acceptedits
         refused> permission_mode: it cannot be `acceptedits`. use `dontAsk`, `default`, `acceptEdits` or `bypassPermissions`.
     "#]],
@@ -219,6 +220,7 @@ fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
         told> budget: 3/3
         human> /cost
         told> no model was called today, so nothing was spent.
+        work nobody waits for has no daily limit (`/config daily_limit` sets one).
         human> /why
         told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
         it answers what you said in the terminal: "hello"
@@ -276,6 +278,7 @@ fn an_answer_is_explained_and_what_it_cost_is_told() {
         told> i have not answered anything yet.
         human> /cost
         told> no model was called today, so nothing was spent.
+        work nobody waits for has no daily limit (`/config daily_limit` sets one).
         human> keep milk
         main> calls inbox_add {"text":"milk"}
         main> inbox_add: kept as 1
@@ -299,6 +302,39 @@ fn an_answer_is_explained_and_what_it_cost_is_told() {
         human> /cost
         told> today: no known price, 2 calls, 30 tokens, 0 % of what was read was cached.
           main: no known price, 2 calls, 30 tokens
+        7 days: no known price, 2 calls, 30 tokens.
+        work nobody waits for has no daily limit (`/config daily_limit` sets one).
+    "#]],
+    );
+}
+
+/// SL-6, SL-13: the limit that holds is told with what was spent: it is changed without a restart, and kept.
+#[test]
+fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
+    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+    for command in ["/config daily_limit lots", "/config daily_limit 6 8M", "/cost"] {
+        story.human_commands(command);
+    }
+    story.crash().human_commands("/cost").human_commands("/config daily_limit off").human_commands("/cost");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /config daily_limit lots
+        refused> daily_limit: it cannot be `lots`. use dollars such as `6`, tokens such as `8M`, both such as `6 8M`, `off`, or `default`.
+        human> /config daily_limit 6 8M
+        told> **daily_limit**: $6.00 8M
+        human> /cost
+        told> no model was called today, so nothing was spent.
+        work nobody waits for, today: $0.00 of $6.00, 0 of 8.0M tokens.
+        -- crash
+        human> /cost
+        told> no model was called today, so nothing was spent.
+        work nobody waits for, today: $0.00 of $6.00, 0 of 8.0M tokens.
+        human> /config daily_limit off
+        told> **daily_limit**: off
+        human> /cost
+        told> no model was called today, so nothing was spent.
+        work nobody waits for has no daily limit (`/config daily_limit` sets one).
     "#]],
     );
 }

@@ -10,7 +10,7 @@ use domain::permission::Mode;
 use domain::ping_budget::PingBudget;
 use domain::schedule::Moment;
 use domain::sent::{End, Inquiry, InquiryId, Origin, SentId};
-use domain::settings::{Setting, Settings};
+use domain::settings::{Setting, Settings, Wait};
 use domain::thinking::Thinking;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use journal::disk::Disk;
@@ -200,7 +200,7 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     let all = json!({"model_main": null, "model_fork": null, "thinking_main": null,
         "thinking_fork": null, "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
         "permission_mode": "dontAsk", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6,
-        "quiet": "22:00-08:00", "digest": "08:30 17:30", "ping_caps": "6 45", "follow_up": 20, "name": null});
+        "quiet": "22:00-08:00", "digest": "08:30 17:30", "ping_caps": "6 45", "follow_up": 20, "daily_limit": null, "name": null});
     assert_eq!(kept(&disk, "config.json"), Some(all));
 
     disk.put(
@@ -242,7 +242,7 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
     let wrong = [
         Setting::ModelMain,
         Setting::ThinkingMain,
-        Setting::BgForkTimeout,
+        Setting::Timeout(Wait::BgFork),
         Setting::PermissionMode,
         Setting::AutoUpdateInterval,
         Setting::AutoUpdateHour,

@@ -82,14 +82,14 @@ export class Health extends View {
 function findings(health, schedule, cost) {
   const fine = (what, text) => ["fine", what, text];
   const offline = health.brain === "offline";
-  const { dollars_left: left } = cost.unattended;
+  const { nearest, standing } = cost.unattended;
   return [
     fine("program", `version ${health.version}, process ${health.pid}`),
     offline ? ["look", "brain", "offline: reminders work, talking takes a model. the README says how to connect one."] : fine("brain", health.brain),
     fine("data", health.data_dir),
     fine("clock", `${health.zone}, now ${schedule.now.slice(0, 16).replace("T", " ")}`),
     schedule.broken.length ? ["wrong", "files", `${count(schedule.broken.length, "file")} to look at: ${schedule.broken[0].file}: ${schedule.broken[0].why}`] : fine("files", `${count(schedule.jobs.length, "plan")} can be read`),
-    left !== null && left <= 0 ? ["look", "cost", "the limit of today is reached; routines wait until tomorrow"] : fine("cost", left === null ? "no limit" : `$${left.toFixed(2)} left today for unattended work`),
+    standing ? ["look", "cost", standing] : fine("cost", nearest ? `${nearest} used today by unattended work` : "no limit"),
     fine("surfaces", health.surfaces.join(", ")),
     ...(health.discord ? [[/connected/.test(health.discord) ? "fine" : "look", "discord", health.discord]] : []),
     ...health.notices.map((text) => ["look", "notice", text]),

@@ -22,10 +22,12 @@ export class Today extends View {
     this.later.box.append(this.lighter());
     this.inbox = list(box("inbox"));
     this.held = list(box("held"));
+    this.limit = make("p", "standing");
+    this.limit.hidden = true;
     this.foot = make("p", "foot");
     const boxes = make("div", "boxes");
     boxes.append(this.later.box, this.inbox.box, this.held.box);
-    section.append(this.next, this.cards, this.picture.node, boxes, this.foot);
+    section.append(this.limit, this.next, this.cards, this.picture.node, boxes, this.foot);
     this.later.rows = new Rows(this.later.ul, ({ job, at }) => `${job} ${at}`, (due) => this.due(due));
     this.inbox.rows = new Rows(this.inbox.ul, ({ id }) => id, (kept) => this.kept(kept));
     this.held.rows = new Rows(this.held.ul, ({ id }) => id, (held) => this.heldBack(held));
@@ -63,6 +65,7 @@ export class Today extends View {
     fill(this.held, held, held.length ? "" : "nothing is held back.");
     this.held.head.textContent = held.length ? `held (${held.length})` : "held";
     this.inbox.head.textContent = today.kept.length ? `inbox (${today.kept.length})` : "inbox";
+    say(this.limit, data.cost.unattended.standing ?? "");
     say(this.foot, footer(data));
     this.told = pings;
   }
@@ -261,9 +264,8 @@ function struck(text) {
 }
 
 function footer({ cost, health, pings, today }) {
-  const { dollars, dollars_per_day: limit } = cost.unattended;
-  const money = (amount) => `$${amount.toFixed(2)}`;
-  const spent = limit === null ? `${money(cost.today.dollars)} today` : `${money(dollars)} of ${money(limit)} for unattended work`;
+  const { nearest } = cost.unattended;
+  const spent = nearest ? `${nearest} for unattended work` : `$${cost.today.dollars.toFixed(2)} today`;
   const broken = today.broken ? [`${count(today.broken, "file")} can't be read`] : [];
   const surfaces = [health.surfaces.join(", "), health.discord && `discord ${health.discord}`].filter(Boolean);
   const { quiet_until: quiet, focus } = today.attention;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use domain::cost::{Forecast, LOOKS_BACK, Limit, Report, Total, short};
+use domain::cost::{Forecast, LOOKS_BACK, Report, Total, short};
 use engine::ports::Clock;
 use journal::disk::Disk;
 use surfaces::web::cost::CostWire;
@@ -23,7 +23,7 @@ pub fn show(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-    let mut report = read(settings, days)?;
+    let mut report = read(settings, &disk, days)?;
     report.forecast = foreseen(settings, &disk)?;
     let value = serde_json::to_value(CostWire::from(&report)).map_err(|error| failed(&error))?;
     answer(output, &value, &tell(&report, by));
@@ -32,7 +32,7 @@ pub fn show(
 
 /// Shows what will have been spent.
 pub fn foresee(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
-    let mut report = read(settings, LOOKS_BACK)?;
+    let mut report = read(settings, &disk, LOOKS_BACK)?;
     report.forecast = foreseen(settings, &disk)?;
     let text = report.forecast.map_or_else(
         || "a forecast needs a whole day on which a model was called. ask again tomorrow.".to_owned(),
@@ -46,13 +46,15 @@ pub fn foresee(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Res
 
 fn foreseen(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Option<Forecast>, Failed> {
     let now = SystemClock::new(settings.zone.value.clone()).now();
-    Ok(read(settings, LOOKS_BACK)?.foresee(&planned(settings.paths.root(), disk, &now)))
+    Ok(read(settings, disk, LOOKS_BACK)?.foresee(&planned(settings.paths.root(), disk, &now)))
 }
 
-fn read(settings: &Settings, days: u16) -> Result<Report, Failed> {
+/// What was spent, with lists of the last `days`.
+pub fn read(settings: &Settings, disk: &Arc<dyn Disk>, days: u16) -> Result<Report, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let now = SystemClock::new(settings.zone.value.clone()).now();
-    let limit = settings.spend.purse.limit;
+    let (set, _) = journal::settings(&settings.paths, Arc::clone(disk));
+    let limit = set.daily_limit.over(settings.spend.purse.limit);
     match journal::peek(&settings.paths).map_err(|error| failed(&error))? {
         Some(database) => database.report(&now, days, limit).map_err(|error| failed(&error)),
         None => Ok(Report::new(&now, days, limit)),
@@ -62,7 +64,7 @@ fn read(settings: &Settings, days: u16) -> Result<Report, Failed> {
 fn tell(report: &Report, by: CostBy) -> String {
     let span = if report.days == 1 { "today".to_owned() } else { format!("the last {} days", report.days) };
     if report.month.calls == 0 && report.lists.days.is_empty() {
-        let limit = allowance(report);
+        let limit = report.allowance();
         return format!("no model was called in {span}, so nothing was spent.\n{limit}");
     }
     let totals = [("today", report.today), ("7 days", report.week), ("30 days", report.month)];
@@ -83,7 +85,7 @@ fn tell(report: &Report, by: CostBy) -> String {
         "{}\n{span}, by {word}:\n{}\n{}{}{}",
         lines(&totals),
         lines(&list),
-        allowance(report),
+        report.allowance(),
         unpriced(report),
         report.forecast.map(|seen| format!("\n{}", seen.tell())).unwrap_or_default()
     )
@@ -106,19 +108,6 @@ fn line((name, total): &(String, Total), width: usize) -> String {
     line.trim_end().to_owned() + "\n"
 }
 
-/// What work that nobody waits for may still use.
-fn allowance(report: &Report) -> String {
-    let used = &report.unattended;
-    let Limit { money, tokens } = report.limit;
-    let money = money.map(|most| format!("{} of {most}", used.cost));
-    let tokens = tokens.map(|most| format!("{} of {} tokens", short(used.tokens), short(most)));
-    let said: Vec<String> = money.into_iter().chain(tokens).collect();
-    match said.is_empty() {
-        true => "work nobody waits for has no daily limit ([spend] in settings.toml sets one).".to_owned(),
-        false => format!("work nobody waits for, today: {}.", said.join(", ")),
-    }
-}
-
 fn unpriced(report: &Report) -> String {
     let unpriced = report.lists.models.iter().filter(|(_, total)| total.unpriced > 0);
     let names: Vec<&str> = unpriced.map(|(name, _)| name.as_str()).collect();
@@ -134,7 +123,7 @@ fn unpriced(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use domain::conversation::{Branch, Usage};
-    use domain::cost::{Account, Attended, Call, Micros, Source, Spent};
+    use domain::cost::{Account, Attended, Call, Limit, Micros, Source, Spent};
     use domain::turn::TurnId;
     use expect_test::expect;
     use jiff::Zoned;
@@ -192,7 +181,7 @@ mod tests {
         assert_eq!(
             tell(&report(Limit::default()), CostBy::Source),
             "no model was called in the last 30 days, so nothing was spent.\n\
-             work nobody waits for has no daily limit ([spend] in settings.toml sets one)."
+             work nobody waits for has no daily limit (`/config daily_limit` sets one)."
         );
     }
 }

@@ -20,7 +20,7 @@ use super::jobs::{Job, Row, rows};
 use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
 use crate::checkup::running::Running;
-use crate::checkup::{Finding, State, aside, count, data, discord, keeping, loose, model};
+use crate::checkup::{Finding, State, aside, count, data, discord, keeping, loose, model, spending};
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -89,6 +89,8 @@ async fn everything(
             findings.push(data::zone(settings));
             findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));
+            let spent = super::cost::read(settings, &(Arc::new(RealDisk) as Arc<dyn Disk>), 1);
+            findings.extend(spent.ok().and_then(|report| spending::look(&report)));
             findings.extend(door(settings, running.as_ref()));
             findings.extend(lint(settings));
         }

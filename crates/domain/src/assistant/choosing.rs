@@ -91,19 +91,20 @@ impl Assistant {
             },
             Setting::ThinkingMain
             | Setting::ThinkingFork
-            | Setting::BgForkTimeout
-            | Setting::ForkIdleTimeout
+            | Setting::Timeout(_)
             | Setting::PermissionMode
             | Setting::AutoUpdate
             | Setting::AutoUpdateInterval
             | Setting::AutoUpdateHour
             | Setting::Calm(_)
+            | Setting::DailyLimit
             | Setting::Name => typed.to_owned(),
         };
         if let Err(bad) = setting.set(&mut settings, &name) {
             return refused(bad.to_string());
         }
         self.memory.chosen.settings = settings;
+        self.purse.limit = self.memory.chosen.settings.daily_limit.over(self.purse.written);
         if setting == Setting::ThinkingMain {
             self.memory.chosen.thinking = None;
         }

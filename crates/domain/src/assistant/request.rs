@@ -10,7 +10,7 @@ use crate::approval::Reply;
 use crate::attention::{Attention, Ease};
 use crate::compaction::Room;
 use crate::conversation::{Block, Image};
-use crate::cost::{Call, Refusal, Source};
+use crate::cost::{Call, Limit, Refusal, Source};
 use crate::delivery::Delivery;
 use crate::embed::Action;
 use crate::inbox::KeptId;
@@ -208,6 +208,8 @@ pub struct Numbers {
     pub filled: Option<u64>,
     /// How many there is room for.
     pub room: Room,
+    /// What work nobody waits for may cost in a day.
+    pub limit: Limit,
 }
 
 /// What the asker hears.

@@ -5,10 +5,12 @@ use crate::conversation::Branch;
 use crate::cost::{Call, Purse, Source, Spent, alert};
 
 impl Assistant {
-    /// The same, knowing prices and limits.
+    /// The same, knowing prices and limits. What the human said of the limit since it was written holds.
     #[must_use]
     pub fn minding(mut self, purse: Purse) -> Self {
-        self.purse = purse;
+        let written = purse.limit;
+        let limit = self.memory.chosen.settings.daily_limit.over(written);
+        self.purse = Purse { limit, written, ..purse };
         self
     }
 
@@ -57,13 +59,14 @@ mod tests {
 
     use jiff::Zoned;
 
-    use super::super::{Answer, Effect, Memory, Progress, Request, Saying};
+    use super::super::{Answer, Choice, Effect, Memory, Progress, Request, Saying};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
     use crate::cost::{Account, Attended, Limit, Micros, Price, Prices, Purse, Refusal};
     use crate::dice::Dice;
     use crate::record::SurfaceName;
+    use crate::settings::Setting;
     use crate::turn::TurnId;
 
     fn at(time: &str) -> Zoned {
@@ -137,6 +140,25 @@ mod tests {
         assert_eq!(heard(&mut again, 5, "15T08:05"), 1);
         assert_eq!(heard(&mut again, 50, "15T08:06"), 0);
         assert_eq!(heard(&mut again, 85, "16T08:00"), 1);
+    }
+
+    /// SL-13, E4: what the human says of the limit holds at once and after a start, until they take it back.
+    #[test]
+    fn the_human_lets_work_go_on_after_its_limit_without_a_restart() {
+        let mut assistant = working(routine());
+        let refused = |answer| matches!(answer, Answer::Overspent(_));
+        assert!(refused(asks(&mut assistant, vec![call("known", 100)], "15T08:00")));
+        let set = |assistant: &mut Assistant, typed: &str| {
+            let choice = Choice::Setting(Setting::DailyLimit, typed.to_owned());
+            assistant.asked(Request::Choose(choice), &at("15T08:01")).0
+        };
+        assert_eq!(set(&mut assistant, "1"), Answer::Told("**daily_limit**: $1.00".to_owned()));
+        assert_eq!(asks(&mut assistant, vec![], "15T08:02"), Answer::Noted);
+        let (written, day) = (assistant.purse.written, assistant.purse.day);
+        let mut again = assistant.clone().minding(Purse { limit: written, day, ..assistant.purse.clone() });
+        assert_eq!(again.purse.limit.money, Some(Micros(1_000_000)), "a start knows it");
+        set(&mut again, "default");
+        assert!(refused(asks(&mut again, vec![], "15T08:03")));
     }
 
     #[test]

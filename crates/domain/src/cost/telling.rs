@@ -3,27 +3,42 @@
 use super::{Report, Total};
 
 impl Report {
-    /// SL-6: what was spent today, and on whose account. It looks back one day.
+    /// SL-6: what was spent today, and on whose account, what the week cost, and how much of the limit is used. It
+    /// looks back one day.
     pub fn today_in_words(&self) -> String {
+        let rows = self.lists.sources.iter().map(|(name, total)| format!("  {name}: {}", brief(total)));
+        let week = (self.week.calls > 0).then(|| format!("7 days: {}.", brief(&self.week)));
+        let lines = [self.today()].into_iter().chain(rows).chain(week);
+        lines.chain([self.allowance()]).chain(self.standing()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn today(&self) -> String {
         if self.today.calls == 0 {
             return "no model was called today, so nothing was spent.".to_owned();
         }
-        let rows = self.lists.sources.iter().map(|(name, total)| format!("  {name}: {}", brief(total)));
         let cached =
             self.today.cached_percent().map(|percent| format!(", {percent} % of what was read was cached"));
-        let today = format!("today: {}{}.", brief(&self.today), cached.unwrap_or_default());
-        [today].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+        format!("today: {}{}.", brief(&self.today), cached.unwrap_or_default())
+    }
+
+    /// What work that nobody waits for may still use today.
+    pub fn allowance(&self) -> String {
+        let said: Vec<String> = self.bounds().map(|bound| bound.to_string()).collect();
+        match said.is_empty() {
+            true => "work nobody waits for has no daily limit (`/config daily_limit` sets one).".to_owned(),
+            false => format!("work nobody waits for, today: {}.", said.join(", ")),
+        }
     }
 }
 
 fn brief(total: &Total) -> String {
-    let calls = if total.calls == 1 { "1 call".to_owned() } else { format!("{} calls", total.calls) };
+    let calls = |count: u64| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
     let money = match total.unpriced {
         0 => total.cost.to_string(),
         unpriced if unpriced == total.calls => "no known price".to_owned(),
-        unpriced => format!("{} and {unpriced} calls without a known price", total.cost),
+        unpriced => format!("{} and {} without a known price", total.cost, calls(unpriced)),
     };
-    format!("{money}, {calls}, {} tokens", short(total.usage.held()))
+    format!("{money}, {}, {} tokens", calls(total.calls), short(total.usage.held()))
 }
 
 /// A count of tokens in three digits or so.
@@ -44,12 +59,16 @@ mod tests {
     use crate::conversation::{Branch, Usage};
     use crate::turn::TurnId;
 
-    /// SL-6: today in a few lines, and what has no price is said.
+    /// SL-6: today and the week in a few lines, with the limit; and what has no price is said.
     #[test]
     fn today_is_told_by_who_spent_it() {
         let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
-        let mut report = Report::new(&now, 1, Limit::default());
-        assert_eq!(report.today_in_words(), "no model was called today, so nothing was spent.");
+        let limit = Limit { money: Some(Micros(5_000_000)), tokens: None };
+        let mut report = Report::new(&now, 1, limit);
+        assert_eq!(
+            report.today_in_words(),
+            "no model was called today, so nothing was spent.\nwork nobody waits for, today: $0.00 of $5.00."
+        );
         let usage = Usage { input: 1_000, cache_read: 9_000, cache_write: 0, output: 500 };
         let spent = |branch: Branch, cost: Option<u64>| Spent {
             at: now.timestamp(),
@@ -61,11 +80,16 @@ mod tests {
         };
         report.add(&spent(Branch::Main, Some(120_000)), now.date());
         report.add(&spent(Branch::fork("a").unwrap(), None), now.date());
+        report.add(&spent(Branch::Main, Some(1_000_000)), now.date().yesterday().unwrap());
+        report.unattended.cost = Micros(5_000_000);
         assert_eq!(
             report.today_in_words(),
-            "today: $0.12 and 1 calls without a known price, 2 calls, 21.0k tokens, 90 % of what was read was cached.
+            "today: $0.12 and 1 call without a known price, 2 calls, 21.0k tokens, 90 % of what was read was cached.
   fork: no known price, 1 call, 10.5k tokens
-  main: $0.12, 1 call, 10.5k tokens"
+  main: $0.12, 1 call, 10.5k tokens
+7 days: $1.12 and 1 call without a known price, 3 calls, 31.5k tokens.
+work nobody waits for, today: $5.00 of $5.00.
+today's $5.00 is used up. routines wait until tomorrow, reminders go on. to let routines go on: /config daily_limit $10.00"
         );
     }
 }

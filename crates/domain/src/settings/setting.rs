@@ -1,6 +1,6 @@
 //! Each setting by its name: what it accepts, and how it is given back.
 
-use super::{CalmSetting, Settings};
+use super::{CalmSetting, DailyLimit, Settings};
 use crate::permission::Mode;
 use crate::thinking::Thinking;
 
@@ -15,10 +15,8 @@ pub enum Setting {
     ThinkingMain,
     /// How much is thought in forks.
     ThinkingFork,
-    /// When to stop waiting for a background fork.
-    BgForkTimeout,
-    /// When to stop waiting for the human in a fork.
-    ForkIdleTimeout,
+    /// When to stop waiting.
+    Timeout(Wait),
     /// What may be done without asking.
     PermissionMode,
     /// Whether the program renews itself.
@@ -29,8 +27,19 @@ pub enum Setting {
     AutoUpdateHour,
     /// When and how often the human is reached.
     Calm(CalmSetting),
+    /// What work nobody waits for may cost in a day.
+    DailyLimit,
     /// What the human is called.
     Name,
+}
+
+/// What is waited for, and not for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// A background fork.
+    BgFork,
+    /// The human in a fork.
+    ForkIdle,
 }
 
 /// Why a setting cannot be what was asked for, and what would be right. The human must act.
@@ -67,13 +76,13 @@ const CALLED_CHARS: usize = 40;
 
 impl Setting {
     /// All of them, in the order they are shown.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ModelMain,
         Self::ModelFork,
         Self::ThinkingMain,
         Self::ThinkingFork,
-        Self::BgForkTimeout,
-        Self::ForkIdleTimeout,
+        Self::Timeout(Wait::BgFork),
+        Self::Timeout(Wait::ForkIdle),
         Self::PermissionMode,
         Self::AutoUpdate,
         Self::AutoUpdateInterval,
@@ -82,6 +91,7 @@ impl Setting {
         Self::Calm(CalmSetting::Digest),
         Self::Calm(CalmSetting::PingCaps),
         Self::Calm(CalmSetting::FollowUp),
+        Self::DailyLimit,
         Self::Name,
     ];
 
@@ -104,13 +114,14 @@ impl Setting {
             Self::ModelFork => "model_fork",
             Self::ThinkingMain => "thinking_main",
             Self::ThinkingFork => "thinking_fork",
-            Self::BgForkTimeout => "bg_fork_timeout",
-            Self::ForkIdleTimeout => "fork_idle_timeout",
+            Self::Timeout(Wait::BgFork) => "bg_fork_timeout",
+            Self::Timeout(Wait::ForkIdle) => "fork_idle_timeout",
             Self::PermissionMode => "permission_mode",
             Self::AutoUpdate => "auto_update",
             Self::AutoUpdateInterval => "auto_update_interval",
             Self::AutoUpdateHour => "auto_update_hour",
             Self::Calm(calm) => calm.key(),
+            Self::DailyLimit => "daily_limit",
             Self::Name => "name",
         }
     }
@@ -122,13 +133,13 @@ impl Setting {
             Self::ModelFork => "model.fork",
             Self::ThinkingMain => "thinking.main",
             Self::ThinkingFork => "thinking.fork",
-            Self::BgForkTimeout
-            | Self::ForkIdleTimeout
+            Self::Timeout(_)
             | Self::PermissionMode
             | Self::AutoUpdate
             | Self::AutoUpdateInterval
             | Self::AutoUpdateHour
             | Self::Calm(_)
+            | Self::DailyLimit
             | Self::Name => self.key(),
         }
     }
@@ -141,8 +152,10 @@ impl Setting {
             Self::ModelFork => settings.models.fork = model(typed).ok_or_else(wrong)?,
             Self::ThinkingMain => settings.thinking.main = thinking(typed).ok_or_else(wrong)?,
             Self::ThinkingFork => settings.thinking.fork = thinking(typed).ok_or_else(wrong)?,
-            Self::BgForkTimeout => settings.timeouts.bg_fork_seconds = positive(typed).ok_or_else(wrong)?,
-            Self::ForkIdleTimeout => {
+            Self::Timeout(Wait::BgFork) => {
+                settings.timeouts.bg_fork_seconds = positive(typed).ok_or_else(wrong)?
+            }
+            Self::Timeout(Wait::ForkIdle) => {
                 settings.timeouts.fork_idle_minutes = positive(typed).ok_or_else(wrong)?;
             }
             Self::PermissionMode => {
@@ -156,6 +169,7 @@ impl Setting {
                 settings.updates.hour = number(typed).filter(|hour| *hour <= 23).ok_or_else(wrong)?;
             }
             Self::Calm(calm) => calm.set(&mut settings.calm, typed).ok_or_else(wrong)?,
+            Self::DailyLimit => settings.daily_limit = DailyLimit::read(typed).ok_or_else(wrong)?,
             Self::Name => settings.name = called(typed).ok_or_else(wrong)?,
         }
         Ok(())
@@ -168,13 +182,16 @@ impl Setting {
             Self::ModelFork => settings.models.fork.clone_from(&other.models.fork),
             Self::ThinkingMain => settings.thinking.main = other.thinking.main,
             Self::ThinkingFork => settings.thinking.fork = other.thinking.fork,
-            Self::BgForkTimeout => settings.timeouts.bg_fork_seconds = other.timeouts.bg_fork_seconds,
-            Self::ForkIdleTimeout => settings.timeouts.fork_idle_minutes = other.timeouts.fork_idle_minutes,
+            Self::Timeout(Wait::BgFork) => settings.timeouts.bg_fork_seconds = other.timeouts.bg_fork_seconds,
+            Self::Timeout(Wait::ForkIdle) => {
+                settings.timeouts.fork_idle_minutes = other.timeouts.fork_idle_minutes
+            }
             Self::PermissionMode => settings.permission_mode = other.permission_mode,
             Self::AutoUpdate => settings.updates.automatic = other.updates.automatic,
             Self::AutoUpdateInterval => settings.updates.interval_minutes = other.updates.interval_minutes,
             Self::AutoUpdateHour => settings.updates.hour = other.updates.hour,
             Self::Calm(calm) => calm.copy(&mut settings.calm, &other.calm),
+            Self::DailyLimit => settings.daily_limit = other.daily_limit,
             Self::Name => settings.name.clone_from(&other.name),
         }
     }
@@ -187,13 +204,17 @@ impl Setting {
             Self::ModelFork => word(settings.models.fork.clone()),
             Self::ThinkingMain => word(settings.thinking.main.map(|way| way.to_string())),
             Self::ThinkingFork => word(settings.thinking.fork.map(|way| way.to_string())),
-            Self::BgForkTimeout => Given::Number(settings.timeouts.bg_fork_seconds),
-            Self::ForkIdleTimeout => Given::Number(settings.timeouts.fork_idle_minutes),
+            Self::Timeout(Wait::BgFork) => Given::Number(settings.timeouts.bg_fork_seconds),
+            Self::Timeout(Wait::ForkIdle) => Given::Number(settings.timeouts.fork_idle_minutes),
             Self::PermissionMode => Given::Text(settings.permission_mode.as_str().to_owned()),
             Self::AutoUpdate => Given::Flag(settings.updates.automatic),
             Self::AutoUpdateInterval => Given::Number(settings.updates.interval_minutes),
             Self::AutoUpdateHour => Given::Number(settings.updates.hour),
             Self::Calm(calm) => calm.given(&settings.calm),
+            Self::DailyLimit => match settings.daily_limit {
+                DailyLimit::AsWritten => Given::Nothing,
+                limit @ (DailyLimit::Off | DailyLimit::Set(_)) => Given::Text(limit.to_string()),
+            },
             Self::Name => word(settings.name.clone()),
         }
     }
@@ -205,12 +226,15 @@ impl Setting {
             Self::ThinkingMain | Self::ThinkingFork => {
                 "`off`, `adaptive`, a number of tokens such as 8000, or `default`"
             }
-            Self::BgForkTimeout => "a number of seconds above 0",
-            Self::ForkIdleTimeout | Self::AutoUpdateInterval => "a number of minutes above 0",
+            Self::Timeout(Wait::BgFork) => "a number of seconds above 0",
+            Self::Timeout(Wait::ForkIdle) | Self::AutoUpdateInterval => "a number of minutes above 0",
             Self::PermissionMode => "`dontAsk`, `default`, `acceptEdits` or `bypassPermissions`",
             Self::AutoUpdate => "`on` or `off`",
             Self::AutoUpdateHour => "an hour from 0 to 23",
             Self::Calm(calm) => calm.right(),
+            Self::DailyLimit => {
+                "dollars such as `6`, tokens such as `8M`, both such as `6 8M`, `off`, or `default`"
+            }
             Self::Name => "a name of at most 40 letters, or `default`",
         };
         BadSetting { key: self.shown().to_owned(), reason: format!("it cannot be {given}. use {right}.") }
@@ -302,9 +326,9 @@ mod tests {
         for typed in ["on", "0", "-5", "Off", "1.5", ""] {
             check(ThinkingFork, typed, None);
         }
-        check(BgForkTimeout, "90", Some(Given::Number(90)));
+        check(Timeout(Wait::BgFork), "90", Some(Given::Number(90)));
         for typed in ["0", "-1", "+1", "1s", "", "99999999999"] {
-            check(ForkIdleTimeout, typed, None);
+            check(Timeout(Wait::ForkIdle), typed, None);
         }
         for (typed, on) in [("ON", true), ("yes", true), ("1", true), ("No", false), ("0", false)] {
             check(AutoUpdate, typed, Some(Given::Flag(on)));
@@ -320,6 +344,10 @@ mod tests {
         check(Calm(FollowUp), "30", Some(Given::Number(30)));
         check(Calm(FollowUp), "off", text("off"));
         check(Calm(FollowUp), "soon", None);
+        check(DailyLimit, "6 8M", text("$6.00 8M"));
+        check(DailyLimit, "off", text("off"));
+        check(DailyLimit, "default", Some(Given::Nothing));
+        check(DailyLimit, "lots", None);
         check(Name, " Ana  María O’Neill-Díaz ", text("Ana María O’Neill-Díaz"));
         check(Name, "default", Some(Given::Nothing));
         for wrong in ["a: b", "x\u{202e}y", "ann\u{0}", "**ann**", "-", &"a".repeat(41)] {

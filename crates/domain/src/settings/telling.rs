@@ -1,6 +1,6 @@
 //! Settings in words, a line each.
 
-use super::{Setting, Settings};
+use super::{DailyLimit, Setting, Settings, Wait};
 use crate::thinking::Thinking;
 
 impl Settings {
@@ -34,13 +34,17 @@ impl Setting {
             Self::ThinkingFork => {
                 settings.thinking.fork.map_or_else(|| INHERITED.to_owned(), Thinking::shown)
             }
-            Self::BgForkTimeout => told(format!("{}s", settings.timeouts.bg_fork_seconds)),
-            Self::ForkIdleTimeout => told(format!("{}m", settings.timeouts.fork_idle_minutes)),
+            Self::Timeout(Wait::BgFork) => told(format!("{}s", settings.timeouts.bg_fork_seconds)),
+            Self::Timeout(Wait::ForkIdle) => told(format!("{}m", settings.timeouts.fork_idle_minutes)),
             Self::PermissionMode => told(settings.permission_mode.as_str().to_owned()),
             Self::AutoUpdate => told(if settings.updates.automatic { "on" } else { "off" }.to_owned()),
             Self::AutoUpdateInterval => told(format!("{}m", settings.updates.interval_minutes)),
             Self::AutoUpdateHour => told(format!("{}:00", settings.updates.hour)),
             Self::Calm(calm) => told(calm.tell(&settings.calm)),
+            Self::DailyLimit => match settings.daily_limit {
+                DailyLimit::AsWritten => "(as in settings.toml)".to_owned(),
+                limit @ (DailyLimit::Off | DailyLimit::Set(_)) => limit.to_string(),
+            },
             Self::Name => settings.name.clone().unwrap_or_else(|| "(as guessed)".to_owned()),
         }
     }
@@ -70,6 +74,7 @@ mod tests {
 **digest**: 08:30 17:30 (default)
 **ping_caps**: 6 45 (default)
 **follow_up**: 20m (default)
+**daily_limit**: (as in settings.toml)
 **name**: (as guessed)";
         assert_eq!(Settings::default().tell(Thinking::Off), usual);
     }
@@ -86,7 +91,7 @@ mod tests {
         check(Setting::ThinkingMain, "off", "off (default)");
         check(Setting::ThinkingMain, "adaptive", "adaptive");
         check(Setting::ThinkingFork, "32000", "32k budget");
-        check(Setting::BgForkTimeout, "90", "90s");
+        check(Setting::Timeout(Wait::BgFork), "90", "90s");
         check(Setting::AutoUpdate, "on", "on");
         check(Setting::AutoUpdateHour, "0", "0:00");
         assert_eq!(

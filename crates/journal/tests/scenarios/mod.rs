@@ -9,7 +9,7 @@ use domain::conversation::SessionId;
 use domain::ping_budget::PingBudget;
 use domain::schedule::{Cron, ItemId, Moment, Prompt, Rhythm, Routine};
 use domain::sent::{Inquiry, InquiryId, Origin, SentId};
-use domain::settings::Setting;
+use domain::settings::{Setting, Wait};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
 use journal::disk::{self, Disk};
@@ -220,7 +220,7 @@ fn config_steps() -> Vec<Step> {
         step(move |disk| {
             let mut file = ConfigFile::new(disk.clone(), state());
             let mut config = file.load(now(0).timestamp())?.value;
-            Setting::BgForkTimeout.set(&mut config.settings, &(60 + n).to_string()).unwrap();
+            Setting::Timeout(Wait::BgFork).set(&mut config.settings, &(60 + n).to_string()).unwrap();
             file.save(&config)
         })
     };

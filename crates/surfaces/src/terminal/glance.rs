@@ -14,6 +14,8 @@ pub struct Glance {
     pub spent: f64,
     /// How many pings are left: `2/3`.
     pub pings: Option<String>,
+    /// That the limit of today is near or reached, if it is.
+    pub limit: Option<String>,
 }
 
 impl Glance {
@@ -25,7 +27,17 @@ impl Glance {
             Ok(Obeyed::Told(text)) => left(&text),
             Ok(Obeyed::Begun(_)) | Err(_) => None,
         };
-        Self { today, spent: cost["today"]["dollars"].as_f64().unwrap_or_default(), pings }
+        Self::of(today, &cost, pings)
+    }
+
+    fn of(today: Value, cost: &Value, pings: Option<String>) -> Self {
+        let limit = cost["unattended"]["standing"].as_str().map(str::to_owned);
+        Self { today, spent: cost["today"]["dollars"].as_f64().unwrap_or_default(), pings, limit }
+    }
+
+    /// It for who sits down: the line, and below it what may have been told while nobody was here.
+    pub fn greeting(&self, name: &str, now: &Zoned, width: usize) -> Vec<String> {
+        [self.line(name, now, width)].into_iter().chain(self.limit.clone()).collect()
     }
 
     /// It in one line of at most `width` letters, for somebody who is called so.
@@ -66,12 +78,23 @@ mod tests {
     fn how_things_stand_fits_a_line() {
         let now: Zoned = "2026-11-15T14:33[Europe/Berlin]".parse().unwrap();
         let today = json!({ "next": { "name": "dentist", "words": "today 15:00 · in 27 min" } });
-        let glance = Glance { today, spent: 0.314, pings: left("budget: 2/3 (next in 12 min)") };
+        let cost = json!({ "today": { "dollars": 0.314 }, "unattended": { "standing": null } });
+        let glance = Glance::of(today, &cost, left("budget: 2/3 (next in 12 min)"));
+        assert_eq!(glance.greeting("ollim", &now, 80), [glance.line("ollim", &now, 80)]);
         assert_eq!(
             glance.line("ollim", &now, 80),
             "ollim · sun 14:33 · next 15:00 dentist (in 27 min) · pings 2/3 · $0.31"
         );
         assert_eq!(glance.line("ollim", &now, 36), "ollim · sun 14:33 · pings 2/3");
         assert_eq!(Glance::default().line("ollim", &now, 80), "ollim · sun 14:33");
+    }
+
+    /// E4: that the limit was reached while nobody sat here is told to who sits down.
+    #[test]
+    fn who_sits_down_is_told_that_the_limit_is_reached() {
+        let now: Zoned = "2026-11-15T14:33[Europe/Berlin]".parse().unwrap();
+        let cost = json!({ "unattended": { "standing": "today's $1.00 is used up." } });
+        let glance = Glance::of(Value::Null, &cost, None);
+        assert_eq!(glance.greeting("ollim", &now, 80), ["ollim · sun 14:33", "today's $1.00 is used up."]);
     }
 }

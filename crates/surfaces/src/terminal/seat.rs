@@ -136,10 +136,11 @@ impl<'a> Sitting<'a> {
     }
 
     fn greet(&mut self, glance: &Glance) -> String {
-        let line = glance.line(self.seat.name, &self.seat.clock.now(), self.screen.width());
-        let faint = self.screen.faint(&readable(&line));
+        let lines = glance.greeting(self.seat.name, &self.seat.clock.now(), self.screen.width());
+        let lines = lines.iter().map(|line| self.screen.faint(&readable(line)) + "\n");
+        let faint: String = lines.collect();
         let open = self.talk.come_to(&glance.today, &self.moment());
-        format!("{faint}\n{}", self.show(&open))
+        format!("{faint}{}", self.show(&open))
     }
 
     /// Writes `words`, and below them what stands there now.

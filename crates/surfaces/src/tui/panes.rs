@@ -99,6 +99,7 @@ impl Looked {
     pub fn pings(&self, width: usize) -> Vec<String> {
         let gauge = self.glance.pings.as_deref().and_then(gauge);
         let spent = (self.glance.spent > 0.0).then(|| format!("${:.2} today", self.glance.spent));
+        let limit = self.glance.limit.clone();
         let brain = self.health["brain"].as_str().map(str::to_owned);
         let attention = &self.glance.today["attention"];
         let focus = attention["focus"]["until"]["words"].as_str();
@@ -107,7 +108,7 @@ impl Looked {
         let quiet = quiet.map(|until| format!("quiet until {}", clock(until)));
         let held = list(&attention["held"]).count();
         let held = (held > 0).then(|| format!("held {held}"));
-        [gauge, focus, quiet, held, spent, brain]
+        [gauge, focus, quiet, held, spent, limit, brain]
             .into_iter()
             .flatten()
             .map(|line| cut(&line, width))

@@ -106,6 +106,11 @@ impl From<&Report> for CostWire {
         let lists = &report.lists;
         Self {
             date: report.date.to_string(),
+    /// What is used of the limit that ends first, in words: `$0.82 of $1.00`.
+    nearest: Option<String>,
+    percent: Option<u64>,
+    /// What whoever looks should know of it; null, while there is enough left.
+    standing: Option<String>,
             days: report.days,
             spans: SpansWire {
                 today: (&report.today).into(),
@@ -160,3 +165,6 @@ fn unattended(report: &Report) -> UnattendedWire {
         tokens_left,
     }
 }
+        nearest: report.nearest().map(|bound| bound.to_string()),
+        percent: report.nearest().map(|bound| bound.percent()),
+        standing: report.standing(),

@@ -6,7 +6,7 @@ use domain::model::SHORT_NAMES;
 use domain::permission::Mode;
 use domain::phrase::{self, Habits, Reading, When, tell, tell_exact};
 use domain::schedule::What;
-use domain::settings::{CalmSetting, Setting};
+use domain::settings::{CalmSetting, Setting, Wait};
 use jiff::{ToSpan, Unit, Zoned};
 
 use super::asking::{habits, plans};
@@ -126,14 +126,15 @@ fn values(given: &[Given], typed: &str) -> Vec<Offer> {
         }
         Setting::PermissionMode => Mode::ALL.map(Mode::as_str).to_vec(),
         Setting::AutoUpdate => vec!["on", "off"],
-        Setting::BgForkTimeout => vec!["600", "1800", "3600"],
-        Setting::ForkIdleTimeout => vec!["10", "30", "60"],
+        Setting::Timeout(Wait::BgFork) => vec!["600", "1800", "3600"],
+        Setting::Timeout(Wait::ForkIdle) => vec!["10", "30", "60"],
         Setting::AutoUpdateInterval => vec!["60", "360", "1440"],
         Setting::AutoUpdateHour => vec!["3", "6", "12"],
         Setting::Calm(CalmSetting::Quiet) => vec!["22-8", "23-7", "off"],
         Setting::Calm(CalmSetting::Digest) => vec!["8:30 17:30", "18:00", "off"],
         Setting::Calm(CalmSetting::PingCaps) => vec!["6 45", "3 90", "off"],
         Setting::Calm(CalmSetting::FollowUp) => vec!["10", "20", "60", "off"],
+        Setting::DailyLimit => vec!["2", "5", "10", "5M", "off", "default"],
         Setting::Name => vec!["default"],
     };
     let begins = |known: &&str| known.to_lowercase().starts_with(&typed.to_lowercase());

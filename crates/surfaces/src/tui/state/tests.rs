@@ -40,7 +40,7 @@ impl Rig {
             "attention": { "held": [{}, {}], "quiet_until": null, "focus": { "on": "taxes", "until": {
                 "words": "today 15:20 · in 47 min" } } },
         });
-        let glance = Glance { today, spent: 0.31, pings: Some("2/3".to_owned()) };
+        let glance = Glance { today, spent: 0.31, pings: Some("2/3".to_owned()), limit: None };
         let schedule = json!({ "jobs": [
             { "name": "mail", "open": { "state": "running" } }, { "name": "groceries", "open": null },
         ] });

@@ -1,0 +1,38 @@
+//! How much of today's limit is used by work that nobody waits for.
+
+use domain::cost::Report;
+
+use super::{Finding, State};
+
+/// What there is to say of it: nothing, while there is enough left.
+pub fn look(report: &Report) -> Option<Finding> {
+    let standing = report.standing()?;
+    Some(
+        Finding::new("cost", State::Warning, standing)
+            .fixed_by("ollim-bot config daily_limit changes it, ollim-bot cost tells who spent it"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::cost::{Day, Limit, Micros};
+
+    use super::*;
+
+    /// From 80 % of the limit on it is worth a look, whether it is one of money or of tokens.
+    #[test]
+    fn a_limit_that_is_nearly_used_up_is_found() {
+        let now: jiff::Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        let limit = Limit { money: Some(Micros(1_000_000)), tokens: Some(1_000_000) };
+        let told = |cost, tokens| {
+            let mut report = Report::new(&now, 1, limit);
+            report.unattended = Day { cost: Micros(cost), tokens, date: report.date };
+            look(&report).map(|found| found.told())
+        };
+        assert_eq!(told(790_000, 100), None);
+        let near = told(820_000, 100).unwrap();
+        assert!(near.starts_with("! cost     82 % of today's limit"), "{near}");
+        assert!(near.contains("($0.82 of $1.00).\n    fix: ollim-bot config daily_limit"), "{near}");
+        assert!(told(0, 1_000_000).unwrap().contains("today's 1.0M tokens are used up"));
+    }
+}

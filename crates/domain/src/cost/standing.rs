@@ -1,0 +1,161 @@
+//! How near the limit of today is, for whoever looks. An alert is heard once, and perhaps nobody was there to hear it.
+
+use std::fmt;
+
+use super::{Day, Limit, Micros, Report, short};
+use crate::settings::DailyLimit;
+
+/// How much of a limit is near, in percent.
+const NEAR: u64 = 80;
+
+/// One limit of the day, and what is used of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// In money.
+    Money {
+        /// What is used.
+        used: Micros,
+        /// What may be.
+        most: Micros,
+    },
+    /// In tokens that were not read from the cache.
+    Tokens {
+        /// What is used.
+        used: u64,
+        /// What may be.
+        most: u64,
+    },
+}
+
+impl Bound {
+    /// How much of it is used, in percent: of nothing, all.
+    pub fn percent(&self) -> u64 {
+        let (used, most) = match *self {
+            Self::Money { used, most } => (used.0, most.0),
+            Self::Tokens { used, most } => (used, most),
+        };
+        let percent = (u128::from(used) * 100).checked_div(u128::from(most));
+        percent.map_or(100, |percent| u64::try_from(percent).unwrap_or(u64::MAX))
+    }
+
+    /// Whether nothing is allowed at all: who set it so knows it.
+    fn is_nothing(&self) -> bool {
+        matches!(self, Self::Money { most: Micros(0), .. } | Self::Tokens { most: 0, .. })
+    }
+}
+
+/// `$0.82 of $1.00`.
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Money { used, most } => write!(f, "{used} of {most}"),
+            Self::Tokens { used, most } => write!(f, "{} of {} tokens", short(*used), short(*most)),
+        }
+    }
+}
+
+impl Report {
+    /// The limits of today: money, and tokens.
+    pub fn bounds(&self) -> impl Iterator<Item = Bound> {
+        let (Limit { money, tokens }, Day { cost, tokens: used, .. }) = (self.limit, self.unattended);
+        let money = money.map(|most| Bound::Money { used: cost, most });
+        money.into_iter().chain(tokens.map(|most| Bound::Tokens { used, most }))
+    }
+
+    /// The limit of today that ends first, if there is one.
+    pub fn nearest(&self) -> Option<Bound> {
+        self.bounds().max_by_key(Bound::percent)
+    }
+
+    /// What whoever looks should know of the limit of today: nothing, while there is enough of it.
+    pub fn standing(&self) -> Option<String> {
+        let nearest = self.bounds().filter(|bound| !bound.is_nothing()).max_by_key(Bound::percent)?;
+        match (nearest.percent(), nearest) {
+            (..NEAR, _) => None,
+            (NEAR..100, nearest) => Some(format!(
+                "{} % of today's limit for work nobody waits for is used ({nearest}).",
+                nearest.percent()
+            )),
+            (_, Bound::Money { most, .. }) => {
+                let more = Limit { money: Some(Micros(most.0.saturating_mul(2))), tokens: None };
+                Some(format!("today's {most} is used up. {}", waits(more)))
+            }
+            (_, Bound::Tokens { most, .. }) => {
+                let more = Limit { money: None, tokens: Some(most.saturating_mul(2)) };
+                Some(format!("today's {} tokens are used up. {}", short(most), waits(more)))
+            }
+        }
+    }
+}
+
+/// What follows when a limit is reached, and what would let more through.
+fn waits(more: Limit) -> String {
+    let more = DailyLimit::Set(more);
+    format!(
+        "routines wait until tomorrow, reminders go on. to let routines go on: /config daily_limit {more}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Zoned;
+
+    use super::*;
+
+    fn report(limit: Limit, cost: u64, tokens: u64) -> Report {
+        let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        let mut report = Report::new(&now, 1, limit);
+        report.unattended = Day { cost: Micros(cost), tokens, ..report.unattended };
+        report
+    }
+
+    /// The limit that ends first is the one that counts, whether it is one of money or of tokens.
+    #[test]
+    fn whoever_looks_is_told_of_the_limit_that_ends_first() {
+        let both = Limit { money: Some(Micros(1_000_000)), tokens: Some(5_000_000) };
+        let check = |limit: Limit, (cost, tokens): (u64, u64), nearest: Option<&str>, says: Option<&str>| {
+            let report = report(limit, cost, tokens);
+            assert_eq!(report.nearest().map(|bound| bound.to_string()).as_deref(), nearest);
+            assert_eq!(report.standing().as_deref(), says);
+        };
+        check(Limit::default(), (9_000_000, 9_000_000), None, None);
+        check(both, (0, 0), Some("0 of 5.0M tokens"), None);
+        check(both, (799_999, 0), Some("$0.80 of $1.00"), None);
+        check(
+            both,
+            (820_000, 100),
+            Some("$0.82 of $1.00"),
+            Some("82 % of today's limit for work nobody waits for is used ($0.82 of $1.00)."),
+        );
+        check(
+            both,
+            (0, 4_000_000),
+            Some("4.0M of 5.0M tokens"),
+            Some("80 % of today's limit for work nobody waits for is used (4.0M of 5.0M tokens)."),
+        );
+        check(
+            both,
+            (0, 5_000_001),
+            Some("5.0M of 5.0M tokens"),
+            Some(
+                "today's 5.0M tokens are used up. routines wait until tomorrow, reminders go on. to let routines go on: \
+                 /config daily_limit 10M",
+            ),
+        );
+        check(
+            both,
+            (1_000_000, 4_500_000),
+            Some("$1.00 of $1.00"),
+            Some(
+                "today's $1.00 is used up. routines wait until tomorrow, reminders go on. to let routines go on: /config \
+                 daily_limit $2.00",
+            ),
+        );
+        let nothing = Limit { money: Some(Micros(0)), tokens: None };
+        check(nothing, (0, 0), Some("$0.00 of $0.00"), None);
+        assert_eq!(
+            report(Limit { money: None, tokens: Some(1) }, 0, u64::MAX).nearest().map(|it| it.percent()),
+            Some(u64::MAX)
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! What work nobody waits for may cost in a day, where the human wants it otherwise than it is written in settings.toml.
+
+use std::fmt;
+
+use super::setting::flag;
+use crate::cost::{Limit, Micros};
+
+/// What the human said of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DailyLimit {
+    /// Nothing: what is written holds.
+    #[default]
+    AsWritten,
+    /// That there is none.
+    Off,
+    /// This much money, or these tokens, or both; of what is not named, what is written holds.
+    Set(Limit),
+}
+
+impl DailyLimit {
+    /// The limit that holds, if `written` is the one that is written.
+    pub fn over(self, written: Limit) -> Limit {
+        match self {
+            Self::AsWritten => written,
+            Self::Off => Limit::default(),
+            Self::Set(Limit { money, tokens }) => {
+                Limit { money: money.or(written.money), tokens: tokens.or(written.tokens) }
+            }
+        }
+    }
+
+    /// What `typed` says of it: nothing, if that is no limit.
+    pub fn read(typed: &str) -> Option<Self> {
+        match typed.trim() {
+            "default" | "null" => return Some(Self::AsWritten),
+            word if flag(word) == Some(false) && word != "0" => return Some(Self::Off),
+            _ => {}
+        }
+        let mut limit = Limit::default();
+        for word in typed.split_whitespace() {
+            match word.strip_suffix(['k', 'M']) {
+                Some(number) if limit.tokens.is_none() => limit.tokens = Some(tokens(number, word)?),
+                None if limit.money.is_none() => limit.money = Some(money(word)?),
+                Some(_) | None => return None,
+            }
+        }
+        (limit != Limit::default()).then_some(Self::Set(limit))
+    }
+}
+
+/// Thousands or millions of tokens.
+fn tokens(number: &str, word: &str) -> Option<u64> {
+    let thousands = if word.ends_with('M') { 1_000.0 } else { 1.0 };
+    let thousands = (amount(number)? * thousands).round();
+    (thousands < 1e9).then_some(thousands as u64 * 1_000)
+}
+
+/// Dollars, to the cent.
+fn money(word: &str) -> Option<Micros> {
+    Micros::dollars((amount(word.strip_prefix('$').unwrap_or(word))? * 100.0).round() / 100.0)
+}
+
+/// A number as people write it: digits, and perhaps a point between them.
+fn amount(text: &str) -> Option<f64> {
+    let plain = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if plain { text.parse().ok() } else { None }
+}
+
+/// As it can be typed again.
+impl fmt::Display for DailyLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limit { money, tokens } = match self {
+            Self::AsWritten => return f.write_str("default"),
+            Self::Off => return f.write_str("off"),
+            Self::Set(limit) => *limit,
+        };
+        let tokens = tokens.map(|tokens| match tokens % 1_000_000 {
+            0 => format!("{}M", tokens / 1_000_000),
+            _ => format!("{}k", tokens.div_ceil(1_000)),
+        });
+        let parts: Vec<String> = money.map(|money| money.to_string()).into_iter().chain(tokens).collect();
+        f.write_str(&parts.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Money, tokens, both or none; what is told can be typed again, and what is not named stays as it is written.
+    #[test]
+    fn a_limit_is_read_as_people_write_it() {
+        let written = Limit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
+        let check = |typed: &str, told: Option<&str>, money: Option<u64>, tokens: Option<u64>| {
+            let read = DailyLimit::read(typed);
+            assert_eq!(read.map(|limit| limit.to_string()).as_deref(), told, "{typed:?}");
+            let Some(limit) = read else { return };
+            assert_eq!(DailyLimit::read(&limit.to_string()), read, "{typed:?}");
+            assert_eq!(limit.over(written), Limit { money: money.map(Micros), tokens }, "{typed:?}");
+        };
+        check("6", Some("$6.00"), Some(6_000_000), Some(5_000_000));
+        check("$6.50", Some("$6.50"), Some(6_500_000), Some(5_000_000));
+        check("0", Some("$0.00"), Some(0), Some(5_000_000));
+        check("8M", Some("8M"), Some(5_000_000), Some(8_000_000));
+        check("1.5M $2", Some("$2.00 1500k"), Some(2_000_000), Some(1_500_000));
+        check("off", Some("off"), None, None);
+        check("default", Some("default"), Some(5_000_000), Some(5_000_000));
+        for wrong in ["", "lots", "-1", "6 7", "8M 9M", "1e9", "$", "M", "9999999999M", "."] {
+            check(wrong, None, None, None);
+        }
+    }
+}
