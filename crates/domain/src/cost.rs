@@ -19,7 +19,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub use alert::alert;
-pub use forecast::{Forecast, LOOKS_BACK, Times};
+pub use forecast::{Amount, Forecast, LOOKS_BACK, Times};
 pub use limit::{Day, Limit, Refusal, may_spend};
 pub use money::Micros;
 pub use price::{Price, Prices};

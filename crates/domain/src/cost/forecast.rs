@@ -1,39 +1,118 @@
 //! The forecast: what today and this month will have cost, if everything goes on as it did.
 //!
-//! A routine costs what one of its runs cost until now, as often as it is still planned. All else costs what it cost on
-//! an average day. That is all; the reader is told it.
+//! A routine costs what one of its runs cost until now, as often as it is still planned, and all of them no more than
+//! the limit of a day. All else costs what it cost on an average day. That is all; the reader is told it.
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 
 use jiff::ToSpan;
 
-use super::{Micros, Report};
+use super::{Micros, Report, Total, short};
 
 /// How many days a report has to look back for a forecast: all of the month, and thirty.
 pub const LOOKS_BACK: u16 = 31;
 
-/// How often something is still planned.
+/// How often something is still planned, day by day until the month is over; today first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times(Vec<u64>);
+
+impl Times {
+    /// It is planned once more, so many days from today.
+    pub fn add(&mut self, ahead: usize) {
+        self.0.resize(self.0.len().max(ahead + 1), 0);
+        self.0[ahead] += 1;
+    }
+
+    fn on(&self, ahead: usize) -> u64 {
+        self.0.get(ahead).copied().unwrap_or_default()
+    }
+
+    fn all(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// Some money, and the tokens behind it; those of calls without a price too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
-    /// Until the end of the day.
-    pub today: u64,
-    /// Until the end of the month, today included.
-    pub month: u64,
+pub struct Amount {
+    /// The money.
+    pub money: Micros,
+    /// All tokens.
+    pub tokens: u64,
+    /// Those that were not read from the cache.
+    pub fresh: u64,
+}
+
+impl Amount {
+    fn of(total: &Total) -> Self {
+        Self { money: total.cost, tokens: total.usage.held(), fresh: total.usage.fresh() }
+    }
+
+    fn each(self, change: impl Fn(u64) -> u64) -> Self {
+        Self { money: Micros(change(self.money.0)), tokens: change(self.tokens), fresh: change(self.fresh) }
+    }
+
+    fn times(self, count: u64) -> Self {
+        self.each(|part| part.saturating_mul(count))
+    }
+
+    /// So much of it: `part` of `whole`.
+    fn share(self, part: u64, whole: u64) -> Self {
+        let share = |all: u64| (u128::from(all) * u128::from(part)).checked_div(u128::from(whole));
+        self.each(|all| u64::try_from(share(all).unwrap_or_default()).unwrap_or(u64::MAX))
+    }
+
+    /// What is left of it when `spent` is gone.
+    fn less(self, spent: Self) -> Self {
+        let (tokens, fresh) =
+            (self.tokens.saturating_sub(spent.tokens), self.fresh.saturating_sub(spent.fresh));
+        Self { money: self.money.less(spent.money), tokens, fresh }
+    }
+
+    /// As much of it as the limits let through.
+    fn within(self, (money, tokens): (Option<Micros>, Option<u64>)) -> Self {
+        let paid = match money {
+            Some(most) if most < self.money => self.share(most.0, self.money.0),
+            Some(_) | None => self,
+        };
+        match tokens {
+            Some(most) if most < paid.fresh => paid.share(most, paid.fresh),
+            Some(_) | None => paid,
+        }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::default(), |mut sum, next| {
+            sum.money += next.money;
+            sum.tokens = sum.tokens.saturating_add(next.tokens);
+            sum.fresh = sum.fresh.saturating_add(next.fresh);
+            sum
+        })
+    }
 }
 
 /// What will have been spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
     /// When today is over.
-    pub today: Micros,
+    pub today: Amount,
     /// When the month is over.
-    pub month: Micros,
+    pub month: Amount,
     /// What an average day costs besides routines.
-    pub a_day: Micros,
-    /// How many runs are planned until the end of the month.
+    pub a_day: Amount,
+    /// How many runs are planned until the end of the month, of what ran before.
     pub runs: u64,
+    /// How many routines are planned that never ran: nobody knows what they cost.
+    pub unrun: u64,
     /// How many days before today it follows from.
     pub days: u16,
+    /// How many calls, and how many of those without a price.
+    pub calls: (u64, u64),
+    /// Whether the limit of a day lets less through than is planned.
+    pub limited: bool,
 }
 
 impl Report {
@@ -41,43 +120,54 @@ impl Report {
     pub fn foresee(&self, planned: &BTreeMap<String, Times>) -> Option<Forecast> {
         let first = self.lists.days.keys().next().filter(|day| **day < self.date)?;
         let days = u16::try_from(first.until(self.date).ok()?.get_days()).ok()?.clamp(1, LOOKS_BACK);
-        let is_planned = |name: &str| planned.contains_key(name) || name.starts_with("routine:");
-        let of = |today: bool| -> Micros {
-            let rows = self
-                .lists
-                .days_of
-                .iter()
-                .filter(|((day, name), _)| (*day == self.date) == today && !is_planned(name));
-            rows.map(|(_, total)| total.cost).sum()
+        let a_day = self.besides(planned, |day| day < self.date).share(1, u64::from(days));
+        let rest = a_day.less(self.besides(planned, |day| day == self.date));
+        let known = |name: &str| self.lists.runs_of(name) > 0;
+        let wanted = |ahead: usize| -> Amount {
+            planned.iter().map(|(name, times)| self.a_run(name).times(times.on(ahead))).sum()
         };
-        let a_day = Micros(of(false).0 / u64::from(days));
-        let rest = a_day.less(of(true));
-        let runs = |times: fn(&Times) -> u64| -> Micros {
-            planned.iter().map(|(name, it)| Micros(self.a_run(name).0.saturating_mul(times(it)))).sum()
-        };
-        let ahead = self.date.last_of_month().day() - self.date.day();
-        let month: Micros = self.this_month();
-        let sum = |parts: [Micros; 4]| parts.into_iter().sum();
-        let later = Micros(a_day.0.saturating_mul(u64::try_from(ahead).unwrap_or_default()));
+        let ahead = usize::try_from(self.date.last_of_month().day() - self.date.day()).unwrap_or_default();
+        let limit = (self.limit.money, self.limit.tokens);
+        let (today, runs_today) = (Amount::of(&self.today), wanted(0).within(self.left()));
+        let runs_later: Amount = (1..=ahead).map(|ahead| wanted(ahead).within(limit)).sum();
+        let limited = runs_today != wanted(0) || runs_later != (1..=ahead).map(wanted).sum::<Amount>();
+        let totals = || self.lists.days.values();
         Some(Forecast {
-            today: sum([self.today.cost, rest, runs(|times| times.today), Micros(0)]),
-            month: sum([month, rest, later, runs(|times| times.month)]),
+            today: [today, rest, runs_today].into_iter().sum(),
+            month: [self.this_month(), rest, runs_today, a_day.times(ahead as u64), runs_later]
+                .into_iter()
+                .sum(),
             a_day,
-            runs: planned.values().map(|times| times.month).sum(),
+            runs: planned.iter().filter(|(name, _)| known(name)).map(|(_, times)| times.all()).sum(),
+            unrun: planned.iter().filter(|(name, times)| !known(name) && times.all() > 0).count() as u64,
             days,
+            calls: (totals().map(|total| total.calls).sum(), totals().map(|total| total.unpriced).sum()),
+            limited,
         })
     }
 
-    /// What one run on the account `name` cost until now.
-    fn a_run(&self, name: &str) -> Micros {
-        let runs = self.lists.runs.get(name).map_or(0, |runs| runs.len() as u64);
-        let cost = self.lists.sources.get(name).map(|total| total.cost).unwrap_or_default();
-        Micros(cost.0.checked_div(runs).unwrap_or_default())
+    /// What was spent besides routines on the days that are `wanted`.
+    fn besides(
+        &self,
+        planned: &BTreeMap<String, Times>,
+        wanted: impl Fn(jiff::civil::Date) -> bool,
+    ) -> Amount {
+        let is_planned = |name: &str| planned.contains_key(name) || name.starts_with("routine:");
+        let rows = self.lists.days_of.iter();
+        rows.filter(|((day, name), _)| wanted(*day) && !is_planned(name))
+            .map(|(_, total)| Amount::of(total))
+            .sum()
     }
 
-    fn this_month(&self) -> Micros {
+    /// What one run on the account `name` cost until now.
+    fn a_run(&self, name: &str) -> Amount {
+        let all = self.lists.sources.get(name).map(Amount::of).unwrap_or_default();
+        all.share(1, self.lists.runs_of(name))
+    }
+
+    fn this_month(&self) -> Amount {
         let first = self.date.saturating_sub((i64::from(self.date.day()) - 1).days());
-        self.lists.days.range(first..).map(|(_, total)| total.cost).sum()
+        self.lists.days.range(first..).map(|(_, total)| Amount::of(total)).sum()
     }
 }
 
@@ -86,11 +176,41 @@ impl Forecast {
     pub fn tell(&self) -> String {
         let days =
             if self.days == 1 { "yesterday".to_owned() } else { format!("the last {} days", self.days) };
-        format!(
-            "forecast: about {} today, about {} this month. that is {} a day as in {days}, and {} planned runs at what \
-             one of each cost so far.",
-            self.today, self.month, self.a_day, self.runs
-        )
+        let runs = if self.runs == 1 { "run" } else { "runs" };
+        let runs = format!("{} planned {runs}", self.runs);
+        let (today, month, a_day) = (self.about(self.today), self.about(self.month), self.about(self.a_day));
+        let sum = format!(
+            "forecast: about {today} today, about {month} this month. that is {a_day} a day as in {days}, and {runs} at \
+             what one of each cost so far."
+        );
+        let limited = self.limited.then(|| "work nobody waits for stops at its limit of the day.".to_owned());
+        let parts = [Some(sum), limited, self.unpriced(), self.unrun()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// What has no price at all is told in tokens.
+    fn about(&self, amount: Amount) -> String {
+        match self.calls {
+            (calls, unpriced) if calls == unpriced => format!("{} tokens", short(amount.tokens)),
+            _ => amount.money.to_string(),
+        }
+    }
+
+    fn unpriced(&self) -> Option<String> {
+        match self.calls {
+            (_, 0) => None,
+            (calls, unpriced) if calls == unpriced => Some("no call had a price.".to_owned()),
+            (_, 1) => Some("that is without 1 call that has no price.".to_owned()),
+            (_, unpriced) => Some(format!("that is without {unpriced} calls that have no price.")),
+        }
+    }
+
+    fn unrun(&self) -> Option<String> {
+        match self.unrun {
+            0 => None,
+            1 => Some("1 routine has not run yet, so what it costs is not in it.".to_owned()),
+            unrun => Some(format!("{unrun} routines have not run yet, so what they cost is not in it.")),
+        }
     }
 }
 
@@ -103,38 +223,112 @@ mod tests {
     use crate::conversation::{Branch, Usage};
     use crate::turn::TurnId;
 
-    fn spent(source: Source, branch: &str, cost: u64) -> Spent {
+    fn spent(source: Source, branch: &str, cost: Option<u64>) -> Spent {
         let branch = if branch == "main" { Branch::Main } else { Branch::fork(branch).unwrap() };
-        let call = Call { model: "m".to_owned(), usage: Usage::default() };
-        let account = Account { source, attended: Attended::Waited };
-        Spent { at: Timestamp::UNIX_EPOCH, branch, turn: TurnId(1), account, call, cost: Some(Micros(cost)) }
+        let call = Call {
+            model: "m".to_owned(),
+            usage: Usage { input: 1_000, cache_read: 1_000, ..Usage::default() },
+        };
+        let account = Account { source, attended: Attended::Unattended };
+        Spent { at: Timestamp::UNIX_EPOCH, branch, turn: TurnId(1), account, call, cost: cost.map(Micros) }
+    }
+
+    fn mail() -> Source {
+        Source::Routine("mail".to_owned())
+    }
+
+    /// Planned so often on each of these days.
+    fn times(days: &[usize]) -> Times {
+        let mut times = Times::default();
+        for (ahead, count) in days.iter().enumerate() {
+            (0..*count).for_each(|_| times.add(ahead));
+        }
+        times
+    }
+
+    fn report(limit: Limit, rows: &[(&str, Source, &str, Option<u64>)]) -> Report {
+        let now: Zoned = "2026-11-20T12:00[Europe/Madrid]".parse().unwrap();
+        let mut report = Report::new(&now, LOOKS_BACK, limit);
+        for (date, source, branch, cost) in rows {
+            report.add(&spent(source.clone(), branch, *cost), date.parse().unwrap());
+        }
+        report
     }
 
     /// What is planned costs what a run of it cost, and the rest what an average day cost.
     #[test]
     fn the_forecast_follows_from_the_schedule_and_the_average() {
-        let now: Zoned = "2026-11-20T12:00[Europe/Madrid]".parse().unwrap();
-        let mut report = Report::new(&now, LOOKS_BACK, Limit::default());
-        let mail = || Source::Routine("mail".to_owned());
-        assert_eq!(report.foresee(&BTreeMap::new()), None, "nothing is known yet");
-        for (date, spent) in [
-            ("2026-11-10", spent(Source::Main, "main", 900)),
-            ("2026-11-15", spent(Source::Main, "main", 100)),
-            ("2026-11-15", spent(mail(), "mail-1", 30)),
-            ("2026-11-15", spent(mail(), "mail-1", 30)),
-            ("2026-11-16", spent(mail(), "mail-2", 40)),
-            ("2026-11-17", spent(Source::Routine("gone".to_owned()), "gone-1", 7)),
-            ("2026-11-20", spent(Source::Main, "main", 40)),
-        ] {
-            report.add(&spent, date.parse().unwrap());
-        }
-        let planned = BTreeMap::from([("routine:mail".to_owned(), Times { today: 1, month: 11 })]);
+        assert_eq!(report(Limit::default(), &[]).foresee(&BTreeMap::new()), None, "nothing is known yet");
+        let gone = Source::Routine("gone".to_owned());
+        let report = report(
+            Limit::default(),
+            &[
+                ("2026-11-10", Source::Main, "main", Some(900)),
+                ("2026-11-15", Source::Main, "main", Some(100)),
+                ("2026-11-15", mail(), "mail-1", Some(30)),
+                ("2026-11-15", mail(), "mail-1", Some(30)),
+                ("2026-11-16", mail(), "mail-2", Some(40)),
+                ("2026-11-17", gone, "gone-1", Some(7)),
+                ("2026-11-20", Source::Main, "main", Some(40)),
+            ],
+        );
+        let planned = BTreeMap::from([("routine:mail".to_owned(), times(&[1; 11]))]);
         let seen = report.foresee(&planned).unwrap();
         // Ten days, 100 a day; a run of mail costs 50; today 40 of 100 are spent, and one run is to come.
-        assert_eq!((seen.days, seen.a_day, seen.runs), (10, Micros(100), 11));
-        assert_eq!(seen.today, Micros(40 + 60 + 50));
+        assert_eq!((seen.days, seen.a_day.money, seen.runs), (10, Micros(100), 11));
+        assert_eq!(seen.today.money, Micros(40 + 60 + 50));
         let until_now = 900 + 100 + 60 + 40 + 7 + 40;
-        assert_eq!(seen.month, Micros(until_now + 60 + 10 * 100 + 11 * 50));
-        assert!(seen.tell().contains("as in the last 10 days, and 11 planned runs"), "{}", seen.tell());
+        assert_eq!(seen.month.money, Micros(until_now + 60 + 10 * 100 + 11 * 50));
+        assert!(
+            seen.tell()
+                .ends_with("as in the last 10 days, and 11 planned runs at what one of each cost so far."),
+            "{}",
+            seen.tell()
+        );
+    }
+
+    /// E4: routines stop at the limit, so no day is foreseen to cost more; a day with less in it costs less.
+    #[test]
+    fn no_day_is_foreseen_to_pass_its_limit() {
+        let limit = Limit { money: Some(Micros(100)), tokens: None };
+        let report = report(
+            limit,
+            &[("2026-11-19", mail(), "mail-1", Some(50)), ("2026-11-20", mail(), "mail-2", Some(50))],
+        );
+        // 50 of 100 are left today; tomorrow four runs want 200 and get 100, and the day after one gets its 50.
+        let planned = BTreeMap::from([("routine:mail".to_owned(), times(&[3, 4, 1]))]);
+        let seen = report.foresee(&planned).unwrap();
+        assert_eq!((seen.today.money, seen.month.money), (Micros(50 + 50), Micros(100 + 50 + 100 + 50)));
+        assert!(
+            seen.tell().ends_with("work nobody waits for stops at its limit of the day."),
+            "{}",
+            seen.tell()
+        );
+
+        let tokens = Report { limit: Limit { money: None, tokens: Some(2_000) }, ..report.clone() };
+        let seen = tokens.foresee(&planned).unwrap();
+        assert_eq!(seen.today.money, Micros(50 + 50), "1,000 of the tokens are left, which is one run");
+        let free = Report { limit: Limit::default(), ..report };
+        assert_eq!(free.foresee(&planned).unwrap().today.money, Micros(50 + 150));
+    }
+
+    /// What has no price is told in tokens, or counted; what never ran is told apart.
+    #[test]
+    fn the_forecast_says_what_it_does_not_know() {
+        let new = ("routine:new".to_owned(), times(&[0, 1]));
+        let paused = ("routine:paused".to_owned(), times(&[]));
+        let planned = BTreeMap::from([("routine:mail".to_owned(), times(&[1])), new, paused]);
+        let unpriced = ("2026-11-19", mail(), "mail-1", None);
+        let none = report(Limit::default(), &[unpriced.clone()]).foresee(&planned).unwrap().tell();
+        assert_eq!(
+            none,
+            "forecast: about 2.0k tokens today, about 4.0k tokens this month. that is 0 tokens a day as in yesterday, and \
+             1 planned run at what one of each cost so far. no call had a price. 1 routine has not run yet, so what it \
+             costs is not in it."
+        );
+        let some = [unpriced, ("2026-11-19", Source::Main, "main", Some(10_000))];
+        let some = report(Limit::default(), &some).foresee(&planned).unwrap().tell();
+        assert!(some.contains("about $0.01 today"), "{some}");
+        assert!(some.contains("without 1 call that has no price. 1 routine has not run yet"), "{some}");
     }
 }

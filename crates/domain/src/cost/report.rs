@@ -7,6 +7,7 @@ use jiff::{ToSpan, Zoned};
 
 use super::{Day, Forecast, Limit, Micros, Spent};
 use crate::conversation::{Branch, Usage};
+use crate::turn::TurnId;
 
 /// Some calls, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,8 +75,8 @@ pub struct Lists {
     pub days: BTreeMap<Date, Total>,
     /// By day and account.
     pub days_of: BTreeMap<(Date, String), Total>,
-    /// The branches of each account: a run has one of its own.
-    pub runs: BTreeMap<String, BTreeSet<Branch>>,
+    /// The runs of each account: each has a branch of its own, and on main each is a turn.
+    runs: BTreeMap<String, BTreeSet<(Branch, Option<TurnId>)>>,
 }
 
 /// The spans that are always told.
@@ -136,12 +137,21 @@ impl Report {
 }
 
 impl Lists {
+    /// How many runs there were on the account `name`; in a conversation, how many answers.
+    pub fn runs_of(&self, name: &str) -> u64 {
+        self.runs.get(name).map_or(0, |runs| runs.len() as u64)
+    }
+
     fn add(&mut self, spent: &Spent, date: Date) {
         self.sources.entry(spent.account.source.to_string()).or_default().add(spent);
         self.models.entry(spent.call.model.clone()).or_default().add(spent);
         self.days.entry(date).or_default().add(spent);
         let source = spent.account.source.to_string();
-        self.runs.entry(source.clone()).or_default().insert(spent.branch.clone());
+        let turn = match spent.branch {
+            Branch::Main => Some(spent.turn),
+            Branch::Fork(_) => None,
+        };
+        self.runs.entry(source.clone()).or_default().insert((spent.branch.clone(), turn));
         self.days_of.entry((date, source)).or_default().add(spent);
     }
 }
@@ -152,7 +162,6 @@ mod tests {
 
     use super::super::{Account, Attended, Call, Source};
     use super::*;
-    use crate::turn::TurnId;
 
     fn spent(model: &str, account: Account, cost: Option<u64>) -> Spent {
         let usage = Usage { input: 10, cache_read: 30, cache_write: 0, output: 5 };
@@ -213,6 +222,25 @@ mod tests {
         let of = report(1).lists.days_of;
         let of: Vec<_> = of.iter().map(|((_, name), total)| (name.as_str(), total.cost.0)).collect();
         assert_eq!(of, [("main", 7), ("routine:mail", 30)], "a day is told apart by account");
+    }
+
+    /// A run aside has a branch of its own, however often it calls; in a conversation every answer is one.
+    #[test]
+    fn runs_are_counted_apart_from_calls() {
+        let mut report = report(1);
+        let date = report.date;
+        for (turn, branch) in [(1, None), (2, None), (2, None), (3, Some("mail-1")), (4, Some("mail-1"))] {
+            let (branch, account) = match branch {
+                Some(name) => (Branch::fork(name).unwrap(), routine()),
+                None => (Branch::Main, main()),
+            };
+            report.add(&Spent { branch, turn: TurnId(turn), ..spent("a:x", account, None) }, date);
+        }
+        let runs =
+            |name| (report.lists.sources.get(name).map(|total| total.calls), report.lists.runs_of(name));
+        assert_eq!(runs("main"), (Some(4), 2));
+        assert_eq!(runs("routine:mail"), (Some(3), 2), "one of them ran on main");
+        assert_eq!(runs("nobody"), (None, 0));
     }
 
     #[test]

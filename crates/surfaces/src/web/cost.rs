@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use domain::cost::{Limit, Micros, Report, Total};
+use domain::cost::{Forecast, Limit, Micros, Report, Total};
 use serde::Serialize;
 
 use super::App;
@@ -47,7 +47,13 @@ struct ForecastWire {
     dollars_today: f64,
     dollars_this_month: f64,
     dollars_a_day: f64,
+    tokens_today: u64,
+    tokens_this_month: u64,
+    /// How many of the calls that it follows from have no price, and so no dollars.
+    unpriced_calls: u64,
     planned_runs: u64,
+    /// Routines that are planned and never ran: what they cost is not in it.
+    routines_not_run: u64,
     days: u16,
     words: String,
 }
@@ -126,14 +132,24 @@ impl From<&Report> for CostWire {
                 .map(|((day, name), total)| DayWire { day: day.to_string(), row: row((name.clone(), total)) })
                 .collect(),
             unattended: unattended(report),
-            forecast: report.forecast.map(|seen| ForecastWire {
-                dollars_today: seen.today.as_dollars(),
-                dollars_this_month: seen.month.as_dollars(),
-                dollars_a_day: seen.a_day.as_dollars(),
-                planned_runs: seen.runs,
-                days: seen.days,
-                words: seen.tell(),
-            }),
+            forecast: report.forecast.as_ref().map(ForecastWire::from),
+        }
+    }
+}
+
+impl From<&Forecast> for ForecastWire {
+    fn from(seen: &Forecast) -> Self {
+        Self {
+            dollars_today: seen.today.money.as_dollars(),
+            dollars_this_month: seen.month.money.as_dollars(),
+            dollars_a_day: seen.a_day.money.as_dollars(),
+            tokens_today: seen.today.tokens,
+            tokens_this_month: seen.month.tokens,
+            unpriced_calls: seen.calls.1,
+            planned_runs: seen.runs,
+            routines_not_run: seen.unrun,
+            days: seen.days,
+            words: seen.tell(),
         }
     }
 }
