@@ -166,6 +166,70 @@ test("cost is told by day and source, with the limit and the cached share, and t
   assert.ok(sources.includes("routine:mail"), sources.join());
 });
 
+// What the assistant tells of cost, changed.
+const told = async (change) => {
+  await page.route("**/api/cost*", async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: change(await response.json()) });
+  });
+};
+
+test("what has no price is not shown as free, and each is told by run", async () => {
+  const total = { calls: 4, unpriced_calls: 0, input: 10, cache_read: 0, cache_write: 0, output: 5, cached_percent: 0, dollars: 0.4 };
+  const free = { ...total, unpriced_calls: 4, dollars: 0 };
+  const some = { ...total, unpriced_calls: 1, dollars: 0.3 };
+  await told((cost) => ({
+    ...cost,
+    today: free, week: some, month: total,
+    by_source: [{ name: "main", runs: 2, ...total }, { name: "routine:mail", runs: 2, ...free }, { name: "fork", runs: 1, ...some }],
+    by_model: [{ name: "local", ...free }],
+    by_day_and_source: [{ day: cost.date, name: "routine:mail", ...free }],
+    by_day: [{ name: cost.date, ...free }],
+  }));
+  await into(page, "chat");
+  await into(page, "cost");
+  const cells = (title) => page.$$eval(`#cost [aria-label="${title}"] tbody tr`, (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  await page.waitForSelector('#cost [aria-label="by source"] tbody >> text=no price');
+  assert.deepEqual(await cells("by source"), [
+    ["main", "2", "$0.20", "$0.40", "0 %"],
+    ["fork", "1", "–", "$0.30 and 1 call without a price", "0 %"],
+    ["routine:mail", "2", "no price", "no price", "0 %"],
+  ]);
+  assert.deepEqual(await cells("by model"), [["local", "4", "no price", "0 %"]]);
+  assert.match(await page.innerText("#cost .sums"), /today\s+no price\s+4 calls[\s\S]*7 days\s+\$0\.30\s+4 calls · 0 % cached, and 1 call without a price/);
+  assert.match(await page.locator("#cost svg[role=img]").first().getAttribute("aria-label"), /no price$/);
+  await page.screenshot({ path: join(OUT, "cost-unpriced.png"), fullPage: true });
+  await page.unroute("**/api/cost*");
+});
+
+test("cost looks back as far as is chosen", async () => {
+  await into(page, "cost");
+  for (const [days, title] of [["today", "today, by source"], ["7 days", "the last 7 days, by source"], ["30 days", "the last 30 days, by source"], ["14 days", "the last 14 days, by source"]]) {
+    await page.locator("#cost .spans button", { hasText: new RegExp(`^${days}$`) }).click();
+    await page.waitForSelector(`#cost h2 >> text=${title}`);
+    assert.deepEqual(await page.$$eval("#cost .spans [aria-pressed=true]", (all) => all.map((node) => node.textContent)), [days]);
+  }
+});
+
+test("a limit that is nearly or wholly used stands on today and in the checks, the nearer of the two", async () => {
+  const words = "today's 5.0M tokens are used up. routines wait until tomorrow, reminders go on.";
+  await into(page, "today");
+  await page.waitForSelector("#today .foot");
+  assert.equal(await page.locator("#today .standing").isVisible(), false);
+  await told((cost) => ({ ...cost, unattended: { ...cost.unattended, nearest: "5.0M of 5.0M tokens", percent: 100, standing: words } }));
+  await into(page, "chat");
+  await into(page, "today");
+  await page.waitForSelector(`#today .standing >> text=${words}`);
+  assert.match(await page.innerText("#today .foot"), /5\.0M of 5\.0M tokens for unattended work/);
+  await page.screenshot({ path: join(OUT, "today-limit.png"), fullPage: true });
+  await into(page, "health");
+  await page.waitForSelector(`#health .checks .look >> text=${words}`);
+  await page.unroute("**/api/cost*");
+  await into(page, "chat");
+  await into(page, "health");
+  await page.waitForSelector("#health .checks .fine >> text=/(\\$\\d+\\.\\d\\d|tokens) used today by unattended work/");
+});
+
 test("a file says what it would do before it is saved, and a mistake is named", async () => {
   await into(page, "files");
   const row = page.locator("#files li", { hasText: "routines/morning.md" });

@@ -2,19 +2,39 @@
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
-import { Twin, View, box, day } from "./kit.js";
+import { Twin, View, box, button, count, day } from "./kit.js";
 import { columns, shares } from "./plots.js";
 import { svg } from "./marks.js";
 
-const DAYS = 14;
+const SPANS = [1, 7, 14, 30];
 const money = (dollars) => `$${dollars < 0.1 && dollars > 0 ? dollars.toFixed(3) : dollars.toFixed(2)}`;
 const percent = (share) => (share === null ? "–" : `${share} %`);
+const lasting = (days) => (days === 1 ? "today" : `the last ${days} days`);
+
+// What some calls cost. Those without a price are not free.
+function price({ dollars, calls, unpriced_calls: unpriced }) {
+  if (!unpriced) return money(dollars);
+  return unpriced >= calls ? "no price" : `${money(dollars)} and ${count(unpriced, "call")} without a price`;
+}
+
+// What a run cost, as far as all of its calls have a price.
+function each({ dollars, calls, unpriced_calls: unpriced, runs }) {
+  if (unpriced) return unpriced >= calls ? "no price" : "–";
+  return runs ? money(dollars / runs) : "–";
+}
 
 export class Cost extends View {
   constructor(section) {
     super(section);
     this.sums = make("dl", "sums");
-    const picture = box(`the last ${DAYS} days, by source`);
+    this.days = 14;
+    const picture = box("day by day, by source");
+    this.head = picture.querySelector("h2");
+    this.spans = make("div", "buttons spans");
+    this.spans.setAttribute("role", "group");
+    this.spans.setAttribute("aria-label", "how many days");
+    this.spans.append(...SPANS.map((days) => Object.assign(button(days === 1 ? "today" : `${days} days`, "", () => this.look(days)), { value: days })));
+    this.mark();
     this.picture = picture.appendChild(make("div"));
     this.key = picture.appendChild(make("ul", "sources"));
     picture.append(make("h3", "", "cached share of what was read"));
@@ -22,42 +42,55 @@ export class Cost extends View {
     this.axis = picture.appendChild(make("p", "under ends"));
     this.twin = new Twin("cost by day as a table", ["day", "source", "cost", "calls", "cached"]);
     picture.append(this.twin.node);
-    this.sources = table("by source", ["source", "calls", "each", "cost", "cached"]);
+    this.sources = table("by source", ["source", "runs", "each", "cost", "cached"]);
     this.models = table("by model", ["model", "calls", "cost", "cached"]);
     this.limit = make("p", "under");
     this.forecast = make("p", "under forecast");
-    section.append(this.sums, this.forecast, picture, this.limit, this.sources.node, this.models.node);
+    section.append(this.sums, this.forecast, this.spans, picture, this.limit, this.sources.node, this.models.node);
   }
 
   ask() {
-    return assistant.cost(DAYS);
+    return assistant.cost(this.days);
+  }
+
+  // Looks so many days back from now on.
+  look(days) {
+    this.days = days;
+    this.mark();
+    return this.read();
+  }
+
+  mark() {
+    for (const node of this.spans.children) node.ariaPressed = String(Number(node.value) === this.days);
   }
 
   show(data) {
     this.sums.replaceChildren(...[["today", data.today], ["7 days", data.week], ["30 days", data.month]].flatMap(([name, total]) => {
       const part = make("div");
-      const more = total.unpriced_calls ? `, and ${total.unpriced_calls} calls without a price` : "";
-      part.append(make("dt", "", name), make("dd", "", money(total.dollars)), make("dd", "under", `${total.calls} calls · ${percent(total.cached_percent)} cached${more}`));
+      const none = total.calls && total.unpriced_calls >= total.calls;
+      const more = total.unpriced_calls && !none ? `, and ${count(total.unpriced_calls, "call")} without a price` : "";
+      part.append(make("dt", "", name), make("dd", "", none ? "no price" : money(total.dollars)), make("dd", "under", `${count(total.calls, "call")} · ${percent(total.cached_percent)} cached${more}`));
       return [part];
     }));
     this.forecast.textContent = data.forecast?.words ?? "a forecast needs a whole day on which a model was called.";
     this.draw(data);
-    const { dollars, dollars_per_day: most, tokens, tokens_per_day: words } = data.unattended;
+    const { dollars, dollars_per_day: most, tokens, tokens_per_day: words, standing } = data.unattended;
     const limits = [most !== null && `${money(dollars)} of ${money(most)}`, words !== null && `${tokens.toLocaleString("en")} of ${words.toLocaleString("en")} tokens`].filter(Boolean);
     this.limit.textContent = limits.length
-      ? `unattended work today: ${limits.join(", ")}. when the limit is reached, routines stop until tomorrow and reminders keep going.`
+      ? `unattended work today: ${limits.join(", ")}. ${standing ?? "when the limit is reached, routines stop until tomorrow and reminders keep going."}`
       : "unattended work has no limit.";
-    this.sources.fill(data.by_source.toSorted(dearest).map(({ name, calls, dollars: cost, cached_percent: cached }) => [name, calls, calls ? money(cost / calls) : "–", money(cost), percent(cached)]));
-    this.models.fill(data.by_model.toSorted(dearest).map(({ name, calls, dollars: cost, cached_percent: cached }) => [name, calls, money(cost), percent(cached)]));
+    this.sources.fill(data.by_source.toSorted(dearest).map((row) => [row.name, row.runs, each(row), price(row), percent(row.cached_percent)]));
+    this.models.fill(data.by_model.toSorted(dearest).map((row) => [row.name, row.calls, price(row), percent(row.cached_percent)]));
   }
 
   draw(data) {
-    const days = spell(data.date, DAYS);
+    const days = spell(data.date, data.days);
+    this.head.textContent = `${lasting(data.days)}, by source`;
     const names = data.by_source.toSorted(dearest).map(({ name }) => name);
     const rows = Map.groupBy(data.by_day_and_source, ({ day: of }) => of);
     const parts = days.map((date) => [date, (rows.get(date) ?? []).map(({ name, dollars }) => [Math.max(0, names.indexOf(name)), dollars])]);
     const limit = data.unattended.dollars_per_day;
-    const label = `cost of the last ${DAYS} days: ${parts.filter(([, all]) => all.length).map(([date, all]) => `${date} ${money(all.reduce((sum, [, value]) => sum + value, 0))}`).join(", ") || "nothing"}`;
+    const label = `cost of ${lasting(data.days)}: ${data.by_day.map((row) => `${row.name} ${price(row)}`).join(", ") || "nothing"}`;
     this.picture.replaceChildren(columns(parts, { limit, label }));
     this.key.replaceChildren(...names.slice(0, 8).map((name, at) => {
       const li = make("li");
@@ -70,7 +103,7 @@ export class Cost extends View {
     const values = days.map((date) => shared.get(date) ?? null);
     this.cached.replaceChildren(shares(values, `cached share: ${days.map((date, at) => `${date} ${percent(values[at])}`).join(", ")}`));
     this.axis.replaceChildren(make("span", "", day(days[0])), make("span", "", "today"));
-    this.twin.fill(data.by_day_and_source.toReversed().map(({ day: of, name, dollars, calls, cached_percent: cached }) => [day(of), name, money(dollars), calls, percent(cached)]));
+    this.twin.fill(data.by_day_and_source.toReversed().map((row) => [day(row.day), row.name, price(row), row.calls, percent(row.cached_percent)]));
   }
 }
 

@@ -82,6 +82,9 @@ struct TotalWire {
 #[derive(Serialize)]
 struct RowWire {
     name: String,
+    /// How many runs these calls were made in; in a conversation, how many answers. Told of sources alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
     #[serde(flatten)]
     total: TotalWire,
 }
@@ -103,27 +106,31 @@ struct UnattendedWire {
     tokens_per_day: Option<u64>,
     dollars_left: Option<f64>,
     tokens_left: Option<u64>,
-}
-
-impl From<&Report> for CostWire {
-    fn from(report: &Report) -> Self {
-        let row = |(name, total): (String, &Total)| RowWire { name, total: total.into() };
-        let named = |(name, total)| row((String::clone(name), total));
-        let lists = &report.lists;
-        Self {
-            date: report.date.to_string(),
     /// What is used of the limit that ends first, in words: `$0.82 of $1.00`.
     nearest: Option<String>,
     percent: Option<u64>,
     /// What whoever looks should know of it; null, while there is enough left.
     standing: Option<String>,
+}
+
+impl From<&Report> for CostWire {
+    fn from(report: &Report) -> Self {
+        let row = |(name, total): (String, &Total)| RowWire { name, runs: None, total: total.into() };
+        let source = |(name, total): (&String, &Total)| RowWire {
+            runs: Some(report.lists.runs_of(name)),
+            ..row((name.clone(), total))
+        };
+        let named = |(name, total)| row((String::clone(name), total));
+        let lists = &report.lists;
+        Self {
+            date: report.date.to_string(),
             days: report.days,
             spans: SpansWire {
                 today: (&report.today).into(),
                 week: (&report.week).into(),
                 month: (&report.month).into(),
             },
-            by_source: lists.sources.iter().map(named).collect(),
+            by_source: lists.sources.iter().map(source).collect(),
             by_model: lists.models.iter().map(named).collect(),
             by_day: lists.days.iter().map(|(day, total)| row((day.to_string(), total))).collect(),
             by_day_and_source: lists
@@ -179,8 +186,8 @@ fn unattended(report: &Report) -> UnattendedWire {
         tokens_per_day: tokens,
         dollars_left: money_left.map(Micros::as_dollars),
         tokens_left,
-    }
-}
         nearest: report.nearest().map(|bound| bound.to_string()),
         percent: report.nearest().map(|bound| bound.percent()),
         standing: report.standing(),
+    }
+}

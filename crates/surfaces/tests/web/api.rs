@@ -201,6 +201,15 @@ async fn what_was_spent_comes_added_up_with_what_is_left() {
         (&cost["unattended"]["dollars_left"], &cost["unattended"]["tokens_left"]),
         (&5.0.into(), &serde_json::Value::Null)
     );
+    let unattended = &cost["unattended"];
+    assert_eq!(
+        (&unattended["nearest"], &unattended["percent"], &unattended["standing"]),
+        (&"$0.00 of $5.00".into(), &0.into(), &serde_json::Value::Null)
+    );
+    assert_eq!(
+        (&cost["by_source"][0]["runs"], &cost["by_model"][0]["runs"]),
+        (&1.into(), &serde_json::Value::Null)
+    );
     for wrong in ["/api/cost?days=0", "/api/cost?days=x", "/api/cost?day=7", "/api/cost?days=65000"] {
         let answer = rig.send(&rig.own("GET", wrong, "")).await;
         assert!(answer.status == 400 && answer.sentence().contains("?days=NUMBER"), "{wrong}");
