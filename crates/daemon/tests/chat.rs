@@ -245,6 +245,42 @@ fn what_an_answer_cost_is_told_by_command_and_page_alike() {
     assert_eq!(program.run(&["cost", "--by", "mood"]).status.code(), Some(2));
 }
 
+/// E4: a limit that was reached while nobody looked stands wherever somebody looks later, until the human changes it; and
+/// what a routine cost is told with it.
+#[test]
+fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
+    let (backstage, program) = stage();
+    let prices = "[prices]\n\"claude-sonnet\" = { input = 9000, output = 9000, cache_read = 9000, cache_write = 9000 }\n";
+    std::fs::write(program.data().join("settings.toml"), prices).expect("a settings file");
+    std::fs::create_dir_all(program.data().join("routines")).expect("a directory");
+    for (id, more) in [("mail", "background: true\n"), ("never", "background: true\n"), ("here", "")] {
+        let text = format!("---\nid: {id}\ncron: 0 3 * * *\n{more}---\nlook\n");
+        std::fs::write(program.data().join(format!("routines/{id}.md")), text).expect("a routine");
+    }
+    backstage.model().script([Act::says("done")]);
+    let ran = program.run(&["routine", "run", "mail"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+
+    let reached = "today's $5.00 is used up. routines wait until tomorrow, reminders go on.";
+    let doctor = stdout(&program.run(&["doctor"]));
+    assert!(doctor.contains(&format!("! cost     {reached}")), "{doctor}");
+    let cost = stdout(&program.run(&["chat", "--once", "/cost"]));
+    assert!(cost.contains(reached), "{cost}");
+    let cost = json_of(&program.run(&["cost", "--json"]));
+    assert_eq!(cost["by_source"][0]["runs"], 1);
+    assert!(cost["unattended"]["standing"].as_str().is_some_and(|words| words.starts_with(reached)));
+    let list = stdout(&program.run(&["routine", "list"]));
+    let told: Vec<&str> = list.lines().filter(|line| line.contains(" in 30 days")).collect();
+    assert!(matches!(told[..], [line] if line.contains("  mail  ") && line.contains("  $")), "{list}");
+    let list = json_of(&program.run(&["routine", "list", "--json"]));
+    let spent = |at: usize| list["routines"][at]["spent_in_30_days"]["calls"].clone();
+    assert_eq!([spent(0), spent(1), spent(2)], [Value::Null, json!(1), Value::Null]);
+
+    assert_eq!(program.run(&["config", "daily_limit", "off"]).status.code(), Some(0));
+    assert!(!stdout(&program.run(&["doctor"])).contains("! cost"));
+    assert!(stdout(&program.run(&["cost"])).contains("work nobody waits for has no daily limit"));
+}
+
 /// MC-26, MC-29, RC-3: the chosen model answers from the next message on, also after a restart, and is what the
 /// ledger names.
 #[test]

@@ -3,6 +3,7 @@
 
 mod accepting;
 mod changing;
+mod costing;
 mod editor;
 pub mod finding;
 mod rows;
@@ -38,6 +39,7 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 use accepting::held;
 use changing::Changes;
+use costing::Costs;
 pub use rows::{Row, rows};
 pub use times::fires;
 
@@ -201,12 +203,15 @@ impl<'a> Desk<'a> {
         let mut rows = rows(&self.items::<K>()).map_err(not_done)?;
         rows.sort_by_key(Row::comes);
         let (zone, now) = (self.zone(), self.now.timestamp());
-        let accepted = Accepted::look(&self.settings.paths);
-        let lines: Vec<String> =
-            rows.iter().map(|row| row.line(now, zone) + &held(row, &accepted, "    ")).collect();
+        let (accepted, costs) =
+            (Accepted::look(&self.settings.paths), Costs::look(self.settings, &self.disk));
+        let line =
+            |row: &Row| row.line(now, zone) + &costs.told(K::WORD, row) + &held(row, &accepted, "    ");
+        let lines: Vec<String> = rows.iter().map(line).collect();
         let text = if lines.is_empty() { K::NONE.to_owned() } else { lines.join("\n") };
         let (good, bad): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.job.is_ok());
-        let json = |rows: Vec<&Row>| rows.into_iter().map(|row| row.to_json(now, zone)).collect::<Vec<_>>();
+        let value = |row: &Row| costs.put((K::WORD, row), row.to_json(now, zone));
+        let json = |rows: Vec<&Row>| rows.into_iter().map(value).collect::<Vec<_>>();
         answer(self.output, &json!({ K::DIRECTORY: json(good), "invalid": json(bad) }), &text);
         Ok(ExitCode::SUCCESS)
     }

@@ -1,0 +1,55 @@
+//! What jobs cost in the last thirty days, for who lists them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::cost::{Total, short};
+use journal::disk::Disk;
+use serde_json::{Value, json};
+
+use super::Row;
+use crate::commands::cost;
+use crate::settings::Settings;
+
+/// How many days a list looks back.
+const DAYS: u16 = 30;
+
+/// What was spent, by whose account.
+pub struct Costs(BTreeMap<String, Total>);
+
+impl Costs {
+    /// Looks. A ledger that cannot be read tells nothing, and the list is told without it.
+    pub fn look(settings: &Settings, disk: &Arc<dyn Disk>) -> Self {
+        Self(cost::read(settings, disk, DAYS).map(|report| report.lists.sources).unwrap_or_default())
+    }
+
+    /// What the `word` in `row` cost, after its line; nothing, if it cost nothing.
+    pub fn told(&self, word: &str, row: &Row) -> String {
+        let Some(total) = self.of(word, row) else { return String::new() };
+        let cost = match total.unpriced {
+            0 => total.cost.to_string(),
+            unpriced if unpriced == total.calls => {
+                format!("{} tokens without a price", short(total.usage.held()))
+            }
+            unpriced => format!("{} and {unpriced} calls without a price", total.cost),
+        };
+        format!("  {cost} in {DAYS} days")
+    }
+
+    /// The same in `value`, for programs.
+    pub fn put(&self, (word, row): (&str, &Row), mut value: Value) -> Value {
+        if let Some(total) = self.of(word, row) {
+            value["spent_in_30_days"] = json!({
+                "dollars": total.cost.as_dollars(),
+                "tokens": total.usage.held(),
+                "calls": total.calls,
+                "unpriced_calls": total.unpriced,
+            });
+        }
+        value
+    }
+
+    fn of(&self, word: &str, row: &Row) -> Option<&Total> {
+        self.0.get(&format!("{word}:{}", row.id.as_deref()?))
+    }
+}
