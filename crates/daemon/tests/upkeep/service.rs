@@ -172,6 +172,9 @@ fn wrong_settings_lock_nobody_out_of_the_service() {
     std::fs::write(program.data().join("settings.toml"), "[model]\ncolour = 1\n").unwrap();
     let (code, text) = told(&program, &["doctor"]);
     assert!(code == Some(1) && text.contains("service  running (pid "), "{text}");
+    let mut keeping = program.command(&["setup", "service", "--keep", "--no-input"]);
+    let keeping = testkit::kill::finish(keeping.env("OLLIM_BOT_NAME", "Robin"));
+    assert_eq!(keeping.status.code(), Some(78), "{}", stderr(&keeping));
     let says = "    fix: change that line of the file, or take it out\n";
     assert!(text.contains("✗ settings ") && text.contains(says), "{text}");
     for (word, code) in [

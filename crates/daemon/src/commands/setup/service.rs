@@ -24,6 +24,10 @@ pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended>
         let hint = not_seen(&only_said).map(|hint| format!("\n  {hint}")).unwrap_or_default();
         return Ok(Done::works("service", format!("{}. {rest}{hint}", found.text)));
     }
+    // A service that runs is not started again with settings that it cannot start with.
+    if let Some(refusal) = keeping.settings()?.1.into_iter().next() {
+        return Err(refusal.why.into());
+    }
     keeping.keep_said(news)?;
     let done = install((keeping.environment(), settings), &unit).await?;
     let kept = if news.is_empty() { String::new() } else { format!("\n  kept for it: {}", news.join(", ")) };
