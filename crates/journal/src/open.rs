@@ -85,8 +85,7 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
     place.disk.create_dir(&state).map_err(|error| sorted(&place.paths, &error))?;
     // Looked for before the lock makes its file, which tells whether we have been here.
-    let known =
-        place.disk.look(&state.join(LOCK_FILE)).map_err(|error| sorted(&place.paths, &error))?.is_some();
+    let known = place.disk.look(&state.join(LOCK_FILE)).map_err(|error| sorted(&place.paths, &error))?;
     let lock = Lock::take(&state, place.pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
         NotLocked::Disk(error) => sorted(&place.paths, &error),
@@ -217,11 +216,12 @@ fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
 }
 
 /// What is wrong with a journal that SQLite would take for a new one: it is empty or gone, and we have talked
-/// before. Who has a backup, or a session and our lock, has. What cannot be looked at is no proof that we have not.
-fn emptied(place: &Place, known: bool) -> io::Result<Option<Unopened>> {
+/// before. Who has a backup, or a session and our lock (`known` before we took it), has. What cannot be looked at is no
+/// proof that we have not.
+fn emptied(place: &Place, known: Option<Seen>) -> io::Result<Option<Unopened>> {
     let (reason, known) = match place.disk.look(&place.paths.database())? {
         Some(Seen::File(0)) => ("it is empty", true),
-        None => ("it is gone", known),
+        None => ("it is gone", known.is_some()),
         Some(Seen::File(_) | Seen::Directory | Seen::Strange) => return Ok(None),
     };
     let has_backups = match place.disk.list(&place.paths.backups()) {

@@ -95,14 +95,12 @@ impl Mark {
 /// whoever left the mark ended before it took its place.
 pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
     let mark = serde_json::from_slice(&disk.read(&path(state)).ok()?).ok()?;
-    match mark {
-        Mark::Unproven(Unproven { from, program, .. })
-            if matches!(disk.look(&laid(&program)), Ok(Some(_))) =>
-        {
-            Some(Mark::Pulling { from })
-        }
-        mark => Some(mark),
+    if let Mark::Unproven(Unproven { from, program, .. }) = &mark
+        && matches!(disk.look(&laid(program)), Ok(Some(_)))
+    {
+        return Some(Mark::Pulling { from: from.clone() });
     }
+    Some(mark)
 }
 
 /// Where a new program lies until it takes the place of `program`.
