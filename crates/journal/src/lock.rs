@@ -243,16 +243,16 @@ mod tests {
     #[test]
     fn the_python_program_is_told_from_who_reads_its_files() {
         for (line, is_it) in [
-            ("/home/a/.venv/bin/python /home/a/.venv/bin/ollim-bot", true),
+            ("/opt/a/.venv/bin/python /opt/a/.venv/bin/ollim-bot", true),
             ("python3.12 -X dev -u /usr/bin/ollim-bot --verbose", true),
             ("python3 -m ollim_bot", true),
             ("python3 -m ollim_bot.main", true),
             ("/usr/bin/python3 /src/ollim-bot/src/ollim_bot/main.py", true),
             ("ollim-bot run", false),
             ("/usr/bin/ollim-bot chat", false),
-            ("vim /home/a/.ollim-bot/notes/python", false),
+            ("vim /opt/a/.ollim-bot/notes/python", false),
             ("less /usr/bin/ollim-bot", false),
-            ("python3 /home/a/.ollim-bot/skills/tidy/run.py", false),
+            ("python3 /opt/a/.ollim-bot/skills/tidy/run.py", false),
             ("python3 -c print(1) ollim-bot", false),
             ("python3 -m http.server /usr/bin/ollim-bot", false),
             ("python3", false),
