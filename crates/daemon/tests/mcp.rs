@@ -1,7 +1,8 @@
 //! Our server for other agents, spoken to over its wire: the real program on pipes.
 
 use serde_json::{Value, json};
-use testkit::kill::{Program, stderr, stdout};
+use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
+use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -142,4 +143,35 @@ fn what_a_server_offers_is_accepted_as_it_is() {
     assert!(said(&["mcp-servers"]).contains("not accepted    Keeps"));
     let unknown = program.run(&["mcp-servers", "accept", "nobody"]);
     assert_eq!(unknown.status.code(), Some(1));
+}
+
+/// EN-2: a server that is not there keeps nobody from starting. Who calls its tool is told so, and the answer comes.
+#[test]
+fn a_server_that_is_not_there_stops_nothing() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let servers =
+        json!({ "docs": { "type": "http", "url": format!("http://127.0.0.1:{}/mcp", free_port()) } });
+    let file = json!({ "mcpServers": servers });
+    std::fs::write(program.data().join("mcp.json"), file.to_string()).expect("a file");
+    let search = json!({ "tool": "mcp__docs__search", "input": { "words": "forks" } });
+    backstage.model().script([
+        Act::calls("mcp", &search),
+        Act::says("The server is not there."),
+        Act::says("I can't look it up now."),
+    ]);
+    let running = program.start();
+    running.command("/permissions default").expect("a choice");
+    let mut events = running.events().expect("events");
+    let message = running.say("what do the docs say about forks?").expect("it is heard");
+    let asked = events.find(|event| ["asked", "ended"].contains(&event.name.as_str()));
+    assert_eq!(asked.expect("a question").name, "asked");
+    running.command("/allow").expect("a yes");
+    assert_eq!(events.ended(message).expect("an end").data["how"], "finished");
+    let read: String =
+        backstage.requests().iter().map(|request| request.json["messages"].to_string()).collect();
+    assert!(read.contains("the server `docs` cannot be reached"), "{read}");
+    running.terminate();
+    let listed = stdout(&program.run(&["mcp-servers", "list"]));
+    assert!(listed.contains("docs\n  ! ") && listed.contains("cannot be reached"), "{listed}");
 }

@@ -3,7 +3,7 @@
 mod caption;
 pub mod pattern;
 
-pub use caption::Caption;
+pub use caption::{Caption, unmarked};
 
 use crate::conversation::Json;
 use crate::embed::Embed;

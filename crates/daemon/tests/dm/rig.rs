@@ -87,8 +87,10 @@ impl Model for Speaker {
             let mut text = String::new();
             for (pause, words) in &speech.words {
                 tokio::time::sleep(*pause).await;
-                listener.words(words);
-                text.push_str(words);
+                if !words.is_empty() {
+                    listener.words(words);
+                    text.push_str(words);
+                }
             }
             if let Some(failure) = speech.fails {
                 return Err(failure);

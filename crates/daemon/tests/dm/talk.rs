@@ -180,6 +180,147 @@ async fn long_work_has_a_silent_line_that_goes() {
     assert!(rig.all("reading your calendar").is_empty(), "{}", rig.discord.transcript());
 }
 
+/// A model that keeps the human waiting with a few words, looks into the inbox, and then speaks so.
+fn looks_it_up(after: Speech) -> impl FnMut(&str) -> Speech {
+    let mut calls = 0;
+    move |_: &str| {
+        calls += 1;
+        match calls {
+            1 => Speech { calls: vec![("inbox_list", "{}".to_owned())], ..Speech::of("one moment.") },
+            _ => after.clone(),
+        }
+    }
+}
+
+fn after(seconds: u64, words: &str) -> Speech {
+    Speech { words: vec![(Duration::from_secs(seconds), words.to_owned())], ..Speech::default() }
+}
+
+/// The line about looking into the inbox.
+const LOOKS: &str = "-# inbox\\_list…";
+
+/// ST-2, ST-4, ST-5: what is said before a call stands at once; the call has a silent line while it takes long, and
+/// that is gone with the answer.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_before_a_call_stands_and_the_call_has_a_line() {
+    let rig = Rig::new(Setup::default(), looks_it_up(after(40, "two things."))).await;
+    rig.human().types("what did i keep?");
+    rig.sees("one moment.").await;
+    assert!(rig.all(LOOKS).is_empty(), "what is quick needs no line");
+    let line = rig.sees(LOOKS).await;
+    assert!(!line.buzzes(), "{line:?}");
+    rig.sees("two things.").await;
+    rig.passes(10).await;
+    expect![[r#"
+        owner: what did i keep?
+        ollim: one moment.
+        ollim: two things.
+    "#]]
+    .assert_eq(&rig.discord.transcript());
+}
+
+/// ST-5: the line about a call goes too when no answer comes.
+#[tokio::test(start_paused = true)]
+async fn the_line_about_a_call_goes_when_the_model_breaks_off() {
+    let fails = Some(Failure::Stopped("the model broke off.".to_owned()));
+    let rig = Rig::new(Setup::default(), looks_it_up(Speech { fails, ..after(20, "") })).await;
+    rig.human().types("what did i keep?");
+    rig.sees(LOOKS).await;
+    rig.sees("the model broke off.").await;
+    rig.passes(10).await;
+    assert!(rig.all(LOOKS).is_empty(), "{}", rig.discord.transcript());
+    assert_eq!(rig.all("one moment.").len(), 1, "{}", rig.discord.transcript());
+}
+
+/// ST-5: the line about a call that a crash left behind goes at the next start, and the answer still comes.
+#[tokio::test(start_paused = true)]
+async fn the_line_about_a_call_goes_after_a_crash() {
+    let mut rig = Rig::new(Setup::default(), looks_it_up(after(40, "two things."))).await;
+    rig.human().types("what did i keep?");
+    rig.sees(LOOKS).await;
+    rig.killed().await;
+    assert_eq!(rig.all(LOOKS).len(), 1, "nobody was there to take it away");
+    rig.start().await;
+    rig.passes(5).await;
+    assert!(rig.all(LOOKS).is_empty(), "{}", rig.discord.transcript());
+    rig.sees("two things.").await;
+    rig.passes(10).await;
+    assert!(rig.all(LOOKS).is_empty(), "{}", rig.discord.transcript());
+}
+
+/// ST-9, ST-20: a tool that is named again goes on being counted, another is counted from its own beginning, and
+/// what it is given is no mark.
+#[tokio::test(start_paused = true)]
+async fn each_tool_is_counted_from_its_own_beginning() {
+    let rig = Rig::new(Setup::default(), |_: &str| after(90, "found it.")).await;
+    rig.human().types("search everything");
+    rig.passes(2).await;
+    let stage = &rig.life.as_ref().unwrap().stage;
+    let turn = *stage.subscribe().scene().running.keys().next().unwrap();
+    let works = |tool: &str| {
+        stage.show(&Shown::Working { turn, tool: tool.to_owned(), doing: Doing::Runs });
+    };
+    works("Read(my_*day*.md)");
+    rig.sees("-# Read(my\\_\\*day\\*.md)… 12 s").await;
+    works("Read(my_*day*.md)");
+    rig.sees("Read(my\\_\\*day\\*.md)… 17 s").await;
+    works("Grep(day)");
+    let line = rig.sees("Grep(day)… ").await;
+    assert!(["Grep(day)… 4 s", "Grep(day)… 5 s"].iter().any(|told| line.content.contains(told)), "{line:?}");
+    rig.sees("found it.").await;
+}
+
+/// When requests of one kind came.
+fn times(rig: &Rig, method: &str, route: &str) -> Vec<Duration> {
+    rig.discord.ledger().of(method, route).map(|request| request.at).collect()
+}
+
+/// The shortest time between two of these.
+fn pace(times: &[Duration]) -> Duration {
+    times.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(Duration::MAX)
+}
+
+/// ST-11: a short answer is sent once, whole.
+#[tokio::test(start_paused = true)]
+async fn a_short_answer_is_sent_whole() {
+    let speaks = |_: &str| Speech::slowly("three words only", (6, Duration::from_secs(1)));
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.talk("say three words", "three words only").await;
+    rig.passes(20).await;
+    assert_eq!(times(&rig, "POST", "/channels/*/messages").len(), 1);
+    assert!(times(&rig, "PATCH", "/channels/*/messages").is_empty());
+}
+
+/// ST-11: who waits sees that somebody types; a long answer then appears after four seconds and grows at a pace, but
+/// only while words come.
+#[tokio::test(start_paused = true)]
+async fn a_long_answer_grows_at_a_pace_while_words_come() {
+    let second = Duration::from_secs(1);
+    let piece = |pause: Duration| (pause, "and then some more. ".to_owned());
+    let mut words = vec![piece(18 * second)];
+    words.extend((0..7).map(|_| piece(second)));
+    words.push(piece(10 * second));
+    words.extend((0..10).map(|_| piece(second / 2)));
+    let speaks = move |_: &str| Speech { words: words.clone(), ..Speech::default() };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.human().types("a long story");
+    rig.passes(60).await;
+    let typing = times(&rig, "POST", "/channels/*/typing");
+    let [shown] = times(&rig, "POST", "/channels/*/messages")[..] else {
+        panic!("{}", rig.discord.transcript())
+    };
+    assert!(typing.len() == 3 && pace(&typing) >= 8 * second, "{typing:?}");
+    assert!(typing.iter().all(|typed| *typed < shown), "{typing:?} {shown:?}");
+    let spoke = typing[0] + 18 * second;
+    assert!(shown >= spoke + 4 * second, "{spoke:?} {shown:?}");
+    let grows = times(&rig, "PATCH", "/channels/*/messages");
+    // The last one is the answer as it was written down, which waits for nobody.
+    let (_, unfinished) = grows.split_last().unwrap();
+    assert!(unfinished.len() > 4 && pace(unfinished) >= Duration::from_millis(1_200), "{unfinished:?}");
+    let silent = spoke + 7 * second + Duration::from_millis(1_300)..spoke + 17 * second;
+    assert!(!unfinished.iter().any(|at| silent.contains(at)), "{unfinished:?} {silent:?}");
+}
+
 /// ST-15: a compaction leaves a small note.
 #[tokio::test(start_paused = true)]
 async fn a_compaction_leaves_a_small_note() {

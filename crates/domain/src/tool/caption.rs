@@ -35,7 +35,7 @@ impl Caption {
 
     /// The caption as it stands in a chat, where stars and underlines would be marks.
     pub fn escaped(&self) -> String {
-        self.with_values(|value| value.replace('*', "\\*").replace('_', "\\_"))
+        self.with_values(unmarked)
     }
 
     /// The small line that a call leaves in a chat.
@@ -57,6 +57,11 @@ impl Caption {
             }
         }
     }
+}
+
+/// `text` as it stands in a chat, where stars and underlines would be marks.
+pub fn unmarked(text: &str) -> String {
+    text.replace('*', "\\*").replace('_', "\\_")
 }
 
 /// `mcp__<server>__<tool>` is `<tool>` to people.

@@ -271,6 +271,7 @@ mod tests {
         );
     }
 
+    /// ST-2, ST-4: a block begins once, ends once, and nothing goes on after its end.
     #[test]
     fn a_stream_that_contradicts_itself_is_not_believed() {
         let stop = "content_block_stop 0";

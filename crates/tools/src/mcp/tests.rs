@@ -207,6 +207,7 @@ fn address(url: &str) -> Server {
     Server::Address { url: url.to_owned(), headers }
 }
 
+/// EN-2: a server of others is reached by its address, and its tools are called by the names of both.
 #[tokio::test]
 async fn a_server_at_an_address_answers_with_documents_or_events() {
     let json = "content-type: application/json\r\n";

@@ -30,6 +30,7 @@ async fn words_come_in_order_and_are_the_whole_answer() {
     assert_eq!(reply.stop, Stop::Said);
 }
 
+/// ST-2, ST-4: every call is collected from its pieces, and is whole when its block ends.
 #[tokio::test]
 async fn tools_are_called_side_by_side_and_their_results_are_read() {
     let server = ModelServer::start().await.unwrap();

@@ -9,6 +9,7 @@ use domain::assistant::Doing;
 use domain::conversation::{Branch, EntryId};
 use domain::post::PostKey;
 use domain::record::MessageId;
+use domain::tool::unmarked;
 use domain::turn::TurnId;
 use engine::ports::Receipt;
 use tokio::time::Instant;
@@ -48,10 +49,13 @@ pub(super) struct Live {
     work: Option<Work>,
 }
 
-/// A tool that works.
+/// Tools that work, one after the other.
 struct Work {
     what: String,
+    /// When the first of them began.
     since: Instant,
+    /// When this one began.
+    named: Instant,
     line: Option<Snowflake>,
     /// When the line was last sent or changed, or that was tried.
     tried: Option<Instant>,
@@ -97,12 +101,17 @@ impl Live {
         }
     }
 
-    /// A tool works, or is done.
+    /// ST-9: a tool works. The same one goes on being counted, another is counted from its own beginning.
     pub(super) fn works(&mut self, tool: &str, doing: Doing) {
-        if let (Doing::Runs, None) = (doing, &self.work) {
-            self.work = Some(Work { what: tool.to_owned(), since: Instant::now(), line: None, tried: None });
-        } else if let (Doing::Runs, Some(work)) = (doing, &mut self.work) {
+        if doing != Doing::Runs {
+            return;
+        }
+        let now = Instant::now();
+        let begun = Work { what: String::new(), since: now, named: now, line: None, tried: None };
+        let work = self.work.get_or_insert(begun);
+        if work.what != tool {
             tool.clone_into(&mut work.what);
+            work.named = now;
         }
     }
 
@@ -191,8 +200,8 @@ impl Live {
     async fn count(&mut self, shared: &Shared) -> Result<(), Trouble> {
         let (turn, now) = (self.turn, Instant::now());
         let Some(work) = &mut self.work else { return Ok(()) };
-        let seconds = now.duration_since(work.since).as_secs();
-        let line = status(&format!("{}… {seconds} s", work.what));
+        let seconds = now.duration_since(work.named).as_secs();
+        let line = status(&format!("{}… {seconds} s", unmarked(&work.what)));
         let due = work.tried.map_or(work.since + WORKING, |tried| tried + COUNTED);
         if now < due {
             return Ok(());
