@@ -88,17 +88,11 @@ impl Rig {
             hooks: watch::Sender::new(BTreeMap::new()),
             secret: watch::Sender::new(Some(WHSEC.to_owned())),
         });
-        let ports = Ports {
-            desk,
-            hooks: shelf.clone(),
-            clock: clock.clone(),
-            address_header: None,
-        };
+        let ports = Ports { desk, hooks: shelf.clone(), clock: clock.clone(), address_header: None };
         let (records, mut tasks) = (watch::Sender::new(Vec::new()), JoinSet::new());
         tasks.spawn(play(pile, clock.clone(), records.clone()));
         let attempts = Attempts::new(clock.clone());
-        let rig =
-            Self { ports, shelf, clock, attempts, records, stop: CancellationToken::new(), tasks };
+        let rig = Self { ports, shelf, clock, attempts, records, stop: CancellationToken::new(), tasks };
         let fields =
             r#"{"type": "object", "required": ["test"], "properties": {"test": {"type": "integer"}}}"#;
         for proof in Proof::ALL {
