@@ -55,7 +55,7 @@ mod tests {
             ("rests", "cron: 0 9 * * *\nbackground: true\npaused: true\n"),
             ("here", "cron: 0 9 * * *\n"),
         ] {
-            disk.put(&format!("/data/routines/{id}.md"), routine(id, more).as_bytes());
+            disk.put(format!("/data/routines/{id}.md"), routine(id, more).as_bytes());
         }
         let now: Zoned = "2026-11-28T12:00[Europe/Madrid]".parse().unwrap();
         let mut times = Times::default();

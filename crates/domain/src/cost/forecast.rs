@@ -105,7 +105,7 @@ pub struct Forecast {
     pub a_day: Amount,
     /// How many runs are planned until the end of the month, of what ran before.
     pub runs: u64,
-    /// How many routines are planned that never ran: nobody knows what they cost.
+    /// How many routines are planned of which no run is known: nobody knows what they cost.
     pub unrun: u64,
     /// How many days before today it follows from.
     pub days: u16,
@@ -208,8 +208,10 @@ impl Forecast {
     fn unrun(&self) -> Option<String> {
         match self.unrun {
             0 => None,
-            1 => Some("1 routine has not run yet, so what it costs is not in it.".to_owned()),
-            unrun => Some(format!("{unrun} routines have not run yet, so what they cost is not in it.")),
+            1 => Some(format!("1 routine has not run in the last {LOOKS_BACK} days, so it is not in it.")),
+            unrun => Some(format!(
+                "{unrun} routines have not run in the last {LOOKS_BACK} days, so they are not in it."
+            )),
         }
     }
 }
@@ -319,16 +321,20 @@ mod tests {
         let paused = ("routine:paused".to_owned(), times(&[]));
         let planned = BTreeMap::from([("routine:mail".to_owned(), times(&[1])), new, paused]);
         let unpriced = ("2026-11-19", mail(), "mail-1", None);
-        let none = report(Limit::default(), &[unpriced.clone()]).foresee(&planned).unwrap().tell();
+        let none =
+            report(Limit::default(), std::slice::from_ref(&unpriced)).foresee(&planned).unwrap().tell();
         assert_eq!(
             none,
             "forecast: about 2.0k tokens today, about 4.0k tokens this month. that is 0 tokens a day as in yesterday, and \
-             1 planned run at what one of each cost so far. no call had a price. 1 routine has not run yet, so what it \
-             costs is not in it."
+             1 planned run at what one of each cost so far. no call had a price. 1 routine has not run in the last 31 \
+             days, so it is not in it."
         );
         let some = [unpriced, ("2026-11-19", Source::Main, "main", Some(10_000))];
         let some = report(Limit::default(), &some).foresee(&planned).unwrap().tell();
         assert!(some.contains("about $0.01 today"), "{some}");
-        assert!(some.contains("without 1 call that has no price. 1 routine has not run yet"), "{some}");
+        assert!(
+            some.contains("without 1 call that has no price. 1 routine has not run in the last"),
+            "{some}"
+        );
     }
 }

@@ -52,7 +52,7 @@ struct ForecastWire {
     /// How many of the calls that it follows from have no price, and so no dollars.
     unpriced_calls: u64,
     planned_runs: u64,
-    /// Routines that are planned and never ran: what they cost is not in it.
+    /// Routines that are planned and did not run in the days that it follows from: they are not in it.
     routines_not_run: u64,
     days: u16,
     words: String,
