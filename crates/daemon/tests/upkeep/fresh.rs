@@ -1,9 +1,11 @@
 //! A machine on which nothing was ever set up, a person at its terminal, and half an hour later a running service.
 
+use testkit::chat_server::{ChatServer, Style};
+use testkit::elsewhere::Elsewhere;
 use testkit::kill::{Backstage, Pane, Program, free_port, stderr, stdout};
 use testkit::model_server::{Act, Options};
 
-use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, run};
+use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, keep, run};
 
 const KEY: &str = "sk-canary-fresh";
 
@@ -118,6 +120,50 @@ fn a_key_is_not_asked_for_again_because_nobody_answered() {
     let screen = pane.shows("ended with 0");
     assert!(screen.contains("✓ model  claude-sonnet"), "{screen}");
     assert_eq!(screen.matches("paste the key").count(), 1, "{screen}");
+}
+
+/// Somebody at a terminal names a server at `url`; the question for its key may follow.
+fn names_a_server(pane: &Pane, url: &str, time: usize) {
+    for (question, answer) in
+        [("choose 1-4, or q:", "2"), ("where is it?", url), ("which of its models?", "local")]
+    {
+        pane.until(question, |screen| screen.matches(question).count() == time);
+        pane.says(answer);
+    }
+}
+
+/// J1: whoever says that a server wants no key does not send it the one of another, which is gone.
+#[test]
+fn a_server_that_wants_no_key_does_not_get_an_old_one() {
+    let (elsewhere, program) = (Elsewhere::open(), fresh());
+    let server = elsewhere.run(async { ChatServer::start(Style::Ollama).await.unwrap() });
+    let old = keep(&program, "openai.key", "sk-canary-openai\n");
+    let pane = Pane::open(&program, &["setup", "model"], (120, 40));
+    names_a_server(&pane, &server.url(), 1);
+    pane.shows("paste its key (hidden; enter, if it wants none):");
+    pane.says("");
+    let screen = pane.shows("ended with 0");
+    assert!(screen.contains("openai.key is removed"), "{screen}");
+    let sent: Vec<_> = server.requests().into_iter().map(|request| request.authorization).collect();
+    assert_eq!((sent, old.exists()), (vec![None], false));
+}
+
+/// A server that is not there is named once more, and its key is not asked for again.
+#[test]
+fn a_server_that_was_away_is_named_again_without_its_key() {
+    let (elsewhere, port, program) = (Elsewhere::open(), free_port(), fresh());
+    let url = format!("http://127.0.0.1:{port}/v1");
+    let pane = Pane::open(&program, &["setup", "model"], (120, 60));
+    names_a_server(&pane, &url, 1);
+    pane.shows("paste its key (hidden; enter, if it wants none):");
+    pane.says(KEY);
+    pane.shows("cannot be reached");
+    let options = testkit::chat_server::Options { key: Some(KEY.to_owned()), port, style: Style::Ollama };
+    let server = elsewhere.run(async move { ChatServer::start_with(options).await.unwrap() });
+    names_a_server(&pane, &url, 2);
+    let screen = pane.shows("ended with 0");
+    assert_eq!(screen.matches("paste its key").count(), 1, "{screen}");
+    assert!(!server.requests().is_empty() && !screen.contains("canary"), "{screen}");
 }
 
 /// The service answers in Discord.
