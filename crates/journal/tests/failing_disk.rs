@@ -69,7 +69,7 @@ fn when_the_disk_stays_full_what_was_there_stays_readable() {
     }
 }
 
-/// L2, P8: whichever call fails while an older journal is laid back, the next start finds the newer one in its place, or
+/// B1, L2: whichever call fails while an older journal is laid back, the next start finds the newer one in its place, or
 /// ends what was begun.
 #[test]
 fn when_the_disk_fails_while_it_goes_back_neither_journal_is_lost() {

@@ -60,7 +60,7 @@ fn a_power_cut_after_a_failed_and_repeated_write_loses_nothing() {
     }
 }
 
-/// L2, P8: wherever the power goes while an older journal is laid back, the newer one has its place, or is kept whole under
+/// B1, L2: wherever the power goes while an older journal is laid back, the newer one has its place, or is kept whole under
 /// one name.
 #[test]
 fn a_power_cut_while_it_goes_back_loses_neither_journal() {

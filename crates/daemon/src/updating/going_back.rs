@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// L2, P8: wherever going back is cut short, the next start does it to the end, and tells all of it: the program from
+    /// B1, L2: wherever going back is cut short, the next start does it to the end, and tells all of it: the program from
     /// before is there with a journal that it can read, and the later one is kept.
     #[test]
     fn what_is_cut_short_on_the_way_back_is_done_to_the_end() {

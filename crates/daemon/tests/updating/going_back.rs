@@ -144,7 +144,7 @@ fn crash_at(point: usize) -> bool {
     crashed
 }
 
-/// L2, P8: some of the points that the next test goes through.
+/// B1, L2: some of the points that the next test goes through.
 #[test]
 fn the_way_back_is_gone_to_its_end_after_some_ends() {
     let points = [9, 20, 31, 42, 53];
@@ -152,7 +152,7 @@ fn the_way_back_is_gone_to_its_end_after_some_ends() {
     assert!(crashed == points.len(), "going back has hardly touched the disk: {crashed} crashes");
 }
 
-/// L2, P8: wherever the way back is cut short, the next start goes it to its end: the program from before runs with a
+/// B1, L2: wherever the way back is cut short, the next start goes it to its end: the program from before runs with a
 /// journal that it can read, and tells where the later one is.
 #[test]
 #[ignore = "a hundred starts, two for each touch of the disk, take minutes"]

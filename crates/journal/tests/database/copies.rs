@@ -100,7 +100,7 @@ fn damaged() -> (Desk, Vec<u8>) {
     (desk, damaged)
 }
 
-/// B3, B5, P8: a disk that fails while a damaged journal is rescued is no missing backup. The rescue works, or the next one
+/// B3, B5: a disk that fails while a damaged journal is rescued is no missing backup. The rescue works, or the next one
 /// does; the damaged file is there, and nobody starts a new conversation.
 #[test]
 fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
