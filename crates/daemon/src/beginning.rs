@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
+use domain::assistant::{Assistant, Memory};
 use domain::context::{Names, agents};
 use domain::cost::Purse;
+use domain::model::Choices;
 use jiff::Zoned;
 use journal::Journal;
 
@@ -13,7 +15,7 @@ use crate::checkup::loose;
 use crate::exit::Failed;
 use crate::heart;
 use crate::house::Doors;
-use crate::settings::Settings;
+use crate::settings::{Discord, Settings};
 
 /// What may be spent, and what of that was spent on the day of `now`.
 pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result<Purse, Failed> {
@@ -58,6 +60,24 @@ fn link_skills(root: &Path) {
     });
     if let Err(error) = made {
         tracing::warn!(%error, "Other programs will not find the skills: the link to them could not be made.");
+    }
+}
+
+/// What can be chosen. RC-10: models that were set and cannot be, give way to the usual one, which is told in
+/// `notices`.
+pub fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut Vec<String>) -> Choices {
+    let choices = settings.choices(usual);
+    let wrong = choices.admit(&mut memory.chosen.settings);
+    notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
+    choices
+}
+
+/// Who lives in Discord reaches the human there.
+pub fn reaching(assistant: Assistant, discord: &Discord, doors: Doors) -> Assistant {
+    match (discord, doors) {
+        (_, Doors::Asked) => assistant.only_asked(),
+        (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
+        (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
     }
 }
 
