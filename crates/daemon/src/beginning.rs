@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
-use domain::assistant::Memory;
+use domain::assistant::{Assistant, Memory};
 use domain::context::{Names, agents};
 use domain::cost::Purse;
 use domain::model::Choices;
@@ -15,7 +15,7 @@ use crate::checkup::loose::{self, Tightened};
 use crate::exit::Failed;
 use crate::heart;
 use crate::house::Doors;
-use crate::settings::Settings;
+use crate::settings::{Discord, Settings};
 
 /// What may be spent, and what of that was spent on the day of `now` and around it.
 pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result<Purse, Failed> {
@@ -70,6 +70,15 @@ pub fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &
     let wrong = choices.admit(&mut memory.chosen.settings);
     notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
     choices
+}
+
+/// Who lives in Discord reaches the human there.
+pub fn reaching(assistant: Assistant, discord: &Discord, doors: Doors) -> Assistant {
+    match (discord, doors) {
+        (_, Doors::Asked) => assistant.only_asked(),
+        (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
+        (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
+    }
 }
 
 /// What the dice of this start are seeded with.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use domain::assistant::{Assistant, Event, Look, Shown};
 use domain::context::instructions;
 use domain::dice::Dice;
-use engine::desk::{Desk, Errand};
+use engine::desk::{Desk, Errand, Letter, SigningIn};
 use engine::drive::{CALLS, World};
 use engine::places::Places;
-use engine::ports::{Clock, Model, Surface};
+use engine::ports::{Clock, Model, Outbox, Surface};
 use engine::run::House as Engine;
 use jiff::Timestamp;
 use journal::disk::Disk;
@@ -43,6 +43,7 @@ use crate::job_files::Shelf;
 use crate::known::Known;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
+use crate::signing_in::{self, Signer};
 use crate::telemetry;
 use crate::tool_lists::Check;
 use crate::updating::{self, Attendant, attend};
@@ -116,7 +117,7 @@ impl House {
         let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
         let (model, notice) = brain::brain(settings, around).await?;
         notices.extend(mended.into_iter().chain(beginning::found_at_start(settings, doors)).chain(notice));
-        let ((desk, errands), pile) = with_errands(Desk::new());
+        let ((desk, pile), errands) = Errands::with_a_desk(settings);
         let names = settings.names_with(memory.chosen.settings.name.as_deref()).value;
         let world = World {
             model: Arc::clone(&model),
@@ -134,7 +135,7 @@ impl House {
         let (known, dice) = (Known::of(&memory), Dice::new(beginning::seed()?));
         let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
         let assistant = assistant.minding(purse).choosing_from(choices);
-        let assistant = reaching(assistant, &settings.places.discord, doors);
+        let assistant = beginning::reaching(assistant, &settings.places.discord, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -189,14 +190,14 @@ impl House {
     }
 
     /// Attends to what is wanted of the program itself, where it runs for long.
-    fn attend(
-        &mut self,
-        (settings, doors): (&Settings, Doors),
-        wiring: &Wiring,
-        errands: mpsc::Receiver<Errand>,
-    ) {
+    fn attend(&mut self, (settings, doors): (&Settings, Doors), wiring: &Wiring, errands: Errands) {
         if doors != Doors::LocalAndPage {
             return;
+        }
+        let around = (wiring.journal.clone() as Arc<dyn Outbox>, wiring.clock.clone());
+        let signer = Signer::new(settings, wiring.desk.clone(), around);
+        if let (Some(signer), Some(sign_ins)) = (signer, errands.sign_ins) {
+            self.spawn(signing_in::attend(signer, sign_ins));
         }
         let attendant = Attendant {
             desk: wiring.desk.clone(),
@@ -205,7 +206,7 @@ impl House {
             clock: wiring.clock.clone(),
             renewed: Arc::clone(&self.renewed),
         };
-        self.spawn(attend(attendant, errands));
+        self.spawn(attend(attendant, errands.renewals));
     }
 
     /// Until the process is to start again.
@@ -312,24 +313,26 @@ impl House {
     }
 }
 
-/// A desk at which errands are taken too.
-fn with_errands<P>((desk, pile): (Desk, P)) -> ((Desk, mpsc::Receiver<Errand>), P) {
-    (desk.with_errands(), pile)
+/// What is wanted of the program itself, and not of the assistant.
+struct Errands {
+    renewals: mpsc::Receiver<Errand>,
+    sign_ins: Option<mpsc::Receiver<SigningIn>>,
+}
+
+impl Errands {
+    /// A desk at which they are taken too.
+    fn with_a_desk(settings: &Settings) -> ((Desk, mpsc::Receiver<Letter>), Self) {
+        let (desk, pile) = Desk::new();
+        let (desk, renewals) = desk.with_errands();
+        let (desk, sign_ins) = signing_in::offered(desk, settings);
+        ((desk, pile), Self { renewals, sign_ins })
+    }
 }
 
 /// Where everything is kept, and who opens it when.
 fn place(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Place {
     let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
     Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() }
-}
-
-/// Who lives in Discord reaches the human there.
-fn reaching(assistant: Assistant, discord: &Discord, doors: Doors) -> Assistant {
-    match (discord, doors) {
-        (_, Doors::Asked) => assistant.only_asked(),
-        (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
-        (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
-    }
 }
 
 /// What the doors need.

@@ -31,6 +31,7 @@ mod reach;
 mod seating;
 mod service;
 pub mod settings;
+mod signing_in;
 pub mod skills;
 mod telemetry;
 mod tool_lists;

@@ -1,12 +1,13 @@
 //! The real program in played direct messages, over real sockets: it answers, is killed, and goes on.
 #![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use testkit::clock::VirtualClock;
-use testkit::discord::{Discord, Seen, Server, Setup, serve};
-use testkit::kill::Program;
+use testkit::discord::{Discord, Seen, Server, Setup, Shown, serve};
+use testkit::kill::{Program, contents};
 use tokio::net::TcpListener;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
@@ -97,5 +98,128 @@ async fn a_wrong_token_is_told_and_the_rest_goes_on() {
     let notices = running.get("/api/health").unwrap()["notices"].to_string();
     assert!(notices.contains("DISCORD_TOKEN: the Discord token is empty or has a space"), "{notices}");
     running.terminate();
+    server.stop().await;
+}
+
+/// Stands in for the claude program: signed in once it was brought a code, and not to be talked to before.
+const CLAUDE: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+hear_of() { while IFS= read -r line; do case $line in *"$1"*) return ;; esac; done; exit 0; }
+case "$*" in
+    "auth status --json")
+        echo asked >> "$here/asked"
+        [ -f "$here/in" ] && echo '{"loggedIn":true}' && exit 0
+        echo '{"loggedIn":false}'; exit 1 ;;
+    "auth login")
+        echo $$ >> "$here/logins"
+        echo "If the browser didn't open, visit: https://claude.example/authorize?state=s_1"
+        printf 'Paste code here if prompted > '
+        hear_of '#'; touch "$here/in"; echo 'Login successful.'; exit 0 ;;
+esac
+hear_of initialize
+echo '{"type":"control_response","response":{"subtype":"success","request_id":"ollim-1","response":{}}}'
+end='"subtype":"success","type":"result","session_id":"s-1"'
+while hear_of '"user"'; do
+    echo '{"session_id":"s-1","subtype":"init","type":"system"}'
+    if [ -f "$here/in" ]; then echo "{\"is_error\":false,\"result\":\"good to be here.\",$end}"
+    else echo "{\"is_error\":true,\"result\":\"Not logged in · Please run /login\",$end}"; fi
+done
+"#;
+
+const LINK: &str = "https://claude.example/authorize?state=s_1";
+
+/// Lets `program` answer through the stand-in.
+fn answers_through_claude(program: &mut Program) {
+    let claude = program.home().join("claude");
+    std::fs::write(&claude, CLAUDE).unwrap();
+    std::fs::set_permissions(&claude, PermissionsExt::from_mode(0o700)).unwrap();
+    program.set("OLLIM_MODEL", "claude").set("OLLIM_CLAUDE", &claude.display().to_string());
+}
+
+/// What the stand-in wrote down.
+fn lines(program: &Program, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(program.home().join(name)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Whether the process of that number runs.
+fn runs(number: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
+    !status.is_empty() && !status.contains("State:\tZ")
+}
+
+async fn until(is: impl Fn() -> bool) {
+    let waited = async {
+        while !is() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waited).await.unwrap();
+}
+
+/// SU-3: who answers through the claude program, and has no account there, is sent a link. What was said waits, and is
+/// answered when the code was pasted. The code is kept nowhere, and nobody is left behind.
+#[tokio::test]
+async fn the_human_signs_the_claude_program_in_from_their_messages() {
+    let (discord, server, mut program) = open().await;
+    answers_through_claude(&mut program);
+    program.set("OLLIM_LOG", "debug");
+    let running = program.start();
+    let sent = sees(&discord, LINK).await;
+    assert!(sent.content.starts_with("claude is not signed in. open this"), "{}", sent.content);
+    discord.owner().types("hello");
+    sees(&discord, "`/login` gives you a link").await;
+    let asked = discord.owner().runs("/login", &[]).unwrap();
+    let settled = |discord: &Discord| {
+        let Shown::Message(seen) = discord.answer_to(asked) else { return None };
+        Some(seen)
+    };
+    let told = discord.wait_for(PATIENCE, settled).await.unwrap();
+    assert!(told.is_ephemeral() && told.content.contains(LINK), "{told:?}");
+    let code = "abcdefghijklmnopqrstuvwx#zyxwvutsrqponmlkjihgfedc";
+    discord.owner().types(code);
+    sees(&discord, "claude is signed in.").await;
+    sees(&discord, "good to be here.").await;
+    let told = running.command("/login").unwrap().to_string();
+    assert!(told.contains("claude is signed in. `/login again`"), "{told}");
+    let logins = lines(&program, "logins");
+    assert_eq!(logins.len(), 1, "{logins:?}");
+    let log = running.log();
+    running.terminate();
+    let halves: Vec<&str> = code.split('#').collect();
+    let tells = |bytes: &[u8]| {
+        halves.iter().any(|half| bytes.windows(half.len()).any(|part| part == half.as_bytes()))
+    };
+    assert!(!tells(log.as_bytes()), "{log}");
+    for (path, bytes) in contents(program.data()) {
+        assert!(!tells(&bytes), "the code stands in {}", path.display());
+    }
+    assert!(!logins.iter().any(|number| runs(number)), "{logins:?}");
+    server.stop().await;
+}
+
+/// SU-3: who starts again and again does not send a link each time, and whoever waited for a code is gone with us.
+#[tokio::test]
+async fn a_start_soon_after_another_sends_no_second_link() {
+    let (discord, server, mut program) = open().await;
+    answers_through_claude(&mut program);
+    let running = program.start();
+    sees(&discord, LINK).await;
+    let logins = lines(&program, "logins");
+    assert!(runs(&logins[0]));
+    running.kill();
+    until(|| !runs(&logins[0])).await;
+    let running = program.start();
+    until(|| lines(&program, "asked").len() == 2).await;
+    // It is asked after it has looked, and what was said before stands before what is said now.
+    let told = running.command("/login").unwrap().to_string();
+    assert!(told.contains(LINK), "{told}");
+    discord.owner().types("hello");
+    sees(&discord, "`/login` gives you a link").await;
+    let sent = discord.visible().into_iter().filter(|seen| seen.content.contains("claude is not signed in."));
+    assert_eq!(sent.count(), 1, "{}", discord.transcript());
+    running.terminate();
+    assert_eq!(lines(&program, "logins").len(), 2);
+    assert!(!lines(&program, "logins").iter().any(|number| runs(number)));
     server.stop().await;
 }

@@ -7,6 +7,7 @@ use crate::renewal::Renew;
 
 use crate::assistant::Request;
 use crate::explanation::Subject;
+use crate::signing_in::{Code, SignIn};
 use specs::{GROUPS, Group, Spec};
 
 /// What a command comes to.
@@ -18,6 +19,8 @@ pub enum Command {
     Look(Look),
     /// Something is wanted of the program itself.
     Renew(Renew),
+    /// The program that answers is to be signed in.
+    SignIn(SignIn),
     /// Which commands there are.
     Help,
 }
@@ -31,9 +34,15 @@ pub enum Look {
     Why(Subject),
 }
 
-/// Whether `text` is a command at all.
+/// Whether `text` is a command at all. A code to sign in with is one: it must not be said to anybody else.
 pub fn is_command(text: &str) -> bool {
-    text.starts_with('/')
+    text.starts_with('/') || Code::read(text).is_some()
+}
+
+/// Whether `text` holds what nobody may keep.
+pub fn is_secret(text: &str) -> bool {
+    let given = text.trim().strip_prefix(LOGIN).map(str::trim);
+    Code::read(text).is_some() || given.is_some_and(|given| !matches!(given, "" | "again"))
 }
 
 /// What `text`, given on `surface`, asks, or what would be right instead.
@@ -47,6 +56,9 @@ pub fn read_on(surface: SurfaceName, text: &str) -> Result<Command, String> {
 
 /// What `text` asks, or what would be right instead.
 fn read(text: &str) -> Result<Command, String> {
+    if let Some(code) = Code::read(text) {
+        return Ok(Command::SignIn(SignIn::With(code)));
+    }
     let (name, words) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
     let Some(spec) = specs().find(|spec| spec.name == name || spec.also.contains(&name)) else {
         return Err(format!("there is no command `{name}`. these are the commands:\n{}", list()));
@@ -59,6 +71,9 @@ fn read(text: &str) -> Result<Command, String> {
 
 /// The command that replies. What it says is a message, so it is read where messages are.
 pub const REPLY: &str = "/reply";
+
+/// The command that signs the program in which answers.
+const LOGIN: &str = "/login";
 
 /// All commands, a line each, by what they are about.
 pub fn list() -> String {
@@ -137,11 +152,34 @@ mod tests {
         check("/update", Ok(Command::Renew(Renew::Update)));
         check("/restart", Ok(Command::Renew(Renew::Restart)));
         check("/restart now", Err("`/restart` stands alone"));
+        let code = format!("{}#{}", "c".repeat(40), "s".repeat(40));
+        let signs_in = |wanted| Ok(Command::SignIn(wanted));
+        let with = || SignIn::With(Code::read(&code).unwrap());
+        check("/login", signs_in(SignIn::Link));
+        check("/login again", signs_in(SignIn::Again));
+        check(&format!("/login {code}"), signs_in(with()));
+        check(&code, signs_in(with()));
+        check("/login 1234", Err("that is no code to sign in with"));
         check("/help", Ok(Command::Help));
         check("/compacted", Err("there is no command `/compacted`"));
         check("/", Err("/compact [what to mind]"));
         check("/", Err("/reply NUMBER WORDS"));
         check("/reply 17", Err("`/reply 17 yes, do`"));
+    }
+
+    /// SU-3: a code is never taken for a message, and no history keeps one, nor half of one.
+    #[test]
+    fn a_code_to_sign_in_with_is_no_message_and_is_not_kept() {
+        let code = format!("{}#{}", "c".repeat(40), "s".repeat(40));
+        assert!(is_command(&code) && !is_command("issue #12"));
+        for secret in
+            [code.clone(), format!(" {code} "), format!("/login {code}"), format!("/login {}", &code[..50])]
+        {
+            assert!(is_secret(&secret), "{secret}");
+        }
+        for open in ["/login", "/login again", "hello", "/model opus", ""] {
+            assert!(!is_secret(open), "{open}");
+        }
     }
 
     /// Everything that can be given stands in the list once, under what it is about.

@@ -38,6 +38,7 @@ pub mod run;
 pub mod schedule;
 pub mod sent;
 pub mod settings;
+pub mod signing_in;
 pub mod thinking;
 pub mod tool;
 pub mod turn;

@@ -28,6 +28,7 @@ pub async fn obey(
             Answer::Told,
         ),
         Ok(Command::Renew(wanted)) => desk.renew(wanted).await,
+        Ok(Command::SignIn(wanted)) => desk.sign_in(wanted).await,
         Ok(Command::Help) => Answer::Told(command::list()),
         Err(why) => Answer::Refused(why),
     }

@@ -14,6 +14,7 @@ mod plan;
 mod process;
 mod refusal;
 mod settings;
+mod signing_in;
 mod tools;
 pub(crate) mod wire;
 
@@ -38,6 +39,7 @@ pub use company::{
 };
 pub use examination::Examined;
 pub use settings::{BadSettings, Choices, Environment, Leash, Mode, Patience, Settings};
+pub use signing_in::{SigningIn, Told};
 
 use client::{Ask, News, Order, Outcome, Shared, Wanted};
 use past::Past;

@@ -28,7 +28,7 @@ pub fn presentable(failure: Failure, secret: &str) -> Failure {
 
 /// The key goes after the control characters, which could hide it in pieces, and before the end is cut off,
 /// which could leave half of it.
-fn presentable_text(text: String, secret: &str) -> String {
+pub fn presentable_text(text: String, secret: &str) -> String {
     let text: String = text.chars().filter(|character| !character.is_control()).collect();
     let text = if secret.is_empty() { text } else { text.replace(secret, "[key]") };
     match text.char_indices().nth(MESSAGE_CHARS) {

@@ -38,6 +38,11 @@ function takeCode() {
   return code;
 }
 
+// A code to sign in with is one: it must not be said to anybody else.
+function isCommand(text) {
+  return text.startsWith("/") || /^[\w-]{16,}#[\w-]{16,}$/.test(text.trim());
+}
+
 async function begin(code) {
   let refusal = null;
   if (code) await assistant.pair(code).catch((error) => { refusal = error; });
@@ -58,7 +63,7 @@ function show(health) {
     (text, reply) => {
       const typed = /^\/reply\s+(\d+)\s+(.+)$/s.exec(text);
       if (typed) return chat.say(typed[2], { id: Number(typed[1]), words: `message ${typed[1]}` });
-      return text.startsWith("/") && !reply ? chat.command(text) : chat.say(text, reply);
+      return isCommand(text) && !reply ? chat.command(text) : chat.say(text, reply);
     },
     () => assistant.stop().catch((error) => state(error.message, true)),
   );

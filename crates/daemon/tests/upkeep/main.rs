@@ -9,6 +9,7 @@ mod canaries;
 mod doctor;
 mod elsewhere;
 mod fresh;
+mod keys;
 mod logs;
 mod numbers;
 mod rig;

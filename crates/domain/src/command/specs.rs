@@ -1,6 +1,6 @@
 //! Every command there is: its name, what may follow it, and what it asks.
 
-use super::{Command, Look, REPLY};
+use super::{Command, LOGIN, Look, REPLY};
 use crate::approval::{Reply, Verdict};
 use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
 use crate::attention::Ease;
@@ -9,6 +9,7 @@ use crate::ping_budget::Pace;
 use crate::record::SurfaceName;
 use crate::renewal::Renew;
 use crate::settings::Setting;
+use crate::signing_in::SignIn;
 
 /// Commands about one thing.
 pub(super) struct Group {
@@ -219,7 +220,7 @@ const CALM: [Spec; 4] = [
     },
 ];
 
-const CHOICES: [Spec; 8] = [
+const CHOICES: [Spec; 9] = [
     Spec {
         name: "/model",
         also: &[],
@@ -254,6 +255,13 @@ const CHOICES: [Spec; 8] = [
         takes: "[name]",
         does: "tells what i call you, or changes it",
         read: |words| ask(Request::Choose(Choice::Setting(Setting::Name, words.to_owned()))),
+    },
+    Spec {
+        name: LOGIN,
+        also: &[],
+        takes: "[code, again]",
+        does: "gives you a link that signs the claude program in, and takes the code you get there",
+        read: |words| SignIn::read(words).map(Command::SignIn),
     },
     Spec {
         name: "/update",

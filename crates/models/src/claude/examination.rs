@@ -21,15 +21,23 @@ impl Claude {
         if !version.succeeded {
             return Err(refusal::gone(&version.complaint));
         }
+        match self.status().await? {
+            (Some(false), _) => Err(refusal::logged_out()),
+            (Some(true) | None, login) => Ok(Examined { version: version.text, login }),
+        }
+    }
+
+    /// SU-3: whether the program has an account to speak for; nothing, if it does not say.
+    pub async fn is_signed_in(&self) -> Result<Option<bool>, Failure> {
+        self.status().await.map(|(signed_in, _)| signed_in)
+    }
+
+    /// Whether it is logged in, and how, in its own word.
+    async fn status(&self) -> Result<(Option<bool>, Option<String>), Failure> {
         let status = self.ask_program(&["auth", "status", "--json"]).await?;
         let said: Value = serde_json::from_str(&status.text).unwrap_or_default();
-        match said["loggedIn"].as_bool() {
-            Some(false) => Err(refusal::logged_out()),
-            Some(true) | None => {
-                let login = said["authMethod"].as_str().map(str::to_owned);
-                Ok(Examined { version: version.text, login })
-            }
-        }
+        let signed_in = said["loggedIn"].as_bool().map(|signed_in| signed_in && status.succeeded);
+        Ok((signed_in, said["authMethod"].as_str().map(str::to_owned)))
     }
 
     async fn ask_program(&self, words: &[&str]) -> Result<Said, Failure> {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
@@ -148,8 +148,8 @@ impl Process {
     }
 }
 
-/// Some bytes of a stream; it is given up at its end.
-async fn hear(stream: &mut Option<ChildStderr>) -> Vec<u8> {
+/// Some bytes of a stream; it is given up at its end. Whoever stops waiting loses nothing.
+pub async fn hear(stream: &mut Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let Some(open) = stream else { return std::future::pending().await };
     let mut bytes = vec![0; 1024];
     let count = open.read(&mut bytes).await.unwrap_or_default();

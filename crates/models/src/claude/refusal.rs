@@ -11,6 +11,9 @@ use crate::presentable::presentable;
 /// What the program says when it has no memory of a session.
 const LOST: &str = "No conversation found with session ID";
 
+/// What the human can do about a program that has no account to speak for.
+const SIGNED_OUT: &str = "the claude program is not signed in: `/login` gives you a link";
+
 /// How to get the program.
 const REMEDY: &str =
     "install it with `npm install -g @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path";
@@ -28,6 +31,7 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
             let body = body(&words).as_bytes().to_vec();
             refusal::failure(&Refusal { status, retry_after: None, body })
         }
+        None if lower.contains("not logged in") => Failure::BadKey(SIGNED_OUT.to_owned()),
         None if lower.contains("login") || lower.contains("api key") => Failure::BadKey(words),
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
             Failure::SpendLimit(SpendLimit::Account(words))
@@ -101,11 +105,7 @@ mod tests {
         check(Some(529), "Overloaded", Failure::Busy(None));
         check(None, "API Error: 529 Overloaded", Failure::Busy(None));
         check(Some(401), "no sk-1", Failure::BadKey("ANTHROPIC_API_KEY, 401: no [key]".to_owned()));
-        check(
-            None,
-            "Not logged in · Please run /login",
-            Failure::BadKey("Not logged in · Please run /login".to_owned()),
-        );
+        check(None, "Not logged in · Please run /login", Failure::BadKey(SIGNED_OUT.to_owned()));
         check(
             None,
             "API Error: Claude's response exceeded the 32000 output token maximum.",

@@ -58,11 +58,20 @@ impl Environment {
         paths.flat_map(|(_, value)| std::env::split_paths(value))
     }
 
+    /// The values that are secret by their name, and the names.
+    fn secrets(&self) -> impl Iterator<Item = &(String, String)> {
+        let secret = |name: &str| name.ends_with("KEY") || name.ends_with("TOKEN");
+        self.0.iter().filter(move |(name, value)| secret(name) && !value.is_empty())
+    }
+
+    /// The name of a key that stands here, if one does.
+    pub fn key(&self) -> Option<&str> {
+        self.secrets().next().map(|(name, _)| name.as_str())
+    }
+
     /// `text` without the values that are secret by their name.
     pub fn hide(&self, text: &str) -> String {
-        let secret = |name: &str| name.ends_with("KEY") || name.ends_with("TOKEN");
-        let secrets = self.0.iter().filter(|(name, value)| secret(name) && !value.is_empty());
-        secrets.fold(text.to_owned(), |text, (_, value)| text.replace(value, "[key]"))
+        self.secrets().fold(text.to_owned(), |text, (_, value)| text.replace(value, "[key]"))
     }
 }
 

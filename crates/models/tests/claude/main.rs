@@ -7,6 +7,7 @@ mod failures;
 mod hooks;
 mod measure;
 mod sessions;
+mod signing_in;
 mod stage;
 mod tools;
 mod turns;

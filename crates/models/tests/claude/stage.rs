@@ -1,6 +1,6 @@
 //! What the tests share: a program in an empty house, a context that grows, and somebody who listens.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -103,6 +103,29 @@ impl Rig {
     pub fn last_request(&self) -> String {
         self.server.requests().last().unwrap().json["messages"].to_string()
     }
+}
+
+/// The stand-in, its house, and everything that was noticed.
+pub struct Play {
+    pub claude: Claude,
+    pub notices: Arc<Noticed>,
+    pub home: TempDir,
+}
+
+/// A stand-in that plays `script`.
+pub fn play(script: &str) -> Play {
+    play_with(script, |_| {})
+}
+
+pub fn play_with(script: &str, change: impl FnOnce(&mut Patience)) -> Play {
+    let home = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/claude/stand-in.sh");
+    let mut settings = settings(program, &home, "");
+    settings.environment.set("PLAY", script);
+    change(&mut settings.patience);
+    let notices = Arc::new(Noticed::default());
+    let company = Company { notices: notices.clone(), ..Company::default() };
+    Play { claude: Claude::new(settings, company).unwrap(), notices, home }
 }
 
 /// A conversation on one branch, as the turn machine keeps it.

@@ -1,39 +1,14 @@
 //! The stand-in: what the real program would not do on demand.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::conversation::{Block, Text};
 use domain::failure::Failure;
 use domain::turn::Stop;
 use engine::ports::Model;
-use models::claude::{Claude, Company, Mode, Notice, Patience};
-use tempfile::TempDir;
+use models::claude::{Mode, Notice, Patience};
 
-use crate::stage::{Noticed, Talk, runs, settings};
-
-struct Play {
-    claude: Claude,
-    notices: Arc<Noticed>,
-    home: TempDir,
-}
-
-/// A stand-in that plays `script`.
-fn play(script: &str) -> Play {
-    play_with(script, |_| {})
-}
-
-fn play_with(script: &str, change: impl FnOnce(&mut Patience)) -> Play {
-    let home = tempfile::tempdir().unwrap();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/claude/stand-in.sh");
-    let mut settings = settings(program, &home, "");
-    settings.environment.set("PLAY", script);
-    change(&mut settings.patience);
-    let notices = Arc::new(Noticed::default());
-    let company = Company { notices: notices.clone(), ..Company::default() };
-    Play { claude: Claude::new(settings, company).unwrap(), notices, home }
-}
+use crate::stage::{Talk, play, play_with, runs};
 
 async fn answer(script: &str) -> String {
     let play = play(script);
@@ -88,8 +63,8 @@ async fn words_that_were_not_streamed_are_heard_once() {
     assert_eq!(answer(&turn("say 'Two.'")).await, "Two.");
 }
 
-/// EN-1, EN-12: it is started in its folder, with our instructions, model and way to think; it asks us about whatever is not
-/// one of our tools, which are allowed beforehand, and speaks word by word.
+/// EN-1, EN-2, EN-12: it is started in its folder, with our instructions, model and way to think; it asks us about
+/// whatever is not one of our tools, which are allowed beforehand, and speaks word by word.
 #[tokio::test]
 async fn it_is_started_as_it_is_wanted() {
     let play = play("printf '%s\\n' \"$PWD\" \"$@\" > words; ready; turn 'Yes.'");

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use domain::command::is_secret;
+
 use super::keys::Way;
 
 /// The most lines that are kept.
@@ -39,10 +41,10 @@ impl History {
         self.lines.iter().map(|line| folded(line) + "\n").collect()
     }
 
-    /// Keeps a line that was entered.
+    /// Keeps a line that was entered, unless nobody may keep it.
     pub fn push(&mut self, line: &str) {
         self.looking = Looking::Ahead;
-        if line.trim().is_empty() || self.lines.back().is_some_and(|last| last == line) {
+        if line.trim().is_empty() || is_secret(line) || self.lines.back().is_some_and(|last| last == line) {
             return;
         }
         self.lines.push_back(line.to_owned());
@@ -113,6 +115,17 @@ mod tests {
         }
         assert_eq!(History::read(&history.write()), history);
         assert_eq!(history.lines, ["a\nb", "c:\\new", "\\\\n"]);
+    }
+
+    /// SU-3: a code to sign in with is not kept, however it was given.
+    #[test]
+    fn a_code_to_sign_in_with_is_not_kept() {
+        let code = format!("{}#{}", "c".repeat(40), "s".repeat(40));
+        let mut history = History::default();
+        for line in ["hello", &code, &format!("/login {code}"), "/login"] {
+            history.push(line);
+        }
+        assert_eq!(history.lines, ["hello", "/login"]);
     }
 
     #[test]

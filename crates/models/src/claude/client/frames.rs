@@ -162,9 +162,11 @@ impl Client {
                 Ok(Outcome { reply, compaction: speech.compaction })
             }
         };
+        let refused = matches!(done, Err(Failure::BadKey(_)));
         // Whoever asked may have left.
         let _ = speech.ask.news.send(News::Done(done)).await;
-        self.next().await
+        // A program remembers who it speaks for; another one learns who that is now.
+        if refused { Next::Over } else { self.next().await }
     }
 
     /// CP-6, CP-9: once, and only if no answer came.

@@ -236,6 +236,12 @@ pub(super) const COMMANDS: &[Command] = &[
         (Glance, Work),
     ),
     alone(CONNECT, "lets me read mail, and keep tasks and events, at google", LookUp),
+    given(
+        "login",
+        "signs the claude program in: a link, and the code you get there",
+        &[may("code", "what you got there; `again` signs in anew", Takes::Words)],
+        (LookUp, LookUp),
+    ),
     alone("update", "makes me the newest version, if there is one", Work),
     alone("restart", "starts me again, when nothing goes on", Work),
     alone("help", "what i can do here", Glance),

@@ -1,0 +1,226 @@
+//! Signing in: who answers through the claude program is sent a link if it has no account to speak for, and `/login`
+//! gives one at any time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::assistant::{Answer, Event};
+use domain::failure::Failure;
+use domain::signing_in::SignIn;
+use engine::desk::{self, Desk};
+use engine::ports::{Clock, Outbox};
+use jiff::{SignedDuration, Timestamp};
+use models::claude::{Claude, Company, SigningIn, Told};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::settings::{Brain, Settings};
+
+/// How long after a start it is looked at: until then there is more urgent work.
+const LOOKS_AFTER: Duration = Duration::from_secs(1);
+/// How long a link works.
+const WORKS: SignedDuration = SignedDuration::from_mins(30);
+/// Who starts again and again sends no link each time.
+const TOLD_AGAIN_AFTER: SignedDuration = SignedDuration::from_hours(1);
+/// Under what it is kept when a link was last sent by itself.
+const TOLD: &str = "sign_in_told";
+
+/// Who signs the program in.
+pub struct Signer {
+    desk: Desk,
+    outbox: Arc<dyn Outbox>,
+    clock: Arc<dyn Clock>,
+    claude: Claude,
+    /// The variable with the key that the program speaks with, if there is one.
+    key: Option<String>,
+}
+
+/// A link that still works.
+struct Open {
+    signing: SigningIn,
+    /// What the human reads.
+    words: String,
+    ends: Instant,
+}
+
+/// Adds somebody to `desk` who signs the program in, if that is who answers.
+pub fn offered(desk: Desk, settings: &Settings) -> (Desk, Option<mpsc::Receiver<desk::SigningIn>>) {
+    match &settings.brain {
+        Brain::Claude(_) => {
+            let (desk, sign_ins) = desk.with_sign_ins();
+            (desk, Some(sign_ins))
+        }
+        Brain::Offline | Brain::Anthropic(_) | Brain::OpenAi(_) => (desk, None),
+    }
+}
+
+/// Attends to signing in until the end.
+pub async fn attend(signer: Signer, mut asked: mpsc::Receiver<desk::SigningIn>) {
+    let mut open = None;
+    let mut looks = Some(Instant::now() + LOOKS_AFTER);
+    loop {
+        let look = async {
+            match looks {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            asked = asked.recv() => match asked {
+                Some(desk::SigningIn { wanted, reply }) => {
+                    let answer = signer.answer(wanted, &mut open).await;
+                    // Whoever asked may have left.
+                    let _ = reply.send(answer);
+                }
+                None => return,
+            },
+            told = next(&mut open) => signer.heard(told, &mut open).await,
+            () = look => {
+                looks = None;
+                signer.look(&mut open).await;
+            }
+        }
+    }
+}
+
+/// What comes of the link that is open; nothing, when its time is over.
+async fn next(open: &mut Option<Open>) -> Option<Told> {
+    match open {
+        Some(Open { signing, ends, .. }) => tokio::time::timeout_at(*ends, signing.next()).await.ok(),
+        None => std::future::pending().await,
+    }
+}
+
+impl Signer {
+    /// For the program of `settings`, if that is who answers.
+    pub fn new(
+        settings: &Settings,
+        desk: Desk,
+        (outbox, clock): (Arc<dyn Outbox>, Arc<dyn Clock>),
+    ) -> Option<Self> {
+        let Brain::Claude(settings) = &settings.brain else { return None };
+        let claude = Claude::new(settings.clone(), Company::default())
+            .inspect_err(|error| tracing::warn!(%error, "The claude program cannot be signed in from here."));
+        let key = settings.environment.key().map(str::to_owned);
+        Some(Self { desk, outbox, clock, claude: claude.ok()?, key })
+    }
+
+    /// SU-3: a program without an account has a link sent to the human, wherever they are.
+    async fn look(&self, open: &mut Option<Open>) {
+        if self.key.is_some() || open.is_some() {
+            return;
+        }
+        match self.claude.is_signed_in().await {
+            Ok(Some(false)) if !self.was_told().await => {}
+            Ok(_) => return,
+            Err(failure) => {
+                tracing::warn!(%failure, "Whether the claude program is signed in could not be looked up.");
+                return;
+            }
+        }
+        self.keep(self.clock.now().timestamp().to_string()).await;
+        match self.begin(open).await {
+            Ok(words) => self.tell(format!("claude is not signed in. {words}")).await,
+            Err(failure) => self.tell(format!("claude is not signed in. {}", linkless(&failure))).await,
+        }
+    }
+
+    async fn answer(&self, wanted: SignIn, open: &mut Option<Open>) -> Answer {
+        if let Some(key) = &self.key {
+            return Answer::Refused(format!(
+                "claude speaks with the key in {key}. take that away to sign in instead."
+            ));
+        }
+        let begun = match (wanted, &mut *open) {
+            (SignIn::With(code), Some(open)) => {
+                open.signing.bring(code).await;
+                return Answer::Told("i bring it to claude, and tell you what it says.".to_owned());
+            }
+            (SignIn::With(_), None) => {
+                return Answer::Refused(
+                    "no link of mine waits for a code. `/login` gives you one.".to_owned(),
+                );
+            }
+            (SignIn::Link | SignIn::Again, Some(open)) => Ok(open.words.clone()),
+            (SignIn::Link, None) if self.claude.is_signed_in().await == Ok(Some(true)) => {
+                return Answer::Told("claude is signed in. `/login again` signs it in anew.".to_owned());
+            }
+            (SignIn::Link | SignIn::Again, None) => self.begin(open).await,
+        };
+        begun.map_or_else(|failure| Answer::Refused(linkless(&failure)), Answer::Told)
+    }
+
+    /// A new link, and what the human reads about it.
+    async fn begin(&self, open: &mut Option<Open>) -> Result<String, Failure> {
+        let signing = self.claude.sign_in().await?;
+        let until = self.clock.now().saturating_add(WORKS);
+        let words = format!(
+            "open this, sign in, and paste the code that you get here:\n{}\nit works until {}; `/login` gives a new one \
+             then.",
+            signing.address(),
+            until.strftime("%H:%M")
+        );
+        let ends = Instant::now() + WORKS.unsigned_abs();
+        *open = Some(Open { signing, words: words.clone(), ends });
+        Ok(words)
+    }
+
+    async fn heard(&self, told: Option<Told>, open: &mut Option<Open>) {
+        if told == Some(Told::Refused) {
+            return self
+                .tell("claude does not take that code. copy it whole, and paste it again.".to_owned())
+                .await;
+        }
+        if let Some(open) = open.take() {
+            open.signing.end().await;
+        }
+        match told {
+            Some(Told::Over(Ok(()))) => match self.claude.is_signed_in().await {
+                Ok(Some(false)) => self.tell(unsigned("it says that it is not")).await,
+                Ok(Some(true) | None) | Err(_) => self.signed_in().await,
+            },
+            Some(Told::Over(Err(why))) => self.tell(unsigned(&why)).await,
+            Some(Told::Refused) | None => {}
+        }
+    }
+
+    /// What waited for it is answered now.
+    async fn signed_in(&self) {
+        self.keep(String::new()).await;
+        self.tell("claude is signed in.".to_owned()).await;
+        self.desk.tell(Event::KeyRenewed).await;
+    }
+
+    /// Whether a link was sent a short while ago.
+    async fn was_told(&self) -> bool {
+        let told = self.outbox.keepsake(TOLD).await.ok().flatten();
+        let told = told.and_then(|told| told.parse::<Timestamp>().ok());
+        told.is_some_and(|told| self.clock.now().timestamp().duration_since(told).abs() < TOLD_AGAIN_AFTER)
+    }
+
+    async fn keep(&self, told: String) {
+        if let Err(error) = self.outbox.keep(TOLD, told).await {
+            tracing::warn!(%error, "The next start sends a link again.");
+        }
+    }
+
+    async fn tell(&self, text: String) {
+        self.desk.tell(Event::Told(text)).await;
+    }
+}
+
+fn linkless(failure: &Failure) -> String {
+    let why = if let Failure::Unreachable(why) | Failure::Broken(why) = failure {
+        why.clone()
+    } else {
+        failure.to_string()
+    };
+    format!("there is no link to sign in with: {why}. `ollim-bot auth login` in a terminal may tell more.")
+}
+
+fn unsigned(why: &str) -> String {
+    match why {
+        "" => "claude was not signed in. `/login` gives you a new link.".to_owned(),
+        why => format!("claude was not signed in: {why}. `/login` gives you a new link."),
+    }
+}

@@ -1,0 +1,201 @@
+//! Signing the program in: it tells an address, the human signs in there, and brings a code back for it.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use domain::failure::Failure;
+use domain::signing_in::Code;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use super::process::hear;
+use super::settings::{Environment, Settings};
+use super::{Claude, refusal};
+use crate::presentable::presentable_text;
+
+/// How much of what it says is remembered.
+const HEARD: usize = 16 * 1024;
+
+/// How long its last words may be on their way.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What it says to a code that it does not take; it waits for another one then.
+const INVALID: &str = "invalid code";
+
+impl Claude {
+    /// SU-3: lets the program begin to sign in. No browser is opened: whoever signs in may be anywhere.
+    pub async fn sign_in(&self) -> Result<SigningIn, Failure> {
+        let settings = &self.shared.settings;
+        let name = settings.program.display().to_string();
+        let mut signing = SigningIn::start(settings).map_err(|error| refusal::unstarted(&name, &error))?;
+        let found = timeout(settings.patience.start, signing.find_address()).await;
+        match found {
+            Ok(Ok(address)) => {
+                signing.address = address;
+                Ok(signing)
+            }
+            Ok(Err(why)) => Err(refusal::gone(&why)),
+            Err(_) => Err(Failure::Unreachable(format!("`{name} auth login` tells no address"))),
+        }
+    }
+}
+
+/// A program that waits until the human has signed in. It ends with this.
+pub struct SigningIn {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
+    complaints: Option<ChildStderr>,
+    heard: String,
+    address: String,
+    code: Option<Code>,
+    environment: Environment,
+}
+
+/// What comes of signing in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It does not take the code, and waits for another one.
+    Refused,
+    /// It is over: well, or with these last words.
+    Over(Result<(), String>),
+}
+
+impl SigningIn {
+    fn start(settings: &Settings) -> std::io::Result<Self> {
+        let mut command = settings.program();
+        command.args(["auth", "login"]).env("BROWSER", "").kill_on_drop(true);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (input, output, complaints) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        Ok(Self {
+            child,
+            input,
+            output,
+            complaints,
+            heard: String::new(),
+            address: String::new(),
+            code: None,
+            environment: settings.environment.clone(),
+        })
+    }
+
+    /// Where the human signs in.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Brings what the human was given there. Whether it is taken is told next.
+    pub async fn bring(&mut self, code: Code) {
+        self.heard.clear();
+        if let Some(input) = &mut self.input {
+            let line = format!("{}\n", code.reveal());
+            // Who does not read any more has ended, and that is told next.
+            let _ = input.write_all(line.as_bytes()).await;
+            let _ = input.flush().await;
+        }
+        self.code = Some(code);
+    }
+
+    /// Waits for what comes of it. Whoever stops waiting loses nothing.
+    pub async fn next(&mut self) -> Told {
+        loop {
+            if self.code.is_some() && self.heard.to_lowercase().contains(INVALID) {
+                self.heard.clear();
+                return Told::Refused;
+            }
+            match self.hear().await {
+                None => {}
+                Some(true) => return Told::Over(Ok(())),
+                Some(false) => return Told::Over(Err(self.last_words())),
+            }
+        }
+    }
+
+    /// Ends it. It is gone when this returns.
+    pub async fn end(mut self) {
+        // It may have ended in this moment, which is what we want.
+        let _ = self.child.kill().await;
+    }
+
+    async fn find_address(&mut self) -> Result<String, String> {
+        loop {
+            if let Some(address) = address(&self.heard) {
+                return Ok(address.to_owned());
+            }
+            if self.hear().await.is_some() {
+                return Err(self.last_words());
+            }
+        }
+    }
+
+    /// Hears some more; whether it ended well, when it has ended.
+    async fn hear(&mut self) -> Option<bool> {
+        let Self { child, output, complaints, .. } = self;
+        let bytes = tokio::select! {
+            biased;
+            bytes = some(output, complaints) => bytes,
+            ended = child.wait() => {
+                // A child of its own may hold its streams open for as long as it likes.
+                let rest = async {
+                    while self.output.is_some() || self.complaints.is_some() {
+                        let bytes = some(&mut self.output, &mut self.complaints).await;
+                        self.remember(&bytes);
+                    }
+                };
+                let _ = timeout(LAST_WORDS, rest).await;
+                return Some(ended.is_ok_and(|status| status.success()));
+            }
+        };
+        self.remember(&bytes);
+        None
+    }
+
+    fn remember(&mut self, bytes: &[u8]) {
+        self.heard.push_str(&String::from_utf8_lossy(bytes));
+        let too_many = self.heard.len().saturating_sub(HEARD);
+        self.heard.drain(..self.heard.ceil_char_boundary(too_many));
+    }
+
+    /// The last thing that it said, safe to show.
+    fn last_words(&self) -> String {
+        let last = self.heard.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let last = self.environment.hide(last.unwrap_or_default());
+        presentable_text(last, self.code.as_ref().map_or("", Code::reveal))
+    }
+}
+
+/// Some bytes of either stream.
+async fn some(output: &mut Option<ChildStdout>, complaints: &mut Option<ChildStderr>) -> Vec<u8> {
+    tokio::select! {
+        bytes = hear(output) => bytes,
+        bytes = hear(complaints) => bytes,
+    }
+}
+
+/// The first address in `heard`, once something follows it. It may stand between marks of a terminal.
+fn address(heard: &str) -> Option<&str> {
+    let rest = &heard[heard.find("https://")?..];
+    let end = rest.find(|letter: char| letter.is_whitespace() || letter.is_control())?;
+    Some(&rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SU-3: the first address is the one, whatever stands around it, and half of one is none.
+    #[test]
+    fn the_first_whole_address_is_the_one() {
+        let check = |heard: &str, expected: Option<&str>| assert_eq!(address(heard), expected, "{heard:?}");
+        check(
+            "visit: https://a.example/x?y=1&z=2\nor https://b.example\n",
+            Some("https://a.example/x?y=1&z=2"),
+        );
+        check("\u{1b}]8;;https://a.example/x\u{7}here\u{1b}]8;;\u{7}", Some("https://a.example/x"));
+        check("visit https://a.example/x\u{1b}[0m", Some("https://a.example/x"));
+        check("visit: https://a.exam", None);
+        check("nothing here\n", None);
+    }
+}

@@ -1,0 +1,161 @@
+//! Signing in: the stand-in tells an address and takes a code, as the real program does with an account of its own.
+
+use std::path::Path;
+use std::time::Duration;
+
+use domain::failure::Failure;
+use domain::signing_in::Code;
+use engine::ports::Model as _;
+use models::claude::{Company, Told};
+
+use crate::stage::{Rig, Talk, play, play_with, runs};
+
+/// A program that is signed in once it was brought a code that begins with `good`.
+const LOGIN: &str = r#"
+    case "$*" in
+        "auth status --json")
+            [ -f in ] && echo '{"loggedIn":true,"authMethod":"claude.ai"}' && exit 0
+            echo '{"loggedIn":false,"authMethod":"none"}'; exit 1 ;;
+        "auth login")
+            printf '%s' "${BROWSER-unset}" > browser
+            echo 'Opening browser to sign in…'
+            echo "If the browser didn't open, visit: https://claude.example/authorize?code=true&state=s_1"
+            printf 'Paste code here if prompted > '
+            while hear; do case $LINE in
+                good*) touch in; echo 'Login successful.'; exit 0 ;;
+                void*) echo "Login failed: $LINE is void" >&2; exit 1 ;;
+                *) printf 'Invalid code. Please make sure the full code was copied.\nPaste code here if prompted > ' ;;
+            esac; done ;;
+    esac
+"#;
+
+const ADDRESS: &str = "https://claude.example/authorize?code=true&state=s_1";
+
+fn code(beginning: &str) -> Code {
+    Code::read(&format!("{beginning}-0123456789abcdef#0123456789abcdef")).unwrap()
+}
+
+/// Waits until the process of that number is gone; the test fails if it never is.
+async fn gone(process: u32) {
+    let gone = async {
+        while runs(process) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
+}
+
+/// The number that the stand-in left.
+fn number(home: &Path) -> u32 {
+    std::fs::read_to_string(home.join("number")).unwrap().trim().parse().unwrap()
+}
+
+/// SU-3: the human opens the link, brings the code, and may try again with one that was not copied whole. No browser
+/// is opened here.
+#[tokio::test]
+async fn the_human_signs_in_with_a_link_and_a_code() {
+    let play = play(LOGIN);
+    assert_eq!(play.claude.is_signed_in().await, Ok(Some(false)));
+    let mut signing = play.claude.sign_in().await.unwrap();
+    assert_eq!(signing.address(), ADDRESS);
+    assert_eq!(std::fs::read_to_string(play.home.path().join("browser")).unwrap(), "");
+    for _ in 0..2 {
+        signing.bring(code("half")).await;
+        assert_eq!(signing.next().await, Told::Refused);
+    }
+    signing.bring(code("good")).await;
+    assert_eq!(signing.next().await, Told::Over(Ok(())));
+    assert_eq!(play.claude.is_signed_in().await, Ok(Some(true)));
+}
+
+/// SU-3: why it was not signed in is told in the program's own words, without the code.
+#[tokio::test]
+async fn a_login_that_fails_says_why_and_keeps_the_code_to_itself() {
+    let play = play(LOGIN);
+    let mut signing = play.claude.sign_in().await.unwrap();
+    signing.bring(code("void")).await;
+    assert_eq!(signing.next().await, Told::Over(Err("Login failed: [key] is void".to_owned())));
+    assert_eq!(play.claude.is_signed_in().await, Ok(Some(false)));
+}
+
+/// SU-3: logged in is who says so and ends well; who does not say it is asked no further.
+#[tokio::test]
+async fn only_who_says_so_and_ends_well_is_signed_in() {
+    let check = async |script: &str, expected: Option<bool>| {
+        assert_eq!(play(script).claude.is_signed_in().await, Ok(expected), "{script}");
+    };
+    check("echo '{\"loggedIn\":true}'", Some(true)).await;
+    check("echo '{\"loggedIn\":true}'; exit 1", Some(false)).await;
+    check("echo '{\"loggedIn\":false}'", Some(false)).await;
+    check("echo 'unknown command auth' >&2; exit 1", None).await;
+}
+
+/// SU-3: the address is found between the marks of a terminal too, and among complaints.
+#[tokio::test]
+async fn the_address_is_found_wherever_it_is_told() {
+    let marked = r"printf '\033]8;;https://claude.example/a\007here\033]8;;\007' >&2; hear";
+    assert_eq!(play(marked).claude.sign_in().await.unwrap().address(), "https://claude.example/a");
+}
+
+/// SU-3: who tells no address is not waited for.
+#[tokio::test]
+async fn a_program_without_an_address_is_not_waited_for() {
+    let why = |failure: Result<_, Failure>| failure.map(drop).unwrap_err().to_string();
+    let fails = play("echo 'Login failed: no network' >&2; exit 1");
+    let told = why(fails.claude.sign_in().await);
+    assert!(told.contains("Login failed: no network"), "{told}");
+    let hangs = play_with("echo $$ > number; exec sleep 1000", |patience| {
+        patience.start = Duration::from_millis(500)
+    });
+    let told = why(hangs.claude.sign_in().await);
+    assert!(told.contains("tells no address"), "{told}");
+    gone(number(hangs.home.path())).await;
+}
+
+/// SU-3: a program that waits for the human ends with us, and when nobody waits any more.
+#[tokio::test]
+async fn nobody_is_left_waiting_for_a_code() {
+    let play = play(&format!("echo $$ > number; echo {ADDRESS:?}; exec sleep 1000"));
+    let signing = play.claude.sign_in().await.unwrap();
+    let dropped = number(play.home.path());
+    assert!(runs(dropped));
+    drop(signing);
+    gone(dropped).await;
+    let signing = play.claude.sign_in().await.unwrap();
+    let ended = number(play.home.path());
+    signing.end().await;
+    assert!(!runs(ended));
+}
+
+/// SU-3, E5: a program that had no account is not asked again: another one learns of the new one.
+#[tokio::test]
+async fn who_had_no_account_is_not_asked_again() {
+    let script = r#"
+        ready
+        [ -f in ] && turn 'Yes.'
+        hear_of '"user"'; touch in; begin; end '"is_error":true,"result":"Not logged in · Please run /login"'
+        turn 'I am the one from before.'
+    "#;
+    let play = play(script);
+    let mut talk = Talk::main();
+    talk.human("hi");
+    let refused = talk.reply(&play.claude).await.1.unwrap_err();
+    assert!(
+        matches!(&refused, Failure::BadKey(why) if why.contains("`/login` gives you a link")),
+        "{refused}"
+    );
+    assert_eq!(talk.say(&play.claude, "and now?").await, "Yes.");
+    play.claude.close().await;
+}
+
+/// SU-3: the real program says that nobody is signed in, and where that is done.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn the_real_program_tells_where_to_sign_in() {
+    let rig =
+        Rig::with(|settings| settings.environment.set("ANTHROPIC_API_KEY", ""), Company::default()).await;
+    assert_eq!(rig.claude.is_signed_in().await, Ok(Some(false)));
+    let signing = rig.claude.sign_in().await.unwrap();
+    assert!(signing.address().starts_with("https://claude.com/"), "{}", signing.address());
+    signing.end().await;
+}
