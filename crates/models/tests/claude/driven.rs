@@ -112,7 +112,7 @@ async fn turn(
         instructions: Arc::clone(&talk.0.instructions),
         patience: domain::patience::Limits::NONE,
         limits: domain::turn::Limits::HOUSE,
-        calls: std::sync::Arc::new(tokio::sync::Semaphore::new(4)),
+        calls: std::sync::Arc::new(engine::places::Places::new(4)),
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
