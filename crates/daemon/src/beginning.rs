@@ -8,14 +8,21 @@ use domain::assistant::{Assistant, Memory};
 use domain::context::{Names, agents};
 use domain::cost::Purse;
 use domain::model::Choices;
-use jiff::Zoned;
-use journal::Journal;
+use jiff::{Timestamp, Zoned};
+use journal::disk::Disk;
+use journal::{Journal, Place};
 
 use crate::checkup::loose::{self, Tightened};
 use crate::exit::Failed;
 use crate::heart;
 use crate::house::Doors;
 use crate::settings::{Discord, Settings};
+
+/// Where everything is kept, and who opens it when.
+pub fn place(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Place {
+    let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
+    Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() }
+}
 
 /// What may be spent, and what of that was spent on the day of `now` and around it.
 pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result<Purse, Failed> {

@@ -12,10 +12,9 @@ use engine::drive::{CALLS, World};
 use engine::places::Places;
 use engine::ports::{Clock, Model, Outbox, Surface};
 use engine::run::House as Engine;
-use jiff::Timestamp;
 use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
-use journal::{Journal, Opened, Place};
+use journal::{Journal, Opened};
 use surfaces::client::Client;
 use surfaces::discord::dm;
 use surfaces::discord::dm::line::{self, Line};
@@ -112,7 +111,7 @@ impl House {
     ) -> Result<Self, Failed> {
         brain::check(settings)?;
         let now = clock.now().timestamp();
-        let Opened { journal, mut memory, mut notices } = journal::open(place(settings, &disk, now))?;
+        let Opened { journal, mut memory, mut notices } = journal::open(beginning::place(settings, &disk, now))?;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
         let (model, notice) = brain::brain(settings, around).await?;
@@ -327,12 +326,6 @@ impl Errands {
         let (desk, sign_ins) = signing_in::offered(desk, settings);
         ((desk, pile), Self { renewals, sign_ins })
     }
-}
-
-/// Where everything is kept, and who opens it when.
-fn place(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Place {
-    let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
-    Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() }
 }
 
 /// What the doors need.

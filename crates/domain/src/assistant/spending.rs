@@ -140,13 +140,16 @@ mod tests {
 
     use jiff::civil::date;
 
-    use super::super::{Choice, Memory, Progress, Request, Saying};
+    use super::super::{Choice, Memory, Planning, Progress, Request, Saying};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
     use crate::cost::{Days, Limit, Micros, Price, Prices};
     use crate::dice::Dice;
+    use crate::place::{Aside, Follow};
     use crate::record::SurfaceName;
+    use crate::run::Job;
+    use crate::schedule::{Prompt, Terms};
     use crate::settings::Setting;
 
     fn at(time: &str) -> Zoned {
@@ -175,7 +178,7 @@ mod tests {
     /// What was used on the 15th.
     fn days(cost: u64) -> Days {
         let mut days = Days::default();
-        days.put(Day { cost: Micros(cost), ..Day::fresh(date(2026, 11, 15)) });
+        days.put(Day { cost: Micros(cost), tokens: cost, ..Day::fresh(date(2026, 11, 15)) });
         days
     }
 
@@ -208,6 +211,30 @@ mod tests {
         let mut waited = working(Account::answer_on(&Branch::Main));
         assert_eq!(asks(&mut waited, vec![call("known", 1_000)], "15T08:01"), Answer::Noted);
         assert_eq!(waited.purse.days, days(0), "what is waited for does not count");
+    }
+
+    /// E4: a call that goes on counts with the most that it can cost until it is told what it did; who goes alone need not
+    /// mind that.
+    #[test]
+    fn a_call_waits_for_one_that_may_use_up_what_is_left() {
+        let mut assistant = working(routine());
+        assistant.purse.limit.money = Some(Micros(150_000));
+        let (name, aside, prompt) = ("b".to_owned(), Aside::Isolated(Follow::Alone), Prompt::new("go"));
+        let job = Job { source: Source::Routine(name.clone()), name, aside, terms: Terms::default(), prompt };
+        assistant.asked(Request::Plan(Planning::Do(job)), &at("15T08:00"));
+        let mut asks = |turn: u64, pace: Pace| {
+            let next = Next { pace, ..next() };
+            assistant.asked(Request::Turn(TurnId(turn), Progress::MaySpend(vec![], next)), &at("15T08:00")).0
+        };
+        assert_eq!(asks(1, Pace::Beside), Answer::Noted);
+        assert_eq!(asks(2, Pace::Beside), Answer::Overspent(Refusal::Taken), "the room alone may cost 0.2");
+        assert_eq!(asks(2, Pace::Alone), Answer::Noted);
+        assert_eq!(asks(1, Pace::Beside), Answer::Overspent(Refusal::Taken));
+        let spent = Request::Turn(TurnId(2), Progress::Spent(vec![call("known", 10)]));
+        assert_eq!(assistant.asked(spent, &at("15T08:01")).0, Answer::Noted);
+        assert_eq!(assistant.purse.days, days(10));
+        let beside = Request::Turn(TurnId(1), Progress::MaySpend(vec![], next()));
+        assert_eq!(assistant.asked(beside, &at("15T08:02")).0, Answer::Noted);
     }
 
     /// E4: the human hears once that the limit is near and once that it is reached, also when the program was started

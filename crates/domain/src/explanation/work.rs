@@ -99,9 +99,7 @@ impl Work {
             Stage::Running(_) | Stage::Asked(_) => "it is still being done".to_owned(),
             Stage::Again(_) if occurrence.tries == 0 => "it is about to begin".to_owned(),
             Stage::Again(_) => "it failed, and is tried again".to_owned(),
-            Stage::Queued if matches!(occurrence.key.source, Source::Webhook(_)) => {
-                "it waits for its turn, or for tomorrow if today's limit is used up".to_owned()
-            }
+            Stage::Queued if is_brought(occurrence) => BROUGHT.to_owned(),
             Stage::Queued => "it waits for the one before it".to_owned(),
             Stage::Ended(End::Done(_)) => self.quiet(),
             Stage::Ended(end) => end.why().trim_end_matches('.').to_owned(),
@@ -183,6 +181,7 @@ impl Work {
                 format!("it has not begun yet, and is tried on {} at the latest.", time(*at, zone))
             }
             Stage::Again(at) => format!("it failed, and is tried again on {}.", time(*at, zone)),
+            Stage::Queued if is_brought(occurrence) => format!("{BROUGHT}."),
             Stage::Queued => "it waits until the one before it has ended.".to_owned(),
             Stage::Ended(End::Missed { last, count, why }) if *count > 1 => {
                 format!("it was missed {count} times, up to {}: {why}.", time(*last, zone))
@@ -193,6 +192,13 @@ impl Work {
             }
         }
     }
+}
+
+/// What is said of something that waits and was brought from outside.
+const BROUGHT: &str = "it waits for its turn, or for tomorrow if today's limit is used up";
+
+fn is_brought(occurrence: &Occurrence) -> bool {
+    matches!(occurrence.key.source, Source::Webhook(_))
 }
 
 /// What became of a reminder that rang.

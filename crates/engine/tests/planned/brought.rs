@@ -43,6 +43,8 @@ fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
             story.occurrences()
         );
         assert_eq!(notices(&story).len(), 1, "{}", story.told());
+        story.human_commands("/why webhook:ci");
+        assert!(story.told().contains("or for tomorrow if today's limit is used up"), "{}", story.told());
         story.limited(1_000).passes("1m");
         assert_eq!(
             story.occurrences().matches("webhook:ci try 1 done").count(),

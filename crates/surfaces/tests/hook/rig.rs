@@ -134,9 +134,9 @@ impl Rig {
     /// What was posted to the human, up to now: an answer comes after all that was put on the desk before.
     pub async fn posted(&self) -> Vec<String> {
         self.ports.desk.ask(domain::assistant::Request::Tell(Question::Numbers)).await;
-        let text = |record: &Record| match record {
-            Record::Message(MessageChange::Post(PostChange::Posted(post))) => Some(post.sheet.words.clone()),
-            _ => None,
+        let text = |record: &Record| {
+            let Record::Message(MessageChange::Post(PostChange::Posted(post))) = record else { return None };
+            Some(post.sheet.words.clone())
         };
         self.records.borrow().iter().filter_map(text).collect()
     }
