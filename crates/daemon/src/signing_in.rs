@@ -22,6 +22,12 @@ const LOOKS_AFTER: Duration = Duration::from_secs(1);
 const WORKS: SignedDuration = SignedDuration::from_mins(30);
 /// Who starts again and again sends no link each time.
 const TOLD_AGAIN_AFTER: SignedDuration = SignedDuration::from_hours(1);
+/// How long whoever gave a code waits to hear what comes of it.
+const SOON: Duration = Duration::from_secs(10);
+/// What whoever gives a code too late is told.
+const NOBODY_WAITS: &str = "no link of mine waits for a code. `/login` gives you one.";
+/// What whoever gives a wrong one is told.
+const NOT_TAKEN: &str = "claude does not take that code. copy it whole, and paste it again.";
 /// Under what it is kept when a link was last sent by itself.
 const TOLD: &str = "sign_in_told";
 
@@ -74,7 +80,11 @@ pub async fn attend(signer: Signer, mut asked: mpsc::Receiver<desk::SigningIn>) 
                 }
                 None => return,
             },
-            told = next(&mut open) => signer.heard(told, &mut open).await,
+            told = next(&mut open) => {
+                if let Some(Ok(words) | Err(words)) = signer.heard(told, &mut open).await {
+                    signer.tell(words).await;
+                }
+            }
             () = look => {
                 looks = None;
                 signer.look(&mut open).await;
@@ -132,15 +142,11 @@ impl Signer {
             ));
         }
         let begun = match (wanted, &mut *open) {
-            (SignIn::With(code), Some(open)) => {
-                open.signing.bring(code).await;
-                return Answer::Told("i bring it to claude, and tell you what it says.".to_owned());
+            (SignIn::With(code), Some(waits)) => {
+                waits.signing.bring(code).await;
+                return self.brought(open).await;
             }
-            (SignIn::With(_), None) => {
-                return Answer::Refused(
-                    "no link of mine waits for a code. `/login` gives you one.".to_owned(),
-                );
-            }
+            (SignIn::With(_), None) => return Answer::Refused(NOBODY_WAITS.to_owned()),
             (SignIn::Link | SignIn::Again, Some(open)) => Ok(open.words.clone()),
             (SignIn::Link, None) if self.claude.is_signed_in().await == Ok(Some(true)) => {
                 return Answer::Told("claude is signed in. `/login again` signs it in anew.".to_owned());
@@ -165,29 +171,44 @@ impl Signer {
         Ok(words)
     }
 
-    async fn heard(&self, told: Option<Told>, open: &mut Option<Open>) {
-        if told == Some(Told::Refused) {
-            return self
-                .tell("claude does not take that code. copy it whole, and paste it again.".to_owned())
-                .await;
+    /// What comes of a code, if that is soon known: it is told where the code was given.
+    async fn brought(&self, open: &mut Option<Open>) -> Answer {
+        let Ok(told) = tokio::time::timeout(SOON, next(open)).await else {
+            return Answer::Told("i brought it to claude, and tell you what it says.".to_owned());
+        };
+        match self.heard(told, open).await {
+            Some(Ok(words)) => Answer::Told(words),
+            Some(Err(why)) => Answer::Refused(why),
+            None => Answer::Refused(NOBODY_WAITS.to_owned()),
         }
+    }
+
+    /// What the human reads of it: that it is done, or why not. Nothing, if its time is over: they know until when it
+    /// works.
+    async fn heard(&self, told: Option<Told>, open: &mut Option<Open>) -> Option<Result<String, String>> {
+        let ended = match told {
+            Some(Told::Refused) => return Some(Err(NOT_TAKEN.to_owned())),
+            Some(Told::Over(ended)) => Some(ended),
+            None => None,
+        };
         if let Some(open) = open.take() {
             open.signing.end().await;
         }
-        match told {
-            Some(Told::Over(Ok(()))) => match self.claude.is_signed_in().await {
-                Ok(Some(false)) => self.tell(unsigned("it says that it is not")).await,
-                Ok(Some(true) | None) | Err(_) => self.signed_in().await,
-            },
-            Some(Told::Over(Err(why))) => self.tell(unsigned(&why)).await,
-            Some(Told::Refused) | None => {}
+        match ended? {
+            Err(why) => Some(Err(unsigned(&why))),
+            Ok(()) if self.claude.is_signed_in().await == Ok(Some(false)) => {
+                Some(Err(unsigned("it says that it is not")))
+            }
+            Ok(()) => {
+                self.signed_in().await;
+                Some(Ok("claude is signed in.".to_owned()))
+            }
         }
     }
 
     /// What waited for it is answered now.
     async fn signed_in(&self) {
         self.keep(String::new()).await;
-        self.tell("claude is signed in.".to_owned()).await;
         self.desk.tell(Event::KeyRenewed).await;
     }
 

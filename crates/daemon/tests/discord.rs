@@ -182,6 +182,8 @@ async fn the_human_signs_the_claude_program_in_from_their_messages() {
     sees(&discord, "good to be here.").await;
     let told = running.command("/login").unwrap().to_string();
     assert!(told.contains("claude is signed in. `/login again`"), "{told}");
+    let late = running.command(code).unwrap_err().to_string();
+    assert!(late.contains("no link of mine waits for a code"), "{late}");
     let logins = lines(&program, "logins");
     assert_eq!(logins.len(), 1, "{logins:?}");
     let log = running.log();
@@ -221,5 +223,23 @@ async fn a_start_soon_after_another_sends_no_second_link() {
     running.terminate();
     assert_eq!(lines(&program, "logins").len(), 2);
     assert!(!lines(&program, "logins").iter().any(|number| runs(number)));
+    server.stop().await;
+}
+
+/// SU-3: who speaks with a key, or without the claude program, is not signed in.
+#[tokio::test]
+async fn who_speaks_with_a_key_is_not_signed_in() {
+    let (_discord, server, mut program) = open().await;
+    let running = program.start();
+    let told = running.command("/login").unwrap_err().to_string();
+    assert!(told.contains("only the claude program is signed in"), "{told}");
+    running.terminate();
+    answers_through_claude(&mut program);
+    program.set("ANTHROPIC_API_KEY", "sk-test");
+    let running = program.start();
+    let told = running.command("/login").unwrap_err().to_string();
+    assert!(told.contains("the key in ANTHROPIC_API_KEY"), "{told}");
+    running.terminate();
+    assert!(lines(&program, "logins").is_empty());
     server.stop().await;
 }
