@@ -52,14 +52,14 @@ fn reply(request: &Value) -> Act {
 /// A2: some of the points that the next test goes through.
 #[test]
 fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
-    let crashed = (0..14).map(|nth| 11 + nth * 83).filter(|point| crash_at(*point)).count();
-    assert!(crashed >= 8, "the day has hardly touched the disk: {crashed} crashes");
+    let crashed = (0..14).map(|nth| 11 + nth * 31).filter(|point| crash_at(*point)).count();
+    assert!(crashed >= 12, "the day has hardly touched the disk: {crashed} crashes");
 }
 
 /// A2, A11, A14: wherever the program ends, after the next start every time has come to its one end, each check of the
 /// chain has one that follows, and the session was summed up once.
 #[test]
-#[ignore = "a thousand days, one for each touch of the disk, take a quarter of an hour"]
+#[ignore = "five hundred days, one for each touch of the disk, take many minutes"]
 fn a_day_survives_a_crash_at_every_touch_of_the_disk() {
     let points = (0..).take_while(|point| crash_at(*point)).count();
     assert!(points >= 300, "the day has hardly touched the disk: {points} points");
