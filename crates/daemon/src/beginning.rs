@@ -10,7 +10,7 @@ use domain::cost::Purse;
 use domain::model::Choices;
 use jiff::{Timestamp, Zoned};
 use journal::disk::Disk;
-use journal::{Journal, Place};
+use journal::{Journal, Opened, Place};
 
 use crate::checkup::loose::{self, Tightened};
 use crate::exit::Failed;
@@ -18,10 +18,10 @@ use crate::heart;
 use crate::house::Doors;
 use crate::settings::{Discord, Settings};
 
-/// Where everything is kept, and who opens it when.
-pub fn place(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Place {
+/// Opens the data directory.
+pub fn open(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Result<Opened, Failed> {
     let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
-    Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() }
+    Ok(journal::open(Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() })?)
 }
 
 /// What may be spent, and what of that was spent on the day of `now` and around it.

@@ -111,7 +111,7 @@ impl House {
     ) -> Result<Self, Failed> {
         brain::check(settings)?;
         let now = clock.now().timestamp();
-        let Opened { journal, mut memory, mut notices } = journal::open(beginning::place(settings, &disk, now))?;
+        let Opened { journal, mut memory, mut notices } = beginning::open(settings, &disk, now)?;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
         let (model, notice) = brain::brain(settings, around).await?;
