@@ -25,7 +25,7 @@ fn call(title: &str, kind: Kind) -> Delivery {
     Delivery { hook, values: vec![value], marks: vec![title.to_owned()] }
 }
 
-/// P7, E4: what is brought after the limit is reached waits for the next day, through a restart, and is done once.
+/// WH-11, E4: what is brought after the limit is reached waits for the next day, through a restart, and is done once.
 #[test]
 fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
     for kind in [Kind::Fixed, Kind::Free] {
@@ -62,7 +62,7 @@ fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
     }
 }
 
-/// P7, E4: a delivery whose check or whose run reaches the limit is not given up for that.
+/// WH-11, E4: a delivery whose check or whose run reaches the limit is not given up for that.
 #[test]
 fn a_delivery_that_meets_the_limit_on_its_way_is_begun_anew() {
     for limit in [10, 20] {
