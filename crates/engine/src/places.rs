@@ -1,37 +1,41 @@
 //! Places: how many calls of a model go on at a time, and how one that nobody waits for goes alone.
 
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// More than calls ever wait at a time: whoever has all of them is alone.
+const ALL: u32 = 1_000_000;
 
 /// The places of calls.
 pub struct Places {
     calls: Semaphore,
-    /// Calls that nobody waits for: many, or a single one.
-    unattended: RwLock<()>,
+    /// Calls that nobody waits for take one of these, or all.
+    unattended: Semaphore,
 }
 
-/// The place of one call. The semaphore is never closed; without a place the call would still be right, only early.
-type Place<'a> = Option<SemaphorePermit<'a>>;
+/// A part of what a call waits for. No semaphore here is ever closed; without its part the call would still be right, only
+/// early.
+type Part<'a> = Option<SemaphorePermit<'a>>;
 
 impl Places {
     /// So many.
     pub fn new(calls: usize) -> Self {
-        Self { calls: Semaphore::new(calls), unattended: RwLock::new(()) }
+        Self { calls: Semaphore::new(calls), unattended: Semaphore::new(ALL as usize) }
     }
 
     /// One for a call that somebody waits for.
-    pub(crate) async fn waited(&self) -> Place<'_> {
+    pub(crate) async fn waited(&self) -> Part<'_> {
         self.calls.acquire().await.ok()
     }
 
     /// One for a call that nobody waits for, while others of its kind may go on. Who waits for them holds no place.
-    pub(crate) async fn beside(&self) -> (RwLockReadGuard<'_, ()>, Place<'_>) {
-        let many = self.unattended.read().await;
-        (many, self.waited().await)
+    pub(crate) async fn beside(&self) -> (Part<'_>, Part<'_>) {
+        let one = self.unattended.acquire().await.ok();
+        (one, self.waited().await)
     }
 
     /// The same, while none of its kind goes on.
-    pub(crate) async fn alone(&self) -> (RwLockWriteGuard<'_, ()>, Place<'_>) {
-        let single = self.unattended.write().await;
-        (single, self.waited().await)
+    pub(crate) async fn alone(&self) -> (Part<'_>, Part<'_>) {
+        let all = self.unattended.acquire_many(ALL).await.ok();
+        (all, self.waited().await)
     }
 }
