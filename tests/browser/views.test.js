@@ -212,7 +212,7 @@ test("cost looks back as far as is chosen", async () => {
 });
 
 test("a limit that is nearly or wholly used stands on today and in the checks, the nearer of the two", async () => {
-  const words = "today's 5.0M tokens are used up. routines wait until tomorrow, reminders go on.";
+  const words = "today's 5.0M tokens are used up. routines are left out until tomorrow, reminders go on.";
   await into(page, "today");
   await page.waitForSelector("#today .foot");
   assert.equal(await page.locator("#today .standing").isVisible(), false);

@@ -261,7 +261,7 @@ fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
     let ran = program.run(&["routine", "run", "mail"]);
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
 
-    let reached = "today's $5.00 is used up. routines wait until tomorrow, reminders go on.";
+    let reached = "today's $5.00 is used up. routines are left out until tomorrow, reminders go on.";
     let doctor = stdout(&program.run(&["doctor"]));
     assert!(doctor.contains(&format!("! cost     {reached}")), "{doctor}");
     let cost = stdout(&program.run(&["chat", "--once", "/cost"]));

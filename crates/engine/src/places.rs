@@ -2,14 +2,14 @@
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// More than calls ever wait at a time: whoever has all of them is alone.
-const ALL: u32 = 1_000_000;
-
 /// The places of calls.
 pub struct Places {
     calls: Semaphore,
-    /// Calls that nobody waits for take one of these, or all.
+    /// Calls that nobody waits for take one of these too, or all. There is one less of them, so that a human who waits finds
+    /// a place, however much is going on.
     unattended: Semaphore,
+    /// How many of those there are.
+    all: u32,
 }
 
 /// A part of what a call waits for. No semaphore here is ever closed; without its part the call would still be right, only
@@ -19,7 +19,8 @@ type Part<'a> = Option<SemaphorePermit<'a>>;
 impl Places {
     /// So many.
     pub fn new(calls: usize) -> Self {
-        Self { calls: Semaphore::new(calls), unattended: Semaphore::new(ALL as usize) }
+        let all = u32::try_from(calls).unwrap_or(u32::MAX).saturating_sub(1).max(1);
+        Self { calls: Semaphore::new(calls), unattended: Semaphore::new(all as usize), all }
     }
 
     /// One for a call that somebody waits for.
@@ -35,7 +36,7 @@ impl Places {
 
     /// The same, while none of its kind goes on.
     pub(crate) async fn alone(&self) -> (Part<'_>, Part<'_>) {
-        let all = self.unattended.acquire_many(ALL).await.ok();
+        let all = self.unattended.acquire_many(self.all).await.ok();
         (all, self.waited().await)
     }
 }

@@ -38,9 +38,9 @@ function takeCode() {
   return code;
 }
 
-// A code to sign in with is one: it must not be said to anybody else.
-function isCommand(text) {
-  return text.startsWith("/") || /^[\w-]{16,}#[\w-]{16,}$/.test(text.trim());
+// A code to sign in with, whatever it replies to: it must not be said to anybody else.
+function isCode(text) {
+  return /^(\/login\s+)?[\w-]{16,}#[\w-]{16,}$/.test(text.trim());
 }
 
 async function begin(code) {
@@ -63,7 +63,8 @@ function show(health) {
     (text, reply) => {
       const typed = /^\/reply\s+(\d+)\s+(.+)$/s.exec(text);
       if (typed) return chat.say(typed[2], { id: Number(typed[1]), words: `message ${typed[1]}` });
-      return isCommand(text) && !reply ? chat.command(text) : chat.say(text, reply);
+      if (isCode(text)) return chat.command(text.trim());
+      return text.startsWith("/") && !reply ? chat.command(text) : chat.say(text, reply);
     },
     () => assistant.stop().catch((error) => state(error.message, true)),
   );

@@ -153,7 +153,8 @@ impl Assistant {
     ) {
         let outcome = match ended.left {
             Left::Summary(summary) => {
-                let last = ended.spent.last().map(|call| call.usage).unwrap_or_default();
+                // What nobody waited for is written down already.
+                let last = ended.spent.last().map_or(ended.usage, |call| call.usage);
                 Ok(self.put_in_place(&compacting.branch, summary, last, minutes))
             }
             Left::Said(_) => Err(self.leave_as_it_is(&compacting, &ended.ending)),
@@ -172,7 +173,9 @@ impl Assistant {
             (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
                 self.hold(stuck.turned(Sending::First), &why, minutes);
             }
-            (Some(stuck), _) => self.give_up(&stuck, minutes),
+            // Who met the limit of the day for want of room ends by the limit, and not by the room.
+            (Some(stuck), ending) if ending.is_at_limit() => self.give_up(&stuck, ending, minutes),
+            (Some(stuck), _) => self.give_up(&stuck, stuck.ending.clone(), minutes),
         }
     }
 
@@ -242,9 +245,9 @@ impl Assistant {
     }
 
     /// There is no room: the turn ends as it would have.
-    fn give_up(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
-        let Stuck { turn, branch, message, ending, usage } = stuck;
-        let ending = self.asked_settled(message.id, ending.clone(), minutes);
+    fn give_up(&mut self, stuck: &Stuck, ending: Ending, minutes: &mut Minutes) {
+        let Stuck { turn, branch, message, usage, .. } = stuck;
+        let ending = self.asked_settled(message.id, ending, minutes);
         minutes.close(*turn, ending.clone(), *usage);
         self.run_ended(branch, &ending, minutes);
         let answers = message.id;

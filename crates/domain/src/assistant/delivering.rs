@@ -32,7 +32,9 @@ impl Assistant {
         if deliveries.remembers(&delivery.marks, at) {
             return (Answer::Told(REPEAT.to_owned()), Vec::new());
         }
-        if deliveries.open.size() >= WAITING {
+        // What waits for tomorrow shuts nobody out whose words need no model: they are told at once.
+        let most = if deliveries.until.is_some() && !delivery.needs_model() { 2 * WAITING } else { WAITING };
+        if deliveries.open.size() >= most {
             let why = format!("{WAITING} deliveries wait already; try again later");
             return (Answer::Refused(why), Vec::new());
         }

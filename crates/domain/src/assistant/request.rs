@@ -8,6 +8,7 @@ use super::{
 };
 use crate::approval::Reply;
 use crate::attention::{Attention, Ease};
+use crate::command::is_secret;
 use crate::compaction::Room;
 use crate::conversation::{Block, Image};
 use crate::cost::{Call, Limit, Next, Refusal, Source};
@@ -326,6 +327,12 @@ fn check(saying: &Saying) -> Result<(), String> {
     let (words, pictures) = (saying.text.trim(), saying.images.len());
     if words.is_empty() && pictures == 0 {
         return Err("there are no words in that message.".to_owned());
+    }
+    // It would be kept, and read by a model.
+    if is_secret(words) {
+        return Err(
+            "that is a code to sign in with, and i keep none. paste it alone, not as a reply.".to_owned()
+        );
     }
     if pictures > IMAGES {
         return Err(format!("that message has {pictures} pictures and the most i look at is {IMAGES}."));

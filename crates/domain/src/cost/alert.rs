@@ -35,8 +35,8 @@ pub fn alert(before: &Day, after: &Day, limit: &Limit) -> Option<String> {
         )),
         (full, _) => Some(format!(
             "work nobody waits for has used all that it may today ({}). until tomorrow routines are left out, what \
-             webhooks bring waits, and reminders come as they were written; you and i go on as always. `[spend]` in \
-             settings.toml sets the limit.",
+             webhooks bring waits, and reminders come as they were written; you and i go on as always. `/config \
+             daily_limit` and a higher one lets it go on today.",
             used(full)
         )),
     }

@@ -116,8 +116,8 @@ pub fn may_spend(account: &Account, day: &Day, limit: &Limit) -> Result<(), Refu
 pub enum Refusal {
     /// The money of the day is gone.
     #[error(
-        "what i may spend in a day while you don't wait is spent ({spent} of {most}). i go on tomorrow; to let me \
-         go on today, raise `unattended_dollars_per_day` under [spend] in settings.toml and start me again."
+        "what i may spend in a day while you don't wait is spent ({spent} of {most}). i go on tomorrow; `/config \
+         daily_limit` and a higher one lets me go on today."
     )]
     Money {
         /// What was spent.
@@ -127,8 +127,8 @@ pub enum Refusal {
     },
     /// The tokens of the day are gone.
     #[error(
-        "what i may use in a day while you don't wait is used up ({spent} of {most} tokens). i go on tomorrow; to let \
-         me go on today, raise `unattended_tokens_per_day` under [spend] in settings.toml and start me again."
+        "what i may use in a day while you don't wait is used up ({spent} of {most} tokens). i go on tomorrow; `/config \
+         daily_limit` and a higher one lets me go on today."
     )]
     Tokens {
         /// What was used.

@@ -49,9 +49,18 @@ impl Prices {
         self.price(&call.model).map(|price| price.of(call.usage))
     }
 
-    /// The most that a call of `model` costs which reads so many tokens and gives so many.
+    /// The most that a call of `model` costs which reads so many tokens and gives so many. The claude program says only
+    /// afterwards which model it was: until then it is the dearest that it can mean.
     pub fn most(&self, model: &str, read: u64, gives: u64) -> Option<Micros> {
-        self.price(model).map(|price| price.most(read, gives))
+        let dearest = |name: &str| {
+            let named = self.0.iter().filter(|(begin, _)| begin.contains(name));
+            named.map(|(_, price)| price.most(read, gives)).max()
+        };
+        let known = self.price(model).map(|price| price.most(read, gives));
+        let short = model.strip_prefix("claude").filter(|rest| rest.is_empty() || rest.starts_with(':'));
+        known.or_else(|| {
+            short.and_then(|short| dearest(short.trim_start_matches(':')).or_else(|| dearest("")))
+        })
     }
 
     /// The price under the longest beginning of `model`, with its vendor before it or without.
@@ -75,6 +84,25 @@ mod tests {
             cache_read: micros(cache_read),
             cache_write: micros(cache_write),
         }
+    }
+
+    /// E4: what the claude program calls by a short name costs at most what the dearest of that name does.
+    #[test]
+    fn a_short_name_is_taken_for_the_dearest_that_it_can_mean() {
+        let prices = Prices::new([
+            ("claude-opus".to_owned(), price(15, 75, 0, 0)),
+            ("claude-haiku".to_owned(), price(1, 5, 0, 0)),
+        ]);
+        let check = |model: &str, dollars: Option<u64>| {
+            let most = dollars.map(|dollars| Micros(dollars * 1_000_000));
+            assert_eq!(prices.most(model, 1_000_000, 0), most, "{model}");
+        };
+        check("claude:haiku", Some(1));
+        check("claude:opus", Some(15));
+        check("claude:new", Some(15));
+        check("claude", Some(15));
+        check("openai:unknown", None);
+        check("claudette", None);
     }
 
     #[test]

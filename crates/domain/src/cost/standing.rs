@@ -76,24 +76,24 @@ impl Report {
                 "{} % of today's limit for work nobody waits for is used ({nearest}).",
                 nearest.percent()
             )),
-            (_, Bound::Money { most, .. }) => {
-                let more = Limit { money: Some(Micros(most.0.saturating_mul(2))), tokens: None };
-                Some(format!("today's {most} is used up. {}", waits(more)))
-            }
+            (_, Bound::Money { most, .. }) => Some(format!("today's {most} is used up. {}", self.left_out())),
             (_, Bound::Tokens { most, .. }) => {
-                let more = Limit { money: None, tokens: Some(most.saturating_mul(2)) };
-                Some(format!("today's {} tokens are used up. {}", short(most), waits(more)))
+                Some(format!("today's {} tokens are used up. {}", short(most), self.left_out()))
             }
         }
     }
-}
 
-/// What follows when a limit is reached, and what would let more through.
-fn waits(more: Limit) -> String {
-    let more = DailyLimit::Set(more);
-    format!(
-        "routines wait until tomorrow, reminders go on. to let routines go on: /config daily_limit {more}"
-    )
+    /// What follows when a limit is reached, and what would let more through: what is said of one half of a limit says
+    /// nothing of the other, so both are named.
+    fn left_out(&self) -> String {
+        let doubled = |used: u64, most: u64| if used < most { most } else { most.saturating_mul(2) };
+        let (Limit { money, tokens }, Day { cost, tokens: used, .. }) = (self.limit, self.unattended);
+        let money = money.map(|most| Micros(doubled(cost.0, most.0)));
+        let more = DailyLimit::Set(Limit { money, tokens: tokens.map(|most| doubled(used, most)) });
+        format!(
+            "routines are left out until tomorrow, reminders go on. to let routines go on: /config daily_limit {more}"
+        )
+    }
 }
 
 #[cfg(test)]
@@ -138,8 +138,8 @@ mod tests {
             (0, 5_000_001),
             Some("5.0M of 5.0M tokens"),
             Some(
-                "today's 5.0M tokens are used up. routines wait until tomorrow, reminders go on. to let routines go on: \
-                 /config daily_limit 10M",
+                "today's 5.0M tokens are used up. routines are left out until tomorrow, reminders go on. to let routines go \
+                 on: /config daily_limit $1.00 10M",
             ),
         );
         check(
@@ -147,10 +147,12 @@ mod tests {
             (1_000_000, 4_500_000),
             Some("$1.00 of $1.00"),
             Some(
-                "today's $1.00 is used up. routines wait until tomorrow, reminders go on. to let routines go on: /config \
-                 daily_limit $2.00",
+                "today's $1.00 is used up. routines are left out until tomorrow, reminders go on. to let routines go on: \
+                 /config daily_limit $2.00 5M",
             ),
         );
+        let both_used = report(both, 1_000_000, 5_000_000).standing().unwrap();
+        assert!(both_used.ends_with("/config daily_limit $2.00 10M"), "{both_used}");
         let nothing = Limit { money: Some(Micros(0)), tokens: None };
         check(nothing, (0, 0), Some("$0.00 of $0.00"), None);
         assert_eq!(

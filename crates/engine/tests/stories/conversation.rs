@@ -175,13 +175,16 @@ pub fn the_human_can_stop_an_answer_and_there_may_be_none(told_by: Teller) {
 
 pub fn a_message_without_words_is_refused_and_costs_nothing(told_by: Teller) {
     let mut story = story(told_by);
-    story.human(" \n\t ").human(&"x".repeat(100_001)).human("fine");
+    story.human(" \n\t ").human(&"x".repeat(100_001));
+    story.human(" abcdefghijklmnop1#abcdefghijklmnop2\n").human("/login abcdefghijklmnop1").human("fine");
 
     check(
         &story.told(),
         &expect![[r#"
             refused> there are no words in that message.
             refused> that message has 100001 characters and the most i take at once is 100000. send it in parts.
+            refused> that is a code to sign in with, and i keep none. paste it alone, not as a reply.
+            refused> that is a code to sign in with, and i keep none. paste it alone, not as a reply.
             human> fine
             main> assistant: (the model has no more lines)
         "#]],
