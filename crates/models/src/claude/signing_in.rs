@@ -20,6 +20,9 @@ const HEARD: usize = 16 * 1024;
 /// How long its last words may be on their way.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
+/// What it asks for a code with, on a line that it does not end. What it says next may come in the same one.
+const PROMPT: &str = "Paste code here if prompted >";
+
 /// What it says to a code that it does not take; it waits for another one then.
 const INVALID: &str = "invalid code";
 
@@ -160,7 +163,8 @@ impl SigningIn {
 
     /// The last thing that it said, safe to show.
     fn last_words(&self) -> String {
-        let last = self.heard.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let lines = self.heard.lines().flat_map(|line| line.split(PROMPT));
+        let last = lines.map(str::trim).filter(|line| !line.is_empty()).last();
         let last = self.environment.hide(last.unwrap_or_default());
         presentable_text(last, self.code.as_ref().map_or("", Code::reveal))
     }
