@@ -23,7 +23,7 @@ fn kept(program: &Program) -> Value {
 fn settings_are_told_and_changed() {
     let program = Program::offline(BINARY);
     let all = stdout(&program.run(&["config"]));
-    assert_eq!(all.lines().count(), 15, "{all}");
+    assert_eq!(all.lines().count(), 16, "{all}");
     assert!(all.contains("\nfork_idle_timeout     10m (default)\n"), "{all}");
     assert!(!program.data().exists(), "looking makes no directory");
 

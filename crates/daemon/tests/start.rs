@@ -94,6 +94,11 @@ fn the_python_program_is_not_joined_by_another() {
     let mut other = std::process::Command::new(&python);
     let mut other = other.arg(&script).stdin(Stdio::piped()).spawn().expect("it starts");
     std::fs::write(&number, other.id().to_string()).expect("a number");
+    // What others could read would be tightened, and that leaves a trace.
+    let ours = [program.data(), state.as_path(), &state.join("sessions.json"), number.as_path()];
+    for (path, mode) in ours.into_iter().zip([0o700, 0o700, 0o600, 0o600]) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
     let before = contents(program.data());
     let output = program.run(&["run", "--no-chat"]);
     assert_eq!(output.status.code(), Some(75), "{}", stderr(&output));
