@@ -37,13 +37,16 @@ pub async fn run(
     let program = updating::program(&settings.places.upgrade)?;
     let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
     let proof = updating::prove(&*disk, &settings.paths, now);
-    if proof == Proof::Back {
-        return Err(updating::become_again(settings, &disk, &program));
+    match &proof {
+        Proof::Back => return Err(updating::become_again(settings, &disk, &program)),
+        Proof::NotNow(why) => return Err(not_put_back(why)),
+        Proof::None | Proof::Owed => {}
     }
     let mut house = match (open_within((settings, mended), &disk, &proof).await, &proof) {
         (Err(failed), Proof::Owed) if !matches!(failed, Failed::Running(_)) => {
             return Err(match updating::go_back(&*disk, &settings.paths, &failed.to_string(), now) {
                 Proof::Back => updating::become_again(settings, &disk, &program),
+                Proof::NotNow(why) => not_put_back(&format!("{failed} ({why})")),
                 Proof::None | Proof::Owed => failed,
             });
         }
@@ -96,8 +99,16 @@ async fn open_within(
         Proof::Owed => tokio::time::timeout(READY_WITHIN, opened).await.unwrap_or_else(|_| {
             Err(Failed::NotDone(format!("it was not ready within {} s", READY_WITHIN.as_secs())))
         }),
-        Proof::None | Proof::Back => opened.await,
+        Proof::None | Proof::Back | Proof::NotNow(_) => opened.await,
     }
+}
+
+/// The new program fell, and the one before cannot have its place yet. A service starts again after this.
+fn not_put_back(why: &str) -> Failed {
+    Failed::NotDone(format!(
+        "the new version did not start well, and the one before cannot be put back now: {why}. \
+         start again (a service does so by itself)."
+    ))
 }
 
 /// Whether the human may talk here.

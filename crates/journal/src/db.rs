@@ -48,7 +48,7 @@ use crate::passing::{self, Lasts};
 pub use damage::{back_up_daily, newest_backup, rescue};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
-pub use laying::{Aside, Laid, aside_of, finish as finish_laying, lay};
+pub use laying::{Aside, Laid, aside_of, finish as finish_laying, is_decided, lay};
 pub use numbers::Number;
 pub use past::{Prompted, Talk};
 pub use path::PathCache;
@@ -90,7 +90,7 @@ pub enum Unopened {
 
 impl Unopened {
     /// What the disk did not let us do, and for how long.
-    pub(crate) fn of_disk(error: std::io::Error) -> Self {
+    pub fn of_disk(error: std::io::Error) -> Self {
         match passing::of_disk(&error) {
             Lasts::UntilItIsChanged => Self::Disk(error.to_string()),
             lasts @ (Lasts::UntilThereIsRoom | Lasts::ForAWhile) => Self::NotNow(error.to_string(), lasts),

@@ -3,6 +3,7 @@
 //! The steps are one transaction, so that whoever is ended in the middle finds the old one. The copy is for another
 //! case: the human wants the older program back, which cannot read what the newer one wrote.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -48,12 +49,16 @@ pub struct Migrated {
 
 /// How the journal of `paths` stands; nothing, if there is none yet.
 pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, NotOpened> {
-    let found = disk.look(&paths.database()).map_err(Unopened::of_disk).and_then(|seen| match seen {
+    let found = format(paths, disk).map_err(|error| not_brought(paths, &error))?;
+    Ok(found.map(|found| Standing { found, known: known_format() }))
+}
+
+/// The format of the journal of `paths`; nothing, if there is none yet.
+pub fn format(paths: &Paths, disk: &dyn Disk) -> Result<Option<i64>, Unopened> {
+    match disk.look(&paths.database()).map_err(Unopened::of_disk)? {
         Some(Seen::File(bytes)) if bytes > 0 => format_of(&paths.database()).map(Some),
         Some(_) | None => Ok(None),
-    });
-    let found = found.map_err(|error| not_brought(paths, &error))?;
-    Ok(found.map(|found| Standing { found, known: known_format() }))
+    }
 }
 
 /// Brings the journal of `paths` up to date, for the process `pid`; nothing, if there is none.
@@ -121,15 +126,23 @@ pub fn keep_before(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Str
 
 /// The newest journal that was kept before a migration at `since` or later, and that a program reads which knows formats
 /// up to `known`. What was kept before is of an earlier migration, and much may have been said since.
-pub fn kept_for(paths: &Paths, disk: &dyn Disk, known: i64, since: Option<Timestamp>) -> Option<PathBuf> {
+pub fn kept_for(
+    paths: &Paths,
+    disk: &dyn Disk,
+    known: i64,
+    since: Option<Timestamp>,
+) -> Result<Option<PathBuf>, Unopened> {
     let since = since.map(|since| since.strftime(STAMPED).to_string()).unwrap_or_default();
     let fits = |path: &Path| {
         let name = path.file_name()?.to_str()?.strip_prefix(NAMED)?.strip_suffix(".db")?;
         let (stamp, format) = name.split_once(FORMAT)?;
         Some(stamp >= since.as_str() && format.parse::<i64>().ok()? <= known)
     };
-    let kept = disk.list(&paths.before_migration()).unwrap_or_default().into_iter().map(|it| it.path);
-    kept.filter(|path| fits(path) == Some(true)).max()
+    let kept = match disk.list(&paths.before_migration()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        listed => listed.map_err(Unopened::of_disk)?,
+    };
+    Ok(kept.into_iter().map(|it| it.path).filter(|path| fits(path) == Some(true)).max())
 }
 
 /// Where the journal of `paths` is kept if another one is laid back at `now`.
@@ -158,6 +171,11 @@ pub fn lay_back(
 /// Ends what was begun about the journal of `paths` and cut short: nothing, if nothing was.
 pub fn finish_laying(paths: &Paths, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
     db::finish_laying(&paths.database(), disk)
+}
+
+/// Whether a start would lay another journal in the place of that of `paths`, or nobody can tell.
+pub fn is_laying(paths: &Paths, disk: &dyn Disk) -> bool {
+    db::is_decided(&paths.database(), disk)
 }
 
 fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unopened> {

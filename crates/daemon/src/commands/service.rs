@@ -99,7 +99,7 @@ pub async fn install(
             "nobody here says whether it goes on when you log out. `loginctl enable-linger` is what decides it."
         }
     };
-    let only_said = kept::only_said(environment, &settings.paths);
+    let only_said = kept::only_said(environment, &settings.paths, &settings.brain);
     let hint = not_seen(&only_said).map(|hint| format!("\n{hint}")).unwrap_or_default();
     let text = format!(
         "the service is {}.\n{goes_on}{walls}{hint}\nlook: ollim-bot service status",

@@ -6,6 +6,7 @@ use journal::Paths;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::refused::UNREADABLE;
 use crate::exit::Failed;
 
 const DEFAULTS: &str = include_str!("../../defaults.toml");
@@ -102,7 +103,8 @@ impl File {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             // Whether the directory itself can be used is told by whoever opens it.
             Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
-            Err(error) => return Err(wrong(&error)),
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => return Err(wrong(&error)),
+            Err(error) => return Err(wrong(&format!("{UNREADABLE}: {error}."))),
         }
         table.try_into().map_err(|error| wrong(&error))
     }

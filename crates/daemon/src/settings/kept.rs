@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use journal::Paths;
 
 use super::environment::{Environment, KNOWN};
-use super::key;
 use super::places::SURROUNDINGS;
+use super::refused::UNREADABLE;
+use super::{Brain, key};
 use crate::exit::Failed;
 
 /// The file, in the state directory.
@@ -57,7 +58,9 @@ pub fn read(paths: &Paths) -> Result<Vec<(&'static str, String)>, Failed> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        Err(error) => return Err(wrong(&error.to_string())),
+        // Somebody wrote it, and not in letters: that is to be changed in the file.
+        Err(error) if error.kind() == ErrorKind::InvalidData => return Err(wrong(&format!("{error}."))),
+        Err(error) => return Err(wrong(&format!("{UNREADABLE}: {error}."))),
     };
     match std::fs::metadata(&file) {
         Ok(found) if found.permissions().mode() & 0o077 != 0 => {
@@ -72,12 +75,17 @@ pub fn read(paths: &Paths) -> Result<Vec<(&'static str, String)>, Failed> {
     Ok(lines.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// What this shell says and a service would not know: neither is it kept, nor does it stand in the unit.
-pub fn only_said(environment: &Environment, paths: &Paths) -> Vec<&'static str> {
+/// What this shell says and a service that lets `brain` answer would not know: neither is it kept, nor does it stand in
+/// the unit. A secret that loses to a file which this shell names as well means nothing here either.
+pub fn only_said(environment: &Environment, paths: &Paths, brain: &Brain) -> Vec<&'static str> {
     let kept = read(paths).unwrap_or_default();
+    let in_file = |name: &str| {
+        let named = key::held_in(name).and_then(|vendor| environment.said(vendor.file_variable));
+        !key::is_of_program(name, brain) && (named.is_some() || key::is_kept(paths, name))
+    };
     let is_unknown = |name: &&'static str| {
         let known = |said: &str| kept.iter().any(|(known, value)| known == name && value == said);
-        environment.said(name).is_some_and(|said| !known(said) && !key::is_kept(paths, name))
+        environment.said(name).is_some_and(|said| !known(said) && !in_file(name))
     };
     let keepable = KNOWN.iter().chain(&ALSO).copied();
     keepable
@@ -137,6 +145,7 @@ fn unquoted(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Settings;
 
     fn keep(text: &str, mode: u32) -> (tempfile::TempDir, Paths) {
         let dir = tempfile::tempdir().unwrap();
@@ -191,7 +200,23 @@ mod tests {
         ];
         let known =
             |name: &str| said.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned());
-        assert_eq!(only_said(&Environment::new(known), &paths), ["OLLIM_MODEL", "ANTHROPIC_API_KEY"]);
+        let only = |environment: &Environment, brain: &Brain| only_said(environment, &paths, brain);
+        let environment = Environment::new(known);
+        assert_eq!(only(&environment, &Brain::Offline), ["OLLIM_MODEL", "ANTHROPIC_API_KEY"]);
+        std::fs::write(paths.state().join("anthropic.key"), "sk").unwrap();
+        assert_eq!(only(&environment, &Brain::Offline), ["OLLIM_MODEL"]);
+        let claude = |name: &str| match name {
+            "OLLIM_MODEL" => Some("claude".to_owned()),
+            "OLLIM_DATA_DIR" => Some("/nowhere".to_owned()),
+            _ => None,
+        };
+        let brain = Settings::read(&Environment::new(claude)).unwrap().brain;
+        assert_eq!(only(&environment, &brain), ["OLLIM_MODEL", "ANTHROPIC_API_KEY"], "it reads no file");
+        let named = Environment::new(|name: &str| match name {
+            "OPENAI_API_KEY" | "OPENAI_API_KEY_FILE" => Some("/some/file".to_owned()),
+            _ => None,
+        });
+        assert_eq!(only(&named, &Brain::Offline), ["OPENAI_API_KEY_FILE"], "the file wins in this shell");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use journal::Paths;
 use models::anthropic::Key;
 
-use super::Environment;
+use super::{Brain, Environment};
 use crate::exit::Failed;
 
 /// Where a key or a password may be.
@@ -67,6 +67,12 @@ pub fn held_in(name: &str) -> Option<Vendor> {
 pub fn is_kept(paths: &Paths, name: &str) -> bool {
     let about = |vendor: &&Vendor| [vendor.variable, vendor.file_variable].contains(&name);
     ALL.iter().find(about).is_some_and(|vendor| paths.state().join(vendor.file).exists())
+}
+
+/// Whether `name` holds the key of the Claude Code program, and that is who answers. It is told its key by our environment
+/// and by no file of ours, so whoever keeps it keeps a line.
+pub fn is_of_program(name: &str, brain: &Brain) -> bool {
+    matches!(brain, Brain::Claude(_)) && name == ANTHROPIC.variable
 }
 
 /// Knows a secret when it is asked.

@@ -31,8 +31,12 @@ pub struct Refusal {
 impl Refusal {
     /// What repairs it.
     pub fn fix(&self) -> &'static str {
+        let why = self.why.to_string();
+        if why.contains("chmod 600") {
+            return "ollim-bot doctor --fix";
+        }
         match self.part {
-            Part::Kept if self.why.to_string().contains("chmod 600") => "ollim-bot doctor --fix",
+            Part::Kept | Part::File if why.contains(UNREADABLE) => "make it a file that you can read",
             Part::Kept | Part::File => "change that line of the file, or take it out",
             Part::Zone => "ollim-bot setup you --timezone ZONE",
             Part::Brain => "ollim-bot setup model",
@@ -40,6 +44,9 @@ impl Refusal {
         }
     }
 }
+
+/// What is told of a file that the disk does not let us read.
+pub const UNREADABLE: &str = "it cannot be read";
 
 /// What repairs a setting that no section of the setup is about.
 pub const WHERE_IT_IS_SET: &str =

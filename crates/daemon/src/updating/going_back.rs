@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use journal::Paths;
+use journal::db::Unopened;
 use journal::disk::Disk;
 use journal::migration;
 
@@ -34,9 +35,12 @@ pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Pro
     // Where it was begun and the one before lies there no more, it has its place already.
     let kept = match readable(disk, paths, &going.unproven) {
         _ if !there && !begun => return stay(disk, paths, going, "it is not there any more"),
-        None => return stay(disk, paths, going, "there is no journal that it could read"),
-        Some(Readable::AsItIs) => None,
-        Some(Readable::Kept(kept)) => Some(kept),
+        Err(Unopened::NotNow(why, _)) => return not_now(&why),
+        Ok(None) | Err(Unopened::Damaged(_) | Unopened::Newer { .. } | Unopened::Disk(_)) => {
+            return stay(disk, paths, going, "there is no journal that it could read");
+        }
+        Ok(Some(Readable::AsItIs)) => None,
+        Ok(Some(Readable::Kept(kept))) => Some(kept),
     };
     if kept.is_some() {
         going.aside = Some(migration::aside(paths, now));
@@ -45,13 +49,19 @@ pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Pro
         return not_now(&error.to_string());
     }
     let laid = kept.map_or(Ok(()), |kept| migration::lay_back(paths, disk, &kept, now).map(drop));
-    let put = laid.map_err(|error| error.to_string()).and_then(|()| match there {
-        true => disk.rename(&previous, &going.unproven.program).map_err(|error| error.to_string()),
+    let put = laid.and_then(|()| match there {
+        true => disk.rename(&previous, &going.unproven.program).map_err(Unopened::of_disk),
         false => Ok(()),
     });
     match put {
         Ok(()) => ended(disk, paths, going),
-        Err(not) => return stay(disk, paths, going, &not),
+        Err(Unopened::NotNow(why, _)) => return not_now(&why),
+        // Whoever starts next lays the journal from before, and the new program must not be the one that finds it.
+        Err(error) if migration::is_laying(paths, disk) => return not_now(&error.to_string()),
+        Err(Unopened::Disk(why)) => return stay(disk, paths, going, &why),
+        Err(error @ (Unopened::Damaged(_) | Unopened::Newer { .. })) => {
+            return stay(disk, paths, going, &error.to_string());
+        }
     }
     if there { Proof::Back } else { Proof::None }
 }
@@ -77,7 +87,7 @@ fn stay(disk: &dyn Disk, paths: &Paths, GoingBack { why, aside, .. }: GoingBack,
 
 fn not_now(error: &str) -> Proof {
     tracing::error!(error, "The program from before cannot be put back now.");
-    Proof::None
+    Proof::NotNow(error.to_owned())
 }
 
 /// Only what is there is told.
@@ -94,14 +104,14 @@ enum Readable {
 }
 
 /// What the program before `unproven` can go on from; nothing, if nobody can tell.
-fn readable(disk: &dyn Disk, paths: &Paths, unproven: &Unproven) -> Option<Readable> {
+fn readable(disk: &dyn Disk, paths: &Paths, unproven: &Unproven) -> Result<Option<Readable>, Unopened> {
     let since = unproven.at.and_then(|at| Timestamp::from_second(at).ok());
-    match (migration::standing(paths, disk).ok()?, unproven.journal) {
+    Ok(match (migration::format(paths, disk)?, unproven.journal) {
         (None, _) => Some(Readable::AsItIs),
-        (Some(standing), Some(known)) if standing.found <= known => Some(Readable::AsItIs),
-        (Some(_), Some(known)) => migration::kept_for(paths, disk, known, since).map(Readable::Kept),
+        (Some(found), Some(known)) if found <= known => Some(Readable::AsItIs),
+        (Some(_), Some(known)) => migration::kept_for(paths, disk, known, since)?.map(Readable::Kept),
         (Some(_), None) => None,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -222,6 +232,34 @@ mod tests {
             if failing.calls() <= call {
                 assert!(call > 15, "going back has hardly touched the disk: {call} calls");
                 return;
+            }
+        }
+    }
+
+    /// L2: trouble that passes makes no new program stay: that start ends, and the next one goes back. One that stays finds
+    /// no journal laid for the one before.
+    #[test]
+    fn trouble_that_passes_only_puts_going_back_off() {
+        for fault in Fault::ALL {
+            let mut put_off = 0;
+            for call in 0.. {
+                let dir = tempfile::tempdir().unwrap();
+                let paths = migrated(dir.path(), &[4, 6, 7]);
+                let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
+                let proof = prove(&failing, &paths, Timestamp::UNIX_EPOCH);
+                if failing.calls() <= call {
+                    assert!(call > 15 && put_off > 3, "{fault:?}: {put_off} of {call} calls put it off");
+                    break;
+                }
+                put_off += u32::from(matches!(proof, Proof::NotNow(_)));
+                if let Some(Mark::Stayed { why, .. }) = mark::read(&RealDisk, &paths.state()) {
+                    assert_eq!(fault, Fault::ReadOnly, "call {call}: {why}");
+                    assert!(!migration::is_laying(&paths, &RealDisk), "call {call}: {why}");
+                    continue;
+                }
+                prove(&RealDisk, &paths, Timestamp::from_second(60).unwrap());
+                let placed = RealDisk.read(&dir.path().join("ollim-bot")).unwrap();
+                assert!(placed == b"old" && is_old(&paths), "{fault:?} {call}");
             }
         }
     }

@@ -33,6 +33,9 @@ pub enum Proof {
     Owed,
     /// The one before is back in its place, and is to be started.
     Back,
+    /// The one before is to be put back, and this is why that cannot be done now: this start ends, and the next one
+    /// tries again.
+    NotNow(String),
 }
 
 /// What this start at `now` has to do with an update of `paths`.

@@ -12,6 +12,7 @@ mod fresh;
 mod keys;
 mod logs;
 mod numbers;
+mod repairing;
 mod rig;
 mod service;
 mod setup;

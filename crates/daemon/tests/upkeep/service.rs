@@ -2,7 +2,7 @@
 
 use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
 
-use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, run};
+use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, keep, run, secret};
 
 fn machine() -> (Program, Systemd) {
     let mut program = fresh();
@@ -244,6 +244,42 @@ fn what_only_this_shell_says_is_named_and_can_be_kept() {
     }
     let done = told(&program, &["setup", "service", "--keep", "--no-input"]).1;
     assert!(!done.contains("does not see") && !done.contains("kept for it"), "{done}");
+}
+
+/// ENV-1: the claude program is told its key by our environment and by no file of ours, so that is kept as a line. Of a
+/// secret and a file that this shell names, the file is kept, as it wins here too. What a service cannot start with is not
+/// kept for it.
+#[test]
+fn the_key_of_the_claude_program_is_kept_as_a_line() {
+    let (mut program, systemd) = machine();
+    let played = program.home().join("played-claude");
+    std::fs::write(&played, "#!/bin/sh\nexit 0\n").unwrap();
+    std::fs::set_permissions(&played, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    keep(&program, "anthropic.key", "sk-canary-old\n");
+    let named = secret(&program, "sk-canary-named").display().to_string();
+    program.set("OLLIM_CLAUDE", &played.display().to_string()).set("OLLIM_MODEL", "claude");
+    program.set("OPENAI_API_KEY", "sk-canary-said").set("OPENAI_API_KEY_FILE", &named);
+    program.set("ANTHROPIC_API_KEY", "sk-canary");
+    let (code, text) = told(&program, &["setup", "service", "--keep", "--no-input"]);
+    let says = "kept for it: OLLIM_CLAUDE, OLLIM_MODEL, OPENAI_API_KEY_FILE, ANTHROPIC_API_KEY\n";
+    assert!(code == Some(0) && text.contains(says) && !text.contains("canary"), "{text}");
+    let status = json_of(&run(&program, &["status", "--json"]));
+    assert!(status["brain"].as_str().unwrap().starts_with("claude"), "{status}");
+    let state = program.data().join("state");
+    let kept = || std::fs::read_to_string(state.join("environment")).unwrap();
+    assert!(kept().contains("\nANTHROPIC_API_KEY=sk-canary\n"), "{}", kept());
+    assert!(kept().contains(&format!("\nOPENAI_API_KEY_FILE={named}\n")), "{}", kept());
+    assert!(!kept().contains("sk-canary-said") && !state.join("openai.key").exists(), "{}", kept());
+    assert_eq!(crate::rig::mode(&state.join("environment")), 0o600);
+
+    let before = (systemd.read("pid"), kept());
+    let again = told(&program, &["setup", "service", "--keep", "--no-input"]).1;
+    assert!(!again.contains("does not see") && !again.contains("kept for it"), "{again}");
+    let mut loud = program.command(&["setup", "service", "--keep", "--no-input"]);
+    let loud = testkit::kill::finish(loud.env("OLLIM_LOG", "loud"));
+    assert_eq!(loud.status.code(), Some(78), "{}", stdout(&loud));
+    assert!(stderr(&loud).contains("error: OLLIM_LOG: `loud` is not an amount i know."), "{}", stderr(&loud));
+    assert_eq!((systemd.read("pid"), kept()), before, "the service runs on");
 }
 
 /// A data directory that is not there yet, wherever it will be, costs the service none of its walls.

@@ -174,8 +174,7 @@ fn what_is_wrong_with_the_settings_is_repaired_by_the_setup() {
     let still = run(&program, &["chat", "--once", "hello"]);
     assert!(still.status.code() == Some(78) && stderr(&still).contains(key), "{}", stderr(&still));
     refused(&run(&program, &["setup", "model", "--model", "openai:x", "--no-input"]), 2, "give the key with");
-    let file = secret(&program, KEY);
-    let model = run(&program, &["setup", "model", "--key-file", file.to_str().unwrap(), "--no-input"]);
+    let model = set_up_model(&program, KEY, &backstage.url());
     assert_eq!(model.status.code(), Some(0), "{}", stderr(&model));
     let said = run(&program, &["chat", "--once", "hello"]);
     assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));

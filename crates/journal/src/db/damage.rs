@@ -100,8 +100,9 @@ fn thin_out(dir: &Path, disk: &dyn Disk) {
     }
 }
 
-/// A database in the place of the damaged one at `path`, and what the human should know. Only what is no good is passed
-/// over: trouble with the disk ends it, and the damaged one is still in its place.
+/// A database in the place of the damaged one at `path`, and what the human should know. Trouble with the disk ends it,
+/// and the damaged one is still in its place. A backup that is no good, or cannot be read, is passed over for an older
+/// one; but nothing is begun anew where one may be readable another day.
 pub fn rescue(
     path: &Path,
     backups_dir: &Path,
@@ -110,12 +111,24 @@ pub fn rescue(
 ) -> Result<(Database, String), Unopened> {
     let sketch = with_end(path, ".rescue.tmp");
     let put = || lay((&sketch, path), (Aside::Damaged, now), disk);
+    let mut unread = None;
     for candidate in backups(backups_dir, disk).map_err(unreadable(backups_dir))? {
-        let bytes = packed::read(&candidate, disk).map_err(unreadable(&candidate))?.unwrap_or_default();
+        // A disk that stumbles once is no reason to go back a day.
+        let bytes = match packed::read(&candidate, disk).or_else(|_| packed::read(&candidate, disk)) {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(%error, path = %candidate.display(), "A backup cannot be read.");
+                unread = unread.or_else(|| Some(unreadable(&candidate)(error)));
+                continue;
+            }
+        };
         if !bytes.is_empty() && draw(&sketch, &bytes, now, disk)? {
             let told = went_on_from(&candidate, put()?);
             return Ok((Database::open(path)?, told));
         }
+    }
+    if let Some(unread) = unread {
+        return Err(unread);
     }
     match draw(&sketch, &[], now, disk)? {
         true => {

@@ -117,6 +117,11 @@ pub fn finish(path: &Path, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
     Ok(Some(Laid { was, aside: kept.map(|_| aside) }))
 }
 
+/// Whether another journal is to take the place of the one at `path`. Where nobody can tell, it may be so.
+pub fn is_decided(path: &Path, disk: &dyn Disk) -> bool {
+    !matches!(decided(path, disk), Ok(None))
+}
+
 /// What is to take the place of the journal at `path`, what that one is, and what it is to be called.
 fn decided(path: &Path, disk: &dyn Disk) -> io::Result<Option<(PathBuf, Aside, String)>> {
     let start = with_end(path, INSTEAD);

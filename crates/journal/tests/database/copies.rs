@@ -187,6 +187,31 @@ fn what_is_no_good_backup_is_passed_over() {
     assert_eq!(left.filter(|path| path.file_name().unwrap().to_string_lossy().contains("tmp")).count(), 0);
 }
 
+/// B3, B5: a backup that cannot be read is passed over for an older one. Where there is none, nothing is begun anew: it
+/// may be readable another day.
+#[test]
+fn a_backup_that_cannot_be_read_stops_no_rescue() {
+    let (desk, damaged) = damaged();
+    let file = |name: &str| desk.paths().backups().join(name);
+    let newest = file("journal-20270116T080000Z.db");
+    std::fs::remove_file(&newest).unwrap();
+    // A file of which no byte can be read, whoever asks.
+    std::os::unix::fs::symlink("/proc/self/mem", &newest).unwrap();
+    let older = file("journal-20270115T080000Z.db.gz");
+    let packed = std::fs::read(&older).unwrap();
+    std::fs::remove_file(&older).unwrap();
+    let Err(NotOpened::NotNow(told)) = desk.try_open(day(5)) else { panic!("it waits") };
+    assert!(told.contains("journal-20270116T080000Z.db cannot be read"), "{told}");
+    assert!(std::fs::read(desk.paths().database()).unwrap() == damaged, "nothing was changed");
+
+    std::fs::write(&older, packed).unwrap();
+    let opened = desk.open(day(5));
+    assert_eq!(desk.heard(&opened).unwrap(), ["one"]);
+    assert!(opened.notices[0].contains("the backup journal-20270115T080000Z.db.gz;"), "{:?}", opened.notices);
+    let [aside] = &desk.kept_aside()[..] else { panic!("one file is kept aside") };
+    assert!(std::fs::read(aside).unwrap() == damaged, "as it was found");
+}
+
 /// B5: of a journal that is gone nothing is kept, and no file is named that is not there.
 #[test]
 fn of_a_journal_that_is_gone_no_file_is_named() {

@@ -12,7 +12,7 @@ use crate::checkup::running::{AGAIN, Running};
 use crate::exit::Failed;
 use crate::settings::key::{self, Vendor};
 use crate::settings::refused::Refusal;
-use crate::settings::{Environment, Settings, kept};
+use crate::settings::{Brain, Environment, Settings, kept};
 
 /// What the name of a file begins with that holds a secret while it is tried. It ends in the number of the process, so
 /// that what a setup left that was interrupted can be told from what another one tries.
@@ -79,7 +79,7 @@ impl Keeping {
 
     /// The settings as `draft` would make them. The secret lies in a file that goes with the trial.
     pub fn trial(&self, draft: &Draft) -> Result<Trial, Failed> {
-        let mut environment = self.environment.completed().unwrap_or_else(|_| self.environment.clone());
+        let mut environment = self.all_known();
         for (name, value) in &draft.variables {
             environment = match value {
                 Some(value) => environment.with(name, value),
@@ -141,6 +141,9 @@ impl Keeping {
     /// Keeps `draft`; the sentences that the human should hear about it.
     pub fn keep(&self, draft: &Draft) -> Result<Vec<String>, Failed> {
         self.make_state()?;
+        let place = kept::place(&self.paths);
+        // First of all: what cannot be read must not be replaced by what is new alone.
+        let before = self.read(&place)?;
         let mut told = Vec::new();
         if let Some((vendor, secret)) = &draft.secret {
             let place = self.paths.state().join(vendor.file);
@@ -150,8 +153,6 @@ impl Keeping {
         let variables = draft.variables.iter().map(|(name, value)| (*name, value.as_deref()));
         let changes: Vec<_> = variables.chain(draft.other_places().map(|name| (name, None))).collect();
         if !changes.is_empty() {
-            let place = kept::place(&self.paths);
-            let before = self.disk.read(&place).unwrap_or_default();
             let text = kept::changed(&String::from_utf8_lossy(&before), &changes);
             if text.as_bytes() != before {
                 replace(&*self.disk, &place, text.as_bytes()).map_err(|error| self.unwritable(&error))?;
@@ -159,6 +160,17 @@ impl Keeping {
         }
         told.extend(self.in_the_way(draft));
         Ok(told)
+    }
+
+    /// What the file at `place` holds: nothing, if there is none.
+    fn read(&self, place: &Path) -> Result<Vec<u8>, Failed> {
+        match self.disk.read(place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            read => read.map_err(|error| {
+                let place = place.display();
+                Failed::Configuration(format!("{place} cannot be read: {error}. nothing was changed."))
+            }),
+        }
     }
 
     /// Keeps a secret at `place`, or takes away the one that lies there; what the human should hear about it.
@@ -196,8 +208,13 @@ impl Keeping {
     }
 
     /// The value of a variable: what this shell says, or else what is kept.
-    pub fn known(&self, name: &str) -> Result<Option<String>, Failed> {
-        Ok(self.environment.completed()?.get(name).map(str::to_owned))
+    pub fn known(&self, name: &str) -> Option<String> {
+        self.all_known().get(name).map(str::to_owned)
+    }
+
+    /// What this shell says, and what is kept, if that can be read: whoever repairs it must not be locked out by it.
+    fn all_known(&self) -> Environment {
+        self.environment.completed().unwrap_or_else(|_| self.environment.clone())
     }
 
     /// The value of a variable, if this shell says it.
@@ -205,9 +222,12 @@ impl Keeping {
         self.environment.get(name).map(str::to_owned)
     }
 
-    /// Whether there is a secret of `vendor`.
-    pub fn has_secret(&self, vendor: Vendor) -> Result<bool, Failed> {
-        Ok(key::source(&self.environment.completed()?, &self.paths, vendor)?.is_some())
+    /// Whether there is a secret of `vendor` that can be used. Where what is kept cannot be read, nobody knows for which
+    /// server it is.
+    pub fn has_secret(&self, vendor: Vendor) -> bool {
+        let completed = self.environment.completed();
+        let source = completed.and_then(|environment| key::source(&environment, &self.paths, vendor));
+        source.is_ok_and(|source| source.is_some())
     }
 
     /// What this shell says.
@@ -215,11 +235,12 @@ impl Keeping {
         &self.environment
     }
 
-    /// Keeps what this shell says of `names`, for whoever does not see this shell.
-    pub fn keep_said(&self, names: &[&'static str]) -> Result<(), Failed> {
+    /// Keeps what this shell says of `names`, for whoever does not see this shell and lets `brain` answer.
+    pub fn keep_said(&self, names: &[&'static str], brain: &Brain) -> Result<(), Failed> {
         for name in names {
             let Some(said) = self.environment.get(name) else { continue };
-            let draft = match key::held_in(name) {
+            let vendor = key::held_in(name).filter(|_| !key::is_of_program(name, brain));
+            let draft = match vendor {
                 Some(vendor) => Draft::default().secret(vendor, said.to_owned()),
                 // Nobody else is in this folder.
                 None if name.ends_with("_FILE") => {
@@ -257,8 +278,30 @@ impl Keeping {
 #[cfg(test)]
 mod tests {
     use journal::disk::RealDisk;
+    use testkit::disk::{FailingDisk, Fault, Lasting};
 
     use super::*;
+
+    /// B3: whichever call to the disk fails, what was kept before is still there.
+    #[test]
+    fn a_disk_that_fails_costs_nothing_that_is_kept() {
+        for call in 0.. {
+            let dir = tempfile::tempdir().unwrap();
+            let paths = Paths::new(dir.path());
+            std::fs::create_dir(paths.state()).unwrap();
+            std::fs::write(kept::place(&paths), "OLLIM_USER_NAME=Ann\n").unwrap();
+            let failing = Arc::new(FailingDisk::new(Arc::new(RealDisk), call, Fault::Broken, Lasting::Once));
+            let keeping = Keeping::new(Environment::default(), &paths, failing.clone());
+            let kept = keeping.keep(&Draft::default().and("OLLIM_BOT_NAME", Some("Robin")));
+            let text = std::fs::read_to_string(kept::place(&paths)).unwrap();
+            assert!(text.starts_with("OLLIM_USER_NAME=Ann\n"), "call {call}: {text}");
+            if failing.calls() <= call {
+                assert!(kept.is_ok() && text.ends_with("OLLIM_BOT_NAME=Robin\n"), "{text}");
+                assert!(call > 3, "keeping has hardly touched the disk: {call} calls");
+                break;
+            }
+        }
+    }
 
     #[test]
     fn what_was_refused_before_is_no_fault_of_a_draft() {

@@ -186,9 +186,9 @@ fn draft(here: &Here, chosen: &Chosen, (key, typed): (Given<'_>, Typed)) -> Resu
         return Ok(Draft { secret: Some(secret), ..draft });
     }
     // A key is for one server, and no other one is to see it.
-    let before = here.keeping.known(vendor.address)?;
-    let is_kept = is_same(before.as_deref().unwrap_or(vendor.usual), &place)
-        && here.keeping.has_secret(vendor.secret)?;
+    let before = here.keeping.known(vendor.address);
+    let is_kept =
+        is_same(before.as_deref().unwrap_or(vendor.usual), &place) && here.keeping.has_secret(vendor.secret);
     // A server of one's own often wants none.
     let may_want_none = chosen.name.starts_with("openai:") && url.is_some();
     let secret = match (key, may_want_none) {

@@ -7,14 +7,14 @@ use crate::commands::service::{install, linger, not_anothers, not_seen, unit};
 use crate::service::manager::Manager;
 use crate::service::unit::Installed;
 use crate::service::{Standing, look};
-use crate::settings::kept;
+use crate::settings::{kept, log};
 
 /// Makes the service, unless it runs and is told nothing new: then only its going on after a log-out may be missing.
 pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended> {
     let (settings, keeping) = (&here.settings, &here.keeping);
     let unit = unit(&settings.places.service, &settings.paths)?;
     not_anothers(&unit)?;
-    let only_said = kept::only_said(keeping.environment(), &settings.paths);
+    let only_said = kept::only_said(keeping.environment(), &settings.paths, &settings.brain);
     let news = if given.keep { only_said.as_slice() } else { &[] };
     let runs = Manager.standing().as_ref().is_ok_and(Standing::is_running);
     if unit.installed() == Installed::Ours && runs && news.is_empty() {
@@ -28,7 +28,8 @@ pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended>
     if let Some(refusal) = keeping.settings()?.1.into_iter().next() {
         return Err(refusal.why.into());
     }
-    keeping.keep_said(news)?;
+    log::read(&keeping.environment().completed()?)?;
+    keeping.keep_said(news, &settings.brain)?;
     let done = install((keeping.environment(), settings), &unit).await?;
     let kept = if news.is_empty() { String::new() } else { format!("\n  kept for it: {}", news.join(", ")) };
     Ok(Done::changed("service", format!("{}{kept}", done.text)))
