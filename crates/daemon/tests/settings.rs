@@ -31,7 +31,7 @@ fn settings_are_told_and_changed() {
     assert_eq!((stdout(&changed).as_str(), changed.status.code()), ("fork_idle_timeout: 20m\n", Some(0)));
     assert_eq!(stdout(&program.run(&["config", "fork_idle_timeout"])), "fork_idle_timeout     20m\n");
     let kept = kept(&program);
-    assert_eq!(kept.as_object().expect("an object").len(), 15);
+    assert_eq!(kept.as_object().expect("an object").len(), 16);
     assert_eq!((&kept["fork_idle_timeout"], &kept["bg_fork_timeout"]), (&json!(20), &json!(1800)));
 
     let listed = json_of(&program.run(&["config", "--json"]));
