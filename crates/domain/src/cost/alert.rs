@@ -6,7 +6,7 @@
 use super::{Day, Limit, short};
 
 /// How much of the limit is near, in percent.
-const NEAR: u64 = 80;
+pub(super) const NEAR: u64 = 80;
 
 /// What to say when a day goes from `before` to `after`: nothing, if no limit was passed.
 pub fn alert(before: &Day, after: &Day, limit: &Limit) -> Option<String> {

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
+use super::alert::NEAR;
 use super::{Day, Limit, Micros, Report, short};
 use crate::settings::DailyLimit;
-
-/// How much of a limit is near, in percent.
-const NEAR: u64 = 80;
 
 /// One limit of the day, and what is used of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
