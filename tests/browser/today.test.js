@@ -28,7 +28,7 @@ before(async () => {
   home.file("reminders/mum.md", reminder("mum", stamp(4 * 60 * 60_000), "call mum"));
   home.file("routines/wrap.md", routine("wrap", "30 16 * * *", "background: true\ndescription: wrap-up\n", "look"));
   home.file("reminders/far.md", reminder("far", stamp(3 * DAY), "renew the passport"));
-  home.file("routines/mail.md", routine("mail", "0,30 * * * *", "background: true\ndescription: look at the mail\n", "look"));
+  home.file("routines/mail.md", routine("mail", "0,30 7-22 * * *", "background: true\ndescription: look at the mail\n", "look"));
   const today = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Berlin" }).format(Date.now());
   for (const [name, from, to] of [["standup", "09:45", "10:00"], ["dentist", "15:00", "16:30"]]) {
     home.command("cal", "add", name, "--start", `${today}T${from}`, "--end", `${today}T${to}`);
