@@ -77,6 +77,8 @@ test("a job is run now, and the strip tells by itself that it was done", async (
   await row("routine:stretch").locator(".mark.done").waitFor();
   const kinds = await seat.page.$$eval("#schedule tbody tr", (all) => all.map((tr) => tr.dataset.kind));
   assert.ok(kinds.includes("silent") && kinds.includes("done") && kinds.includes("coming"), kinds.join());
+  await row("routine:mail").locator(".spent", { hasText: /^\$0\.\d+ in 30 days$/ }).waitFor();
+  assert.equal(await row("reminder:evil").locator(".spent").innerText(), "");
 });
 
 test("a job is paused by a line in its file, and goes on without it", async () => {
@@ -217,12 +219,20 @@ const DAY = {
   broken: [{ file: "routines/news.md", why: "line 3: `cron`: \"0 25 * * *\": the hour is 25; write 0 to 23" }],
 };
 
+// What some of its jobs cost.
+const cost = (name, dollars, calls, unpriced) => ({ name, runs: calls, dollars, calls, unpriced_calls: unpriced, cached_percent: 0 });
+const SPENT = [cost("routine:calendar", 0.42, 90, 0), cost("routine:often", 12.5, 4000, 0), cost("routine:feeds", 0, 60, 60), cost("routine:bank", 0.3, 60, 1), cost("main", 3, 9, 0)];
+
 async function day(t, settings) {
   const played = await house();
   t.after(played.end);
   const eye = await browser({ reducedMotion: "reduce", ...settings });
   t.after(eye.end);
   await eye.page.route("**/api/schedule", (route) => route.fulfill({ json: DAY }));
+  await eye.page.route("**/api/cost*", async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), by_source: SPENT } });
+  });
   await eye.page.goto(played.link);
   await into(eye.page, "chat");
   await eye.page.goto(`${played.origin}/#schedule`);
@@ -246,6 +256,21 @@ test("each thing that becomes of a time has a shape of its own, and words", asyn
   const table = await page.$$eval("#schedule tbody tr", (all) => all.map((tr) => [...tr.cells].map((cell) => cell.textContent)));
   assert.ok(table.some((cells) => cells.join("|") === "10:00|done|reminder:d1|call the dentist"));
   assert.match(await page.innerText("#schedule section.missed"), /water the plants[\s\S]*6 times, last/);
+  assert.deepEqual(errors, []);
+});
+
+test("each job tells what it cost in thirty days; what has no price is not free, and what never ran says nothing", async (t) => {
+  const { page, errors } = await day(t);
+  const told = () => page.$$eval("#schedule .job", (all) => all.map((node) => [node.dataset.job.slice(8), node.querySelector(".spent").textContent]));
+  assert.deepEqual(await told(), [
+    ["calendar", "$0.42 in 30 days"], ["stretch", ""], ["reports", ""], ["bank", "$0.30 and 1 call without a price in 30 days"],
+    ["feeds", "no price in 30 days"], ["often", "$12.50 in 30 days"], ["review", ""],
+  ]);
+  await page.route("**/api/cost*", (route) => route.fulfill({ status: 500, json: { error: { kind: "broken", message: "the ledger cannot be read" } } }));
+  await page.keyboard.press("c");
+  await into(page, "schedule");
+  await page.waitForFunction(() => !document.querySelector("#schedule .spent").textContent);
+  assert.deepEqual([(await told()).length, await page.locator("#schedule > .wrong, #schedule .whole > .wrong").isVisible()], [7, false]);
   assert.deepEqual(errors, []);
 });
 

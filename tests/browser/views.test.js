@@ -230,6 +230,64 @@ test("a limit that is nearly or wholly used stands on today and in the checks, t
   await page.waitForSelector("#health .checks .fine >> text=/(\\$\\d+\\.\\d\\d|tokens) used today by unattended work/");
 });
 
+// What unattended work may cost in a day, as it holds now.
+const holds = () => page.evaluate(async () => {
+  const { dollars_per_day: dollars, tokens_per_day: tokens } = (await (await fetch("/api/cost?days=1")).json()).unattended;
+  return [dollars, tokens];
+});
+
+test("the daily limit is changed where the cost is told, with what it was, and taken back by keyboard", async () => {
+  const first = await holds();
+  await into(page, "cost");
+  const limit = page.locator("#cost .daily-limit");
+  await limit.locator("input").fill("lots");
+  await page.keyboard.press("Enter");
+  await limit.locator("[role=alert] >> text=it cannot be `lots`. use dollars").waitFor();
+  assert.deepEqual([await limit.locator("input").inputValue(), await holds()], ["lots", first]);
+  await limit.locator("input").fill("6 8M");
+  await page.keyboard.press("Enter");
+  await limit.locator(".outcome >> text=/^daily_limit: \\$6.00 8M. it was \\$5.00( \\w+)?. Undo$/").waitFor();
+  assert.deepEqual(await holds(), [6, 8_000_000]);
+  await page.waitForSelector("#cost .daily-limit >> text=/of \\$6.00, .* of 8,000,000 tokens/");
+  assert.equal(await limit.locator("[role=alert]").isVisible(), false);
+  for (const width of [380, 1280]) {
+    await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
+    assert.deepEqual(await wide(), [0, 0]);
+    await limit.locator(".outcome button").scrollIntoViewIfNeeded();
+    await page.screenshot({ path: join(OUT, `cost-limit-${width}.png`) });
+  }
+  await limit.locator(".outcome button").focus();
+  await page.keyboard.press("Enter");
+  await limit.locator(".outcome >> text=/it was \\$6.00 8M. Undo$/").waitFor();
+  assert.deepEqual(await holds(), first);
+  assert.equal(JSON.parse(home.file("state/config.json")).daily_limit, null, "it is as written again");
+});
+
+test("near the limit one press raises it, and says to what before", async () => {
+  const first = await holds();
+  await told((cost) => ({ ...cost, unattended: { ...cost.unattended, standing: "today's $5.00 is used up.", raised: "$10.00 9M" } }));
+  await into(page, "chat");
+  await into(page, "today");
+  const raise = page.locator("#today .standing button");
+  await raise.filter({ hasText: /^raise the limit to \$10\.00 9M a day$/ }).waitFor();
+  for (const width of [380, 1280]) {
+    await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
+    assert.deepEqual(await wide(), [0, 0]);
+    await page.screenshot({ path: join(OUT, `today-limit-${width}.png`) });
+  }
+  await page.unroute("**/api/cost*");
+  await raise.focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#today .standing .outcome", { hasText: "daily_limit: $10.00 9M. it was $5.00" }).waitFor();
+  assert.deepEqual(await holds(), [10, 9_000_000]);
+  await page.waitForSelector("#today .standing > button", { state: "hidden" });
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Undo");
+  await page.screenshot({ path: join(OUT, "today-raised.png") });
+  await page.keyboard.press("Enter");
+  await page.locator("#today .standing .outcome", { hasText: "it was $10.00 9M" }).waitFor();
+  assert.deepEqual(await holds(), first);
+});
+
 test("a file says what it would do before it is saved, and a mistake is named", async () => {
   await into(page, "files");
   const row = page.locator("#files li", { hasText: "routines/morning.md" });

@@ -1,16 +1,19 @@
-//! The beginning: what is read before the assistant can be made.
+//! The beginning: what is read before the assistant can be made, and what is told when it is.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
-use domain::assistant::{Assistant, Memory};
-use domain::context::{Names, agents};
+use domain::assistant::{Assistant, Event, Memory, Question, Request, Shown};
+use domain::context::{Names, REFERENCES, Reference, agents};
 use domain::cost::Purse;
 use domain::model::Choices;
+use engine::desk::Desk;
+use engine::ports::Surface;
 use jiff::{Timestamp, Zoned};
 use journal::disk::Disk;
 use journal::{Journal, Opened, Place};
+use surfaces::stage::Stage;
 
 use crate::checkup::loose::{self, Tightened};
 use crate::exit::Failed;
@@ -30,20 +33,26 @@ pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result
     Ok(Purse { days, ..settings.spend.purse.clone() })
 }
 
-/// SA-1, SA-3: who can be sent out with a question. Those that come with the program are placed first.
-pub async fn subagents(
-    (settings, names): (&Settings, &Names),
-    journal: &Journal,
-    doors: Doors,
-) -> Arc<[Agent]> {
-    let bundled = match doors {
-        Doors::LocalAndPage => {
-            link_skills(settings.paths.root());
-            agents::bundled(names)
-        }
-        Doors::Asked | Doors::Local => Vec::new(),
-    };
-    let found = journal.agents(bundled).await;
+/// What comes with the program and is placed in the data directory.
+#[derive(Default)]
+pub struct Bundle {
+    /// Documents that the model can read.
+    pub documents: &'static [Reference],
+    /// Subagents, by name and text.
+    pub agents: Vec<(&'static str, String)>,
+}
+
+/// SA-1: what comes with a program that stays. Whoever asks one question does not wait for a library.
+pub fn bundle(names: &Names, doors: Doors) -> Bundle {
+    match doors {
+        Doors::LocalAndPage => Bundle { documents: &REFERENCES, agents: agents::bundled(names) },
+        Doors::Asked | Doors::Local => Bundle::default(),
+    }
+}
+
+/// SA-3: who can be sent out with a question, those of the `bundle` among them.
+pub async fn subagents(journal: &Journal, bundle: &Bundle) -> Arc<[Agent]> {
+    let found = journal.agents(bundle.agents.clone()).await;
     found
         .inspect_err(|problem| {
             tracing::warn!(problem, "The subagents could not be read; the next start tries again.")
@@ -54,7 +63,7 @@ pub async fn subagents(
 
 /// SU-6, SK-4: other programs that know skills find ours where they look for them. What is there already stays, unless it
 /// leads nowhere.
-fn link_skills(root: &Path) {
+pub fn link_skills(root: &Path) {
     let (skills, link) = (root.join("skills"), root.join(".claude/skills"));
     if !skills.is_dir() || link.exists() {
         return;
@@ -80,8 +89,8 @@ pub fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &
 }
 
 /// Who lives in Discord reaches the human there.
-pub fn reaching(assistant: Assistant, discord: &Discord, doors: Doors) -> Assistant {
-    match (discord, doors) {
+pub fn reaching(assistant: Assistant, settings: &Settings, doors: Doors) -> Assistant {
+    match (&settings.places.discord, doors) {
         (_, Doors::Asked) => assistant.only_asked(),
         (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
         (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
@@ -103,4 +112,22 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
         }
         Doors::Asked | Doors::Local => Vec::new(),
     }
+}
+
+/// Shows the human what they should know. What was done about a damaged journal is sent where they are, too, and counts as
+/// told once that is written down; whoever asks one question reads it with the answer.
+pub async fn hand_over(notices: &[String], (stage, desk): (&Stage, &Desk), journal: &Journal, doors: Doors) {
+    notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
+    let untold = journal.untold();
+    if untold.is_empty() {
+        return;
+    }
+    if doors == Doors::LocalAndPage {
+        for words in untold {
+            desk.tell(Event::Told(words)).await;
+        }
+        // An answer comes after all that was told before.
+        desk.ask(Request::Tell(Question::Numbers)).await;
+    }
+    journal.told();
 }

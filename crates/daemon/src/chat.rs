@@ -19,9 +19,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::Output;
 use crate::clock::SystemClock;
+use crate::commands::in_the_shell;
 use crate::exit::Failed;
 use crate::greeting;
 use crate::house::{Doors, House, SOCKET};
+use crate::reach::runs;
 use crate::seating;
 use crate::settings::Settings;
 use crate::updating::{self, Proof, READY_WITHIN};
@@ -201,7 +203,7 @@ pub async fn say_once(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
-    if client.get("/api/health").await.is_ok() {
+    if runs(&client).await? {
         return answer(&client, &words, output).await;
     }
     let house = House::open(settings, disk, Doors::Local).await?;
@@ -230,7 +232,7 @@ fn told(obeyed: Result<String, String>, output: &Output) -> Result<ExitCode, Fai
     let text = obeyed.map_err(Failed::NotDone)?;
     match output.json {
         true => print(&serde_json::json!({ "ok": true, "text": text }).to_string()),
-        false => print(&text),
+        false => print(&in_the_shell(&text)),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ pub mod loose;
 pub mod model;
 pub mod running;
 pub mod schedule;
+pub mod search;
 pub mod spending;
 
 use serde_json::{Value, json};

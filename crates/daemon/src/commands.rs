@@ -203,11 +203,19 @@ fn answer(output: &Output, value: &serde_json::Value, text: &str) {
 }
 
 /// The commands of a chat that the command line has under the same name, and that answers name.
-const SHARED: [&str; 4] = ["focus", "quiet", "why", "lighter"];
+const SHARED: [&str; 5] = ["config", "focus", "quiet", "why", "lighter"];
 
-/// What was written for a chat, with the commands it names as a shell knows them.
-fn in_the_shell(text: &str) -> String {
-    SHARED
-        .iter()
-        .fold(text.to_owned(), |text, name| text.replace(&format!("`/{name}"), &format!("`ollim-bot {name}")))
+/// What was written for a chat, with the commands it names as a shell knows them: to a shell a dollar means something else.
+pub fn in_the_shell(text: &str) -> String {
+    let command = |part: &str| {
+        let line = part.strip_prefix('/')?;
+        let name = line.split_whitespace().next()?;
+        SHARED.contains(&name).then(|| format!("ollim-bot {}", line.replace('$', "")))
+    };
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(nth, part)| match nth % 2 {
+        1 => command(part).unwrap_or_else(|| part.to_owned()),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
 }

@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Event, Look, Shown};
+use domain::assistant::{Assistant, Event, Look};
 use domain::context::instructions;
 use domain::dice::Dice;
 use engine::desk::{Desk, Errand, Letter, SigningIn};
 use engine::drive::{CALLS, World};
 use engine::places::Places;
-use engine::ports::{Clock, Model, Outbox, Surface};
+use engine::ports::{Clock, Model, Outbox};
 use engine::run::House as Engine;
 use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
@@ -129,12 +129,12 @@ impl House {
             calls: Arc::new(Places::new(CALLS)),
         };
         let purse = beginning::purse(settings, &journal, clock.now()).await?;
-        memory.chosen.agents = beginning::subagents((settings, &names), &journal, doors).await;
+        let bundle = beginning::bundle(&names, doors);
+        memory.chosen.agents = beginning::subagents(&journal, &bundle).await;
         let choices = beginning::choices(settings, model.name(), &mut memory, &mut notices);
         let (known, dice) = (Known::of(&memory), Dice::new(beginning::seed()?));
         let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
-        let assistant = assistant.minding(purse).choosing_from(choices);
-        let assistant = beginning::reaching(assistant, &settings.places.discord, doors);
+        let assistant = beginning::reaching(assistant.minding(purse).choosing_from(choices), settings, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -153,20 +153,20 @@ impl House {
             desk.tell(Event::Started).await;
         }
         house.follow_jobs(settings, (&journal, &disk), (&desk, &clock)).await?;
-        let chores = chores::chores(journal.clone(), clock.clone(), stage.clone(), doors);
-        house.spawn(chores::after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
             desk: desk.clone(),
-            journal,
+            journal: journal.clone(),
             stage: stage.clone(),
-            clock,
+            clock: clock.clone(),
             disk,
             brain: model.name().to_owned(),
             discord: None,
         };
         house.attend((settings, doors), &ports, errands);
         house.open_doors(settings, ports, doors).await?;
-        house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
+        beginning::hand_over(&house.notices, (&stage, &desk), &journal, doors).await;
+        let chores = chores::back_up_daily(journal.clone(), clock, stage);
+        house.spawn(chores::once_placed(bundle, Check::new(settings), journal, chores));
         Ok(house)
     }
 
@@ -188,11 +188,12 @@ impl House {
         Ok(())
     }
 
-    /// Attends to what is wanted of the program itself, where it runs for long.
+    /// Attends to what is wanted of the program itself, where it runs for long, and lets others find our skills.
     fn attend(&mut self, (settings, doors): (&Settings, Doors), wiring: &Wiring, errands: Errands) {
         if doors != Doors::LocalAndPage {
             return;
         }
+        beginning::link_skills(settings.paths.root());
         let around = (wiring.journal.clone() as Arc<dyn Outbox>, wiring.clock.clone());
         let signer = Signer::new(settings, wiring.desk.clone(), around);
         if let (Some(signer), Some(sign_ins)) = (signer, errands.sign_ins) {

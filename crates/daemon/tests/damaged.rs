@@ -95,6 +95,24 @@ fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
     assert!(last.body.contains("my locker is 214") && last.body.contains("on floor 3"), "{}", last.body);
 }
 
+/// B5: a start that rescued the journal and failed after that leaves it to the next one to tell of it, which does so once.
+#[test]
+fn what_was_done_about_damage_is_told_by_the_first_start_that_succeeds() {
+    let mut program = Program::offline(BINARY);
+    assert_eq!(program.run(&["chat", "--once", "remember: locker 214"]).status.code(), Some(0));
+    std::fs::write(program.data().join("state/journal.db"), "damage").expect("damage");
+    // That others could reach it is noticed when the journal is open.
+    program.set("OLLIM_HTTP", "192.0.2.1:7645");
+    assert_eq!(program.run(&["run", "--no-chat"]).status.code(), Some(78));
+    let aside = aside(program.data());
+    assert_eq!(std::fs::read(&aside).expect("the original"), b"damage");
+
+    let output = program.run(&["chat", "--once", "hello"]);
+    assert!(stderr(&output).contains(&*aside.to_string_lossy()), "{}", stderr(&output));
+    let again = program.run(&["chat", "--once", "hello again"]);
+    assert_eq!((again.status.code(), stderr(&again)), (Some(0), String::new()), "told once");
+}
+
 /// The newest backup that is a database.
 const NEWEST: &str = "journal-20260102T000000Z.db";
 

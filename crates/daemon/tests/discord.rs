@@ -40,6 +40,26 @@ async fn sees(discord: &Discord, words: &str) -> Seen {
     }
 }
 
+/// B5: what was done about a damaged journal is told where the human is, once.
+#[tokio::test]
+async fn a_rescue_is_told_in_discord() {
+    let (discord, server, program) = open().await;
+    program.start().terminate();
+    std::fs::write(program.data().join("state/journal.db"), "a letter to my aunt".repeat(500)).unwrap();
+    program.start().terminate();
+    let running = program.start();
+    let told = sees(&discord, "the journal was damaged").await;
+    while running.get("/api/health").unwrap()["discord"] != "connected" {
+        tokio::task::yield_now().await;
+    }
+    discord.owner().types("remember: buy bread");
+    sees(&discord, "kept as 1").await;
+    let told = |seen: &Seen| seen.content.contains("the journal was damaged") && seen.id != told.id;
+    assert!(!discord.visible().iter().any(told), "{}", discord.transcript());
+    running.terminate();
+    server.stop().await;
+}
+
 /// SU-9, SU-10: it says nothing when it starts and when it ends; it answers; a reminder rings with its card;
 /// after kill -9 the button still works, and what was written meanwhile is heard once.
 #[tokio::test]

@@ -43,6 +43,18 @@ fn settings_are_told_and_changed() {
     running.terminate();
 }
 
+/// What takes a limit back is told as a shell takes it.
+#[test]
+fn a_limit_is_taken_back_by_what_was_told() {
+    let program = Program::offline(BINARY);
+    program.run(&["config", "daily_limit", "6.50"]);
+    let told = stdout(&program.run(&["config", "daily_limit", "off"]));
+    let back = "daily_limit: off. it was $6.50 5M. `ollim-bot config daily_limit 6.50` takes it back.\n";
+    assert_eq!(told, back);
+    program.run(&["config", "daily_limit", "6.50"]);
+    assert_eq!(stdout(&program.run(&["config", "daily_limit"])), "daily_limit           $6.50\n");
+}
+
 /// SL-13, RC-7, RC-10: what cannot be is told with what would be right, at the door and in the file.
 #[test]
 fn a_wrong_setting_is_told_with_what_would_be_right() {

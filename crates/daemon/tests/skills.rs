@@ -225,7 +225,7 @@ async fn a_command_knows_nothing_of_us_and_leaves_nobody_behind() {
     until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;
 }
 
-/// SA-1, SA-3: the subagents are there once it runs, under the names of the two, and a file that is none is named.
+/// SA-1, SA-3: the subagents are there soon after it runs, under the names of the two, and a file that is none is named.
 #[test]
 fn the_subagents_are_placed_when_it_starts() {
     let mut program = Program::offline(BINARY);
@@ -234,6 +234,9 @@ fn the_subagents_are_placed_when_it_starts() {
     std::fs::create_dir_all(&dir).expect("a directory");
     std::fs::write(dir.join("mine.md"), "no frontmatter").expect("a file");
     let running = program.start();
+    while !dir.join("guide.md").exists() {
+        running.command("/status").expect("it is there");
+    }
     let guide = std::fs::read_to_string(dir.join("guide.md")).expect("the guide");
     assert!(guide.contains("ollim-bot help search WORDS") && guide.contains("julius's own files"), "{guide}");
     running.terminate();

@@ -140,15 +140,15 @@ fn state(data: &Path) -> Vec<(usize, PathBuf)> {
     sizes
 }
 
-/// H1: a connected program with its page open stays small, and a day does not make it larger. Those who develop it run
-/// one that is several times as large as what people install, so the bound here is wide; `cargo xtask bench` measures
-/// the other one.
+/// H1: a connected program with its page open stays small, and a day does not make it larger. The file of those who develop
+/// it is several times as large as what people install, so the bound on the whole only tells that it grew by a quarter;
+/// what is its own is bounded more closely. `cargo xtask bench` measures what people install.
 #[test]
 fn a_day_makes_it_no_larger() {
     let connected = Connected::start();
     connected.rest();
     let idle = connected.holds();
-    assert!(idle.kilobytes < 80_000, "{idle:?}");
+    assert!(idle.kilobytes < 65_000 && idle.own < 10_000, "{idle:?}");
     let (first, second) = (connected.day(), connected.day());
     assert!(second.kilobytes < first.kilobytes * 105 / 100, "{idle:?} {first:?} {second:?}");
     // Lines to others come and go; one file for each of the fifty jobs would be seen.

@@ -54,6 +54,11 @@ pub fn read_on(surface: SurfaceName, text: &str) -> Result<Command, String> {
     Ok(command)
 }
 
+/// Whether `text` is a command that is answered when work is done, such as a look at what is newer elsewhere.
+pub fn works_first(text: &str) -> bool {
+    matches!(read(text), Ok(Command::Renew(_) | Command::SignIn(_)))
+}
+
 /// What `text` asks, or what would be right instead.
 fn read(text: &str) -> Result<Command, String> {
     if let Some(code) = Code::read(text) {
@@ -110,6 +115,17 @@ mod tests {
     use crate::ping_budget::Pace;
     use crate::settings::Setting;
     use crate::thinking::Thinking;
+
+    /// Who waits for the answer to one of these waits for work, and for the others not.
+    #[test]
+    fn a_look_elsewhere_is_work() {
+        for text in ["/update", "/restart", "/login"] {
+            assert!(works_first(text), "{text}");
+        }
+        for text in ["/config", "/compact", "/cost", "/help", "/no-such", "hello"] {
+            assert!(!works_first(text), "{text}");
+        }
+    }
 
     /// SL-4..SL-10, SL-12..SL-14: each command is read with what follows it, or told what would be right.
     #[test]

@@ -315,14 +315,17 @@ fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
     for command in ["/config daily_limit lots", "/config daily_limit 6 8M", "/cost"] {
         story.human_commands(command);
     }
-    story.crash().human_commands("/cost").human_commands("/config daily_limit off").human_commands("/cost");
+    story.crash();
+    for command in ["/cost", "/config daily_limit off", "/config daily_limit off", "/cost"] {
+        story.human_commands(command);
+    }
     check(
         &story.told(),
         &expect![[r#"
         human> /config daily_limit lots
         refused> daily_limit: it cannot be `lots`. use dollars such as `6`, tokens such as `8M`, both such as `6 8M`, `off`, or `default`.
         human> /config daily_limit 6 8M
-        told> **daily_limit**: $6.00 8M
+        told> **daily_limit**: $6.00 8M. it was off. `/config daily_limit default` takes it back.
         human> /cost
         told> no model was called today, so nothing was spent.
         work nobody waits for, today: $0.00 of $6.00, 0 of 8.0M tokens.
@@ -330,6 +333,8 @@ fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
         human> /cost
         told> no model was called today, so nothing was spent.
         work nobody waits for, today: $0.00 of $6.00, 0 of 8.0M tokens.
+        human> /config daily_limit off
+        told> **daily_limit**: off. it was $6.00 8M. `/config daily_limit $6.00 8M` takes it back.
         human> /config daily_limit off
         told> **daily_limit**: off
         human> /cost

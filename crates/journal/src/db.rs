@@ -34,6 +34,7 @@ mod sent;
 mod sheet_body;
 mod snapshot;
 mod spending;
+mod untold;
 mod work;
 mod write;
 
@@ -55,6 +56,7 @@ pub use path::PathCache;
 pub use plans::{JobFile, Work};
 pub use schema::known as known_format;
 pub use snapshot::{Snapshot, examine as examine_copy, forget_devices, format_of};
+pub use untold::{told as told_of_rescue, untold};
 pub use write::FileChange;
 
 /// The database of a data directory.

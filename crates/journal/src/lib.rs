@@ -44,7 +44,7 @@ use db::{Database, PathCache};
 pub use db::{KnownDevice, Number};
 use disk::Disk;
 use files::Found;
-use files::agents::Agents;
+use files::agents::{Agents, Bundled};
 use files::model_places::{ModelPlace, ModelPlaces};
 use files::tool_lists::ToolLists;
 use keeper::Keeper;
@@ -94,6 +94,16 @@ impl Journal {
     /// Puts `path`, which was written, into the history with `message`. Returns at once.
     pub fn commit(&self, path: &Path, message: String) {
         self.git.commit(path, message);
+    }
+
+    /// What is still to be told about a journal that took the place of a damaged one.
+    pub fn untold(&self) -> Vec<String> {
+        db::untold(&self.paths.database(), self.disk.as_ref()).unwrap_or_default()
+    }
+
+    /// The human was handed what was untold.
+    pub fn told(&self) {
+        db::told_of_rescue(&self.paths.database(), self.disk.as_ref());
     }
 
     /// The disk it is on.
@@ -171,27 +181,25 @@ impl Journal {
         done.unwrap_or_else(|| Err("the backup was stopped".to_owned()))
     }
 
-    /// Places `documents` where the model can read them; what a person changed stays as it is.
-    pub async fn place(&self, documents: &'static [Reference]) -> Result<(), String> {
+    /// Places what comes with the program: `documents` where the model can read them, and `agents`. What a person changed
+    /// stays as it is.
+    pub async fn place(&self, documents: &'static [Reference], agents: Vec<Bundled>) -> Result<(), String> {
         let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
-        let keeper = Keeper::new("documents", ()).map_err(|error| error.to_string())?;
-        let placed = keeper.ask(move |()| files::reference::place(&*disk, paths.root(), documents).map(drop));
+        let keeper = Keeper::new("placing", ()).map_err(|error| error.to_string())?;
+        let placed = keeper.ask(move |()| {
+            let agents = Agents::new(Arc::clone(&disk), paths.root()).place(&agents);
+            files::reference::place(&*disk, paths.root(), documents).and(agents)
+        });
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
-    /// The subagents that can be used, after those that come with the program were placed, by name and text; what a
-    /// person changed stays as it is.
-    pub async fn agents(&self, bundled: Vec<(&'static str, String)>) -> Result<Vec<Agent>, String> {
+    /// The subagents that can be used, those that come with the program among them as they will be placed.
+    pub async fn agents(&self, bundled: Vec<Bundled>) -> Result<Vec<Agent>, String> {
         let agents = Agents::new(Arc::clone(&self.disk), self.paths.root());
         let keeper = Keeper::new("subagents", ()).map_err(|error| error.to_string())?;
-        let found = keeper.ask(move |()| {
-            // Who cannot be placed now was perhaps placed before.
-            if let Err(problem) = agents.place(&bundled) {
-                tracing::warn!(%problem, "The subagents could not be placed; the next start tries again.");
-            }
-            agents.list().map(|(found, _)| found).map_err(|trouble| trouble.to_string())
-        });
-        found.await.unwrap_or_else(|| Ok(Vec::new()))
+        let listed = keeper.ask(move |()| agents.list_with(&bundled));
+        let found = listed.await.unwrap_or_else(|| Ok(Default::default()));
+        found.map(|(found, _)| found).map_err(|trouble| trouble.to_string())
     }
 
     /// The tool lists that files declare.

@@ -165,7 +165,7 @@ pub fn lay_back(
         let _ = disk.remove(&half);
         Unopened::of_disk(error)
     })?;
-    lay((&half, &journal), (Aside::Newer, now), disk)
+    lay((&half, &journal), (Aside::Newer, now), &Laid::told, disk)
 }
 
 /// Ends what was begun about the journal of `paths` and cut short: nothing, if nothing was.

@@ -12,7 +12,7 @@ use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::db::{Database, Laid, PathCache, Unopened, finish_laying, make_if_missing, rescue};
+use crate::db::{Aside, Database, Laid, PathCache, Unopened, finish_laying, make_if_missing, rescue, untold};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::files;
 use crate::git;
@@ -48,7 +48,8 @@ pub struct Opened {
     pub journal: Journal,
     /// What the assistant knows.
     pub memory: Memory,
-    /// What the human should know: damage that was found, and what was done about it.
+    /// What the human should know: damage that was found, and what was done about it. What took the place of a damaged
+    /// journal is told at every start until it is said to be told.
     pub notices: Vec<String>,
 }
 
@@ -93,13 +94,16 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     // The lock is ours, so whatever is half done there was left by a run that died.
     let laid = finish_laying(&place.paths.database(), place.disk.as_ref());
     let laid = laid.map_err(|error| sorted(&place.paths, &error))?;
-    let mut notices: Vec<String> = laid.iter().map(Laid::told).collect();
+    let newer = laid.iter().filter(|laid| laid.was == Aside::Newer);
+    let mut notices: Vec<String> = newer.map(Laid::told).collect();
     sweep_all(&place).map_err(|error| sorted(&place.paths, &error))?;
     let emptied = emptied(&place, known).map_err(|error| sorted(&place.paths, &error))?;
     if tracked == Tracked::ByGit {
         notices.extend(keep_before(&place.paths, place.disk.as_ref(), place.now));
     }
-    let mut database = open_database(&place, emptied, &mut notices)?;
+    let mut database = open_database(&place, emptied)?;
+    let rescued = untold(&place.paths.database(), place.disk.as_ref());
+    notices.extend(rescued.map_err(|error| sorted(&place.paths, &error))?);
     if tracked == Tracked::Nowhere {
         database.make_fleeting().map_err(|error| sorted(&place.paths, &error))?;
     }
@@ -188,20 +192,14 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
     }
 }
 
-fn open_database(
-    place: &Place,
-    emptied: Option<Unopened>,
-    notices: &mut Vec<String>,
-) -> Result<Database, NotOpened> {
+fn open_database(place: &Place, emptied: Option<Unopened>) -> Result<Database, NotOpened> {
     let path = place.paths.database();
     match emptied.map_or_else(|| open_or_make(&path, place.disk.as_ref()), Err) {
         Ok(database) => Ok(database),
         Err(Unopened::Damaged(reason)) => {
             tracing::info!(reason, "The journal is damaged.");
             let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
-            let (database, notice) = rescued.map_err(|error| sorted(&place.paths, &error))?;
-            notices.push(notice);
-            Ok(database)
+            rescued.map_err(|error| sorted(&place.paths, &error))
         }
         Err(error) => Err(sorted(&place.paths, &error)),
     }

@@ -130,6 +130,25 @@ fn an_edited_subagent_is_never_replaced() {
     assert_eq!(read(dir.path(), ".claude/agents/ours.md"), text("four"), "what is as we wrote it is ours");
 }
 
+/// SA-1, SA-3: nobody waits until they are placed: until then they are listed as they will be, an edited one as it is.
+#[test]
+fn subagents_are_known_before_they_are_placed() {
+    let dir = tempfile::tempdir().unwrap();
+    let agents = Agents::new(Arc::new(RealDisk), dir.path());
+    let edited = "---\nname: \"guide\"\ntools: []\n---\nedited\n";
+    write(dir.path(), ".claude/agents/guide.md", edited);
+    let (before, bad) = agents.list_with(&bundled()).unwrap();
+    assert_eq!((before.len(), bad.len()), (5, 0));
+    assert!(before.iter().any(|agent| agent.prompt == "edited"), "{before:?}");
+    assert_eq!(
+        std::fs::read_dir(dir.path().join(".claude/agents")).unwrap().count(),
+        1,
+        "a look writes nothing"
+    );
+    agents.place(&bundled()).unwrap();
+    assert_eq!(agents.list().unwrap().0, before);
+}
+
 /// SA-2, SA-3: the name is the file's if none is written, tools are a list or a text, and what lacks them is left out.
 #[test]
 fn a_subagent_without_tools_is_left_out() {

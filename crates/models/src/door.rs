@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::failure::Failure;
 use reqwest::{Client, Url};
-use wire::{chain, reason};
+use wire::{chain, place, reason};
 
 /// How people reach a vendor.
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +27,8 @@ pub enum BadSettings {
     /// The key has characters that no key has.
     #[error("the model's key has a line break or another character that no key has; copy it once more")]
     Key,
-    /// The key would travel readably to this host and port.
-    #[error(
-        "over http everybody on the way to {0} could read the key, so it is not sent. use https://, no key if it wants \
-         none, or a tunnel (ssh -L 8099:{0} HOST, then http://127.0.0.1:8099)"
-    )]
+    /// The key would travel readably, and this is what else there is.
+    #[error("{0}")]
     Readable(String),
     /// This machine cannot make a secure connection.
     #[error("this machine cannot make a secure connection: {0}")]
@@ -63,15 +60,7 @@ pub fn below(base: &Url, path: &str) -> Url {
 
 /// Whether a key may be sent to `address`: nobody on the way may be able to read it.
 pub fn guarded(address: &Url) -> Result<(), BadSettings> {
-    match address.scheme() == "http" && !wire::is_loopback(address) {
-        true => Err(BadSettings::Readable(place(address))),
-        false => Ok(()),
-    }
-}
-
-fn place(address: &Url) -> String {
-    let port = address.port_or_known_default().unwrap_or_default();
-    format!("{}:{port}", address.host_str().unwrap_or_default())
+    wire::guarded(address).map_err(BadSettings::Readable)
 }
 
 /// A client for `address`.

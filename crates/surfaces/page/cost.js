@@ -2,20 +2,14 @@
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
-import { Twin, View, box, button, count, day } from "./kit.js";
+import { Twin, View, box, button, count, day, money, price } from "./kit.js";
+import { Limit } from "./limit.js";
 import { columns, shares } from "./plots.js";
 import { svg } from "./marks.js";
 
 const SPANS = [1, 7, 14, 30];
-const money = (dollars) => `$${dollars < 0.1 && dollars > 0 ? dollars.toFixed(3) : dollars.toFixed(2)}`;
 const percent = (share) => (share === null ? "–" : `${share} %`);
 const lasting = (days) => (days === 1 ? "today" : `the last ${days} days`);
-
-// What some calls cost. Those without a price are not free.
-function price({ dollars, calls, unpriced_calls: unpriced }) {
-  if (!unpriced) return money(dollars);
-  return unpriced >= calls ? "no price" : `${money(dollars)} and ${count(unpriced, "call")} without a price`;
-}
 
 // What a run cost, as far as all of its calls have a price.
 function each({ dollars, calls, unpriced_calls: unpriced, runs }) {
@@ -44,9 +38,9 @@ export class Cost extends View {
     picture.append(this.twin.node);
     this.sources = table("by source", ["source", "runs", "each", "cost", "cached"]);
     this.models = table("by model", ["model", "calls", "cost", "cached"]);
-    this.limit = make("p", "under");
+    this.limit = new Limit("daily-limit", () => this.read()).field();
     this.forecast = make("p", "under forecast");
-    section.append(this.sums, this.forecast, this.spans, picture, this.limit, this.sources.node, this.models.node);
+    section.append(this.sums, this.forecast, this.spans, picture, this.limit.node, this.sources.node, this.models.node);
   }
 
   ask() {
@@ -74,11 +68,11 @@ export class Cost extends View {
     }));
     this.forecast.textContent = data.forecast?.words ?? "a forecast needs a whole day on which a model was called.";
     this.draw(data);
-    const { dollars, dollars_per_day: most, tokens, tokens_per_day: words, standing } = data.unattended;
+    const { dollars, dollars_per_day: most, tokens, tokens_per_day: words, standing, raised } = data.unattended;
     const limits = [most !== null && `${money(dollars)} of ${money(most)}`, words !== null && `${tokens.toLocaleString("en")} of ${words.toLocaleString("en")} tokens`].filter(Boolean);
-    this.limit.textContent = limits.length
+    this.limit.show(limits.length
       ? `unattended work today: ${limits.join(", ")}. ${standing ?? "when the limit is reached, routines stop until tomorrow and reminders keep going."}`
-      : "unattended work has no limit.";
+      : "unattended work has no limit.", raised);
     this.sources.fill(data.by_source.toSorted(dearest).map((row) => [row.name, row.runs, each(row), price(row), percent(row.cached_percent)]));
     this.models.fill(data.by_model.toSorted(dearest).map((row) => [row.name, row.calls, price(row), percent(row.cached_percent)]));
   }

@@ -210,3 +210,11 @@ export function ago(at, now) {
 }
 
 export const count = (many, one, more = `${one}s`) => `${many} ${many === 1 ? one : more}`;
+
+export const money = (dollars) => `$${dollars < 0.1 && dollars > 0 ? dollars.toFixed(3) : dollars.toFixed(2)}`;
+
+// What some calls cost. Those without a price are not free.
+export function price({ dollars, calls, unpriced_calls: unpriced }) {
+  if (!unpriced) return money(dollars);
+  return unpriced >= calls ? "no price" : `${money(dollars)} and ${count(unpriced, "call")} without a price`;
+}

@@ -4,12 +4,13 @@ import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { draggable } from "./drag.js";
 import { Editor } from "./editor.js";
-import { View, button, day, menu, say } from "./kit.js";
+import { View, button, day, menu, price, say } from "./kit.js";
 import { Week } from "./week.js";
 import { STATES, clock, marksOf, sample, state, strip, words } from "./strip.js";
 
 const TIMES = ["in 1 hour", "tonight 20:00", "tomorrow 09:00", "saturday 10:00", "next monday 09:00"];
 const HINT = "fri 10";
+const DAYS = 30; // that costs look back
 const AFTER_SAVING = [300, 900, 2000]; // until a changed file is noticed
 const NONE = "nothing is planned. type it below (“remind me to call mum at 18:00”), say it in the chat, or write a file such as routines/mail.md.";
 
@@ -31,8 +32,11 @@ export class Schedule extends View {
     for (const time of AFTER_SAVING) setTimeout(() => this.open && this.read(), time);
   }
 
-  ask() {
-    return assistant.schedule();
+  // What is planned is told even where nobody knows what it cost.
+  async ask() {
+    const spent = assistant.cost(DAYS).then(({ by_source: rows }) => rows, () => []);
+    const [told, rows] = await Promise.all([assistant.schedule(), spent]);
+    return { ...told, spent: new Map(rows.map((row) => [row.name, row])) };
   }
 
   show(data) {
@@ -134,7 +138,7 @@ class Row extends Filed {
     super(job.file, view);
     this.node.className = "job";
     this.node.dataset.job = job.job;
-    this.parts = Object.fromEntries(["called", "when", "next", "day", "outcome", "wrong"].map((name) => [name, make("div", name)]));
+    this.parts = Object.fromEntries(["called", "when", "next", "day", "spent", "outcome", "wrong"].map((name) => [name, make("div", name)]));
     this.parts.wrong.setAttribute("role", "alert");
     this.parts.wrong.hidden = true;
     this.parts.outcome.setAttribute("role", "status");
@@ -145,12 +149,12 @@ class Row extends Filed {
     const buttons = make("div", "buttons");
     buttons.append(this.run, this.rest, this.edit);
     if (job.kind === "reminder") buttons.append((this.moves = menu("move", TIMES, (to) => this.move(to), HINT)));
-    const { called, when, next, day, outcome, wrong } = this.parts;
-    this.node.append(called, when, next, day, buttons, outcome, wrong);
+    const { called, when, next, day, spent, outcome, wrong } = this.parts;
+    this.node.append(called, when, next, day, buttons, spent, outcome, wrong);
   }
 
   update(job, data) {
-    const { called, when, next } = this.parts;
+    const { called, when, next, spent } = this.parts;
     this.job = job.job;
     this.file = job.file;
     this.paused = job.paused;
@@ -158,6 +162,8 @@ class Row extends Filed {
     called.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)));
     when.textContent = job.when;
     next.textContent = upcoming(job);
+    const cost = data.spent.get(job.job);
+    spent.replaceChildren(...(cost ? [price(cost), make("span", "", ` in ${DAYS} days`)] : []));
     if (!this.dragging) this.draw(job, data);
     this.rest.textContent = job.paused ? "resume" : "pause";
     this.run.disabled = Boolean(job.open && state(job.open) === "running");

@@ -4,6 +4,7 @@ import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { appointments, axis, booked, curve, dayTick, dayplot, said } from "./dayplot.js";
 import { Rows, Twin, View, alarm, ago, box, button, clock, count, day, menu, say } from "./kit.js";
+import { Limit } from "./limit.js";
 import { STATES, marksOf, sample, state } from "./strip.js";
 
 const TIMES = ["in 1 hour", "tonight 20:00", "tomorrow 09:00", "saturday 10:00", "next monday 09:00"];
@@ -22,12 +23,12 @@ export class Today extends View {
     this.later.box.append(this.lighter());
     this.inbox = list(box("inbox"));
     this.held = list(box("held"));
-    this.limit = make("p", "standing");
-    this.limit.hidden = true;
+    this.limit = new Limit("standing", () => this.read());
+    this.limit.show("", null);
     this.foot = make("p", "foot");
     const boxes = make("div", "boxes");
     boxes.append(this.later.box, this.inbox.box, this.held.box);
-    section.append(this.limit, this.next, this.cards, this.picture.node, boxes, this.foot);
+    section.append(this.limit.node, this.next, this.cards, this.picture.node, boxes, this.foot);
     this.later.rows = new Rows(this.later.ul, ({ job, at }) => `${job} ${at}`, (due) => this.due(due));
     this.inbox.rows = new Rows(this.inbox.ul, ({ id }) => id, (kept) => this.kept(kept));
     this.held.rows = new Rows(this.held.ul, ({ id }) => id, (held) => this.heldBack(held));
@@ -65,7 +66,8 @@ export class Today extends View {
     fill(this.held, held, held.length ? "" : "nothing is held back.");
     this.held.head.textContent = held.length ? `held (${held.length})` : "held";
     this.inbox.head.textContent = today.kept.length ? `inbox (${today.kept.length})` : "inbox";
-    say(this.limit, data.cost.unattended.standing ?? "");
+    const { standing, raised } = data.cost.unattended;
+    this.limit.show(standing ?? "", raised);
     say(this.foot, footer(data));
     this.told = pings;
   }

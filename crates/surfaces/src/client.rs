@@ -3,8 +3,10 @@
 mod follow;
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
+use domain::command::{REPLY, works_first};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -21,6 +23,9 @@ const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long whoever only wants to know how the assistant is waits for it: one that stands still never answers.
 const SOON: Duration = Duration::from_secs(5);
+
+/// How long whoever wants something of it waits for its word. What takes longer than this is begun, and shown later.
+const AN_ANSWER: Duration = Duration::from_secs(15);
 
 /// A way to the running assistant.
 #[derive(Clone, Debug)]
@@ -49,8 +54,7 @@ impl From<&str> for Words {
 impl Words {
     /// The reply that a line such as `/reply 17 yes, do` is: nothing, if it is none.
     pub fn reply(line: &str) -> Option<Self> {
-        let (number, text) =
-            line.trim().strip_prefix(domain::command::REPLY)?.trim_start().split_once(char::is_whitespace)?;
+        let (number, text) = line.trim().strip_prefix(REPLY)?.trim_start().split_once(char::is_whitespace)?;
         let (reply_to, text) = (Some(number.parse().ok()?), text.trim().to_owned());
         (!text.is_empty()).then(|| Self { text, reply_to, ..Self::default() })
     }
@@ -65,6 +69,9 @@ pub enum Obeyed {
     Begun(u64),
 }
 
+/// What helps with an assistant that stands still.
+const TELL_MORE: &str = "`ollim-bot doctor` and `ollim-bot service status` tell more.";
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
@@ -74,6 +81,15 @@ pub enum Unanswered {
     /// It says no, in words for the human.
     #[error("{0}")]
     Refused(String),
+    /// Somebody listens and says nothing. It was only asked for something.
+    #[error("ollim-bot runs here, but did not answer within {0} s: it stands still. {TELL_MORE}")]
+    Still(u64),
+    /// Somebody listens and says nothing. It was given something, and may have taken it.
+    #[error(
+        "ollim-bot runs here, but did not answer within {0} s: it stands still. it may or may not have taken this: \
+         look before you say it again. {TELL_MORE}"
+    )]
+    Unsure(u64),
     /// The connection broke.
     #[error("the running ollim-bot did not answer: {0}")]
     Broken(String),
@@ -87,17 +103,29 @@ impl Client {
 
     /// What is at `path`.
     pub async fn get(&self, path: &str) -> Result<Value, Unanswered> {
-        self.send(Method::GET, path, None).await?.json().await
+        within(AN_ANSWER, self.got(path), Unanswered::Still).await
     }
 
     /// What is at `path`, if that is told soon.
     pub async fn get_soon(&self, path: &str) -> Result<Value, Unanswered> {
-        let late = |_| Err(broken(format!("nobody answered within {} s", SOON.as_secs())));
-        tokio::time::timeout(SOON, self.get(path)).await.unwrap_or_else(late)
+        within(SOON, self.got(path), Unanswered::Still).await
     }
 
-    /// Sends `body` to `path`.
+    /// Sends `body` to `path`, where it is answered at once.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
+        within(AN_ANSWER, self.posted(path, body), Unanswered::Unsure).await
+    }
+
+    /// Sends `body` to `path`, where work comes before the answer: it may last while somebody is there who does it.
+    async fn post_work(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
+        while_there(self.posted(path, body), async || self.get("/api/health").await).await
+    }
+
+    async fn got(&self, path: &str) -> Result<Value, Unanswered> {
+        self.send(Method::GET, path, None).await?.json().await
+    }
+
+    async fn posted(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
         self.send(Method::POST, path, Some(body)).await?.json().await
     }
 
@@ -110,7 +138,11 @@ impl Client {
 
     /// Gives a command, such as `/compact`; what it answers, or the number of the work that began.
     pub async fn command(&self, text: &str) -> Result<Obeyed, Unanswered> {
-        let answer = self.post("/api/commands", &json!({ "text": text })).await?;
+        let body = json!({ "text": text });
+        let answer = match works_first(text) {
+            true => self.post_work("/api/commands", &body).await?,
+            false => self.post("/api/commands", &body).await?,
+        };
         let words = answer["text"].as_str().map(str::to_owned);
         Ok(answer["turn"].as_u64().map_or(Obeyed::Told(words.unwrap_or_default()), Obeyed::Begun))
     }
@@ -129,7 +161,8 @@ impl Client {
 
     /// Everything that is shown from now on.
     pub async fn events(&self) -> Result<Events, Unanswered> {
-        let call = self.send(Method::GET, "/api/events", None).await?.accepted().await?;
+        let opened = async { self.send(Method::GET, "/api/events", None).await?.accepted().await };
+        let call = within(AN_ANSWER, opened, Unanswered::Still).await?;
         Ok(Events { call, unread: Vec::new() })
     }
 
@@ -150,6 +183,32 @@ impl Client {
             .map_err(broken)?;
         let response = sender.send_request(request).await.map_err(broken)?;
         Ok(Call { response, _connection: tasks })
+    }
+}
+
+/// What comes of `asked`, if it comes within `most`.
+async fn within<T>(
+    most: Duration,
+    asked: impl Future<Output = Result<T, Unanswered>>,
+    late: fn(u64) -> Unanswered,
+) -> Result<T, Unanswered> {
+    tokio::time::timeout(most, asked).await.unwrap_or_else(|_| Err(late(most.as_secs())))
+}
+
+/// What comes of `work`, however long that takes, unless `look` finds somebody who stands still.
+async fn while_there<T>(
+    work: impl Future<Output = Result<T, Unanswered>>,
+    look: impl AsyncFn() -> Result<Value, Unanswered>,
+) -> Result<T, Unanswered> {
+    let mut work = pin!(work);
+    loop {
+        let unsure = match within(AN_ANSWER, work.as_mut(), Unanswered::Unsure).await {
+            Err(unsure @ Unanswered::Unsure(_)) => unsure,
+            answer => return answer,
+        };
+        if let Err(Unanswered::Still(_)) = look().await {
+            return Err(unsure);
+        }
     }
 }
 
@@ -229,18 +288,64 @@ fn shown(block: &str) -> Option<Shown> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixListener;
+
     use super::*;
+
+    /// Somebody who listens and never answers, and whoever asks.
+    fn deaf() -> (tempfile::TempDir, UnixListener, Client) {
+        let dir = tempfile::tempdir().unwrap();
+        let deaf = UnixListener::bind(dir.path().join("control.sock")).unwrap();
+        let client = Client::new(dir.path(), "control.sock");
+        (dir, deaf, client)
+    }
 
     /// Who listens and never answers holds up nobody who only wants to know how it is.
     #[tokio::test(start_paused = true)]
     async fn whoever_stands_still_is_not_waited_for() {
-        let dir = tempfile::tempdir().unwrap();
-        let deaf = std::os::unix::net::UnixListener::bind(dir.path().join("control.sock")).unwrap();
-        let client = Client::new(dir.path(), "control.sock");
+        let (_dir, deaf, client) = deaf();
         let late = client.get_soon("/api/health").await.unwrap_err().to_string();
-        assert_eq!(late, "the running ollim-bot did not answer: nobody answered within 5 s");
+        let expected = "ollim-bot runs here, but did not answer within 5 s: it stands still. \
+                        `ollim-bot doctor` and `ollim-bot service status` tell more.";
+        assert_eq!(late, expected);
         drop(deaf);
         assert!(matches!(client.get_soon("/api/health").await, Err(Unanswered::NotRunning)));
+    }
+
+    /// Whatever is wanted of one that stands still, nobody waits for it for good; and what was given to it is called
+    /// neither taken nor lost.
+    #[tokio::test(start_paused = true)]
+    async fn what_was_given_to_whoever_stands_still_is_not_called_taken() {
+        let (_dir, _deaf, client) = deaf();
+        assert!(matches!(client.get("/api/today").await, Err(Unanswered::Still(15))));
+        assert!(matches!(client.events().await, Err(Unanswered::Still(15))));
+        let unsure = [
+            client.say(&"hello".into()).await.unwrap_err(),
+            client.undo().await.unwrap_err(),
+            client.command("/config model.main opus").await.unwrap_err(),
+            client.command("/update").await.unwrap_err(),
+        ];
+        for unsure in unsure.map(|unsure| unsure.to_string()) {
+            let words =
+                "it may or may not have taken this: look before you say it again. `ollim-bot doctor` and ";
+            assert!(unsure.contains("did not answer within 15 s") && unsure.contains(words), "{unsure}");
+        }
+    }
+
+    /// Work that lasts is waited for while somebody is there who does it.
+    #[tokio::test(start_paused = true)]
+    async fn work_that_lasts_is_waited_for() {
+        let (looked, _) = tokio::sync::watch::channel(0);
+        let mut lasting = looked.subscribe();
+        let work = async {
+            let _ = lasting.wait_for(|looks| *looks == 20).await;
+            Ok("updating.")
+        };
+        let look = async || {
+            looked.send_modify(|looks| *looks += 1);
+            Ok(Value::Null)
+        };
+        assert_eq!(while_there(work, look).await.unwrap(), "updating.");
     }
 
     #[test]

@@ -232,8 +232,17 @@ async fn deed_or_words(
     match pressed {
         // What became of it is shown.
         Ok(None) => Ok(Said::Done),
-        Ok(Some(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
-        Err(error) => Err(error.into()),
+        Ok(Some(text)) => Ok(Said::Told(text)),
+        Err(error) => Ok(Said::Told(to_tell(error)?)),
+    }
+}
+
+/// What to tell whoever sits here: an assistant that says no, or stands still for a while, is still there.
+fn to_tell(error: Unanswered) -> Result<String, Unanswered> {
+    match error {
+        Unanswered::Refused(why) => Ok(why),
+        Unanswered::Still(_) | Unanswered::Unsure(_) => Ok(error.to_string()),
+        Unanswered::NotRunning | Unanswered::Broken(_) => Err(error),
     }
 }
 
@@ -273,11 +282,10 @@ async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Sa
     telling.expect(&words.text);
     match client.say(words).await {
         Ok(_) => Ok(Said::Sent),
-        Err(Unanswered::Refused(why)) => {
+        Err(error) => {
             telling.unexpect();
-            Ok(Said::Told(why))
+            Ok(Said::Told(to_tell(error)?))
         }
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -285,12 +293,12 @@ fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<S
     match obeyed {
         // What was stopped says so itself.
         Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Done),
-        Ok(Obeyed::Told(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
+        Ok(Obeyed::Told(text)) => Ok(Said::Told(text)),
         Ok(Obeyed::Begun(turn)) => {
             telling.expect_work(turn);
             Ok(Said::Sent)
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Ok(Said::Told(to_tell(error)?)),
     }
 }
 

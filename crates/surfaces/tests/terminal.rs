@@ -1,15 +1,28 @@
 //! The terminal before an assistant that says whatever a test likes.
 #![expect(clippy::unwrap_used, reason = "a test may stop")]
 
+use std::convert::Infallible;
+use std::future::pending;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::body::Body;
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use surfaces::client::Client;
+use surfaces::terminal::history::History;
+use surfaces::terminal::keys::{Input, Key, Way};
+use surfaces::terminal::screen::Look;
+use surfaces::terminal::seat::{Afterwards, Seat, sit};
 use surfaces::terminal::{Ended, Reader, chat, obey, once};
 use testkit::clock::VirtualClock;
-use tokio::io::BufReader;
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::UnixListener;
+use tokio::sync::broadcast;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 /// What commands a terminal, and what is left of it.
 const EVIL: &str = "\u{1b}[2Jhi\u{7}\tyou\u{9b}31m\r\nthere";
@@ -31,20 +44,60 @@ struct Stage {
 
 impl Script {
     fn played(self) -> Stage {
-        let home = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(home.path().join("door")).unwrap();
-        let block = |(name, data): &(&str, Value)| format!("event: {name}\ndata: {data}\n\n");
-        let events: String = self.events.iter().map(block).collect();
+        let events: String = self.events.iter().map(|(name, data)| block(name, data)).collect();
         let router = Router::new()
             .route("/api/events", get(|| async { events }))
             .route("/api/commands", post(|| async { Json(self.command) }))
             .route("/api/messages", get(|| async { Json(self.messages) }))
             .route("/api/messages", post(|| async { Json(json!({ "message": 3 })) }));
-        let mut door = JoinSet::new();
-        door.spawn(async { axum::serve(listener, router).await.unwrap() });
-        Stage { client: Client::new(home.path(), "door"), _home: home, _door: door }
+        Stage::open(router)
     }
 }
+
+fn block(name: &str, data: &Value) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+impl Stage {
+    fn open(router: Router) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(home.path().join("door")).unwrap();
+        let mut door = JoinSet::new();
+        door.spawn(async { axum::serve(listener, router).await.unwrap() });
+        Self { client: Client::new(home.path(), "door"), _home: home, _door: door }
+    }
+
+    /// An assistant that stands still when it hears `hello`, or a command, and takes what else is said.
+    fn of_one_that_stands_still() -> Self {
+        let taken = broadcast::Sender::<String>::new(4);
+        let take = taken.clone();
+        let events = || async move {
+            let next = async |mut taken: broadcast::Receiver<String>| {
+                let block = taken.recv().await.ok()?;
+                Some((Ok::<_, Infallible>(block), taken))
+            };
+            Body::from_stream(stream::unfold(taken.subscribe(), next))
+        };
+        let hear = |Json(words): Json<Value>| async move {
+            if words["text"] == "hello" {
+                pending::<()>().await;
+            }
+            take.send(block("said", &json!({ "entry": { "by": "human", "text": words["text"] } }))).unwrap();
+            Json(json!({ "message": 3 }))
+        };
+        let router = Router::new()
+            .route("/api/events", get(events))
+            .route("/api/commands", post(pending::<()>))
+            .route("/api/messages", post(hear));
+        Self::open(router)
+    }
+}
+
+/// What somebody is told who gave something to an assistant that stands still.
+const UNSURE: &str = "ollim-bot runs here, but did not answer within 15 s: it stands still. it may or may not have taken \
+                      this: look before you say it again. `ollim-bot doctor` and `ollim-bot service status` tell more.";
+/// More time than anybody waits for an answer.
+const A_WHILE: Duration = Duration::from_secs(20);
 
 fn clock() -> VirtualClock {
     VirtualClock::new("2026-11-15T14:36[Europe/Berlin]".parse().unwrap())
@@ -164,4 +217,50 @@ async fn the_answer_to_a_command_is_plain_words() {
     assert_eq!(told, "model.main: opus\nmodel.fork: (inherit main)\n");
     let left = Script { command: json!({ "text": "left" }), ..Script::default() };
     assert_eq!(piped(left, "/exit\n/quit\n/status").await, "left\n");
+}
+
+/// What may not have been taken is not waited for: the words that come back next are those that were said next.
+#[tokio::test(start_paused = true)]
+async fn an_assistant_that_stands_still_does_not_end_the_chat() {
+    let stage = Stage::of_one_that_stands_still();
+    let (mut hands, keyboard) = tokio::io::duplex(64);
+    let typing = async {
+        for line in ["hello\n", "/status\n", "hello again\n", "/quit\n"] {
+            hands.write_all(line.as_bytes()).await.unwrap();
+            sleep(A_WHILE).await;
+        }
+    };
+    let (clock, mut out) = (clock(), Vec::new());
+    let chatting = chat(&stage.client, Reader::Person(&clock), BufReader::new(keyboard), &mut out);
+    let (ended, ()) = tokio::join!(chatting, typing);
+    ended.unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), format!(">   {UNSURE}\n>   {UNSURE}\n> "));
+}
+
+/// The same for who sits there with keys; and what they said can be had again.
+#[tokio::test(start_paused = true)]
+async fn an_assistant_that_stands_still_leaves_the_human_seated() {
+    let stage = Stage::of_one_that_stands_still();
+    let typed = ["hello", "/status", "hello again"].map(|line| [Key::Pasted(line.to_owned()), Key::Enter]);
+    let again = [Key::Recall(Way::Earlier), Key::Recall(Way::Earlier), Key::Recall(Way::Earlier)];
+    let keys = typed.into_iter().flatten().chain(again).chain([Key::Interrupt, Key::Interrupt]);
+    let keys = stream::iter(keys).then(async |key| {
+        sleep(A_WHILE).await;
+        Ok(Input::Key(key))
+    });
+    let seat = Seat {
+        name: "ollim",
+        clock: &clock(),
+        size: (400, 24),
+        look: Look::Plain,
+        history: History::default(),
+        keep: &|_| {},
+        afterwards: Afterwards::Wait,
+    };
+    let mut out = Vec::new();
+    sit(&stage.client, seat, pin!(keys), &mut out).await.unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(out.matches(UNSURE).count(), 2, "{out:?}");
+    assert!(out.contains("> hello ^C") && !out.contains("elsewhere"), "{out:?}");
+    assert!(out.contains(Afterwards::Wait.tell()), "{out:?}");
 }

@@ -77,6 +77,24 @@ pub fn is_loopback(address: &Url) -> bool {
     }
 }
 
+/// Whether a key may be sent to `address`: nobody on the way may be able to read it. If one could, what else there is.
+pub fn guarded(address: &Url) -> Result<(), String> {
+    if address.scheme() != "http" || is_loopback(address) {
+        return Ok(());
+    }
+    let place = place(address);
+    Err(format!(
+        "over http everybody on the way to {place} could read the key, so it is not sent. use https://, no key if it \
+         wants none, or a tunnel (ssh -L 8099:{place} HOST, then http://127.0.0.1:8099)"
+    ))
+}
+
+/// The host and the port of `address`.
+pub fn place(address: &Url) -> String {
+    let port = address.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", address.host_str().unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

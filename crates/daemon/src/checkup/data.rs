@@ -128,10 +128,16 @@ pub fn running(asked: &Result<Option<Running>, Unanswered>) -> Finding {
             format!("pid {}, page {}", health["pid"], health["page"].as_str().unwrap_or("none")),
         ),
         Ok(None) => Finding::absent("running", "no. start it: ollim-bot"),
-        Err(error) => Finding::wrong("running", error.to_string())
-            .fixed_by("ollim-bot service restart; without a service: end it, and start it again"),
+        Err(Unanswered::Still(seconds)) => {
+            Finding::wrong("running", format!("it did not answer within {seconds} s: it stands still"))
+                .fixed_by(FROM_OUTSIDE)
+        }
+        Err(error) => Finding::wrong("running", error.to_string()).fixed_by(FROM_OUTSIDE),
     }
 }
+
+/// What helps an assistant that cannot be told anything.
+const FROM_OUTSIDE: &str = "ollim-bot service restart; without a service: end it, and start it again";
 
 #[cfg(test)]
 mod tests {
@@ -150,7 +156,7 @@ mod tests {
         let _deaf = std::os::unix::net::UnixListener::bind(paths.state().join(crate::house::SOCKET)).unwrap();
         let found = running(&Running::ask(&paths).await);
         assert_eq!(found.state, State::Wrong);
-        assert_eq!(found.text, "the running ollim-bot did not answer: nobody answered within 5 s");
+        assert_eq!(found.text, "it did not answer within 5 s: it stands still");
         assert!(found.fix.is_some_and(|fix| fix.starts_with("ollim-bot service restart")));
     }
 

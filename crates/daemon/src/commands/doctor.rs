@@ -22,7 +22,7 @@ use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
 use crate::checkup::running::Running;
 use crate::checkup::{
-    Finding, State, aside, count, data, discord, keeping, loose, model, schedule, spending,
+    Finding, State, aside, count, data, discord, keeping, loose, model, schedule, search, spending,
 };
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
@@ -138,7 +138,8 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
         None => (vec![model], vec![discord]),
     };
     let withdrawn = accounts::withdrawn(settings, &looker);
-    model.into_iter().chain(discord).chain([calendar, tasks, mail]).chain(withdrawn).collect()
+    let kept = [calendar, tasks, mail].into_iter().chain(withdrawn);
+    model.into_iter().chain(discord).chain(kept).chain(search::look(settings)).collect()
 }
 
 /// Sweeps away what a crash left half-written, which is `mended` then; what is left as it is.

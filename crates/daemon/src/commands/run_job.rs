@@ -15,6 +15,7 @@ use crate::chat::told_to_stop;
 use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::{Doors, House, SOCKET};
+use crate::reach::runs;
 use crate::settings::Settings;
 use crate::voice::{note, print};
 
@@ -26,7 +27,7 @@ pub async fn run(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
-    if client.get("/api/health").await.is_ok() {
+    if runs(&client).await? {
         return done(&client, job, output).await;
     }
     let house = House::open(settings, disk, Doors::Local).await?;

@@ -149,6 +149,8 @@ impl Renewer<'_> {
         self.disk.create(&half, &bytes)?;
         self.disk.let_run(&half)?;
         self.disk.rename(&half, &beside(&self.program, ".previous"))?;
+        // What is kept, and what lies beside, have their names for good before a mark counts on them.
+        self.bring_names()?;
         let unproven = Unproven {
             from: from.to_owned(),
             commits: news.commits.iter().take(20).cloned().collect(),
@@ -159,6 +161,15 @@ impl Renewer<'_> {
         };
         mark::write(&**self.disk, &self.settings.paths.state(), &Mark::Unproven(unproven))?;
         self.disk.rename(&self.laid(), &self.program)?;
+        // It has its place, and the mark says so. If a power cut takes that back, the next start sees it by the mark.
+        if let Err(error) = self.bring_names() {
+            tracing::warn!(%error, "The name of the new program could not be brought to the disk.");
+        }
+        Ok(())
+    }
+
+    /// Brings the names beside the program to the disk.
+    fn bring_names(&self) -> std::io::Result<()> {
         self.program.parent().map_or(Ok(()), |dir| self.disk.sync_dir(dir))
     }
 }
@@ -171,7 +182,8 @@ fn ours(error: std::io::Error) -> Trouble {
 mod tests {
     use std::process::Command;
 
-    use journal::disk::RealDisk;
+    use journal::disk::{RealDisk, replace};
+    use testkit::disk::CrashDisk;
 
     use super::*;
     use crate::settings::Environment;
@@ -185,6 +197,57 @@ mod tests {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    fn settings(data: &Path, checkout: &Path) -> Settings {
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(data.to_string_lossy().into_owned()),
+            "OLLIM_MODEL" => Some("offline".to_owned()),
+            _ => None,
+        };
+        let mut settings = Settings::read(&Environment::new(known)).unwrap();
+        settings.places.upgrade.checkout = Some(checkout.to_owned());
+        settings
+    }
+
+    /// L2, B1: wherever the power goes while the programs are exchanged, there is one; a new one that has the place has the
+    /// old one beside it, and a mark that says so.
+    #[test]
+    fn a_power_cut_during_the_exchange_leaves_a_program_and_the_way_back() {
+        let source = tempfile::tempdir().unwrap();
+        git(source.path(), &["init", "--quiet"]);
+        let settings = settings(Path::new("/data/home"), source.path());
+        let (program, state) = (PathBuf::from("/data/bin/ollim-bot"), settings.paths.state());
+        let crash = Arc::new(CrashDisk::default());
+        for (path, text) in [(&program, "old"), (&PathBuf::from("/data/built"), "new")] {
+            replace(&*crash, path, text.as_bytes()).unwrap();
+        }
+        mark::write(&*crash, &state, &Mark::Pulling { from: "abc".to_owned() }).unwrap();
+        crash.acknowledge();
+
+        let disk: Arc<dyn Disk> = crash.clone();
+        let checkout = Checkout::find(&settings.places.upgrade, &program).unwrap();
+        let renewer = Renewer { settings: &settings, disk: &disk, checkout, program: program.clone() };
+        renewer.lay(Path::new("/data/built")).unwrap();
+        renewer.exchange("abc", &News { commits: Vec::new() }).unwrap();
+        crash.acknowledge();
+
+        let mut seen = [0, 0];
+        crash.after_cuts(|cut| {
+            let read = |path: &Path| cut.disk.read(path).unwrap_or_default();
+            let (placed, mark) = (read(&program), mark::read(&cut.disk, &state));
+            match (cut.acknowledged, &*placed) {
+                (0, _) => {}
+                (1, b"old") => assert!(matches!(mark, Some(Mark::Pulling { .. })), "{mark:?}"),
+                (_, b"new") => {
+                    assert!(matches!(mark, Some(Mark::Unproven(_))), "{mark:?}");
+                    assert_eq!(read(&beside(&program, ".previous")), b"old", "the way back");
+                }
+                (acknowledged, _) => panic!("{placed:?} after {acknowledged}"),
+            }
+            seen[usize::from(placed == b"new")] += 1;
+        });
+        assert!(seen[0] > 10 && seen[1] > 1, "{seen:?}");
+    }
+
     /// L2, UP-2: a version that did not start is not taken again by itself, and is there for whoever asks.
     #[tokio::test]
     async fn what_did_not_start_is_taken_again_only_if_somebody_asks() {
@@ -195,14 +258,7 @@ mod tests {
         let from = git(&origin, &["rev-parse", "HEAD"]);
         git(&origin, &["commit", "--quiet", "--allow-empty", "-m", "falls"]);
         git(dir.path(), &["clone", "--quiet", "origin", "checkout"]);
-        let data = dir.path().join("data").to_string_lossy().into_owned();
-        let known = |name: &str| match name {
-            "OLLIM_DATA_DIR" => Some(data.clone()),
-            "OLLIM_MODEL" => Some("offline".to_owned()),
-            _ => None,
-        };
-        let mut settings = Settings::read(&Environment::new(known)).unwrap();
-        settings.places.upgrade.checkout = Some(checkout);
+        let settings = settings(&dir.path().join("data"), &checkout);
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let program = dir.path().join("ollim-bot");
         let found = Checkout::find(&settings.places.upgrade, &program).unwrap();

@@ -9,13 +9,14 @@ use jiff::Zoned;
 
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::conversation::Branch;
+use crate::cost::Limit;
 use crate::label::Label;
 use crate::model::{Choices, Thinks};
 use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Record, StateChange};
 use crate::schedule as terms;
-use crate::settings::{BadSetting, Setting};
+use crate::settings::{BadSetting, DailyLimit, Setting};
 use crate::thinking::Thinking;
 
 /// IF-33.
@@ -103,6 +104,7 @@ impl Assistant {
         if let Err(bad) = setting.set(&mut settings, &name) {
             return refused(bad.to_string());
         }
+        let before = (self.memory.chosen.settings.daily_limit, self.purse.limit);
         self.memory.chosen.settings = settings;
         self.purse.limit = self.memory.chosen.settings.daily_limit.over(self.purse.written);
         if setting == Setting::ThinkingMain {
@@ -112,7 +114,19 @@ impl Assistant {
             let modes = &mut self.memory.chosen.modes;
             *modes = Modes { main: self.memory.chosen.settings.permission_mode, ..*modes };
         }
-        (self.tell_setting(setting).0, self.kept(setting, now))
+        let told = self.tell_setting(setting).0;
+        let answer = if setting == Setting::DailyLimit { self.limited(before).unwrap_or(told) } else { told };
+        (answer, self.kept(setting, now))
+    }
+
+    /// Which daily limit holds now, which one did, and what takes that back: nothing, if it is the same.
+    fn limited(&self, (said, held): (DailyLimit, Limit)) -> Option<Answer> {
+        let now = DailyLimit::saying(self.purse.limit);
+        let text = format!(
+            "**daily_limit**: {now}. it was {}. `/config daily_limit {said}` takes it back.",
+            DailyLimit::saying(held)
+        );
+        (self.memory.chosen.settings.daily_limit != said).then_some(Answer::Told(text))
     }
 
     /// The human asks what they are called, or wants another name. The instructions of a model say it from the next

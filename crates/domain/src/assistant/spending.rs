@@ -270,7 +270,8 @@ mod tests {
             let choice = Choice::Setting(Setting::DailyLimit, typed.to_owned());
             assistant.asked(Request::Choose(choice), &at("15T08:01")).0
         };
-        assert_eq!(set(&mut assistant, "1"), Answer::Told("**daily_limit**: $1.00".to_owned()));
+        let told = "**daily_limit**: $1.00. it was $0.01. `/config daily_limit default` takes it back.";
+        assert_eq!(set(&mut assistant, "1"), Answer::Told(told.to_owned()));
         assert_eq!(asks(&mut assistant, vec![], "15T08:02"), Answer::Noted);
         let limit = assistant.purse.written;
         let mut again = assistant.clone().minding(Purse { limit, ..assistant.purse.clone() });

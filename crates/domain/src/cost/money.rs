@@ -24,6 +24,12 @@ impl Micros {
         self.0 as f64 / DOLLAR as f64
     }
 
+    /// The same as people can write it, rounded up.
+    #[must_use]
+    pub fn in_whole_cents(self) -> Self {
+        Self(self.0.div_ceil(CENT).saturating_mul(CENT))
+    }
+
     /// What is left of it when `spent` is gone.
     #[must_use]
     pub fn less(self, spent: Self) -> Self {

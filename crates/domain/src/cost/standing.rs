@@ -28,18 +28,21 @@ pub enum Bound {
 impl Bound {
     /// How much of it is used, in percent: of nothing, all.
     pub fn percent(&self) -> u64 {
-        let (used, most) = match *self {
-            Self::Money { used, most } => (used.0, most.0),
-            Self::Tokens { used, most } => (used, most),
-        };
-        let percent = (u128::from(used) * 100).checked_div(u128::from(most));
-        percent.map_or(100, |percent| u64::try_from(percent).unwrap_or(u64::MAX))
+        match *self {
+            Self::Money { used, most } => percent(used.0, most.0),
+            Self::Tokens { used, most } => percent(used, most),
+        }
     }
 
     /// Whether nothing is allowed at all: who set it so knows it.
     fn is_nothing(&self) -> bool {
         matches!(self, Self::Money { most: Micros(0), .. } | Self::Tokens { most: 0, .. })
     }
+}
+
+fn percent(used: u64, most: u64) -> u64 {
+    let percent = (u128::from(used) * 100).checked_div(u128::from(most));
+    percent.map_or(100, |percent| u64::try_from(percent).unwrap_or(u64::MAX))
 }
 
 /// `$0.82 of $1.00`.
@@ -67,30 +70,40 @@ impl Report {
 
     /// What whoever looks should know of the limit of today: nothing, while there is enough of it.
     pub fn standing(&self) -> Option<String> {
-        let nearest = self.bounds().filter(|bound| !bound.is_nothing()).max_by_key(Bound::percent)?;
-        match (nearest.percent(), nearest) {
-            (..NEAR, _) => None,
-            (NEAR..100, nearest) => Some(format!(
+        let nearest = self.pressing()?;
+        let more = self.raised()?;
+        let left_out = format!(
+            "routines are left out until tomorrow, reminders go on. to let routines go on: /config daily_limit {more}"
+        );
+        Some(match (nearest.percent(), nearest) {
+            (..100, nearest) => format!(
                 "{} % of today's limit for work nobody waits for is used ({nearest}).",
                 nearest.percent()
-            )),
-            (_, Bound::Money { most, .. }) => Some(format!("today's {most} is used up. {}", self.left_out())),
+            ),
+            (_, Bound::Money { most, .. }) => format!("today's {most} is used up. {left_out}"),
             (_, Bound::Tokens { most, .. }) => {
-                Some(format!("today's {} tokens are used up. {}", short(most), self.left_out()))
+                format!("today's {} tokens are used up. {left_out}", short(most))
             }
-        }
+        })
     }
 
-    /// What follows when a limit is reached, and what would let more through: what is said of one half of a limit says
-    /// nothing of the other, so both are named.
-    fn left_out(&self) -> String {
-        let doubled = |used: u64, most: u64| if used < most { most } else { most.saturating_mul(2) };
+    /// The limit that would let more through, while the one of today is near or reached. What is said of one half of a
+    /// limit says nothing of the other, so both are named.
+    pub fn raised(&self) -> Option<DailyLimit> {
+        let least = if self.pressing()?.percent() < 100 { NEAR } else { 100 };
+        let raise = |used: u64, most: u64| match percent(used, most) >= least {
+            true => most.saturating_mul(used.checked_div(most).unwrap_or_default().saturating_add(1).max(2)),
+            false => most,
+        };
         let (Limit { money, tokens }, Day { cost, tokens: used, .. }) = (self.limit, self.unattended);
-        let money = money.map(|most| Micros(doubled(cost.0, most.0)));
-        let more = DailyLimit::Set(Limit { money, tokens: tokens.map(|most| doubled(used, most)) });
-        format!(
-            "routines are left out until tomorrow, reminders go on. to let routines go on: /config daily_limit {more}"
-        )
+        let money = money.map(|most| Micros(raise(cost.0, most.0)));
+        Some(DailyLimit::Set(Limit { money, tokens: tokens.map(|most| raise(used, most)) }))
+    }
+
+    /// The limit of today that ends first, if it is near or reached.
+    fn pressing(&self) -> Option<Bound> {
+        let nearest = self.bounds().filter(|bound| !bound.is_nothing()).max_by_key(Bound::percent);
+        nearest.filter(|bound| bound.percent() >= NEAR)
     }
 }
 
@@ -157,5 +170,20 @@ mod tests {
             report(Limit { money: None, tokens: Some(1) }, 0, u64::MAX).nearest().map(|it| it.percent()),
             Some(u64::MAX)
         );
+    }
+
+    /// Where the limit is near, what is near is raised; where it is reached, what is reached, and above all that was used.
+    #[test]
+    fn a_raised_limit_lets_more_through() {
+        let both = Limit { money: Some(Micros(1_000_000)), tokens: Some(5_000_000) };
+        let check = |(cost, tokens): (u64, u64), raised: Option<&str>| {
+            assert_eq!(report(both, cost, tokens).raised().map(|it| it.to_string()).as_deref(), raised);
+        };
+        check((700_000, 0), None);
+        check((800_000, 0), Some("$2.00 5M"));
+        check((800_000, 4_000_000), Some("$2.00 10M"));
+        check((1_000_000, 4_500_000), Some("$2.00 5M"));
+        check((3_200_000, 0), Some("$4.00 5M"));
+        assert_eq!(report(Limit { money: Some(Micros(0)), tokens: None }, 9, 9).raised(), None);
     }
 }

@@ -29,6 +29,11 @@ impl DailyLimit {
         }
     }
 
+    /// What the human would say for `limit` to hold.
+    pub fn saying(limit: Limit) -> Self {
+        if limit == Limit::default() { Self::Off } else { Self::Set(limit) }
+    }
+
     /// What `typed` says of it: nothing, if that is no limit.
     pub fn read(typed: &str) -> Option<Self> {
         match typed.trim() {
@@ -79,7 +84,9 @@ impl fmt::Display for DailyLimit {
             0 => format!("{}M", tokens / 1_000_000),
             _ => format!("{}k", tokens.div_ceil(1_000)),
         });
-        let parts: Vec<String> = money.map(|money| money.to_string()).into_iter().chain(tokens).collect();
+        // Nobody can type less than a cent.
+        let money = money.map(|money| money.in_whole_cents().to_string());
+        let parts: Vec<String> = money.into_iter().chain(tokens).collect();
         f.write_str(&parts.join(" "))
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::laying::{Aside, PARTS, lay, with_end};
+use super::laying::{Aside, Laid, PARTS, lay, with_end};
 use super::{Database, Unopened, packed};
 use crate::disk::Disk;
 use crate::passing::Lasts;
@@ -100,17 +100,20 @@ fn thin_out(dir: &Path, disk: &dyn Disk) {
     }
 }
 
-/// A database in the place of the damaged one at `path`, and what the human should know. Trouble with the disk ends it,
-/// and the damaged one is still in its place. A backup that is no good, or cannot be read, is passed over for an older
-/// one; but nothing is begun anew where one may be readable another day.
+/// A database in the place of the damaged one at `path`; what the human should know lies beside it. Trouble with the disk
+/// ends it, and the damaged one is still in its place. A backup that is no good, or cannot be read, is passed over for an
+/// older one; but nothing is begun anew where one may be readable another day.
 pub fn rescue(
     path: &Path,
     backups_dir: &Path,
     now: Timestamp,
     disk: &dyn Disk,
-) -> Result<(Database, String), Unopened> {
+) -> Result<Database, Unopened> {
     let sketch = with_end(path, ".rescue.tmp");
-    let put = || lay((&sketch, path), (Aside::Damaged, now), disk);
+    let put = |tell: &dyn Fn(&Laid) -> String| {
+        lay((&sketch, path), (Aside::Damaged, now), tell, disk)?;
+        Database::open(path)
+    };
     let mut unread = None;
     for candidate in backups(backups_dir, disk).map_err(unreadable(backups_dir))? {
         // A disk that stumbles once is no reason to go back a day.
@@ -123,18 +126,14 @@ pub fn rescue(
             }
         };
         if !bytes.is_empty() && draw(&sketch, &bytes, now, disk)? {
-            let told = went_on_from(&candidate, put()?);
-            return Ok((Database::open(path)?, told));
+            return put(&|laid| went_on_from(&candidate, laid));
         }
     }
     if let Some(unread) = unread {
         return Err(unread);
     }
     match draw(&sketch, &[], now, disk)? {
-        true => {
-            let told = began_anew(put()?);
-            Ok((Database::open(path)?, told))
-        }
+        true => put(&began_anew),
         false => Err(Unopened::NotNow("a new one cannot be made".to_owned(), Lasts::ForAWhile)),
     }
 }
@@ -147,9 +146,9 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> Unopened {
     }
 }
 
-fn went_on_from(backup: &Path, aside: Option<PathBuf>) -> String {
+fn went_on_from(backup: &Path, laid: &Laid) -> String {
     let name = backup.file_name().unwrap_or_default().to_string_lossy();
-    match aside {
+    match &laid.aside {
         Some(aside) => format!(
             "the journal was damaged. i kept it as {} and went on from the backup {name}; what was said after that is \
              missing here and may still be found in the damaged file.",
@@ -161,8 +160,8 @@ fn went_on_from(backup: &Path, aside: Option<PathBuf>) -> String {
     }
 }
 
-fn began_anew(aside: Option<PathBuf>) -> String {
-    match aside {
+fn began_anew(laid: &Laid) -> String {
+    match &laid.aside {
         Some(aside) => format!(
             "the journal was damaged or gone, and there was no backup. what there was of it is kept as {}; i could not \
              read our earlier conversation from it, and started a new one.",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::Unopened;
+use super::{Unopened, untold};
 use crate::disk::Disk;
 
 /// What stands in the name of a journal that is to take the place of another.
@@ -71,10 +71,11 @@ pub fn aside_of(path: &Path, was: Aside, now: Timestamp) -> PathBuf {
 }
 
 /// Lays the journal at `made` in the place of the one at `path`, and gives where that one is kept. What is made must need
-/// no other file beside it.
+/// no other file beside it. Of a damaged one the human hears what `tell` says.
 pub fn lay(
     (made, path): (&Path, &Path),
     (was, now): (Aside, Timestamp),
+    tell: &dyn Fn(&Laid) -> String,
     disk: &dyn Disk,
 ) -> Result<Option<PathBuf>, Unopened> {
     let decide = || {
@@ -84,11 +85,19 @@ pub fn lay(
         disk.sync_dir(directory(path)?)
     };
     decide().map_err(Unopened::of_disk)?;
-    Ok(finish(path, disk)?.and_then(|laid| laid.aside))
+    Ok(finish_telling(path, tell, disk)?.and_then(|laid| laid.aside))
 }
 
 /// Ends what was decided about the journal at `path`, if anything was. It can be done as often as one likes.
 pub fn finish(path: &Path, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
+    finish_telling(path, &Laid::told, disk)
+}
+
+fn finish_telling(
+    path: &Path,
+    tell: &dyn Fn(&Laid) -> String,
+    disk: &dyn Disk,
+) -> Result<Option<Laid>, Unopened> {
     let Some((instead, was, name)) = decided(path, disk).map_err(Unopened::of_disk)? else { return Ok(None) };
     let aside = with_end(path, &format!(".{name}"));
     for part in PARTS {
@@ -103,18 +112,21 @@ pub fn finish(path: &Path, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
     }
     let put = || {
         let dir = directory(path)?;
+        let laid = Laid { was, aside: disk.look(&aside)?.map(|_| aside) };
+        // Of a newer one whoever goes back tells.
+        if was == Aside::Damaged {
+            untold::keep((path, &name), &tell(&laid), disk)?;
+        }
         // What is kept has its name for good before the new one takes the place.
         disk.sync_dir(dir)?;
-        let kept = disk.look(&aside)?;
         disk.rename(&instead, path)?;
         disk.sync_dir(dir).inspect_err(|_| {
-            // It is still to be done, and to be told, by whoever comes next.
+            // It is still to be done by whoever comes next.
             let _ = disk.rename(path, &instead);
         })?;
-        Ok(kept)
+        Ok(laid)
     };
-    let kept = put().map_err(Unopened::of_disk)?;
-    Ok(Some(Laid { was, aside: kept.map(|_| aside) }))
+    put().map(Some).map_err(Unopened::of_disk)
 }
 
 /// Whether another journal is to take the place of the one at `path`. Where nobody can tell, it may be so.
@@ -149,6 +161,7 @@ pub fn with_end(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn directory(path: &Path) -> io::Result<&Path> {
+/// The directory that `path` is in.
+pub fn directory(path: &Path) -> io::Result<&Path> {
     path.parent().ok_or_else(|| io::Error::other(format!("{} is not inside a directory", path.display())))
 }

@@ -92,7 +92,9 @@ impl Disk for RealDisk {
     }
 
     fn let_run(&self, path: &Path) -> io::Result<()> {
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700))
+        let file = File::open(path)?;
+        file.set_permissions(PermissionsExt::from_mode(0o700))?;
+        file.sync_all()
     }
 
     fn name(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -1,9 +1,11 @@
 //! The subagents: `.claude/agents/<name>.md`.
 //!
 //! Those that come with the program are placed there, and replaced by newer ones for as long as nobody edits them:
-//! what was placed is known by its hash, in `state/agents.json`.
+//! what was placed is known by its hash, in `state/agents.json`. Nobody waits for that: until they are placed, they are
+//! listed as they will be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +19,16 @@ use crate::acceptance::hash_of;
 use crate::disk::{Disk, Seen, replace, replace_all};
 use crate::frontmatter::wire::{self, AgentKeys, Tools};
 use crate::frontmatter::{BadFile, BadText, read, split, untrue};
+
+/// A subagent that comes with the program: its name and its text.
+pub type Bundled = (&'static str, String);
+
+/// What is to be placed by the names of the files, and what is known to be placed before and after that.
+struct Placing<'b> {
+    newer: BTreeMap<String, &'b str>,
+    known: BTreeMap<String, String>,
+    placed: BTreeMap<String, String>,
+}
 
 /// The directory of the subagents.
 #[derive(Clone)]
@@ -37,9 +49,20 @@ impl Agents {
     }
 
     /// SA-1, SA-4: places what comes with the program, by name and text; what somebody edited stays as it is.
-    pub fn place(&self, bundled: &[(&str, String)]) -> io::Result<()> {
+    pub fn place(&self, bundled: &[Bundled]) -> io::Result<()> {
+        let Placing { newer, known, placed } = self.placing(bundled)?;
+        let files: Vec<_> = newer.into_iter().collect();
+        replace_all(&*self.disk, &self.dir, &files)?;
+        if placed == known {
+            return Ok(());
+        }
+        replace(&*self.disk, &self.placed, serde_json::to_string(&placed)?.as_bytes())
+    }
+
+    /// What there is to place.
+    fn placing<'b>(&self, bundled: &'b [Bundled]) -> io::Result<Placing<'b>> {
         let known = self.known();
-        let (mut placed, mut newer) = (known.clone(), Vec::new());
+        let (mut placed, mut newer) = (known.clone(), BTreeMap::new());
         for (name, text) in bundled {
             let (file, hash) = (format!("{name}.md"), hash_of(text));
             let path = self.dir.join(&file);
@@ -51,25 +74,35 @@ impl Agents {
             };
             let is_ours = there.is_none() || there.as_ref() == known.get(*name);
             if is_ours && there.as_ref() != Some(&hash) {
-                newer.push((file, text.as_str()));
+                newer.insert(file, text.as_str());
             }
             if is_ours || there.as_ref() == Some(&hash) {
                 placed.insert((*name).to_owned(), hash);
             }
         }
-        replace_all(&*self.disk, &self.dir, &newer)?;
-        if placed == known {
-            return Ok(());
-        }
-        replace(&*self.disk, &self.placed, serde_json::to_string(&placed)?.as_bytes())
+        Ok(Placing { newer, known, placed })
     }
 
     /// SA-2, SA-3: all subagents by the name of their file, and the files that are left out.
     pub fn list(&self) -> Result<(Vec<Agent>, Vec<BadFile>), Trouble> {
+        self.listed(&BTreeMap::new())
+    }
+
+    /// The same as it will be once `bundled` are placed.
+    pub fn list_with(&self, bundled: &[Bundled]) -> Result<(Vec<Agent>, Vec<BadFile>), Trouble> {
+        // Who cannot be placed now was perhaps placed before.
+        let newer = self.placing(bundled).map(|placing| placing.newer).unwrap_or_default();
+        self.listed(&newer)
+    }
+
+    fn listed(&self, newer: &BTreeMap<String, &str>) -> Result<(Vec<Agent>, Vec<BadFile>), Trouble> {
         let (mut agents, mut bad, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for path in self.paths()? {
+        let there = self.paths()?.into_iter().chain(newer.keys().map(|file| self.dir.join(file)));
+        for path in there.collect::<BTreeSet<_>>() {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let agent = text_of(&*self.disk, &path).and_then(|text| parse(&text, &stem));
+            let newer = path.file_name().and_then(OsStr::to_str).and_then(|file| newer.get(file));
+            let text = newer.map_or_else(|| text_of(&*self.disk, &path), |text| Ok((*text).to_owned()));
+            let agent = text.and_then(|text| parse(&text, &stem));
             let twice = |agent: Agent| match names.insert(agent.name.clone()) {
                 true => Ok(agent),
                 false => Err(BadText::whole(format!("another file is called `{}` too", agent.name))),
@@ -87,10 +120,7 @@ impl Agents {
             return Ok(Vec::new());
         }
         let listed = self.disk.list(&self.dir).map_err(Trouble::reading(&self.dir))?;
-        let mut paths: Vec<PathBuf> =
-            listed.into_iter().map(|listed| listed.path).filter(|path| is_markdown(path)).collect();
-        paths.sort();
-        Ok(paths)
+        Ok(listed.into_iter().map(|listed| listed.path).filter(|path| is_markdown(path)).collect())
     }
 
     /// What was placed, by its hash. A file that cannot be read says nothing, so everything counts as edited.

@@ -90,11 +90,14 @@ pub fn refusal(name: &str) -> Option<Why> {
 }
 
 /// Why the thing called `name` is neither packed nor taken in, though archives of earlier versions hold it; nothing, if
-/// it is not so. Who believed it elsewhere would take another program for its own, or an end for a fall; and what git was packing just then, nobody ever reads.
+/// it is not so. Who believed it elsewhere would take another program for its own, an end for a fall, another journal for the
+/// one that comes along, or somebody else's damage for its own; and what git was packing just then, nobody ever reads.
 pub fn stays_behind(name: &str) -> Option<Why> {
     match name {
         "state/update.json" => Some(Why::Machine),
         "state/watched" => Some(Why::Running),
+        _ if name.starts_with("state/journal.db.instead-") => Some(Why::Running),
+        _ if name.starts_with("state/journal.db.untold-") => Some(Why::Machine),
         _ if is_half_packed(name.strip_prefix(".git/objects/pack/").unwrap_or_default()) => {
             Some(Why::Running)
         }

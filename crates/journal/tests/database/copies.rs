@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use journal::db::{Unopened, rescue};
 use journal::disk::RealDisk;
-use journal::{NotOpened, Place, Tracked, open_with};
+use journal::{NotOpened, Opened, Place, Tracked, open_with};
 use testkit::disk::{FailingDisk, Fault, Lasting};
 use testkit::kill::contents;
 
@@ -112,15 +112,15 @@ fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
             lay_out(&desk, &found);
             let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
             let rescued = rescue(&database, &backups, at(86_600), &failing);
-            let failed = match rescued.map(drop) {
-                Ok(()) => false,
-                Err(Unopened::NotNow(..)) => fault != Fault::ReadOnly,
-                Err(Unopened::Disk(_)) => fault == Fault::ReadOnly,
+            match rescued.map(drop) {
+                Ok(()) => {}
+                Err(Unopened::NotNow(..)) if fault != Fault::ReadOnly => {}
+                Err(Unopened::Disk(_)) if fault == Fault::ReadOnly => {}
                 Err(other) => panic!("{fault:?} {call}: {other}"),
-            };
+            }
             let opened = open_with(desk.place(at(86_700)), Tracked::Nowhere).unwrap();
             assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "{fault:?} {call}");
-            assert_eq!(opened.notices.len(), usize::from(failed), "{fault:?} {call}: {:?}", opened.notices);
+            assert_eq!(opened.notices.len(), 1, "{fault:?} {call}: {:?}", opened.notices);
             let [aside] = &desk.kept_aside()[..] else { panic!("{fault:?} {call}: {:?}", desk.kept_aside()) };
             assert!(std::fs::read(aside).unwrap() == damaged, "{fault:?} {call}: as it was found");
             assert!(opened.notices.iter().all(|notice| notice.contains(aside.to_str().unwrap())));
@@ -132,28 +132,36 @@ fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
     }
 }
 
-/// B3, B5: where the journal is gone, a disk that fails is no proof that there never was one.
+/// B3, B5: where the journal is gone, a disk that fails is no proof that there never was one. The human hears what was done
+/// about it from the first start that works, and then no more.
 #[test]
 fn a_disk_that_fails_begins_no_new_conversation() {
     let (desk, _) = damaged();
     let mut found = contents(&desk.paths().state());
     found.remove(&desk.paths().database());
+    let hears = |opened: &Opened| {
+        assert_eq!(desk.heard(opened).unwrap(), ["one", "two"]);
+        opened.notices.iter().filter(|notice| notice.starts_with("the journal was ")).count()
+    };
     for call in 0.. {
         lay_out(&desk, &found);
         let failing = Arc::new(FailingDisk::new(Arc::new(RealDisk), call, Fault::Broken, Lasting::Once));
         let place = Place { disk: failing.clone(), ..desk.place(at(86_600)) };
         match open_with(place, Tracked::Nowhere) {
-            Ok(opened) => assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "call {call}"),
+            Ok(opened) => assert_eq!(hears(&opened), 1, "call {call}"),
             Err(NotOpened::NotNow(_)) => {}
             Err(other) => panic!("call {call}: {other}"),
         }
         let opened = open_with(desk.place(at(86_700)), Tracked::Nowhere).unwrap();
-        assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "call {call}");
+        assert_eq!(hears(&opened), 1, "call {call}: nobody said that it was told");
         if failing.calls() <= call {
             assert!(call > 30, "a start has hardly touched the disk: {call} calls");
+            opened.journal.told();
             break;
         }
     }
+    let opened = open_with(desk.place(at(86_800)), Tracked::Nowhere).unwrap();
+    assert_eq!(hears(&opened), 0, "it was told");
 }
 
 /// Puts all that was `found` where it was, and nothing else.

@@ -109,11 +109,15 @@ fn what_tells_of_another_machine_is_left_in_the_archive() {
     let things = [
         brought("data/state/update.json", b"{\"stage\": \"unproven\"}"),
         brought("data/state/watched", b"stalled"),
+        brought("data/state/journal.db.instead-corrupt-20261117T000000000Z", b"another journal"),
         brought("data/notes/mine.md", b"mine"),
     ];
     take_in(&made_of(&things), &stage).unwrap();
     assert_eq!(std::fs::read(stage.join("notes/mine.md")).unwrap(), b"mine");
-    assert!(!stage.join("state").exists(), "it says how an update goes, or how somebody ended");
+    assert!(
+        !stage.join("state").exists(),
+        "it says how an update goes, how somebody ended, or which journal counts"
+    );
 }
 
 /// What comes twice, lies under a file, or is more than there is room for is refused.

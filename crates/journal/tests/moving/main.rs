@@ -110,6 +110,8 @@ fn left_out(manifest: &Manifest) -> Vec<(&str, Why)> {
 #[test]
 fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
     let desk = Desk::new();
+    desk.write("state/journal.db.instead-corrupt-20261117T000000000Z", "about to take the place");
+    desk.write("state/journal.db.untold-corrupt-20261117T000000000Z", "the journal was damaged");
     let (archive, manifest) = desk.pack(Secrets::Stay);
     let mut listed: Vec<String> =
         manifest.inside.iter().map(|Inside { path, .. }| format!("data/{path}")).collect();
@@ -129,6 +131,8 @@ fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
         ("state/config.json.0.tmp", Why::Running),
         ("state/update.json", Why::Machine),
         ("state/watched", Why::Running),
+        ("state/journal.db.instead-corrupt-20261117T000000000Z", Why::Running),
+        ("state/journal.db.untold-corrupt-20261117T000000000Z", Why::Machine),
         (".git/hooks", Why::Machine),
         (".git/config", Why::Machine),
         ("linked", Why::Link),

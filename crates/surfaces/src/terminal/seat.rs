@@ -14,7 +14,7 @@ use super::history::History;
 use super::keys::Input;
 use super::screen::{Live, Look, Screen, Typed};
 use super::talk::{Moment, Talk, Wish};
-use super::{Said, Stopped, plain, readable, said};
+use super::{Said, Stopped, plain, readable, said, to_tell};
 use crate::client::{Client, Followed, Following, Unanswered};
 
 /// For somebody who waits for an assistant that has gone.
@@ -215,7 +215,7 @@ impl<'a> Sitting<'a> {
             }
             Ok(Said::Told(text)) => Ok(told(&text)),
             Ok(Said::Leave) => Ok(self.leave()),
-            Err(Stopped::Unanswered(Unanswered::NotRunning)) => Ok(told(GONE)),
+            Err(Stopped::Unanswered(error)) => Ok(told(&to_tell_seated(error)?)),
             Err(error) => Err(error),
         }
     }
@@ -250,9 +250,15 @@ fn told(text: &str) -> String {
 fn pressed(answer: Result<Option<String>, Unanswered>) -> Result<String, Stopped> {
     match answer {
         Ok(text) => Ok(text.map(|text| told(&text)).unwrap_or_default()),
-        Err(Unanswered::Refused(why)) => Ok(told(&why)),
-        Err(Unanswered::NotRunning) => Ok(told(GONE)),
-        Err(error) => Err(error.into()),
+        Err(error) => Ok(told(&to_tell_seated(error)?)),
+    }
+}
+
+/// What to tell somebody who also waits for an assistant that has gone.
+pub(crate) fn to_tell_seated(error: Unanswered) -> Result<String, Unanswered> {
+    match to_tell(error) {
+        Err(Unanswered::NotRunning) => Ok(GONE.to_owned()),
+        told => told,
     }
 }
 

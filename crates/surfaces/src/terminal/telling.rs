@@ -125,7 +125,7 @@ impl Telling {
         }
     }
 
-    /// The newest of those words were refused, and will not come back.
+    /// The newest of those words were not taken, as far as anybody knows: if they come back, they are news.
     pub fn unexpect(&mut self) {
         if let Whose::All(sent) = &mut self.whose {
             sent.pop_back();

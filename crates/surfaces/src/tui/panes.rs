@@ -3,7 +3,7 @@
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::Client;
+use crate::client::{Client, Unanswered};
 use crate::terminal::glance::Glance;
 use crate::terminal::screen::cut;
 
@@ -49,12 +49,16 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// Looks. What cannot be seen is left out.
+    /// Looks. What cannot be seen is left out, and one that stands still is not asked for more: no key is read meanwhile.
     pub async fn look(client: &Client) -> Self {
+        let health = match client.get_soon("/api/health").await {
+            Err(Unanswered::Still(_)) => return Self::default(),
+            health => health.unwrap_or_default(),
+        };
         Self {
             glance: Glance::take(client).await,
             schedule: client.get("/api/schedule").await.unwrap_or_default(),
-            health: client.get("/api/health").await.unwrap_or_default(),
+            health,
             updates: client.get("/api/updates").await.unwrap_or_default(),
         }
     }
@@ -167,3 +171,18 @@ pub const HELP: [&str; 14] = [
     "u           undo the last change",
     "ctrl+c      clear the line; twice: leave",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The screen looks at how things stand again and again. One that stands still holds it up for a moment only.
+    #[tokio::test(start_paused = true)]
+    async fn one_that_stands_still_is_looked_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let _deaf = std::os::unix::net::UnixListener::bind(home.path().join("door")).unwrap();
+        let began = tokio::time::Instant::now();
+        assert_eq!(Looked::look(&Client::new(home.path(), "door")).await, Looked::default());
+        assert_eq!(began.elapsed().as_secs(), 5);
+    }
+}

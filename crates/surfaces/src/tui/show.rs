@@ -22,7 +22,7 @@ use crate::terminal::history::History;
 use crate::terminal::keys::Input;
 use crate::terminal::raw::Raw;
 use crate::terminal::screen::Look;
-use crate::terminal::seat::{GONE, names, ringing};
+use crate::terminal::seat::{names, ringing, to_tell_seated};
 use crate::terminal::talk::{Moment, Wish as Wanted};
 use crate::terminal::{Said, Stopped, plain, readable, said};
 
@@ -175,11 +175,7 @@ fn answered(answer: Result<Option<String>, Unanswered>) -> Result<Option<Event>,
 }
 
 fn told(error: Unanswered) -> Result<Event, Stopped> {
-    match error {
-        Unanswered::Refused(why) => Ok(Event::Told(why)),
-        Unanswered::NotRunning => Ok(Event::Told(GONE.to_owned())),
-        error @ Unanswered::Broken(_) => Err(error.into()),
-    }
+    Ok(Event::Told(to_tell_seated(error)?))
 }
 
 /// The terminal, taken over. It is as it was when this is dropped, also by a panic.
@@ -211,5 +207,43 @@ impl Drop for Taken {
         if !std::thread::panicking() {
             drop(panic::take_hook());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use testkit::clock::VirtualClock;
+
+    use super::*;
+    use crate::terminal::keys::Key;
+
+    /// Somebody who sits there is told, whatever they want of it, and goes on sitting.
+    #[tokio::test(start_paused = true)]
+    async fn an_assistant_that_stands_still_does_not_end_the_full_screen() {
+        let home = tempfile::tempdir().unwrap();
+        let _deaf = UnixListener::bind(home.path().join("door")).unwrap();
+        let clock = VirtualClock::new("2026-11-15T14:36[Europe/Berlin]".parse().unwrap());
+        let setup = Setup { clock: &clock, look: Look::Plain, history: History::default(), keep: &|_| {} };
+        let state = Some(State::new(History::default(), Instant::now()));
+        let client = Client::new(home.path(), "door");
+        let mut showing = Showing { client: &client, setup, state, stays: Stays::Here };
+
+        for typed in ["hello", "/status"] {
+            showing.happen(Event::Key(Key::Pasted(typed.to_owned()))).await.unwrap();
+            showing.happen(Event::Key(Key::Enter)).await.unwrap();
+        }
+        for wanted in [Wanted::Press("done/dentist".to_owned(), String::new()), Wanted::Undo] {
+            let told = showing.talk(wanted).await.unwrap().unwrap();
+            showing.happen(told).await.unwrap();
+        }
+
+        assert_eq!(showing.stays, Stays::Here);
+        let rows = showing.state.unwrap().log.rows(400, 10, 0);
+        let told = "  ollim-bot runs here, but did not answer within 15 s: it stands still. it may or may not have \
+                    taken this: look before you say it again. `ollim-bot doctor` and `ollim-bot service status` \
+                    tell more.";
+        assert_eq!(rows, ["> hello", told, "> /status", told, told, told]);
     }
 }

@@ -111,6 +111,8 @@ struct UnattendedWire {
     percent: Option<u64>,
     /// What whoever looks should know of it; null, while there is enough left.
     standing: Option<String>,
+    /// What to say for more: `$2.00 5M`; null, while there is enough left.
+    raised: Option<String>,
 }
 
 impl From<&Report> for CostWire {
@@ -189,5 +191,6 @@ fn unattended(report: &Report) -> UnattendedWire {
         nearest: report.nearest().map(|bound| bound.to_string()),
         percent: report.nearest().map(|bound| bound.percent()),
         standing: report.standing(),
+        raised: report.raised().map(|limit| limit.to_string()),
     }
 }

@@ -20,7 +20,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Each file: where it is, what it is, and what is in it.
-const FILES: [(&str, &str, &str); 38] = [
+const FILES: [(&str, &str, &str); 39] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.css", CSS, include_str!("../../page/page.css")),
     ("/sessions.css", CSS, include_str!("../../page/sessions.css")),
@@ -37,6 +37,7 @@ const FILES: [(&str, &str, &str); 38] = [
     ("/pings.js", SCRIPT, include_str!("../../page/pings.js")),
     ("/plots.js", SCRIPT, include_str!("../../page/plots.js")),
     ("/cost.js", SCRIPT, include_str!("../../page/cost.js")),
+    ("/limit.js", SCRIPT, include_str!("../../page/limit.js")),
     ("/updates.js", SCRIPT, include_str!("../../page/updates.js")),
     ("/drag.js", SCRIPT, include_str!("../../page/drag.js")),
     ("/files.js", SCRIPT, include_str!("../../page/files.js")),

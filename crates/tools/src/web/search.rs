@@ -122,6 +122,7 @@ impl Search {
 
     async fn ask(&self, query: &str) -> Result<Answer, String> {
         let wrong = |why: String| format!("the search engine cannot be asked: {why}.");
+        self.engine.guarded().map_err(wrong)?;
         let (url, key) = self.engine.question(query);
         let made = self.client.get_or_init(|| wire::client(&url, |builder| builder.referer(false)));
         let mut request = made.as_ref().map_err(|why| wrong(why.clone()))?.get(url);
@@ -152,6 +153,14 @@ impl Engine {
             Some(key) => Self::Keyed(base, key),
             None => Self::Open(base),
         })
+    }
+
+    /// Whether nobody on the way can read the key, if it wants one.
+    pub fn guarded(&self) -> Result<(), String> {
+        match self {
+            Self::Open(_) => Ok(()),
+            Self::Keyed(base, _) => wire::guarded(base),
+        }
     }
 
     /// Where to ask for `query`, and with what key.

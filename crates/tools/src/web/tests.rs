@@ -229,6 +229,19 @@ async fn a_page_that_is_elsewhere_is_named_and_not_read() {
     assert_eq!(server.asked().len(), 2);
 }
 
+/// J1: a key of a search engine does not go over the network readably. It is not even looked up.
+#[tokio::test]
+async fn a_key_that_others_could_read_on_the_way_is_not_sent() {
+    let keyed = |url: &str| Engine::Keyed(url.parse().unwrap(), Key::kept_by(|| panic!("it was looked up")));
+    let told = Search::new(keyed("http://192.0.2.5:8888/brave")).results("green tea").await.unwrap_err();
+    let why = "the search engine cannot be asked: over http everybody on the way to 192.0.2.5:8888 could read the key";
+    assert!(told.starts_with(why) && told.contains("use https://"), "{told}");
+    for safe in ["http://127.0.0.1:8888", "http://[::1]:8888", "http://localhost/", "https://192.0.2.5/"] {
+        assert_eq!(keyed(safe).guarded(), Ok(()), "{safe}");
+    }
+    assert_eq!(Engine::Open("http://192.0.2.5:8888".parse().unwrap()).guarded(), Ok(()), "there is no key");
+}
+
 #[tokio::test]
 async fn both_kinds_of_search_engines_are_understood() {
     let server = Server::start(|path| {

@@ -25,10 +25,9 @@ pub async fn update(
     let Some(checkout) = Checkout::find(&settings.places.upgrade, &program) else {
         return Err(Failed::NotDone(UNAVAILABLE.to_owned()));
     };
-    let client = Client::new(&settings.paths.state(), SOCKET);
-    let runs = !matches!(client.get("/api/health").await, Err(Unanswered::NotRunning));
-    if runs && !check {
-        return chat::obey_if_running(settings, "/update", output).await;
+    // Who only looks needs nobody.
+    if !check && let Some(code) = leave_to_who_runs(settings, output).await? {
+        return Ok(code);
     }
     let renewer = Renewer { settings, disk: &disk, checkout, program };
     let failed = |trouble| Failed::NotDone(format!("{trouble}."));
@@ -44,6 +43,15 @@ pub async fn update(
     let applied = renewer.apply(news).await.map_err(failed)?;
     answer(output, &value, &told("updated. the next start is the new version:", &applied.news));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lets the assistant that runs do it, if one does. One that stands still cannot be exchanged under its feet.
+async fn leave_to_who_runs(settings: &Settings, output: &Output) -> Result<Option<ExitCode>, Failed> {
+    match Client::new(&settings.paths.state(), SOCKET).get("/api/health").await {
+        Err(Unanswered::NotRunning) => Ok(None),
+        Err(still @ Unanswered::Still(_)) => Err(still.into()),
+        Ok(_) | Err(_) => chat::obey_if_running(settings, "/update", output).await.map(Some),
+    }
 }
 
 fn told(head: &str, news: &News) -> String {
@@ -62,4 +70,18 @@ pub async fn check_self(
     health?;
     output.voice.print("ready");
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reach::deaf::Deaf;
+
+    /// An update is not begun beside an assistant that stands still, nor is that waited for.
+    #[tokio::test(start_paused = true)]
+    async fn an_update_does_not_wait_for_whoever_stands_still() {
+        let deaf = Deaf::open();
+        let failed = leave_to_who_runs(&deaf.settings, &Output::default()).await.unwrap_err();
+        deaf.is_told_by(&failed);
+    }
 }

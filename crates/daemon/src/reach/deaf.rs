@@ -1,0 +1,35 @@
+//! For tests: an assistant that stands still. It listens, and never says a word.
+
+use std::os::unix::net::UnixListener;
+
+use crate::exit::Failed;
+use crate::house::SOCKET;
+use crate::settings::{Environment, Settings};
+
+/// Somebody who listens where the assistant would.
+pub struct Deaf {
+    /// What leads whoever wants something to it.
+    pub settings: Settings,
+    _listener: UnixListener,
+    _home: tempfile::TempDir,
+}
+
+impl Deaf {
+    /// Listens, in a directory of its own.
+    pub fn open() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let data = home.path().to_str().map(str::to_owned);
+        let environment = Environment::new(|name| (name == "OLLIM_DATA_DIR").then(|| data.clone()).flatten());
+        let settings = Settings::read(&environment).unwrap();
+        std::fs::create_dir(settings.paths.state()).unwrap();
+        let listener = UnixListener::bind(settings.paths.state().join(SOCKET)).unwrap();
+        Self { settings, _listener: listener, _home: home }
+    }
+
+    /// That whoever wanted something `failed` because of it, and hears what helps.
+    pub fn is_told_by(&self, failed: &Failed) {
+        let told = failed.to_string();
+        assert_eq!(failed.code(), 1, "{told}");
+        assert!(told.contains("it stands still") && told.contains("`ollim-bot service status`"), "{told}");
+    }
+}

@@ -1,0 +1,60 @@
+//! What is still to be told about journals that took the place of damaged ones.
+//!
+//! It lies beside the journal from before the new one takes its place until a start that came to its end has handed it
+//! over. So whoever fails or is ended in between leaves it to the next start.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::laying::{Aside, Laid, directory, with_end};
+use crate::disk::{Disk, Listed, add, is_half_written, remove};
+
+/// What stands in the name of it.
+const UNTOLD: &str = ".untold-";
+
+/// Keeps `words` about the journal at `path`, the other one of which has this name.
+pub fn keep((path, name): (&Path, &str), words: &str, disk: &dyn Disk) -> io::Result<()> {
+    match add(disk, &with_end(path, &format!("{UNTOLD}{name}")), words.as_bytes()) {
+        // Whoever was ended before has kept it already, and knew more.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        kept => kept,
+    }
+}
+
+/// What is still to be told about the journal at `path`, oldest first.
+pub fn untold(path: &Path, disk: &dyn Disk) -> io::Result<Vec<String>> {
+    let words = |note: &PathBuf| {
+        let read = disk.read(note).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        // Nobody is kept from starting by what is only to be told.
+        read.unwrap_or_else(|error| {
+            tracing::warn!(%error, path = %note.display(), "What is to be told of a rescue cannot be read.");
+            let note = note.to_string_lossy();
+            let aside = note.rsplit_once(UNTOLD).map(|(_, name)| with_end(path, &format!(".{name}")));
+            let aside = aside.filter(|aside| matches!(disk.look(aside), Ok(Some(_))));
+            Laid { was: Aside::Damaged, aside }.told()
+        })
+    };
+    Ok(notes(path, disk)?.iter().map(words).collect())
+}
+
+/// All of that was told.
+pub fn told(path: &Path, disk: &dyn Disk) {
+    let removed =
+        notes(path, disk).and_then(|notes| notes.iter().try_for_each(|note| remove(disk, note).map(drop)));
+    if let Err(error) = removed {
+        tracing::warn!(%error, "What was told of a rescue is told again at the next start.");
+    }
+}
+
+fn notes(path: &Path, disk: &dyn Disk) -> io::Result<Vec<PathBuf>> {
+    let start = with_end(path, UNTOLD);
+    let is_note = |listed: &Listed| {
+        let path = listed.path.as_os_str().as_encoded_bytes();
+        let named = path.starts_with(start.as_os_str().as_encoded_bytes());
+        named && listed.is_file() && !is_half_written(&listed.path)
+    };
+    let mut notes: Vec<PathBuf> =
+        disk.list(directory(path)?)?.into_iter().filter(is_note).map(|listed| listed.path).collect();
+    notes.sort();
+    Ok(notes)
+}
