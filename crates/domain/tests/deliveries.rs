@@ -62,6 +62,7 @@ impl House {
                 | Effect::Answer(..)
                 | Effect::Carry(_)
                 | Effect::Interrupt(_)
+                | Effect::Hurry(_)
                 | Effect::LoadSkills(..) => {}
             }
         }

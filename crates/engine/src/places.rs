@@ -1,5 +1,6 @@
 //! Places: how many calls of a model go on at a time, and how one that nobody waits for goes alone.
 
+use domain::cost::Pace;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The places of calls.
@@ -28,15 +29,14 @@ impl Places {
         self.calls.acquire().await.ok()
     }
 
-    /// One for a call that nobody waits for, while others of its kind may go on. Who waits for them holds no place.
-    pub(crate) async fn beside(&self) -> (Part<'_>, Part<'_>) {
-        let one = self.unattended.acquire().await.ok();
-        (one, self.waited().await)
-    }
-
-    /// The same, while none of its kind goes on.
-    pub(crate) async fn alone(&self) -> (Part<'_>, Part<'_>) {
-        let all = self.unattended.acquire_many(self.all).await.ok();
-        (all, self.waited().await)
+    /// One for a call that nobody waits for, beside others of its kind or while none of them goes on. Who waits for them
+    /// holds no place.
+    pub(crate) async fn unattended(&self, pace: Pace) -> (Part<'_>, Part<'_>) {
+        let wanted = match pace {
+            Pace::Beside => 1,
+            Pace::Alone => self.all,
+        };
+        let unattended = self.unattended.acquire_many(wanted).await.ok();
+        (unattended, self.waited().await)
     }
 }

@@ -16,6 +16,8 @@ type Results = BTreeMap<String, ToolResult>;
 pub struct Reins {
     /// Whether it should end.
     pub stop: CancellationToken,
+    /// Whether somebody waits for it, though nobody did when it started.
+    pub hurry: CancellationToken,
     decisions: watch::Receiver<Decisions>,
     results: watch::Receiver<Results>,
 }
@@ -24,6 +26,7 @@ pub struct Reins {
 #[derive(Debug)]
 pub struct Hold {
     stop: CancellationToken,
+    hurry: CancellationToken,
     decisions: watch::Sender<Decisions>,
     results: watch::Sender<Results>,
 }
@@ -31,15 +34,21 @@ pub struct Hold {
 impl Hold {
     /// Both ends, for a turn that is about to start.
     pub fn new() -> (Self, Reins) {
-        let (stop, (sender, receiver)) = (CancellationToken::new(), watch::channel(Decisions::new()));
+        let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+        let (sender, receiver) = watch::channel(Decisions::new());
         let (came, results) = watch::channel(Results::new());
-        let hold = Self { stop: stop.clone(), decisions: sender, results: came };
-        (hold, Reins { stop, decisions: receiver, results })
+        let hold = Self { stop: stop.clone(), hurry: hurry.clone(), decisions: sender, results: came };
+        (hold, Reins { stop, hurry, decisions: receiver, results })
     }
 
     /// Asks the turn to end.
     pub fn stop(&self) {
         self.stop.cancel();
+    }
+
+    /// Tells the turn that somebody waits for it now.
+    pub fn hurry(&self) {
+        self.hurry.cancel();
     }
 
     /// Tells the turn what was decided. It is kept until the turn asks for it.

@@ -217,6 +217,7 @@ impl House {
                 Effect::Carry(approval) => self.beside.carrying.start(approval),
                 Effect::LoadSkills(key, wanted) => self.beside.loading.start(key, wanted),
                 Effect::Interrupt(turn) => self.turns.interrupt(turn),
+                Effect::Hurry(turn) => self.turns.hurry(turn),
                 Effect::Show(shown) => self.world.surface.show(&shown),
             }
         }

@@ -43,6 +43,13 @@ impl Turns {
         }
     }
 
+    /// Tells one that somebody waits for it now.
+    pub fn hurry(&self, turn: TurnId) {
+        if let Some(hold) = self.hold(turn) {
+            hold.hurry();
+        }
+    }
+
     /// Tells one what was decided about what it asked for. One that has ended needs no answer.
     pub fn decide(&self, turn: TurnId, id: ApprovalId, decision: Decision) {
         if let Some(hold) = self.hold(turn) {

@@ -67,6 +67,7 @@ impl Life {
                 | Effect::Carry(_)
                 | Effect::LoadSkills(..)
                 | Effect::Interrupt(_)
+                | Effect::Hurry(_)
                 | Effect::Show(_) => {}
             }
         }

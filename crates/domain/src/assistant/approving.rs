@@ -343,6 +343,7 @@ mod tests {
             Effect::Show(_)
             | Effect::StartTurn(_)
             | Effect::Interrupt(_)
+            | Effect::Hurry(_)
             | Effect::Decide(..)
             | Effect::Answer(..)
             | Effect::Carry(_)

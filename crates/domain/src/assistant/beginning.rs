@@ -108,5 +108,6 @@ impl Assistant {
         let (model, thinking) = (self.model(&branch), self.thinking(&branch));
         self.running.insert(branch.clone(), running);
         minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, from, seed });
+        self.hurry(minutes);
     }
 }

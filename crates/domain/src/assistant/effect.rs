@@ -101,6 +101,8 @@ pub enum Effect {
     LoadSkills(Key, NamedSkills),
     /// Ask a turn to end; what was said stays said.
     Interrupt(TurnId),
+    /// Tell a turn that nobody waited for that now somebody does.
+    Hurry(TurnId),
     /// Show something wherever the human is.
     Show(Shown),
 }

@@ -31,6 +31,8 @@ pub(super) struct Minutes {
     pub(super) starts: Vec<Start>,
     /// Turns that are asked to end.
     pub(super) interrupts: Vec<TurnId>,
+    /// Turns that nobody waited for, and now somebody does.
+    pub(super) hurries: Vec<TurnId>,
 }
 
 impl Minutes {
@@ -38,8 +40,8 @@ impl Minutes {
         let (at, zone) = (now.timestamp(), now.time_zone().clone());
         let (records, shown, decided) = (Vec::new(), Vec::new(), Vec::new());
         let (results, carried, loads) = (Vec::new(), Vec::new(), Vec::new());
-        let (starts, interrupts) = (Vec::new(), Vec::new());
-        Self { at, zone, records, shown, decided, results, carried, loads, starts, interrupts }
+        let (starts, interrupts, hurries) = (Vec::new(), Vec::new(), Vec::new());
+        Self { at, zone, records, shown, decided, results, carried, loads, starts, interrupts, hurries }
     }
 
     pub(super) fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
@@ -61,6 +63,7 @@ impl Minutes {
             .chain(self.loads.into_iter().map(|(key, wanted)| Effect::LoadSkills(key, wanted)))
             .chain(self.interrupts.into_iter().map(Effect::Interrupt))
             .chain(self.starts.into_iter().map(Effect::StartTurn))
+            .chain(self.hurries.into_iter().map(Effect::Hurry))
             .collect()
     }
 }

@@ -279,8 +279,14 @@ impl Assistant {
         self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
-            Some(Running { errand: Errand::Compact(_), .. }) => None,
-            Some(Running { owed: Owed::SinceBefore, .. }) => recalled.map(Effect::Interrupt),
+            Some(Running { errand: Errand::Compact(_), .. }) => {
+                self.hurry(&mut minutes);
+                None
+            }
+            Some(Running { owed: Owed::SinceBefore, .. }) => {
+                self.hurry(&mut minutes);
+                recalled.map(Effect::Interrupt)
+            }
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
             Some(Running { owed: Owed::Held, .. }) => {
                 self.stand_in_for_waiting(&mut minutes);

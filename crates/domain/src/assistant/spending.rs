@@ -8,6 +8,7 @@ use crate::conversation::Branch;
 use crate::cost::{
     Account, Attended, Call, Day, Most, Next, Pace, Purse, Refusal, Source, Spent, alert, may_spend,
 };
+use crate::record::SurfaceName;
 use crate::thinking::Thinking;
 use crate::turn::TurnId;
 
@@ -37,7 +38,10 @@ impl Assistant {
         let answer = match (may(&day), next.pace) {
             (Err(refusal), _) => Answer::Overspent(refusal),
             (Ok(()), Pace::Beside) if may(&day.and(self.going_on(turn))).is_err() => {
-                Answer::Overspent(Refusal::Taken)
+                match self.holds_up(turn) {
+                    true => self.attend(&branch),
+                    false => Answer::Overspent(Refusal::Taken),
+                }
             }
             (Ok(()), Pace::Beside | Pace::Alone) => {
                 let most = self.most(&branch, &next.model);
@@ -46,6 +50,29 @@ impl Assistant {
             }
         };
         (answer, minutes.effects())
+    }
+
+    /// MC-6, E4: words of the human wait for who speaks. If nobody waited for that before, it need not wait for calls that
+    /// go on beside it.
+    pub(super) fn hurry(&self, minutes: &mut Minutes) {
+        let speaking = self.speaking().map(|(_, running)| running);
+        let unattended = speaking.filter(|running| running.account.attended == Attended::Unattended);
+        minutes.hurries.extend(unattended.map(|running| running.turn).filter(|turn| self.holds_up(*turn)));
+    }
+
+    /// Whether words of the human wait until `turn` has ended.
+    fn holds_up(&self, turn: TurnId) -> bool {
+        let mut waiting = self.memory.messages.waiting.iter();
+        self.speaking().is_some_and(|(_, running)| running.turn == turn)
+            && waiting.any(|message| message.surface != SurfaceName::House)
+    }
+
+    /// The turn on `branch` is waited for from now on: it counts as the human's, and not towards the limit.
+    fn attend(&mut self, branch: &Branch) -> Answer {
+        if let Some(running) = self.running.get_mut(branch) {
+            running.account.attended = Attended::Waited;
+        }
+        Answer::Noted
     }
 
     /// Writes down what the turn has spent: its call has ended.

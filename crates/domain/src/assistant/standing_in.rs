@@ -235,6 +235,7 @@ impl Minutes {
                 Effect::Carry(approval) => self.carried.push(approval),
                 Effect::LoadSkills(key, wanted) => self.loads.push((key, wanted)),
                 Effect::Interrupt(turn) => self.interrupts.push(turn),
+                Effect::Hurry(turn) => self.hurries.push(turn),
             }
         }
     }

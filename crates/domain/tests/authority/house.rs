@@ -217,7 +217,7 @@ impl House {
                 }
                 Effect::Carry(approval) => panic!("nobody said yes to {approval:?}"),
                 Effect::Decide(_, id, decision) => drop(self.kept.decisions.insert(id, decision)),
-                Effect::Interrupt(_) | Effect::LoadSkills(..) | Effect::Show(_) => {}
+                Effect::Interrupt(_) | Effect::Hurry(_) | Effect::LoadSkills(..) | Effect::Show(_) => {}
             }
         }
     }

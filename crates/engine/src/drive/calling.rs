@@ -7,6 +7,8 @@ use domain::cost::{Attended, Next, Pace, Refusal};
 use domain::turn::Ending;
 
 use super::Drive;
+use crate::places::Places;
+use crate::reins::Reins;
 
 /// Whether it is decided what becomes of a call.
 #[derive(PartialEq, Eq)]
@@ -17,30 +19,55 @@ enum Decided {
     WhenAlone,
 }
 
+/// Whether a call had its place before the turn was to end.
+#[derive(PartialEq, Eq)]
+enum Called {
+    /// It had one, and was made if it may be.
+    OrNot,
+    /// It had none.
+    Stopped,
+}
+
 impl Drive {
     pub(super) async fn call_model(&mut self) {
-        let (places, stop) = (Arc::clone(&self.world.calls), self.reins.stop.clone());
-        match self.start.account.attended {
-            Attended::Waited => match stop.run_until_cancelled(places.waited()).await {
-                Some(_place) => self.call().await,
-                None => self.turn.cut("", Ending::Interrupted),
-            },
-            Attended::Unattended => {
-                let Some(place) = stop.run_until_cancelled(places.beside()).await else {
-                    return self.turn.cut("", Ending::Interrupted);
-                };
-                if self.call_if_let(Pace::Beside).await == Decided::Yes {
-                    return;
-                }
-                drop(place);
-                match stop.run_until_cancelled(places.alone()).await {
-                    Some(_place) => {
-                        self.call_if_let(Pace::Alone).await;
-                    }
-                    None => self.turn.cut("", Ending::Interrupted),
-                }
+        let places = Arc::clone(&self.world.calls);
+        let called = match self.start.account.attended {
+            Attended::Waited => self.call_waited(&places).await,
+            Attended::Unattended => self.call_unattended(&places).await,
+        };
+        if called == Called::Stopped {
+            self.turn.cut("", Ending::Interrupted);
+        }
+    }
+
+    async fn call_waited(&mut self, places: &Places) -> Called {
+        let stop = self.reins.stop.clone();
+        let Some(_place) = stop.run_until_cancelled(places.waited()).await else { return Called::Stopped };
+        self.call().await;
+        Called::OrNot
+    }
+
+    /// E4: near the limit one goes alone. But a human whose words wait behind it waits for none of the others.
+    async fn call_unattended(&mut self, places: &Places) -> Called {
+        let Reins { stop, hurry, .. } = self.reins.clone();
+        for pace in [Pace::Beside, Pace::Alone] {
+            let in_no_hurry = hurry.run_until_cancelled(places.unattended(pace));
+            let Some(place) = stop.run_until_cancelled(in_no_hurry).await else { return Called::Stopped };
+            let Some(_place) = place else { break };
+            if self.call_if_let(pace).await == Decided::Yes {
+                return Called::OrNot;
             }
         }
+        let Some(place) = stop.run_until_cancelled(places.waited()).await else { return Called::Stopped };
+        if self.call_if_let(Pace::Beside).await == Decided::Yes {
+            return Called::OrNot;
+        }
+        // The words that waited do not any more.
+        drop(place);
+        let alone = places.unattended(Pace::Alone);
+        let Some(_place) = stop.run_until_cancelled(alone).await else { return Called::Stopped };
+        self.call_if_let(Pace::Alone).await;
+        Called::OrNot
     }
 
     /// E4: calls the model if that may be spent. What it used is written down before its place is free again, so that the

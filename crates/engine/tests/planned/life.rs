@@ -161,6 +161,7 @@ impl Life {
                 Effect::Show(_)
                 | Effect::Decide(..)
                 | Effect::Answer(..)
+                | Effect::Hurry(_)
                 | Effect::LoadSkills(..)
                 | Effect::Carry(_) => {}
             }

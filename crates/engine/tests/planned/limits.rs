@@ -308,6 +308,34 @@ fn a_summary_that_met_the_limit_is_made_when_the_human_speaks() {
     );
 }
 
+/// MC-6, MC-7, E4: near the limit a summary that a routine on main needs waits for the calls that go on; but once words of
+/// the human wait behind it, it waits for none of them, and neither it nor the answer counts towards the limit.
+#[test]
+fn a_human_waits_for_no_background_call_behind_a_summary_that_nobody_waited_for() {
+    let Line::Reply(reply) = Line::says("Noted.") else { panic!("a reply") };
+    let usage = Usage { input: 8_500, ..Usage::default() };
+    let mut story = at("16T08:59:50");
+    story.room(10_000).limited(100).model([Line::Reply(Reply { usage, ..reply }), Line::holds("Looking")]);
+    story.human("my booking to Lisbon is LH4711").background_begins([isolated("routine:slow", "run")]);
+    story.file("routines/water.md", &on_main("water", "0 9 * * *")).passes("20s");
+    assert_eq!(story.contexts().len(), 2, "the summary waits for the run: {}", story.told());
+
+    story.model([
+        Line::says("The human flies to Lisbon with booking LH4711."),
+        Line::says("Drink."),
+        Line::says("LH4711."),
+    ]);
+    story.human("what was my booking?");
+    assert!(story.told().ends_with("main> assistant: LH4711.\n"), "{}", story.told());
+    expect![[r#"
+        main: 8515
+        compaction: 15
+        routine:water: 15
+    "#]]
+    .assert_eq(&used(&story));
+    assert_eq!(examine(story.paths().root()), [""; 0]);
+}
+
 /// E4: who works for a human who waits is waited for, also when the limit is reached; who works for a routine is not, and
 /// the routine hears why it did not.
 #[test]

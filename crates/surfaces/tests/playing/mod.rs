@@ -243,8 +243,12 @@ async fn perform(
             Effect::Write(records) => house.journal.write(records).await.unwrap(),
             Effect::Show(shown) => house.stage.show(&shown),
             Effect::Interrupt(turn) => stops[&turn].cancel(),
-            // Nothing that is played here is asked for.
-            Effect::Decide(..) | Effect::Answer(..) | Effect::Carry(_) | Effect::LoadSkills(..) => {}
+            // Nothing that is played here is asked for, or unattended.
+            Effect::Decide(..)
+            | Effect::Answer(..)
+            | Effect::Carry(_)
+            | Effect::LoadSkills(..)
+            | Effect::Hurry(_) => {}
             Effect::StartTurn(start) => {
                 let stop = CancellationToken::new();
                 stops.insert(start.turn, stop.clone());

@@ -70,6 +70,7 @@ impl Scene {
                 | Effect::Answer(..)
                 | Effect::LoadSkills(..)
                 | Effect::Interrupt(_)
+                | Effect::Hurry(_)
                 | Effect::Show(_) => {}
             }
         }
