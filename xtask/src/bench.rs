@@ -51,7 +51,8 @@ impl Bench {
         for bench in &benches {
             let said = shelf.said(&command(bench))?;
             let found = divan::medians(&said).into_iter().filter(|(name, _)| wanted(name) && !has_row(name));
-            lines.extend(found.map(|(name, took)| Line { name, target: None, measured: Some(took) }));
+            let line = |(name, took)| Line { name: format!("`{name}`"), target: None, measured: Some(took) };
+            lines.extend(found.map(line));
         }
         lines.extend(claude::lines(wanted));
         say(table::plain(&lines));

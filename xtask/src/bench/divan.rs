@@ -10,10 +10,8 @@ pub fn medians(said: &str) -> Vec<(String, Amount)> {
         let Some((depth, rest)) = branch(line) else { continue };
         let mut columns = rest.split('│').map(str::trim);
         let (Some(first), _, median) = (columns.next(), columns.next(), columns.next()) else { continue };
-        // The first column holds the name and, after it, the fastest time.
-        let Some(name) = first.split_whitespace().next() else { continue };
         path.truncate(depth);
-        path.push(name.to_owned());
+        path.push(name(first).to_owned());
         if let Some(took) = median.and_then(time) {
             medians.push((path.join("/"), took));
         }
@@ -31,6 +29,15 @@ fn branch(line: &str) -> Option<(usize, &str)> {
     let at = line.find("├─ ").or_else(|| line.find("╰─ "))?;
     let depth = line[..at].chars().count() / 3;
     Some((depth, line[at..].split_once(' ')?.1))
+}
+
+/// The first column holds the name, which may be several words, and after it the fastest time, if there is one.
+fn name(column: &str) -> &str {
+    let fastest = column.rmatch_indices(' ').nth(1).map(|(at, _)| column.split_at(at));
+    match fastest {
+        Some((name, fastest)) if time(fastest.trim_start()).is_some() => name.trim_end(),
+        _ => column,
+    }
 }
 
 fn time(text: &str) -> Option<Amount> {
@@ -56,13 +63,17 @@ fork           fastest       │ slowest       │ median        │ mean       
 ├─ of                        │               │               │               │         │
 │  ├─ 100      1.2 ms        │ 1.9 ms        │ 1.3 ms        │ 1.31 ms       │ 100     │ 100
 │  ╰─ 10000    12.2 ns       │ 19.1 ns       │ 13 ns         │ 13.1 ns       │ 100     │ 800
+├─ at 10 pm    1.1 µs        │ 1.2 µs        │ 1.15 µs       │ 1.15 µs       │ 1       │ 1
 ╰─ last        1.1 s         │ 1.2 s         │ 1.15 s        │ 1.15 s        │ 1       │ 1
 ";
 
     #[test]
     fn the_median_of_each_bench_is_read_with_its_path() {
         let told: Vec<_> = medians(SAID).into_iter().map(|(name, took)| format!("{name}: {took}")).collect();
-        assert_eq!(told, ["alone: 17.2 µs", "of/100: 1.3 ms", "of/10000: 13 ns", "last: 1.15 s"]);
+        assert_eq!(
+            told,
+            ["alone: 17.2 µs", "of/100: 1.3 ms", "of/10000: 13 ns", "at 10 pm: 1.15 µs", "last: 1.15 s"]
+        );
     }
 
     #[test]

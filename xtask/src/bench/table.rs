@@ -46,16 +46,19 @@ pub fn plain(lines: &[Line]) -> String {
     drawn.collect::<Vec<_>>().join("\n")
 }
 
-/// The page in the documents.
+/// The page in the documents: first what has a target.
 pub fn page(lines: &[Line], machine: &str) -> String {
-    let mut text = format!(
+    let (aims, others): (Vec<_>, Vec<_>) =
+        lines.iter().map(|line| (line.target, line.cells())).partition(|(target, _)| target.is_some());
+    let aims: String = aims.iter().map(|(_, cells)| format!("| {} |\n", cells.join(" | "))).collect();
+    let others: String =
+        others.iter().map(|(_, [what, _, measured, _])| format!("| {what} | {measured} |\n")).collect();
+    format!(
         "# How fast, how small\n\nWritten by `cargo xtask bench`, not by hand. Times are medians unless the line says otherwise.\n\
-         Measured on {machine}.\n\n| What | Target | Measured | |\n| --- | --- | --- | --- |\n"
-    );
-    for line in lines {
-        text.push_str(&format!("| {} |\n", line.cells().join(" | ")));
-    }
-    text
+         Measured on {machine}.\n\n| What | Target | Measured | |\n| --- | --- | --- | --- |\n{aims}\n\
+         ## Without a target\n\nWhat these show is how something grows, and what the `claude` program takes beside our own client.\n\n\
+         | What | Measured |\n| --- | --- |\n{others}"
+    )
 }
 
 #[cfg(test)]
@@ -94,7 +97,11 @@ draw    -              1 ms";
     fn the_page_names_the_machine_and_holds_every_line() {
         let page = page(&lines(), "2 cores");
         assert!(page.contains("Measured on 2 cores.\n"), "{page}");
-        assert!(page.ends_with("| draw | - | 1 ms |  |\n"), "{page}");
-        assert_eq!(page.lines().filter(|line| line.starts_with('|')).count(), 6);
+        assert!(
+            page.contains("| search | at most 20 ms | not measured |  |\n\n## Without a target\n"),
+            "{page}"
+        );
+        assert!(page.ends_with("| --- | --- |\n| draw | 1 ms |\n"), "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with('|')).count(), 8);
     }
 }

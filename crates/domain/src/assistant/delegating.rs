@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{Assistant, Ended, Ending, Left, Minutes, Spot};
+use super::{Assistant, Effect, Ended, Ending, Left, Minutes, Spot};
 use crate::context;
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
@@ -162,7 +162,7 @@ impl Assistant {
         let asks = |run: &Run| run.doings.asker.as_ref().is_some_and(|asker| asker.turn == asked);
         let idle = self.memory.turns.runs.values().filter(|run| asks(run));
         let turns = idle.filter_map(|run| self.running.get(&run.branch)).map(|running| running.turn);
-        minutes.interrupts.extend(turns);
+        minutes.reins.extend(turns.map(Effect::Interrupt));
     }
 }
 

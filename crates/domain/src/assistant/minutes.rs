@@ -29,10 +29,8 @@ pub(super) struct Minutes {
     /// Skills that are loaded for an occurrence.
     pub(super) loads: Vec<(Key, NamedSkills)>,
     pub(super) starts: Vec<Start>,
-    /// Turns that are asked to end.
-    pub(super) interrupts: Vec<TurnId>,
-    /// Turns that nobody waited for, and now somebody does.
-    pub(super) hurries: Vec<TurnId>,
+    /// What turns are asked: to end, or to hurry.
+    pub(super) reins: Vec<Effect>,
 }
 
 impl Minutes {
@@ -40,8 +38,8 @@ impl Minutes {
         let (at, zone) = (now.timestamp(), now.time_zone().clone());
         let (records, shown, decided) = (Vec::new(), Vec::new(), Vec::new());
         let (results, carried, loads) = (Vec::new(), Vec::new(), Vec::new());
-        let (starts, interrupts, hurries) = (Vec::new(), Vec::new(), Vec::new());
-        Self { at, zone, records, shown, decided, results, carried, loads, starts, interrupts, hurries }
+        let (starts, reins) = (Vec::new(), Vec::new());
+        Self { at, zone, records, shown, decided, results, carried, loads, starts, reins }
     }
 
     pub(super) fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
@@ -49,7 +47,7 @@ impl Minutes {
     }
 
     /// Written first, all at once, so that a writing that fails leaves nothing half done; then shown; then
-    /// told to those who wait; then begun.
+    /// told to those who wait; then begun; then asked of those who go on.
     pub(super) fn effects(self) -> Vec<Effect> {
         let written = (!self.records.is_empty()).then_some(Effect::Write(self.records));
         let shown = self.shown.into_iter().map(Effect::Show);
@@ -61,9 +59,8 @@ impl Minutes {
             .chain(self.results.into_iter().map(|(turn, result)| Effect::Answer(turn, result)))
             .chain(self.carried.into_iter().map(Effect::Carry))
             .chain(self.loads.into_iter().map(|(key, wanted)| Effect::LoadSkills(key, wanted)))
-            .chain(self.interrupts.into_iter().map(Effect::Interrupt))
             .chain(self.starts.into_iter().map(Effect::StartTurn))
-            .chain(self.hurries.into_iter().map(Effect::Hurry))
+            .chain(self.reins)
             .collect()
     }
 }

@@ -264,7 +264,7 @@ impl Assistant {
                     if branch != Branch::Main {
                         self.wants.deadlines.insert(branch.clone(), minutes.at + ASK_AGAIN);
                     }
-                    minutes.interrupts.push(turn);
+                    minutes.reins.push(Effect::Interrupt(turn));
                     self.wants.overdue.insert(turn);
                 }
                 None => {}

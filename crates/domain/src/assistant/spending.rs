@@ -57,7 +57,8 @@ impl Assistant {
     pub(super) fn hurry(&self, minutes: &mut Minutes) {
         let speaking = self.speaking().map(|(_, running)| running);
         let unattended = speaking.filter(|running| running.account.attended == Attended::Unattended);
-        minutes.hurries.extend(unattended.map(|running| running.turn).filter(|turn| self.holds_up(*turn)));
+        let held_up = unattended.map(|running| running.turn).filter(|turn| self.holds_up(*turn));
+        minutes.reins.extend(held_up.map(Effect::Hurry));
     }
 
     /// Whether words of the human wait until `turn` has ended.

@@ -234,8 +234,7 @@ impl Minutes {
                 Effect::Answer(turn, result) => self.results.push((turn, result)),
                 Effect::Carry(approval) => self.carried.push(approval),
                 Effect::LoadSkills(key, wanted) => self.loads.push((key, wanted)),
-                Effect::Interrupt(turn) => self.interrupts.push(turn),
-                Effect::Hurry(turn) => self.hurries.push(turn),
+                Effect::Interrupt(_) | Effect::Hurry(_) => self.reins.push(effect),
             }
         }
     }
