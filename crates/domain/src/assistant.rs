@@ -27,6 +27,7 @@ mod following_up;
 mod forking;
 mod gathering;
 mod holding;
+mod hurrying;
 mod leaving;
 mod lightening;
 mod limiting;

@@ -29,12 +29,13 @@ impl Places {
         self.calls.acquire().await.ok()
     }
 
-    /// One for a call that nobody waits for, beside others of its kind or while none of them goes on. Who waits for them
-    /// holds no place.
+    /// One for a call that nobody waited for at first, beside others of its kind, while none of them goes on, or whatever
+    /// they do. Who waits for them holds no place.
     pub(crate) async fn unattended(&self, pace: Pace) -> (Part<'_>, Part<'_>) {
         let wanted = match pace {
             Pace::Beside => 1,
             Pace::Alone => self.all,
+            Pace::Hurried => 0,
         };
         let unattended = self.unattended.acquire_many(wanted).await.ok();
         (unattended, self.waited().await)

@@ -1,4 +1,4 @@
-//! Reins: how a turn that goes on is reached. It can be stopped, and told what was decided about what it asked for.
+//! Reins: how a turn that goes on is reached. It can be stopped, hurried, and told what was decided about what it asked for.
 
 use std::collections::BTreeMap;
 

@@ -96,6 +96,7 @@ impl Assistant {
         self.wants.compactions.push_back(Wanted { turn, instructions });
         let mut minutes = Minutes::at(now);
         self.hear_waiting(&mut minutes);
+        self.hurry(&mut minutes);
         (Answer::Begun(turn), minutes.effects())
     }
 

@@ -8,7 +8,6 @@ use crate::conversation::Branch;
 use crate::cost::{
     Account, Attended, Call, Day, Most, Next, Pace, Purse, Refusal, Source, Spent, alert, may_spend,
 };
-use crate::record::SurfaceName;
 use crate::thinking::Thinking;
 use crate::turn::TurnId;
 
@@ -37,11 +36,9 @@ impl Assistant {
         let may = |day: &Day| self.may_use(&running.account, day);
         let answer = match (may(&day), next.pace) {
             (Err(refusal), _) => Answer::Overspent(refusal),
+            (Ok(()), Pace::Hurried) => self.attend(&branch),
             (Ok(()), Pace::Beside) if may(&day.and(self.going_on(turn))).is_err() => {
-                match self.holds_up(turn) {
-                    true => self.attend(&branch),
-                    false => Answer::Overspent(Refusal::Taken),
-                }
+                Answer::Overspent(Refusal::Taken)
             }
             (Ok(()), Pace::Beside | Pace::Alone) => {
                 let most = self.most(&branch, &next.model);
@@ -50,30 +47,6 @@ impl Assistant {
             }
         };
         (answer, minutes.effects())
-    }
-
-    /// MC-6, E4: words of the human wait for who speaks. If nobody waited for that before, it need not wait for calls that
-    /// go on beside it.
-    pub(super) fn hurry(&self, minutes: &mut Minutes) {
-        let speaking = self.speaking().map(|(_, running)| running);
-        let unattended = speaking.filter(|running| running.account.attended == Attended::Unattended);
-        let held_up = unattended.map(|running| running.turn).filter(|turn| self.holds_up(*turn));
-        minutes.reins.extend(held_up.map(Effect::Hurry));
-    }
-
-    /// Whether words of the human wait until `turn` has ended.
-    fn holds_up(&self, turn: TurnId) -> bool {
-        let mut waiting = self.memory.messages.waiting.iter();
-        self.speaking().is_some_and(|(_, running)| running.turn == turn)
-            && waiting.any(|message| message.surface != SurfaceName::House)
-    }
-
-    /// The turn on `branch` is waited for from now on: it counts as the human's, and not towards the limit.
-    fn attend(&mut self, branch: &Branch) -> Answer {
-        if let Some(running) = self.running.get_mut(branch) {
-            running.account.attended = Attended::Waited;
-        }
-        Answer::Noted
     }
 
     /// Writes down what the turn has spent: its call has ended.
@@ -168,7 +141,7 @@ mod tests {
 
     use jiff::civil::date;
 
-    use super::super::{Choice, Memory, Planning, Progress, Request, Saying};
+    use super::super::{Choice, Memory, Owed, Planning, Progress, Request, Saying};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
@@ -176,7 +149,7 @@ mod tests {
     use crate::dice::Dice;
     use crate::place::{Aside, Follow};
     use crate::record::SurfaceName;
-    use crate::run::Job;
+    use crate::run::{Asker, Job};
     use crate::schedule::{Prompt, Terms};
     use crate::settings::Setting;
 
@@ -263,6 +236,44 @@ mod tests {
         assert_eq!(assistant.purse.days, days(10));
         let beside = Request::Turn(TurnId(1), Progress::MaySpend(vec![], next()));
         assert_eq!(assistant.asked(beside, &at("15T08:02")).0, Answer::Noted);
+    }
+
+    /// MC-6, E4: words that wait behind a turn which is not interrupted hurry it, and who works for it: what it calls then
+    /// waits for no other and is the human's, so that it takes the day no further. Who holds nobody up is not let through.
+    #[test]
+    fn a_call_that_words_wait_behind_waits_for_no_other_and_does_not_count() {
+        let mut assistant = working(routine());
+        assistant.purse.limit.money = Some(Micros(150_000));
+        assistant.running.values_mut().for_each(|running| running.owed = Owed::SinceBefore);
+        for name in ["b", "agent"].map(str::to_owned) {
+            let (aside, prompt) = (Aside::Isolated(Follow::Alone), Prompt::new("go"));
+            let source = Source::Routine(name.clone());
+            let job = Job { source, name, aside, terms: Terms::default(), prompt };
+            assistant.asked(Request::Plan(Planning::Do(job)), &at("15T08:00"));
+        }
+        let agent = assistant.memory.turns.runs.values_mut().find(|run| run.name == "agent").unwrap();
+        Arc::make_mut(agent).doings.asker = Some(Asker { turn: TurnId(1), call: "call-1".to_owned() });
+        let asks = |assistant: &mut Assistant, turn: u64, pace: Pace| {
+            let progress = Progress::MaySpend(vec![], Next { pace, ..next() });
+            assistant.asked(Request::Turn(TurnId(turn), progress), &at("15T08:00")).0
+        };
+        let taken = Answer::Overspent(Refusal::Taken);
+        assert_eq!(asks(&mut assistant, 2, Pace::Beside), Answer::Noted);
+        assert_eq!(asks(&mut assistant, 1, Pace::Beside), taken);
+        assert_eq!(asks(&mut assistant, 1, Pace::Hurried), taken, "nobody waits yet");
+
+        let hello = Request::Say(Saying::words(SurfaceName::Page, "hello"));
+        let (_, effects) = assistant.asked(hello, &at("15T08:01"));
+        let reins: Vec<_> = effects.iter().filter(|effect| !matches!(effect, Effect::Write(_))).collect();
+        assert_eq!(reins, [&Effect::Hurry(TurnId(1)), &Effect::Hurry(TurnId(3))]);
+        assert_eq!(asks(&mut assistant, 2, Pace::Hurried), taken, "it holds nobody up");
+        assert_eq!(asks(&mut assistant, 3, Pace::Hurried), Answer::Noted);
+        assert_eq!(asks(&mut assistant, 1, Pace::Hurried), Answer::Noted);
+        for turn in [1, 3] {
+            let spent = Request::Turn(TurnId(turn), Progress::Spent(vec![call("known", 1_000)]));
+            assistant.asked(spent, &at("15T08:02"));
+        }
+        assert_eq!(assistant.purse.days, days(0), "what is waited for does not count");
     }
 
     /// E4: the human hears once that the limit is near and once that it is reached, also when the program was started

@@ -157,6 +157,8 @@ pub enum Pace {
     Beside,
     /// None does.
     Alone,
+    /// It does not matter: somebody waits for it after all.
+    Hurried,
 }
 
 #[cfg(test)]

@@ -58,15 +58,14 @@ impl Drive {
                 return Called::OrNot;
             }
         }
-        let Some(place) = stop.run_until_cancelled(places.waited()).await else { return Called::Stopped };
-        if self.call_if_let(Pace::Beside).await == Decided::Yes {
-            return Called::OrNot;
+        // Words that waited may not wait any more.
+        for pace in [Pace::Hurried, Pace::Alone] {
+            let place = stop.run_until_cancelled(places.unattended(pace)).await;
+            let Some(_place) = place else { return Called::Stopped };
+            if self.call_if_let(pace).await == Decided::Yes {
+                break;
+            }
         }
-        // The words that waited do not any more.
-        drop(place);
-        let alone = places.unattended(Pace::Alone);
-        let Some(_place) = stop.run_until_cancelled(alone).await else { return Called::Stopped };
-        self.call_if_let(Pace::Alone).await;
         Called::OrNot
     }
 

@@ -1,0 +1,48 @@
+//! Hurrying: work that nobody waited for is waited for as soon as words of the human wait behind it.
+//!
+//! Who speaks is not always interrupted (MC-7), and near the limit of the day its calls would wait for those of background
+//! runs. From then on they wait for none, and are the human's: they count no longer towards the limit (E4).
+
+use super::{Answer, Assistant, Effect, Minutes};
+use crate::conversation::Branch;
+use crate::cost::{Attended, Refusal};
+use crate::record::SurfaceName;
+
+impl Assistant {
+    /// Tells all who hold up the human, and whom nobody waited for.
+    pub(super) fn hurry(&self, minutes: &mut Minutes) {
+        let unattended =
+            self.running.iter().filter(|(_, running)| running.account.attended == Attended::Unattended);
+        let held_up = unattended.filter(|(branch, _)| self.holds_up(branch)).map(|(_, running)| running.turn);
+        minutes.reins.extend(held_up.map(Effect::Hurry));
+    }
+
+    /// A call on `branch` that was hurried may be made, unless nobody waits for it after all.
+    pub(super) fn attend(&mut self, branch: &Branch) -> Answer {
+        let holds_up = self.holds_up(branch);
+        let Some(running) = self.running.get_mut(branch) else { return Answer::Overspent(Refusal::Taken) };
+        if holds_up {
+            running.account.attended = Attended::Waited;
+        }
+        match running.account.attended {
+            Attended::Waited => Answer::Noted,
+            Attended::Unattended => Answer::Overspent(Refusal::Taken),
+        }
+    }
+
+    /// Whether words of the human wait until the turn on `branch`, or the one that it works for, has ended.
+    fn holds_up(&self, branch: &Branch) -> bool {
+        let speaks = self.speaking().is_some_and(|(speaking, _)| speaking == branch);
+        let asker = self.memory.turns.runs.get(branch).and_then(|run| run.doings.asker.as_ref());
+        match asker.and_then(|asker| self.run_of(asker.turn)) {
+            Some((asker, _)) => self.holds_up(&asker),
+            None => speaks && self.words_wait(),
+        }
+    }
+
+    /// Whether the human said something, or wants the conversation summed up, and waits for who speaks.
+    fn words_wait(&self) -> bool {
+        let mut waiting = self.memory.messages.waiting.iter();
+        !self.wants.compactions.is_empty() || waiting.any(|message| message.surface != SurfaceName::House)
+    }
+}
