@@ -297,7 +297,7 @@ fn a_restart_is_the_same_process_and_nothing_leaks() {
     let program = Program::offline(BINARY);
     let running = program.start();
     running.converse("hello").unwrap();
-    running.command("/fork taxes").unwrap();
+    running.command("/fork").unwrap();
     let refused = format!("{:?}", running.command("/restart"));
     assert!(refused.contains("a side conversation is open"), "{refused}");
     running.command("/exit").unwrap();
