@@ -1,4 +1,4 @@
-//! The assistant: what can happen, and what is decided. The only place where the other rooms meet.
+//! The assistant: what can happen, and what is decided. The only room that makes effects: the others answer what it asks.
 //!
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.

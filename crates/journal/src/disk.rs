@@ -1,8 +1,8 @@
-//! The disk: the one door to the file system, so that tests can stand in it.
+//! The disk: the one door of this crate to the file system, so that tests can stand in it.
 //!
-//! All our files are read and written through these calls, and only through these: a test can fail the
-//! n-th one, or list every state that a power cut could leave behind. The database is the exception; it has
-//! its own way to the disk and its own tests.
+//! This crate reads and writes its files through these calls, and only through these: a test can fail the
+//! n-th one, or list every state that a power cut could leave behind. The database, git and the lock are the
+//! exceptions; they have their own ways to the disk, and their own tests.
 
 mod protocol;
 mod real;
