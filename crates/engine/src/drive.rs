@@ -1,4 +1,4 @@
-//! One turn from start to end: the only place that calls the model and runs tools.
+//! One turn from start to end: the only place that calls the model, and that runs tools in a turn.
 
 mod calling;
 
