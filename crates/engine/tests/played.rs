@@ -50,8 +50,8 @@ impl Hands for Played {
 
 impl Surface for Played {
     fn show(&self, shown: &Shown) {
-        if let Shown::Notice(text) = shown {
-            self.shown.lock().unwrap().push(text.clone());
+        if let (Shown::Notice(text), Ok(mut seen)) = (shown, self.shown.lock()) {
+            seen.push(text.clone());
         }
     }
 }
