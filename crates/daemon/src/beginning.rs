@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
-use domain::assistant::{Assistant, Event, Memory, Question, Request, Shown};
+use domain::assistant::{Answer, Assistant, Memory, Request, Shown};
 use domain::context::{Names, REFERENCES, Reference, agents};
 use domain::cost::Purse;
 use domain::model::Choices;
@@ -114,20 +114,121 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
     }
 }
 
-/// Shows the human what they should know. What was done about a damaged journal is sent where they are, too, and counts as
-/// told once that is written down; whoever asks one question reads it with the answer.
-pub async fn hand_over(notices: &[String], (stage, desk): (&Stage, &Desk), journal: &Journal, doors: Doors) {
+/// Shows the human what they should know, and sends what was done about a damaged journal where they are.
+pub async fn hand_over(
+    notices: &[String],
+    (stage, desk): (&Stage, &Desk),
+    journal: &Journal,
+    (settings, doors): (&Settings, Doors),
+) {
     notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
-    let untold = journal.untold();
-    if untold.is_empty() {
-        return;
+    match (&settings.places.discord, doors) {
+        (_, Doors::LocalAndPage) => announce(journal, desk).await,
+        // Who asks reads it with the answer, and who stays tells it where the human is.
+        (Discord::On { .. }, Doors::Asked | Doors::Local) => {}
+        (Discord::Off | Discord::Wrong(_), Doors::Asked | Doors::Local) => journal.told(),
     }
-    if doors == Doors::LocalAndPage {
-        for words in untold {
-            desk.tell(Event::Told(words)).await;
+}
+
+/// What was done about a damaged journal counts as told once all of it is written down. Until then each start tries again.
+async fn announce(journal: &Journal, desk: &Desk) {
+    for words in journal.untold() {
+        if let Answer::Refused(why) = desk.ask(Request::Announce(words)).await {
+            return tracing::warn!(
+                why,
+                "What was done about a damaged journal is told again at the next start."
+            );
         }
-        // An answer comes after all that was told before.
-        desk.ask(Request::Tell(Question::Numbers)).await;
     }
     journal.told();
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::desk::Letter;
+    use journal::disk::RealDisk;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::settings::Environment;
+
+    /// A data directory whose journal took the place of a damaged one.
+    struct Rescued {
+        home: TempDir,
+        journal: Journal,
+    }
+
+    impl Rescued {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+            let journal =
+                open(&settings(&home, Door::Discord), &disk, Timestamp::UNIX_EPOCH).unwrap().journal;
+            std::fs::write(home.path().join("state/journal.db.untold-corrupt-1"), "it was damaged.").unwrap();
+            Self { home, journal }
+        }
+
+        /// What is still to be told after it was handed over, and the desk gave this answer.
+        async fn left_after(&self, at: Door, doors: Doors, answer: Option<Answer>) -> Vec<String> {
+            let (desk, mut pile) = Desk::new();
+            let (stage, settings) = (Stage::default(), settings(&self.home, at));
+            let answering = async move {
+                while let (Some(letter), Some(answer)) = (pile.recv().await, &answer) {
+                    if let Letter::Asked(_, reply) = letter {
+                        let _ = reply.send(answer.clone());
+                    }
+                }
+            };
+            let handing = async {
+                hand_over(&[], (&stage, &desk), &self.journal, (&settings, doors)).await;
+                drop(desk);
+            };
+            tokio::join!(handing, answering);
+            self.journal.untold()
+        }
+    }
+
+    /// Where the human is.
+    #[derive(Clone, Copy)]
+    enum Door {
+        Terminal,
+        Discord,
+    }
+
+    fn settings(home: &TempDir, at: Door) -> Settings {
+        let root = home.path().to_string_lossy().into_owned();
+        let known = move |name: &str| match (name, at) {
+            ("OLLIM_DATA_DIR", _) => Some(root.clone()),
+            ("OLLIM_MODEL", _) => Some("offline".to_owned()),
+            ("DISCORD_TOKEN", Door::Discord) => Some("a.played.token".to_owned()),
+            _ => None,
+        };
+        Settings::read(&Environment::new(known)).unwrap()
+    }
+
+    const UNTOLD: [&str; 1] = ["it was damaged."];
+
+    /// B5: a rescue counts as told when the words are written down, and not before: a disk that is full, or an end in
+    /// between, leaves them to the next start.
+    #[tokio::test]
+    async fn a_rescue_that_could_not_be_told_is_told_again() {
+        let rescued = Rescued::new();
+        let full = Answer::Refused("i can't write that down: the disk is full.".to_owned());
+        for refused in [Some(full), None] {
+            assert_eq!(rescued.left_after(Door::Discord, Doors::LocalAndPage, refused).await, UNTOLD);
+        }
+        let left = rescued.left_after(Door::Discord, Doors::LocalAndPage, Some(Answer::Noted)).await;
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    /// B5: whoever asks one question reads of it, and leaves it to one who stays where there are messages to send it by.
+    #[tokio::test]
+    async fn a_question_leaves_a_rescue_to_who_can_send_it() {
+        let rescued = Rescued::new();
+        for doors in [Doors::Asked, Doors::Local] {
+            assert_eq!(rescued.left_after(Door::Discord, doors, Some(Answer::Noted)).await, UNTOLD);
+        }
+        let left = rescued.left_after(Door::Terminal, Doors::Asked, Some(Answer::Noted)).await;
+        assert!(left.is_empty(), "{left:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The claude program's company: where it is, kept in the journal, and what it tells, shown to the human.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::assistant::Shown;
@@ -11,30 +11,66 @@ use journal::Journal;
 use journal::files::model_places::{ModelMark, ModelPlace};
 use models::claude::{Boundary, Company, Mark, Notice, Notices, Place, Sessions};
 
+/// How many branches besides main are remembered: far more than go on at once. Every run has a branch of its own, and hardly
+/// anybody comes back to one; who does is told the conversation anew.
+const BRANCHES: usize = 64;
+
 /// Everybody the program can ask or tell in this house. Its own tools are not allowed by anybody.
 pub fn company(
     journal: Arc<Journal>,
     places: BTreeMap<Branch, ModelPlace>,
     surface: Arc<dyn Surface>,
 ) -> Company {
-    let sessions = Arc::new(KeptSessions { journal, places: Mutex::new(places) });
+    let sessions = Arc::new(KeptSessions { journal, places: Mutex::new(Places::new(places)) });
     Company { sessions, notices: Arc::new(Announced(surface)), ..Company::default() }
 }
 
 /// Where the program is, remembered here and kept in the journal.
 struct KeptSessions {
     journal: Arc<Journal>,
-    places: Mutex<BTreeMap<Branch, ModelPlace>>,
+    places: Mutex<Places>,
+}
+
+/// Where the program is on each branch.
+struct Places {
+    known: BTreeMap<Branch, ModelPlace>,
+    /// The branches besides main, the one where it was last at the end.
+    aside: VecDeque<Branch>,
+}
+
+impl Places {
+    fn new(known: BTreeMap<Branch, ModelPlace>) -> Self {
+        let aside = known.keys().filter(|branch| **branch != Branch::Main).cloned().collect();
+        Self { known, aside }
+    }
+
+    /// It is at `place` on `branch`; where it was longest ago is forgotten.
+    fn keep(&mut self, branch: &Branch, place: ModelPlace) {
+        self.forget(branch);
+        self.known.insert(branch.clone(), place);
+        if *branch != Branch::Main {
+            self.aside.push_back(branch.clone());
+        }
+        let left = self.aside.len().saturating_sub(BRANCHES);
+        for oldest in self.aside.drain(..left) {
+            self.known.remove(&oldest);
+        }
+    }
+
+    fn forget(&mut self, branch: &Branch) {
+        self.known.remove(branch);
+        self.aside.retain(|aside| aside != branch);
+    }
 }
 
 impl KeptSessions {
-    fn places(&self) -> MutexGuard<'_, BTreeMap<Branch, ModelPlace>> {
+    fn places(&self) -> MutexGuard<'_, Places> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// If it cannot be kept, the next start tells the program again what it knows already.
     async fn write(&self) {
-        let places = self.places().clone();
+        let places = self.places().known.clone();
         if let Err(error) = self.journal.keep_model_places(places).await {
             tracing::warn!(%error, "Where the claude program is could not be written down.");
         }
@@ -43,19 +79,19 @@ impl KeptSessions {
 
 impl Sessions for KeptSessions {
     fn all(&self) -> Vec<(Branch, Place)> {
-        self.places().iter().map(|(branch, place)| (branch.clone(), read(place))).collect()
+        self.places().known.iter().map(|(branch, place)| (branch.clone(), read(place))).collect()
     }
 
     fn keep<'a>(&'a self, branch: &'a Branch, place: Place) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            self.places().insert(branch.clone(), kept(place));
+            self.places().keep(branch, kept(place));
             self.write().await;
         })
     }
 
     fn forget<'a>(&'a self, branch: &'a Branch) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            self.places().remove(branch);
+            self.places().forget(branch);
             self.write().await;
         })
     }
@@ -98,5 +134,53 @@ fn words(notice: &Notice) -> Option<String> {
             "the claude program has lost its memory of our conversation, so i told it again what was said."
                 .to_owned(),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use jiff::tz::TimeZone;
+    use journal::disk::RealDisk;
+    use journal::{Opened, Paths};
+
+    use super::*;
+
+    fn at(session: &str) -> Place {
+        let mark = Mark { said: 1, print: String::new() };
+        Place { session: session.to_owned(), heard: mark.clone(), told: mark }
+    }
+
+    fn run(number: usize) -> Branch {
+        Branch::fork(&format!("run-{number}")).unwrap()
+    }
+
+    /// Every run has a branch of its own, and yet what is kept of them does not grow: main stays, whoever speaks stays, and
+    /// of the others the last ones.
+    #[tokio::test]
+    async fn a_thousand_runs_leave_a_small_file() {
+        let home = tempfile::tempdir().unwrap();
+        let (paths, disk, now) = (Paths::new(home.path()), Arc::new(RealDisk), Timestamp::UNIX_EPOCH);
+        let place = journal::Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 };
+        let Opened { journal, .. } = journal::open(place).unwrap();
+        let journal = Arc::new(journal);
+        let places = (0..500).map(|number| (run(number), kept(at("before the start"))));
+        let places = Mutex::new(Places::new(places.collect()));
+        let sessions = KeptSessions { journal: Arc::clone(&journal), places };
+        sessions.keep(&Branch::Main, at("main")).await;
+        let talks = Branch::fork("talks").unwrap();
+        for number in 500..1_000 {
+            sessions.places().keep(&run(number), kept(at("a run")));
+            sessions.places().keep(&talks, kept(at("a talk")));
+        }
+        sessions.keep(&run(1_000), at("the last run")).await;
+
+        let file = journal.model_places(now).await.unwrap().value;
+        assert_eq!(file.len(), 1 + BRANCHES);
+        for branch in [Branch::Main, talks, run(1_000), run(1_000 - BRANCHES + 2)] {
+            assert!(file.contains_key(&branch), "{branch}");
+        }
+        sessions.forget(&run(1_000)).await;
+        assert!(!sessions.all().iter().any(|(branch, _)| *branch == run(1_000)));
     }
 }

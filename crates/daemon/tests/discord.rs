@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, Seen, Server, Setup, Shown, serve};
-use testkit::kill::{Program, contents};
+use testkit::kill::{Program, contents, stderr};
 use tokio::net::TcpListener;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
@@ -40,12 +40,14 @@ async fn sees(discord: &Discord, words: &str) -> Seen {
     }
 }
 
-/// B5: what was done about a damaged journal is told where the human is, once.
+/// B5: what was done about a damaged journal is told where the human is, once, whoever asked something before.
 #[tokio::test]
 async fn a_rescue_is_told_in_discord() {
     let (discord, server, program) = open().await;
     program.start().terminate();
     std::fs::write(program.data().join("state/journal.db"), "a letter to my aunt".repeat(500)).unwrap();
+    let asked = program.run(&["today"]);
+    assert!(stderr(&asked).contains("the journal was damaged"), "{}", stderr(&asked));
     program.start().terminate();
     let running = program.start();
     let told = sees(&discord, "the journal was damaged").await;

@@ -73,7 +73,7 @@ pub use leaving::Way;
 pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
 pub use plans::{Broken, Flaw, Plans};
 pub use request::{
-    Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
+    Answer, Choice, Numbers, Planning, Press, Progress, Question, Rein, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
 

@@ -111,7 +111,7 @@ fn specs() -> impl Iterator<Item = &'static Spec> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assistant::{Choice, Question, Reshape, Step, Way};
+    use crate::assistant::{Choice, Question, Rein, Reshape, Step, Way};
     use crate::ping_budget::Pace;
     use crate::settings::Setting;
     use crate::thinking::Thinking;
@@ -155,8 +155,8 @@ mod tests {
         check("/thinking", chooses(Choice::Thinking(None)));
         check("/thinking off", chooses(Choice::Thinking(Some(Thinking::Off))));
         check("/thinking hard", Err("`hard` is no way to think"));
-        check("/stop", asks(Request::Stop));
-        check("/interrupt", asks(Request::Stop));
+        check("/stop", asks(Request::Rein(Rein::Stop)));
+        check("/interrupt", asks(Request::Rein(Rein::Stop)));
         check("/interrupt now", Err("`/interrupt` stands alone"));
         check("/ping-budget", chooses(Choice::Pings(Pace::default())));
         check("/ping-budget 0", Err("`0` is no number above 0"));

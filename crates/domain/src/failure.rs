@@ -127,30 +127,3 @@ fn forgotten(lost: &Lost) -> String {
         Lost::Some(missing) => missing.join(", "),
     }
 }
-
-/// Who must act before trying again makes sense.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Actor {
-    /// Nobody: it may work the next time.
-    Nobody,
-    /// The human: a key, a limit, an address.
-    Human,
-    /// We, the people who write this program.
-    Us,
-}
-
-impl Failure {
-    /// Who must act.
-    pub fn actor(&self) -> Actor {
-        match self {
-            Self::Away(_)
-            | Self::Busy(_)
-            | Self::Broken(_)
-            | Self::CutOff(_)
-            | Self::Unsaid(_)
-            | Self::Stopped(_) => Actor::Nobody,
-            Self::Full(_) | Self::Unreachable(_) | Self::SpendLimit(_) | Self::BadKey(_) => Actor::Human,
-            Self::Rejected(_) | Self::Garbled(_) => Actor::Us,
-        }
-    }
-}

@@ -38,6 +38,11 @@ impl Carrying {
         !self.tasks.is_empty()
     }
 
+    /// How many are being carried out.
+    pub fn count(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// The next that was. One that panicked leaves its card as it is: nobody knows what came of it.
     pub async fn next(&mut self) -> Option<(ApprovalId, ToolResult)> {
         self.tasks.join_next().await?.ok()

@@ -31,6 +31,11 @@ impl Loading {
         !self.tasks.is_empty()
     }
 
+    /// How many jobs wait for theirs.
+    pub fn count(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// The next that are loaded. A load that panicked is tried anew by who waits for it.
     pub async fn next(&mut self) -> Option<(Key, Loaded)> {
         self.tasks.join_next().await?.ok()

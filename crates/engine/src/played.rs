@@ -90,11 +90,11 @@ impl PlayedClock {
     }
 
     /// Until so many are asleep.
-    async fn all_asleep(&self, turns: usize) {
+    async fn all_asleep(&self, count: usize) {
         // Who was just told something goes on before anybody is counted.
         tokio::task::yield_now().await;
         tokio::task::yield_now().await;
-        while self.sleeping() < turns {
+        while self.sleeping() < count {
             self.asleep.notified().await;
         }
     }
@@ -145,27 +145,16 @@ impl House {
         }
     }
 
-    /// Does all that can be done before time passes: letters are answered, and turns go on until each has ended or
+    /// Does all that can be done before time passes: letters are answered, and what was begun goes on until it has ended or
     /// waits for the clock.
     pub async fn rest(&mut self, clock: &PlayedClock) {
         loop {
-            let turns = self.turns.count();
+            let goes_on = self.goes_on();
             tokio::select! {
                 biased;
-                Some((turn, ended)) = self.turns.next(), if turns > 0 => {
-                    self.happened(Event::TurnEnded(turn, ended)).await;
-                }
-                Some((key, loaded)) = self.beside.loading.next(), if self.beside.loading.any() => {
-                    self.happened(Event::SkillsLoaded(key, loaded)).await;
-                }
-                Some(letter) = self.pile.recv() => self.open(letter).await,
-                () = clock.all_asleep(turns) => return,
+                letter = self.next_letter() => self.open_any(letter).await,
+                () = clock.all_asleep(goes_on) => return,
             }
         }
-    }
-
-    /// Ends where it stands. A turn that goes on is left open in the journal.
-    pub async fn leave(mut self) {
-        self.turns.end().await;
     }
 }

@@ -1,6 +1,5 @@
 //! The event loop: one letter at a time, and the effects of each before the next is read.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use crate::carrying::Carrying;
 use crate::desk::{Desk, Letter};
 use crate::drive::World;
 use crate::loading::Loading;
+use crate::owed::Owed;
 use crate::ports::{Clock, Unwritten};
 use crate::turns::Turns;
 
@@ -30,12 +30,12 @@ const LONGEST_NAP: Duration = Duration::from_secs(5);
 pub struct House {
     assistant: Assistant,
     clock: Arc<dyn Clock>,
-    pub(crate) pile: mpsc::Receiver<Letter>,
-    pub(crate) turns: Turns,
-    pub(crate) beside: Beside,
+    pile: mpsc::Receiver<Letter>,
+    turns: Turns,
+    beside: Beside,
     world: World,
     /// What happened but could not be written down yet, oldest first.
-    owed: VecDeque<Event>,
+    owed: Owed,
     /// When that is tried again.
     next_try: Instant,
     /// When the key is looked at again, if everything waits for it.
@@ -45,11 +45,11 @@ pub struct House {
 }
 
 /// What is done beside the turns.
-pub(crate) struct Beside {
+struct Beside {
     /// What the human said yes to after its run had gone on.
-    pub(crate) carrying: Carrying,
+    carrying: Carrying,
     /// The skills of jobs that are about to begin.
-    pub(crate) loading: Loading,
+    loading: Loading,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl House {
             turns,
             beside: Beside { carrying, loading },
             world,
-            owed: VecDeque::new(),
+            owed: Owed::default(),
             next_try: Instant::now(),
             next_look: Instant::now(),
             told: Told::Nothing,
@@ -87,32 +87,47 @@ impl House {
     /// start.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
-            let nap = self.nap();
+            let (nap, next_look, next_try) = (self.nap(), self.next_look, self.next_try);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                Some((turn, ended)) = self.turns.next(), if self.turns.any() => {
-                    self.happened(Event::TurnEnded(turn, ended)).await;
-                }
-                Some((id, result)) = self.beside.carrying.next(), if self.beside.carrying.any() => {
-                    self.happened(Event::Carried(id, result)).await;
-                }
-                Some((key, loaded)) = self.beside.loading.next(), if self.beside.loading.any() => {
-                    self.happened(Event::SkillsLoaded(key, loaded)).await;
-                }
-                Some(letter) = self.pile.recv() => self.open(letter).await,
-                () = tokio::time::sleep_until(self.next_look), if self.assistant.waits_for_key() => {
+                letter = self.next_letter() => self.open_any(letter).await,
+                () = tokio::time::sleep_until(next_look), if self.assistant.waits_for_key() => {
                     self.look_for_key().await;
                 }
-                () = tokio::time::sleep_until(self.next_try), if !self.owed.is_empty() => self.try_again().await,
+                () = tokio::time::sleep_until(next_try), if self.owes() => self.try_again().await,
                 () = tokio::time::sleep(nap.unwrap_or_default()), if nap.is_some() => {
                     self.happened(Event::Woke).await;
                 }
             }
         }
+        self.leave().await;
+    }
+
+    /// Ends where it stands. A turn that goes on is left open in the journal.
+    pub async fn leave(mut self) {
         self.turns.end().await;
         self.beside.carrying.end().await;
         self.beside.loading.end().await;
+    }
+
+    /// What is to be read next: what came of what was begun here, and then what others write. Nothing, if what was begun
+    /// broke.
+    pub(crate) async fn next_letter(&mut self) -> Option<Letter> {
+        let Beside { carrying, loading } = &mut self.beside;
+        let event = tokio::select! {
+            biased;
+            ended = self.turns.next(), if self.turns.any() => ended.map(|(turn, ended)| Event::TurnEnded(turn, ended)),
+            carried = carrying.next(), if carrying.any() => carried.map(|(id, result)| Event::Carried(id, result)),
+            loaded = loading.next(), if loading.any() => loaded.map(|(key, loaded)| Event::SkillsLoaded(key, loaded)),
+            letter = self.pile.recv() => return letter,
+        };
+        event.map(Letter::Happened)
+    }
+
+    /// How much was begun here and goes on.
+    pub(crate) fn goes_on(&self) -> usize {
+        self.turns.count() + self.beside.carrying.count() + self.beside.loading.count()
     }
 
     /// What the assistant keeps in mind.
@@ -138,6 +153,13 @@ impl House {
         !self.owed.is_empty()
     }
 
+    /// Reads the next letter, if it is one.
+    pub(crate) async fn open_any(&mut self, letter: Option<Letter>) {
+        if let Some(letter) = letter {
+            self.open(letter).await;
+        }
+    }
+
     /// Reads one letter, and does what follows from it.
     pub async fn open(&mut self, letter: Letter) {
         match letter {
@@ -148,7 +170,7 @@ impl House {
 
     async fn asked(&mut self, request: Request, reply: oneshot::Sender<Answer>) {
         // What happened before is decided before what is asked now.
-        if !self.owed.is_empty() {
+        if self.owes() {
             self.try_again().await;
         }
         let before = self.assistant.clone();
@@ -165,14 +187,14 @@ impl House {
     }
 
     pub(crate) async fn happened(&mut self, event: Event) {
-        if !self.owed.is_empty() {
-            return self.owed.push_back(event);
+        if self.owes() {
+            return self.owed.add(event);
         }
         let before = self.assistant.clone();
         let effects = self.assistant.on(event.clone(), &self.clock.now());
         if let Err(unwritten) = self.perform(effects).await {
             self.assistant = before;
-            self.owed.push_back(event);
+            self.owed.add(event);
             self.next_try = Instant::now() + TRY_AGAIN;
             self.tell_once(&unwritten);
         }
@@ -188,10 +210,10 @@ impl House {
     /// What could not be written is decided anew, in order.
     pub(crate) async fn try_again(&mut self) {
         self.next_try = Instant::now() + TRY_AGAIN;
-        for event in std::mem::take(&mut self.owed) {
+        for event in self.owed.take() {
             self.happened(event).await;
         }
-        if self.owed.is_empty() {
+        if !self.owes() {
             self.told = Told::Nothing;
         }
     }

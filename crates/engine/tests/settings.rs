@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
-use testkit::story::Story;
+use testkit::story::{Story, Trouble};
 
 fn story() -> Story {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
@@ -340,6 +340,28 @@ fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
         human> /cost
         told> no model was called today, so nothing was spent.
         work nobody waits for has no daily limit (`/config daily_limit` sets one).
+    "#]],
+    );
+}
+
+/// B3: a name that cannot be written down is refused whole: the file and the model know nothing of it either.
+#[test]
+fn a_name_that_cannot_be_written_is_not_half_set() {
+    let mut story = story();
+    story.trouble(1, Trouble::Fails).human_commands("/name Julia").human_commands("/name");
+    story.trouble(2, Trouble::Fails).human_commands("/name Julia").crash().human_commands("/name");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /name Julia
+        refused> i can't write that down: the disk is full.
+        human> /name
+        told> i call you julius. `/name NAME` changes it.
+        human> /name Julia
+        told> i call you Julia from now on. `/name julius` takes it back.
+        -- crash
+        human> /name
+        told> i call you Julia. `/name NAME` changes it.
     "#]],
     );
 }

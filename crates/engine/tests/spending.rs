@@ -143,7 +143,6 @@ fn unattended_work_is_stopped_by_the_limit_of_the_day_before_its_next_call() {
     let refusal = Refusal::Tokens { spent: 45, most: 40 };
     let failure = Failure::SpendLimit(SpendLimit::Day(refusal));
     assert_eq!(ended.how.ending, Ending::Failed(failure.clone()));
-    assert_eq!(failure.actor(), domain::failure::Actor::Human);
     assert!(failure.to_string().contains("`/config daily_limit` and a higher one"), "{failure}");
     assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (3, 3, 0), "each call is told once");
 }

@@ -32,7 +32,7 @@ use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Days, Limit, Report, Source};
 use domain::explanation::{Explained, Subject};
 use domain::occurrence::Occurrence;
-use domain::record::{Record, StateChange};
+use domain::record::Record;
 use domain::report::Report as Left;
 use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
@@ -222,15 +222,18 @@ impl Journal {
 }
 
 impl Writer {
-    /// The database first, then the files that follow from it. A file that cannot be written now is written
-    /// later: what it says is already safe.
+    /// What the human set stands in its file alone, so that is written before anything else, and put back if nothing else
+    /// is. Then the database, and then the files that follow from it: one that cannot be written now is written later, for
+    /// what it says is already safe.
     fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
-        for record in records {
-            if let Record::State(change @ StateChange::Set(..)) = record {
-                self.state.change(change).map_err(|error| Unwritten(error.to_string()))?;
+        let before = self.state.set(records).map_err(|error| Unwritten(error.to_string()))?;
+        let changes = match self.database.write(records) {
+            Ok(changes) => changes,
+            Err(error) => {
+                self.state.put_back(before);
+                return Err(unwritten(&error));
             }
-        }
-        let changes = self.database.write(records).map_err(|error| unwritten(&error))?;
+        };
         if records.iter().any(|record| matches!(record, Record::Report(_))) {
             self.reports.follow(&self.database);
         }

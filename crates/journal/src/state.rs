@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::disk::Disk;
 use crate::files::Trouble;
-use crate::files::config::ConfigFile;
+use crate::files::config::{Config, ConfigFile};
 use crate::files::ping_budget::PingBudgetFile;
 use crate::open::Place;
 use crate::paths::Paths;
@@ -50,11 +50,29 @@ impl StateFiles {
         Chosen { settings, thinking: None, pings, modes, ..Chosen::default() }
     }
 
+    /// Lets the file of settings say what `records` say, and returns what it said before: the log knows nothing of it.
+    pub fn set(&mut self, records: &[Record]) -> Result<Option<Config>, Trouble> {
+        let mut before = None;
+        for record in records {
+            let Record::State(StateChange::Set(setting, settings, at)) = record else { continue };
+            let said = self.config.set(*setting, settings, *at)?;
+            before.get_or_insert(said);
+        }
+        Ok(before)
+    }
+
+    /// What was set together with something that the log does not take is not set.
+    pub fn put_back(&mut self, before: Option<Config>) {
+        if let Some(Err(error)) = before.map(|before| self.config.save(&before)) {
+            tracing::warn!(%error, "config.json could not be put back and says what was refused.");
+        }
+    }
+
     /// Lets the file of pings say what the log says. If that fails, the next start does it.
     pub fn follow(&mut self, records: &[Record]) {
         for record in records {
-            let Record::State(change @ StateChange::Pings(_)) = record else { continue };
-            if let Err(error) = self.change(change) {
+            let Record::State(StateChange::Pings(budget)) = record else { continue };
+            if let Err(error) = self.pings.save(budget) {
                 tracing::warn!(%error, "ping_budget.json could not be written; the next start will.");
             }
         }
@@ -68,16 +86,6 @@ impl StateFiles {
             if let Err(error) = self.pings.save(&known) {
                 tracing::warn!(%error, "ping_budget.json could not be written; the next start will.");
             }
-        }
-    }
-
-    /// Lets a file say what it says now.
-    pub fn change(&mut self, change: &StateChange) -> Result<(), Trouble> {
-        match change {
-            StateChange::Set(setting, settings, at) => self.config.set(*setting, settings, *at),
-            StateChange::Pings(budget) => self.pings.save(budget),
-            // The log alone knows.
-            StateChange::Charged(_) => Ok(()),
         }
     }
 }

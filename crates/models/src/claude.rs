@@ -142,6 +142,9 @@ impl Claude {
         if let Some(live) = clients.live.get(branch).filter(|live| !live.is_closed()) {
             return live.clone();
         }
+        // Every run has a branch of its own: those whose program has ended are let go of.
+        clients.live.retain(|_, live| !live.is_closed());
+        self.spoke().retain(|branch, _| clients.live.contains_key(branch));
         let (sender, orders) = mpsc::channel(QUEUE);
         clients.tasks.spawn(client::live(Arc::clone(&self.shared), branch.clone(), orders));
         clients.live.insert(branch.clone(), sender.clone());

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::agent::Agent;
-use domain::assistant::{Answer, Assistant, Event, Look, Request, Saying};
+use domain::assistant::{Answer, Assistant, Event, Look, Rein, Request, Saying};
 use domain::context::{Names, instructions};
 use domain::conversation::{Conversation, Image};
 use domain::dice::Dice;
@@ -174,7 +174,7 @@ impl Story {
     /// The human stops the answer.
     pub fn human_stops(&mut self) -> &mut Self {
         let desk = self.living().desk.clone();
-        let answer = self.runtime.block_on(desk.ask(Request::Stop));
+        let answer = self.runtime.block_on(desk.ask(Request::Rein(Rein::Stop)));
         if let Answer::Refused(why) = answer {
             self.teller.tell(format!("refused> {why}"));
         }

@@ -114,11 +114,12 @@ impl Attendant {
         match renewer.apply(news).await {
             Err(trouble) => {
                 tracing::error!(%trouble, "The update failed.");
-                self.tell(format!("the update failed: {trouble}. i go on as i am.")).await;
+                // UP-7: it is told as soon as it can be written down.
+                self.desk.tell(Event::Told(format!("the update failed: {trouble}. i go on as i am."))).await;
             }
             Ok(applied) => {
                 self.wait_until_it_may(how, errands).await;
-                self.tell(format!("updated; i restart.{}", applied.news.tell())).await;
+                self.announce(format!("updated; i restart.{}", applied.news.tell())).await;
                 self.renewed.notify_one();
             }
         }
@@ -152,10 +153,12 @@ impl Attendant {
         if let Answer::Refused(why) = answer { Err(why) } else { Ok(()) }
     }
 
-    /// UP-7: the human hears it wherever they are. It is on disk when this returns, so an end loses nothing of it.
-    async fn tell(&self, text: String) {
-        self.desk.tell(Event::Told(text)).await;
-        let _ = self.desk.ask(Request::Tell(Question::Numbers)).await;
+    /// UP-7: the human hears it wherever they are. If it cannot be written down, the new one says at its start that it is
+    /// there.
+    async fn announce(&self, text: String) {
+        if let Answer::Refused(why) = self.desk.ask(Request::Announce(text)).await {
+            tracing::warn!(why, "It could not be told that an update was made.");
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use jiff::Zoned;
 
 use super::{
-    Answer, Assistant, Choice, Effect, Event, Minutes, Progress, Question, Request, Reshape, Shelf, Shown,
-    Step,
+    Answer, Assistant, Choice, Effect, Event, Minutes, Progress, Question, Rein, Request, Reshape, Shelf,
+    Shown, Step,
 };
 use crate::settings::Setting;
 use crate::turn::TurnId;
@@ -28,8 +28,8 @@ impl Assistant {
     pub(super) fn answer(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         match request {
             Request::Say(saying) => self.say(saying, now),
-            Request::Stop => self.stop(now),
-            Request::Retry => self.retry(now),
+            Request::Rein(Rein::Stop) => self.stop(now),
+            Request::Rein(Rein::Retry) => self.retry(now),
             Request::Reshape(Reshape::Compact(instructions)) => self.compact(instructions, now),
             Request::Reshape(Reshape::Undo) => self.undo(now),
             Request::Reshape(Reshape::Clear) => self.clear(now),
@@ -56,6 +56,7 @@ impl Assistant {
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
             Request::Press(press) => self.press(press, now),
             Request::Plan(planning) => self.plan(planning, now),
+            Request::Announce(words) => (Answer::Noted, vec![Effect::Show(Shown::Notice(words))]),
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
             Request::Choose(Choice::Setting(Setting::Name, typed)) => self.choose_name(&typed, now),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),

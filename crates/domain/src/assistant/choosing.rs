@@ -136,19 +136,21 @@ impl Assistant {
         if typed.trim().is_empty() {
             return told(format!("i call you {before}. `/name NAME` changes it."));
         }
-        let (answer, mut effects) = self.set(Setting::Name, typed, now);
+        let (answer, effects) = self.set(Setting::Name, typed, now);
         let Answer::Told(_) = answer else { return (answer, effects) };
         let name = self.human_name().to_owned();
         if name == before {
             return (Answer::Told(format!("i call you {name}, as before.")), effects);
         }
+        // One writing: the file and the news of it, or neither.
+        let mut minutes = Minutes::at(now);
+        minutes.absorb(effects);
         if !self.choices.is_offline() {
-            let mut minutes = Minutes::at(now);
             let news = format!("The human is called {name} from now on, no longer {before}.");
             self.report(("the human", Label::PLAIN), news, &mut minutes);
-            effects.extend(minutes.effects());
         }
-        (Answer::Told(format!("i call you {name} from now on. `/name {before}` takes it back.")), effects)
+        let told = format!("i call you {name} from now on. `/name {before}` takes it back.");
+        (Answer::Told(told), minutes.effects())
     }
 
     /// What the human is called.

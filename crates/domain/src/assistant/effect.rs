@@ -45,6 +45,24 @@ pub enum Event {
     SkillsLoaded(Key, Loaded),
 }
 
+impl Event {
+    /// Whether who hears `later` need not hear this: it is the same, and only the last time of it counts.
+    pub fn is_outdated_by(&self, later: &Self) -> bool {
+        match self {
+            Self::Woke => matches!(later, Self::Woke),
+            Self::KeyRenewed => matches!(later, Self::KeyRenewed),
+            Self::Seen(surface) => matches!(later, Self::Seen(again) if again == surface),
+            Self::Started
+            | Self::TurnEnded(..)
+            | Self::Files(..)
+            | Self::Undelivered(_)
+            | Self::Told(_)
+            | Self::Carried(..)
+            | Self::SkillsLoaded(..) => false,
+        }
+    }
+}
+
 /// Whether files were looked at before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {

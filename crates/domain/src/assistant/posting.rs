@@ -72,15 +72,15 @@ impl Posting {
             Request::Say(saying) => saying.surface,
             Request::Press(press) => press.surface,
             Request::Approve(reply) => reply.by,
-            Request::Stop
-            | Request::Retry
+            Request::Rein(_)
             | Request::Reshape(_)
             | Request::Step(_)
             | Request::Turn(..)
             | Request::Inbox(_)
             | Request::Tell(_)
             | Request::Choose(_)
-            | Request::Plan(_) => return,
+            | Request::Plan(_)
+            | Request::Announce(_) => return,
         };
         self.last = Some((surface, now.timestamp()));
     }

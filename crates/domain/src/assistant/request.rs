@@ -34,10 +34,8 @@ use crate::wish::Wish;
 pub enum Request {
     /// The human says something.
     Say(Saying),
-    /// The human wants the answer to stop.
-    Stop,
-    /// The human wants what waits for a key to be tried again.
-    Retry,
+    /// The human takes the reins of what is being answered.
+    Rein(Rein),
     /// The human wants the main conversation in another shape.
     Reshape(Reshape),
     /// The human wants to step aside, or back.
@@ -56,6 +54,17 @@ pub enum Request {
     Press(Press),
     /// Something is wanted of what is planned.
     Plan(Planning),
+    /// The program has this to say of itself, and waits until it is written down where the human will find it.
+    Announce(String),
+}
+
+/// What the human can want of an answer that is not there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rein {
+    /// It is to stop.
+    Stop,
+    /// If it waits for a key, it is to be tried again.
+    Retry,
 }
 
 /// What can be wanted of what is planned.

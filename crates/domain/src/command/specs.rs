@@ -2,7 +2,7 @@
 
 use super::{Command, LOGIN, Look, REPLY};
 use crate::approval::{Reply, Verdict};
-use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
+use crate::assistant::{Choice, Question, Rein, Request, Reshape, Step, Way};
 use crate::attention::Ease;
 use crate::explanation::Subject;
 use crate::ping_budget::Pace;
@@ -48,7 +48,7 @@ const TALK: [Spec; 6] = [
         also: &["/interrupt"],
         takes: "",
         does: "stops the answer",
-        read: |_| ask(Request::Stop),
+        read: |_| ask(Request::Rein(Rein::Stop)),
     },
     Spec {
         name: REPLY,
@@ -64,7 +64,7 @@ const TALK: [Spec; 6] = [
         also: &[],
         takes: "",
         does: "tries again what waits for a key of the model",
-        read: |_| ask(Request::Retry),
+        read: |_| ask(Request::Rein(Rein::Retry)),
     },
     Spec {
         name: "/compact",

@@ -156,6 +156,7 @@ stories! {
     patience::a_model_that_never_comes_back_is_given_up: puppet anthropic openai claude;
     patience::a_new_message_ends_the_waiting: puppet anthropic openai claude;
     trouble::a_message_that_cannot_be_written_is_refused_and_leaves_nothing: puppet anthropic openai claude;
+    trouble::what_the_program_announces_is_written_or_refused: puppet anthropic openai claude;
     trouble::an_answer_that_cannot_be_written_is_tried_until_it_can: puppet anthropic openai claude;
     trouble::a_tool_whose_decision_cannot_be_written_does_not_run: puppet anthropic openai claude;
     trouble::a_result_that_cannot_be_written_at_once_is_not_lost: puppet anthropic openai claude;

@@ -42,6 +42,26 @@ pub fn a_message_that_cannot_be_written_is_refused_and_leaves_nothing(told_by: T
     assert_whole(&mut story);
 }
 
+/// B5: what the program has to say of itself is said when it is written down for the human, and else it hears that it is
+/// not.
+pub fn what_the_program_announces_is_written_or_refused(told_by: Teller) {
+    let mut story = story(told_by);
+    story.with_messages().crash();
+    story.trouble(1, Trouble::Fails).program_announces("the journal was damaged.").crash();
+    story.program_announces("the journal was damaged.");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            -- crash
+            refused> i can't write that down: the disk is full.
+            -- crash
+            notice> the journal was damaged.
+        "#]],
+    );
+    assert_whole(&mut story);
+}
+
 /// B3: an answer that cannot be written down is kept and tried again; the human is told once.
 pub fn an_answer_that_cannot_be_written_is_tried_until_it_can(told_by: Teller) {
     let mut story = story(told_by);

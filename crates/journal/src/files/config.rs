@@ -70,11 +70,14 @@ impl ConfigFile {
         self.file.save(&text.map_err(|error| Trouble::refused(self.file.path(), error))?)
     }
 
-    /// Sets `setting` to what it is in `settings`. What a person changed in the file meanwhile stays.
-    pub fn set(&mut self, setting: Setting, settings: &Settings, now: Timestamp) -> Result<(), Trouble> {
-        let mut config = self.load(now)?.value;
+    /// Sets `setting` to what it is in `settings`, and returns what all were before. What a person changed in the file
+    /// meanwhile stays.
+    pub fn set(&mut self, setting: Setting, settings: &Settings, now: Timestamp) -> Result<Config, Trouble> {
+        let before = self.load(now)?.value;
+        let mut config = before.clone();
         setting.copy(&mut config.settings, settings);
-        self.save(&config)
+        self.save(&config)?;
+        Ok(before)
     }
 }
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use domain::conversation::{Branch, Conversation, Heard, Said, SessionId, Text};
 use domain::delivery::{Delivery, DeliveryChange};
 use domain::occurrence::{End, Key, Occurrence, Stage};
-use domain::record::{PlanChange, Record, SessionChange};
+use domain::record::{PlanChange, Record, SessionChange, StateChange};
 use domain::schedule::{Lateness, WebhookSpec};
+use domain::settings::{Setting, Settings};
 use engine::ports::Journal as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -191,6 +192,25 @@ fn what_was_said_is_there_after_a_restart() {
     let opened = desk.open(at(9));
     assert_eq!(desk.heard(&opened).unwrap(), ["one", "two", "three"]);
     assert_eq!(opened.notices, Vec::<String>::new());
+}
+
+/// B3: what is set together with something that cannot be written down is not set either.
+#[test]
+fn what_is_set_with_something_unwritten_is_put_back() {
+    let desk = Desk::new();
+    desk.say(&["one"]);
+    let opened = desk.open(at(9));
+    let named = |name: &str| {
+        let mut settings = Settings::default();
+        Setting::Name.set(&mut settings, name).unwrap();
+        Record::State(StateChange::Set(Setting::Name, Box::new(settings), at(9)))
+    };
+    let write = |records: Vec<Record>| desk.runtime.block_on(opened.journal.write(records));
+    write(vec![named("Ada")]).unwrap();
+    let there = desk.runtime.block_on(opened.journal.recent(Branch::Main, None, 1)).unwrap().remove(0);
+    write(vec![named("Mallory"), Record::Said(Branch::Main, there)]).unwrap_err();
+    drop(opened);
+    assert_eq!(desk.open(at(10)).memory.chosen.settings.name.as_deref(), Some("Ada"));
 }
 
 #[test]

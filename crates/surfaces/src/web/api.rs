@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use domain::assistant::{Answer, Question, Request as Ask};
+use domain::assistant::{Answer, Question, Rein, Request as Ask};
 use domain::compaction::Room;
 use domain::record::SurfaceName;
 use engine::commands::obey;
@@ -102,7 +102,7 @@ pub(super) async fn command(
 
 pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Json<wire::Done>, Refusal> {
     let wire::Nothing {} = read(&app, request, PAIR_BYTES).await?;
-    let answer = app.ports().desk.ask(Ask::Stop).await;
+    let answer = app.ports().desk.ask(Ask::Rein(Rein::Stop)).await;
     let Answer::Noted = answer else { return Err(unexpected(answer)) };
     Ok(Json(wire::Done { ok: true }))
 }

@@ -40,6 +40,15 @@ impl Story {
         self
     }
 
+    /// The program has something to say of itself, and hears whether that is written down.
+    pub fn program_announces(&mut self, words: &str) -> &mut Self {
+        let desk = self.living().desk.clone();
+        if let Some(Answer::Refused(why)) = self.while_alive(desk.ask(Request::Announce(words.to_owned()))) {
+            self.teller.tell(format!("refused> {why}"));
+        }
+        self
+    }
+
     /// Waits until nobody speaks and nothing waits that could be heard.
     pub fn rest(&mut self) -> &mut Self {
         for _ in 0..LOOKS {

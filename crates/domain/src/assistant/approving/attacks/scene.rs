@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Zoned};
 
 use crate::approval::{ApprovalId, Reply, Verdict};
 use crate::assistant::{
-    Answer, Assistant, Effect, Ended, Event, Left, Memory, Planning, Progress, Request, Saying,
+    Answer, Assistant, Effect, Ended, Event, Left, Memory, Planning, Progress, Rein, Request, Saying,
 };
 use crate::compaction::Room;
 use crate::conversation::{Block, Branch, Conversation, EntryId, Image, Json, Usage};
@@ -127,7 +127,7 @@ impl Scene {
     }
 
     fn goes_on_with(&mut self, saying: Saying) {
-        self.ask(Request::Stop);
+        self.ask(Request::Rein(Rein::Stop));
         let ended = Ended {
             left: Left::Said(Vec::new()),
             ending: Ending::Interrupted,

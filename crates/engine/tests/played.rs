@@ -1,0 +1,130 @@
+//! Played time: what `run` waits for, `play` waits for too.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use domain::approval::{Approval, ApprovalId, Reply, Verdict, Waits};
+use domain::assistant::{Assistant, Memory, Request, Shown};
+use domain::compaction::Room;
+use domain::conversation::{Branch, Conversation, Entry, EntryId, Json, Lineage, Said};
+use domain::dice::Dice;
+use domain::label::Label;
+use domain::record::{Record, SurfaceName};
+use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::turn::{Limits, TurnId};
+use engine::desk::{Desk, Letter};
+use engine::drive::World;
+use engine::places::Places;
+use engine::played::PlayedClock;
+use engine::ports::{Clock, Hands, Journal, Margin, Surface, Unreadable, Unwritten};
+use engine::run::House;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use jiff::Zoned;
+use testkit::puppet::{Line, Puppet};
+use tokio::sync::oneshot;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Hands that need a minute for everything, a journal without a disk, and somebody who looks.
+struct Played {
+    clock: Arc<PlayedClock>,
+    shown: Mutex<Vec<String>>,
+}
+
+impl Hands for Played {
+    fn tools(&self) -> Arc<[ToolSpec]> {
+        Arc::from([])
+    }
+
+    fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+        async {
+            self.clock.sleep(MINUTE).await;
+            let (call, text) = (call.id.clone(), "tidied".to_owned());
+            ToolResult { call, text, outcome: Outcome::Done, label: Label::PLAIN }
+        }
+        .boxed()
+    }
+}
+
+impl Surface for Played {
+    fn show(&self, shown: &Shown) {
+        if let (Shown::Notice(text), Ok(mut seen)) = (shown, self.shown.lock()) {
+            seen.push(text.clone());
+        }
+    }
+}
+
+impl Journal for Played {
+    fn write(&self, _: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
+        ready(Ok(())).boxed()
+    }
+
+    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn recent(
+        &self,
+        _: Branch,
+        _: Option<EntryId>,
+        _: usize,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn lineage(&self, _: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        ready(Ok(Lineage::default())).boxed()
+    }
+
+    fn entry(&self, _: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        ready(Ok(None)).boxed()
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        ready(Ok(Margin::default())).boxed()
+    }
+}
+
+/// What an assistant has in mind that left a card.
+fn with_a_card(now: &Zoned) -> Memory {
+    let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+    let (id, name) = ("call-1".to_owned(), "tidy".to_owned());
+    let call = ToolCall { id, name, input: Json("{}".to_owned()) };
+    let (id, at, turn, branch) = (ApprovalId(1), now.timestamp(), TurnId(1), Branch::Main);
+    memory.approvals.open.push(Approval { id, at, turn, branch, call, waits: Waits::Card });
+    memory.approvals.next = ApprovalId(2);
+    memory
+}
+
+/// A yes to a card is carried out in played time as in any other: it takes its time, and what came of it is told.
+#[tokio::test]
+async fn a_card_is_carried_out_in_played_time() {
+    let start: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+    let clock = Arc::new(PlayedClock::new(&start));
+    let played = Arc::new(Played { clock: clock.clone(), shown: Mutex::default() });
+    let world = World {
+        model: Arc::new(Puppet::answering(|_| Line::says("Yes."))),
+        hands: played.clone(),
+        journal: played.clone(),
+        surface: played.clone(),
+        instructions: Arc::from(""),
+        patience: domain::patience::Limits::NONE,
+        limits: Limits::HOUSE,
+        calls: Arc::new(Places::new(1)),
+    };
+    let assistant = Assistant::new(with_a_card(&start), Arc::from([]), Room::HOUSE, Dice::new(7));
+    let mut house = House::new(assistant, world, clock.clone(), Desk::new());
+    let (reply, _answer) = oneshot::channel();
+    let (which, verdict, by) = ("1".to_owned(), Verdict::Allow, SurfaceName::Terminal);
+    house.open(Letter::Asked(Request::Approve(Reply { which, verdict, by }), reply)).await;
+
+    house.play(&clock, MINUTE / 2).await;
+    let told = || played.shown.lock().unwrap().iter().filter(|shown| *shown == "card 1: tidied").count();
+    assert_eq!(told(), 0, "it takes a minute");
+    house.play(&clock, MINUTE).await;
+    assert_eq!(told(), 1, "{:?} at {}", played.shown.lock().unwrap(), clock.now());
+    house.leave().await;
+    assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
+}
