@@ -262,15 +262,41 @@ test("each thing that becomes of a time has a shape of its own, and words", asyn
 test("each job tells what it cost in thirty days; what has no price is not free, and what never ran says nothing", async (t) => {
   const { page, errors } = await day(t);
   const told = () => page.$$eval("#schedule .job", (all) => all.map((node) => [node.dataset.job.slice(8), node.querySelector(".spent").textContent]));
+  await page.waitForSelector("#schedule .spent >> text=in 30 days");
   assert.deepEqual(await told(), [
     ["calendar", "$0.42 in 30 days"], ["stretch", ""], ["reports", ""], ["bank", "$0.30 and 1 call without a price in 30 days"],
-    ["feeds", "no price in 30 days"], ["often", "$12.50 in 30 days"], ["review", ""],
+    ["feeds", "price unknown in 30 days"], ["often", "$12.50 in 30 days"], ["review", ""],
   ]);
   await page.route("**/api/cost*", (route) => route.fulfill({ status: 500, json: { error: { kind: "broken", message: "the ledger cannot be read" } } }));
   await page.keyboard.press("c");
   await into(page, "schedule");
   await page.waitForFunction(() => !document.querySelector("#schedule .spent").textContent);
   assert.deepEqual([(await told()).length, await page.locator("#schedule > .wrong, #schedule .whole > .wrong").isVisible()], [7, false]);
+  assert.deepEqual(errors, []);
+});
+
+test("what is planned waits for no ledger, and the ledger is not read at every look", async (t) => {
+  const { page, errors } = await day(t);
+  await page.waitForSelector("#schedule .spent >> text=in 30 days");
+  await into(page, "chat");
+  let [asked, answer] = [0, () => {}];
+  await page.route("**/api/cost*", async (route) => {
+    asked += 1;
+    await new Promise((resolve) => { answer = resolve; });
+    return route.fulfill({ json: { by_source: [cost("routine:stretch", 0.7, 3, 0)] } });
+  });
+  const later = { ...DAY, jobs: DAY.jobs.map((job) => (job.id === "stretch" ? { ...job, name: "stretch and bend" } : job)) };
+  await page.route("**/api/schedule", (route) => route.fulfill({ json: later }));
+  await page.route("**/api/schedule/run", (route) => route.fulfill({ json: {} }));
+  await into(page, "schedule");
+  const stretch = page.locator('#schedule [data-job="routine:stretch"]');
+  await stretch.locator("text=stretch and bend").waitFor();
+  for (let look = 0; look < 3; look += 1) {
+    await Promise.all([page.waitForResponse("**/api/schedule"), stretch.locator("text=run now").click()]);
+  }
+  assert.equal(asked, 1, "the ledger was asked once");
+  answer();
+  await stretch.locator(".spent", { hasText: "$0.70 in 30 days" }).waitFor();
   assert.deepEqual(errors, []);
 });
 

@@ -189,15 +189,15 @@ test("what has no price is not shown as free, and each is told by run", async ()
   await into(page, "chat");
   await into(page, "cost");
   const cells = (title) => page.$$eval(`#cost [aria-label="${title}"] tbody tr`, (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
-  await page.waitForSelector('#cost [aria-label="by source"] tbody >> text=no price');
+  await page.waitForSelector('#cost [aria-label="by source"] tbody >> text=price unknown');
   assert.deepEqual(await cells("by source"), [
     ["main", "2", "$0.20", "$0.40", "0 %"],
     ["fork", "1", "–", "$0.30 and 1 call without a price", "0 %"],
-    ["routine:mail", "2", "no price", "no price", "0 %"],
+    ["routine:mail", "2", "price unknown", "price unknown", "0 %"],
   ]);
-  assert.deepEqual(await cells("by model"), [["local", "4", "no price", "0 %"]]);
-  assert.match(await page.innerText("#cost .sums"), /today\s+no price\s+4 calls[\s\S]*7 days\s+\$0\.30\s+4 calls · 0 % cached, and 1 call without a price/);
-  assert.match(await page.locator("#cost svg[role=img]").first().getAttribute("aria-label"), /no price$/);
+  assert.deepEqual(await cells("by model"), [["local", "4", "price unknown", "0 %"]]);
+  assert.match(await page.innerText("#cost .sums"), /today\s+price unknown\s+4 calls[\s\S]*7 days\s+\$0\.30\s+4 calls · 0 % cached, and 1 call without a price/);
+  assert.match(await page.locator("#cost svg[role=img]").first().getAttribute("aria-label"), /price unknown$/);
   await page.screenshot({ path: join(OUT, "cost-unpriced.png"), fullPage: true });
   await page.unroute("**/api/cost*");
 });
@@ -269,7 +269,7 @@ test("near the limit one press raises it, and says to what before", async () => 
   await into(page, "chat");
   await into(page, "today");
   const raise = page.locator("#today .standing button");
-  await raise.filter({ hasText: /^raise the limit to \$10\.00 9M a day$/ }).waitFor();
+  await raise.filter({ hasText: /^raise the limit to \$10\.00 and 9M tokens a day$/ }).waitFor();
   for (const width of [380, 1280]) {
     await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
     assert.deepEqual(await wide(), [0, 0]);

@@ -11,6 +11,7 @@ use rpds::RedBlackTreeMapSync;
 
 use crate::conversation::{Branch, Json};
 use crate::cost::Source;
+use crate::hidden::{is_hidden, is_joiner, spelled_out};
 use crate::occurrence::Key;
 use crate::schedule::{WebhookSpec, template};
 
@@ -116,25 +117,19 @@ fn cut(words: &str) -> String {
     }
 }
 
-/// Words of others in one line, with nothing in them that is not seen, and no link under other words.
+/// Words of others in one line, with nothing in them that is not seen, and no link under other words. Joiners stay: the
+/// human reads this, and a picture is to be that picture.
 pub fn literal(words: &str) -> String {
     let visible = |c: char| if c.is_whitespace() { ' ' } else { c };
-    let seen: String = words.chars().map(visible).filter(|c| !is_unseen(*c)).collect();
+    let is_seen = |c: &char| is_joiner(*c) || !(c.is_control() || is_hidden(*c));
+    let seen: String = words.chars().map(visible).filter(is_seen).collect();
     let line = seen.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     line.replace("](", "] (")
 }
 
-/// Whether a sign is not seen, or changes how others are.
-fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{200b}'..='\u{200f}')
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}')
-        || matches!(c, '\u{e0000}'..='\u{e007f}')
-}
-
 fn object<'a>(values: impl Iterator<Item = &'a Value>) -> String {
     let pairs: Vec<String> =
-        values.map(|value| format!("{}:{}", quoted(&value.name), spelled_out(&value.json.0))).collect();
+        values.map(|value| format!("{}:{}", quoted(&value.name), in_one_line(&value.json.0))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 
@@ -148,16 +143,12 @@ fn quoted(text: &str) -> String {
             c => c.to_string(),
         })
         .collect();
-    spelled_out(&format!("\"{escaped}\""))
+    in_one_line(&format!("\"{escaped}\""))
 }
 
-/// The same JSON with every sign that is not seen written as its number. Such signs only stand in its texts.
-fn spelled_out(json: &str) -> String {
-    let spell = |c: char| match is_unseen(c) {
-        true => c.encode_utf16(&mut [0; 2]).iter().map(|half| format!("\\u{half:04x}")).collect(),
-        false => c.to_string(),
-    };
-    json.chars().map(spell).collect()
+/// The same JSON with every sign that breaks a line or is hidden written as its number. Such signs only stand in its texts.
+fn in_one_line(json: &str) -> String {
+    spelled_out(json, char::is_control)
 }
 
 /// WH-16: what somebody who looked at values says of them.
@@ -293,6 +284,7 @@ mod tests {
         let delivery = delivery(&[("title", hostile, Kind::Free)]);
         assert_eq!(delivery.words().unwrap(), "a # heading [here] (http://x.example)b is done");
         assert_eq!(delivery.list(), "- title: a # heading [here] (http://x.example)b");
+        assert_eq!(literal("a\u{34f}\u{115f}\u{e0100}b ❤\u{fe0f} 👩\u{200d}🚀"), "ab ❤\u{fe0f} 👩\u{200d}🚀");
     }
 
     /// WH-16, WH-17: only a plain yes is a yes; a no without names is a no.

@@ -20,6 +20,7 @@ pub mod embed;
 pub mod explanation;
 pub mod failure;
 pub mod fork;
+pub mod hidden;
 pub mod inbox;
 mod json;
 pub mod label;

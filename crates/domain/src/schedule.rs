@@ -16,7 +16,6 @@ mod moment;
 mod planned;
 mod prompt;
 mod reminder;
-mod reporting;
 mod rhythm;
 mod routine;
 mod skill;
@@ -24,6 +23,7 @@ mod slug;
 mod step;
 pub mod template;
 mod terms;
+mod voice;
 mod webhook;
 
 pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, SET_BACK, once};
@@ -37,13 +37,13 @@ pub use moment::Moment;
 pub use planned::{FileNews, Planned, What};
 pub use prompt::Prompt;
 pub use reminder::{Chain, Reminder};
-pub use reporting::{Pings, Reporting, Voice};
 pub use rhythm::{Beat, MonthDay, Rhythm, Zone};
 pub use routine::Routine;
 pub use skill::SkillSpec;
 pub use slug::slug;
 pub use step::{any_step, first_step, without_step};
 pub use terms::{ModelName, Terms, Thinking, ToolRule};
+pub use voice::{Pings, Reporting, Voice};
 pub use webhook::{BYTES, Entrance, MOST_BYTES, Proof, WebhookSpec};
 
 /// Why something cannot be what was asked for: the field, what is wrong with it, and what would be right.

@@ -13,7 +13,7 @@ const lasting = (days) => (days === 1 ? "today" : `the last ${days} days`);
 
 // What a run cost, as far as all of its calls have a price.
 function each({ dollars, calls, unpriced_calls: unpriced, runs }) {
-  if (unpriced) return unpriced >= calls ? "no price" : "–";
+  if (unpriced) return unpriced >= calls ? "price unknown" : "–";
   return runs ? money(dollars / runs) : "–";
 }
 
@@ -63,7 +63,7 @@ export class Cost extends View {
       const part = make("div");
       const none = total.calls && total.unpriced_calls >= total.calls;
       const more = total.unpriced_calls && !none ? `, and ${count(total.unpriced_calls, "call")} without a price` : "";
-      part.append(make("dt", "", name), make("dd", "", none ? "no price" : money(total.dollars)), make("dd", "under", `${count(total.calls, "call")} · ${percent(total.cached_percent)} cached${more}`));
+      part.append(make("dt", "", name), make("dd", "", none ? "price unknown" : money(total.dollars)), make("dd", "under", `${count(total.calls, "call")} · ${percent(total.cached_percent)} cached${more}`));
       return [part];
     }));
     this.forecast.textContent = data.forecast?.words ?? "a forecast needs a whole day on which a model was called.";

@@ -216,5 +216,5 @@ export const money = (dollars) => `$${dollars < 0.1 && dollars > 0 ? dollars.toF
 // What some calls cost. Those without a price are not free.
 export function price({ dollars, calls, unpriced_calls: unpriced }) {
   if (!unpriced) return money(dollars);
-  return unpriced >= calls ? "no price" : `${money(dollars)} and ${count(unpriced, "call")} without a price`;
+  return unpriced >= calls ? "price unknown" : `${money(dollars)} and ${count(unpriced, "call")} without a price`;
 }

@@ -37,7 +37,7 @@ export class Limit {
   show(words, raised) {
     this.raised = raised;
     say(this.words, words);
-    say(this.raise, raised ? `raise the limit to ${raised} a day` : "");
+    say(this.raise, raised ? `raise the limit to ${unitsOf(raised)} a day` : "");
     this.node.hidden = !words && !this.outcome.textContent;
   }
 
@@ -63,4 +63,9 @@ export class Limit {
       this.giving = false;
     }
   }
+}
+
+// `$6.00 8M` is dollars and tokens, and either may stand alone.
+function unitsOf(limit) {
+  return limit.split(" ").map((most) => (most.startsWith("$") ? most : `${most} tokens`)).join(" and ");
 }

@@ -21,7 +21,7 @@ export class Schedule extends View {
     const names = ["empty", "whole", "wrong", "broken", "none", "axis", "jobs", "over", "missed"];
     this.parts = Object.fromEntries(names.map((name) => [name, part(name)]));
     Object.assign(this.parts, { rests: part("all-rest"), more: part("left-out"), table: section.querySelector("tbody") });
-    Object.assign(this, { voice, rows: new Map(), broken: new Map() });
+    Object.assign(this, { voice, rows: new Map(), broken: new Map(), spent: new Map(), counted: 0 });
     part("legend").append(...Object.keys(STATES).map(legend));
     this.week = new Week();
     this.parts.over.before(this.week.node);
@@ -32,11 +32,22 @@ export class Schedule extends View {
     for (const time of AFTER_SAVING) setTimeout(() => this.open && this.read(), time);
   }
 
-  // What is planned is told even where nobody knows what it cost.
-  async ask() {
-    const spent = assistant.cost(DAYS).then(({ by_source: rows }) => rows, () => []);
-    const [told, rows] = await Promise.all([assistant.schedule(), spent]);
-    return { ...told, spent: new Map(rows.map((row) => [row.name, row])) };
+  enter() {
+    this.ended = null;
+    return super.enter();
+  }
+
+  ask() {
+    return assistant.schedule();
+  }
+
+  // What is planned waits for no ledger: what it cost is filled in when it comes, also where nobody knows it.
+  async count() {
+    const ask = (this.counted += 1);
+    const rows = await assistant.cost(DAYS).then(({ by_source: rows }) => rows, () => []);
+    if (ask !== this.counted) return;
+    this.spent = new Map(rows.map((row) => [row.name, row]));
+    for (const row of this.rows.values()) row.pay();
   }
 
   show(data) {
@@ -55,6 +66,10 @@ export class Schedule extends View {
     list(parts.missed, data.missed.map((one) => [missedWords(one), one.name, "missed"]));
     parts.table.replaceChildren(...table(data));
     this.week.follow(data);
+    // What was spent is looked up for whoever comes, and when something has ended.
+    const ended = JSON.stringify(data.jobs.map(({ last }) => last[0]));
+    if (ended !== this.ended) this.count();
+    this.ended = ended;
   }
 
   // Each thing keeps its row, so that whoever stands in it, or writes in it, goes on undisturbed.
@@ -154,7 +169,7 @@ class Row extends Filed {
   }
 
   update(job, data) {
-    const { called, when, next, spent } = this.parts;
+    const { called, when, next } = this.parts;
     this.job = job.job;
     this.file = job.file;
     this.paused = job.paused;
@@ -162,8 +177,7 @@ class Row extends Filed {
     called.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)));
     when.textContent = job.when;
     next.textContent = upcoming(job);
-    const cost = data.spent.get(job.job);
-    spent.replaceChildren(...(cost ? [price(cost), make("span", "", ` in ${DAYS} days`)] : []));
+    this.pay();
     if (!this.dragging) this.draw(job, data);
     this.rest.textContent = job.paused ? "resume" : "pause";
     this.run.disabled = Boolean(job.open && state(job.open) === "running");
@@ -172,6 +186,11 @@ class Row extends Filed {
     }
     this.moves?.firstChild.setAttribute("aria-label", `move ${job.name}`);
     this.id = job.id;
+  }
+
+  pay() {
+    const cost = this.view.spent.get(this.job);
+    this.parts.spent.replaceChildren(...(cost ? [price(cost), make("span", "", ` in ${DAYS} days`)] : []));
   }
 
   // A reminder that comes today can be dragged to another time of today.

@@ -1,4 +1,5 @@
-//! Where the human is: the local page, and what every surface needs to follow along.
+//! Where the human is: the local page, the terminal by lines and as a full screen, and Discord; what each of them needs to
+//! follow along; and the door through which other programs call.
 
 pub mod client;
 pub mod connecting;

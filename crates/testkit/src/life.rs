@@ -1,4 +1,4 @@
-//! A life: days of an assistant with everything that can happen to it, by seed.
+//! A life: days of an assistant in which things happen to it that no scene would think of, by seed.
 //!
 //! The house, the journal and the job files are real; the clock is played, and the model does anything. The human
 //! talks and changes files, the program crashes, the disk fails, and the clock is set. Afterwards the oracle looks.

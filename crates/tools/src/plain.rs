@@ -1,16 +1,8 @@
 //! Plain text: what a person would not see is left out of what comes from outside.
 
-/// Whether nobody sees `c`: signs that only steer how others are shown, and signs that show nothing at all. With those a
-/// text can say one thing to a person and another to a model.
-pub fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
+use domain::hidden::is_hidden;
 
-/// `text` without what nobody sees, and without the signs that steer a terminal.
+/// `text` without what nobody sees, and without the signs that steer a terminal. Joiners go too: only the model reads this.
 pub fn cleaned(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c))).collect()
 }

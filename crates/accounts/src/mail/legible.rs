@@ -1,5 +1,7 @@
 //! Words of others, made fit to be read: nothing in them commands a terminal, turns the line around or hides.
 
+use domain::hidden::{is_hidden, is_joiner};
+
 /// One line of at most `most` characters.
 pub fn line(text: &str, most: usize) -> String {
     let seen: String = text.chars().filter(|c| c.is_whitespace() || is_seen(*c)).collect();
@@ -19,14 +21,7 @@ pub fn lines(text: &str) -> String {
 
 /// Whether a character is there to be seen. Joiners stay: some scripts, and pictures of people, need them.
 fn is_seen(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    let hides = matches!(
-        c,
-        '\u{AD}' | '\u{34F}' | '\u{180E}' | '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}'
-            | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}'
-    );
-    !c.is_control() && !turns && !hides
+    is_joiner(c) || !(c.is_control() || is_hidden(c))
 }
 
 #[cfg(test)]
@@ -47,6 +42,7 @@ mod tests {
         assert_eq!(line("invoice\u{202E}fdp.exe", 100), "invoicefdp.exe");
         assert_eq!(line("a\u{200B}b\u{FEFF}c\u{E0041}d", 100), "abcd");
         assert_eq!(lines("a\r\nb\rc\u{2028}d\te\0f\u{9b}g"), "a\nb\nc\nd\tefg");
-        assert_eq!(line("👩\u{200D}🚀", 100), "👩\u{200D}🚀");
+        assert_eq!(line("a\u{115F}\u{3164}\u{FE00}\u{E0100}b", 100), "ab");
+        assert_eq!(line("👩\u{200D}🚀 ❤\u{FE0F}", 100), "👩\u{200D}🚀 ❤\u{FE0F}");
     }
 }

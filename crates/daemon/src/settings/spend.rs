@@ -85,11 +85,13 @@ mod tests {
         spend.purse.prices.of(&Call { model: model.to_owned(), usage })
     }
 
+    /// A new model under a short name asks for its own price: that of the one before it may be another.
     #[test]
     fn every_model_that_has_a_short_name_has_a_price() {
         let file = File::read(&Paths::new("/nowhere")).unwrap();
         let spend = read(&file).unwrap();
         for model in file.model.aliases.values() {
+            assert!(file.prices.contains_key(model), "{model} is not among the prices");
             for name in [format!("anthropic:{model}"), format!("claude:{model}")] {
                 assert!(cost(&spend, &name) > Some(Micros(0)), "{name}");
             }

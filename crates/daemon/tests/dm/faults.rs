@@ -159,6 +159,25 @@ async fn loses_receipts(rounds: u64) {
     }
 }
 
+/// P3, at its worst: the receipt is lost, Discord has forgotten the number, and the history cannot be read. Then the words
+/// come once more, and say that they may have come before.
+#[tokio::test(start_paused = true)]
+async fn words_that_cannot_be_looked_for_come_again_and_say_so() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    rig.discord.trouble(Trouble::Call(On::send(), Mishap::LostAfter));
+    rig.human().types("water the plants.");
+    rig.sees("you said: water the plants.").await;
+    rig.discord.trouble(Trouble::Down { after: Duration::ZERO, lasts: Duration::from_secs(400) });
+    rig.killed().await;
+    rig.passes(300).await;
+    rig.discord.trouble(Trouble::Call(On::next("GET", "/channels/*/messages").always(), Mishap::Code(50001)));
+    rig.start().await;
+    rig.passes(3_600).await;
+    let told = rig.all("you said: water the plants.");
+    let repeats: Vec<bool> = told.iter().map(|seen| seen.content.ends_with("-# may be a repeat")).collect();
+    assert_eq!(repeats, [false, true], "{}", rig.discord.transcript());
+}
+
 /// D5: what was written while nobody was there is heard once, in order.
 #[tokio::test(start_paused = true)]
 async fn what_was_written_meanwhile_is_heard_once_and_in_order() {

@@ -2,6 +2,7 @@
 
 use super::{Approval, Closed, Verdict};
 use crate::embed::{Action, Button, Style};
+use crate::hidden::spelled_out;
 use crate::post::{PostChange, PostKey, Sheet};
 
 /// I5: the whole call, and the three answers.
@@ -31,26 +32,63 @@ pub(crate) fn answered(approval: &Approval, closed: &Closed) -> PostChange {
     PostChange::Says(PostKey::approval(approval.id), Sheet::small(&words))
 }
 
-/// I5: JSON that means the same, in which nothing can end the block it stands in or turn the letters around.
+/// I5: JSON that means the same, in which nothing is hidden, and nothing can end the block it stands in or turn the
+/// letters around.
 fn exactly(json: &str) -> String {
-    let escaped = |c: char| match c {
-        '`' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-            format!("\\u{:04x}", u32::from(c))
-        }
-        c => c.to_string(),
-    };
-    json.chars().map(escaped).collect()
+    // What breaks or indents a line cannot stand in a text of JSON, only between two things.
+    spelled_out(json, |c| c == '`' || (c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
 }
 
-/// Words in which nothing is read as more than itself.
+/// Words in one line in which nothing is hidden, and nothing is read as more than itself.
 fn plainly(text: &str) -> String {
-    let plain = |c: char| {
-        !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-    };
     let marked = |c: char| "`*_~|<>@#[]".contains(c);
-    text.chars()
-        .filter(|c| plain(*c))
+    spelled_out(text, char::is_control)
+        .chars()
         .flat_map(|c| marked(c).then_some('\\').into_iter().chain([c]))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::super::{ApprovalId, Waits};
+    use super::*;
+    use crate::conversation::{Branch, Json};
+    use crate::hidden::is_hidden;
+    use crate::tool::ToolCall;
+    use crate::turn::TurnId;
+
+    /// What is asked before `input` is given to Bash.
+    fn asked(input: &str) -> String {
+        let call = ToolCall { id: "c".to_owned(), name: "Bash".to_owned(), input: Json(input.to_owned()) };
+        let (turn, branch, at) = (TurnId(1), Branch::Main, Timestamp::UNIX_EPOCH);
+        let sheet = question(&Approval { id: ApprovalId(1), at, turn, branch, call, waits: Waits::Turn });
+        sheet.words
+    }
+
+    /// I5: a call that would look like another one on its card is seen through.
+    #[test]
+    fn a_disguised_call_is_seen_through() {
+        let check = |command: &str, expected: &str| {
+            let words = asked(&format!("{{\"command\":\"{command}\"}}"));
+            let (caption, block) = words.split_once('\n').unwrap();
+            assert_eq!(caption, format!("may i run Bash({expected})?"));
+            assert_eq!(block, format!("```json\n{{\"command\":\"{expected}\"}}\n```"));
+        };
+        check("ls notes", "ls notes");
+        check("cat \u{61c}a-b\u{202e}c", r"cat \u061ca-b\u202ec");
+        check("rm no\u{ad}tes\u{34f}/\u{115f}\u{3164}x", r"rm no\u00adtes\u034f/\u115f\u3164x");
+        check("ls\u{fe0f}\u{e0072}\u{e006d}\u{e0100}", r"ls\ufe0f\udb40\udc72\udb40\udc6d\udb40\udd00");
+        check("ls\u{2028}\u{85}\u{7f}x", r"ls\u2028\u0085\u007fx");
+    }
+
+    /// I5: the same holds for every hidden sign there is.
+    #[test]
+    fn no_sign_on_a_card_is_hidden() {
+        let hidden: String = ('\0'..=char::MAX).filter(|c| is_hidden(*c)).collect();
+        let words = asked(&format!("{{\"command\":\"ls\",\"description\":\"{hidden}```\"}}"));
+        assert_eq!(words.chars().find(|c| is_hidden(*c)), None);
+        assert_eq!(words.matches("```").count(), 2, "nothing in it ends the block");
+    }
 }

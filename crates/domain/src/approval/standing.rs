@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Approval, ApprovalId, Consent};
 use crate::conversation::Json;
+use crate::hidden::spelled_out;
 use crate::permission::{Power, deed, site};
 use crate::tool::{Caption, Class, ToolCall};
 
@@ -106,14 +107,10 @@ impl fmt::Display for Standing {
 }
 
 fn listed(text: &str) -> String {
-    let plain = |c: &char| {
-        !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '`')
-    };
-    let shown: String = text.chars().filter(plain).take(LISTED).collect();
-    match text.chars().count() > LISTED {
-        true => format!("{shown}… ({} characters)", text.chars().count()),
-        false => shown,
+    let spelled = spelled_out(text, |c| c.is_control() || c == '`');
+    match spelled.char_indices().nth(LISTED) {
+        Some((end, _)) => format!("{}… ({} characters)", &spelled[..end], text.chars().count()),
+        None => spelled,
     }
 }
 
@@ -221,6 +218,8 @@ mod tests {
         let told = standing(&call("Bash", "{\"command\":\"a`\u{202e}b\n\"}")).to_string();
         assert_eq!(told.matches('`').count(), 2, "{told}");
         assert!(!told.contains(['\u{202e}', '\n']), "{told}");
+        let disguised = standing(&call("Write", "{\"file_path\":\"notes/\u{61c}a\u{e0041}\"}")).to_string();
+        assert_eq!(disguised, r"Write of `notes/\u061ca\udb40\udc41`", "two that differ are listed as two");
         let long = format!("{{\"command\":\"{}\"}}", "x".repeat(5_000));
         assert!(standing(&call("Bash", &long)).to_string().contains("… (5014 characters)"));
         let file = standing(&call("Write", r#"{"file_path":"notes/a.txt"}"#));

@@ -40,7 +40,7 @@ fn quoted<'a>(reports: impl Iterator<Item = &'a &'a Report>) -> Vec<String> {
     let mut told = Vec::new();
     for report in reports {
         let line = match report.tainted {
-            true => domain::context::stub(&report.from),
+            true => unread(&report.from),
             false => in_a_line(&report.text),
         };
         if !report.tainted || !told.contains(&line) {
@@ -48,6 +48,19 @@ fn quoted<'a>(reports: impl Iterator<Item = &'a &'a Report>) -> Vec<String> {
         }
     }
     told
+}
+
+/// What main is told instead of words from outside: who left them, if that says nothing of what happened before.
+fn unread(from: &str) -> String {
+    let who = match from.split_once(['/', ':']).map_or(from, |(kind, _)| kind) {
+        "fork" => "a side conversation",
+        "card" => "a card",
+        _ => from,
+    };
+    format!(
+        "{who} read words from outside and left something for the human, which is not shown to you. they read it with \
+         `ollim-bot updates`; you can in a side conversation."
+    )
 }
 
 fn in_a_line(text: &str) -> String {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::plain::is_hidden;
+use domain::hidden::is_hidden;
 
 /// The folder that belongs to the program.
 pub const STATE: &str = "state";

@@ -3,6 +3,7 @@
 use domain::approval::{Approval, Closed, Waits};
 use domain::assistant::Doing;
 use domain::conversation::Json;
+use domain::hidden::spelled_out;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -82,19 +83,7 @@ fn whole(input: &Json) -> String {
 /// The text with the characters written out that nobody sees, or that turn the order of others around: what is
 /// allowed must be what is read.
 fn visible(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut seen, c| {
-        match is_hidden(c) {
-            true => seen.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => seen.push(c),
-        }
-        seen
-    })
-}
-
-fn is_hidden(c: char) -> bool {
-    (c.is_control() && c != '\n')
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    spelled_out(text, |c| c.is_control() && c != '\n')
 }
 
 #[cfg(test)]
@@ -108,6 +97,7 @@ mod tests {
         check(r#"{"n":1,"n":2}"#, r#"{"n":1,"n":2}"#);
         check("not json", "not json");
         check("\"a\u{202e}b\u{200b}\"", r#""a\u202eb\u200b""#);
+        check("\"\u{115f}\u{fe0f}\u{e0041}\"", r#""\u115f\ufe0f\udb40\udc41""#);
         check(r#"{"n":1e2}"#, r#"{"n":1e2}"#);
         let long = format!("\"{}\"", "x".repeat(100_000));
         check(&long, &long);

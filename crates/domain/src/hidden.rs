@@ -1,0 +1,81 @@
+//! Hidden signs: those that nobody sees, and those that only steer how others are shown. With them a text can say one
+//! thing to a person and another to whoever acts on it.
+//!
+//! What becomes of one depends on what the text is for. Where it is weighed word by word (a call before a yes, data for
+//! a model) it is spelled out. Where it is only read it is left out, but for the joiners.
+
+/// Whether nobody sees `c`: all that Unicode lets a program ignore where it cannot show it, and what holds notes between
+/// the lines. Signs that break or indent a line are not among them: what those do is seen.
+pub fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether `c` is hidden, and what is seen would be another thing without it: words of some scripts fall apart, and so do
+/// pictures of people; a heart turns black.
+pub fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// `text` with its hidden signs, and all that are `also` to be, as JSON writes them by their numbers. JSON means the same
+/// as before, if none of those stands outside of its texts.
+pub fn spelled_out(text: &str, also: impl Fn(char) -> bool) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hidden(c) || matches!(c, '\u{2028}' | '\u{2029}') || also(c) {
+            true => c
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|half| spelled.push_str(&format!("\\u{half:04x}"))),
+            false => spelled.push(c),
+        }
+    }
+    spelled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// I5: every sign that turns letters around or shows nothing is known for one.
+    #[test]
+    fn what_turns_letters_around_or_shows_nothing_is_hidden() {
+        let turn = ['\u{61c}', '\u{200e}', '\u{200f}'].into_iter().chain('\u{202a}'..='\u{202e}');
+        let isolate = '\u{2066}'..='\u{206f}';
+        let blank =
+            ['\u{ad}', '\u{34f}', '\u{115f}', '\u{1160}', '\u{180e}', '\u{3164}', '\u{feff}', '\u{ffa0}'];
+        let between = ('\u{200b}'..='\u{200d}').chain('\u{2060}'..='\u{2064}').chain('\u{fff9}'..='\u{fffb}');
+        let select =
+            ('\u{fe00}'..='\u{fe0f}').chain('\u{e0100}'..='\u{e01ef}').chain('\u{180b}'..='\u{180d}');
+        let tag = '\u{e0000}'..='\u{e007f}';
+        for c in turn.chain(isolate).chain(blank).chain(between).chain(select).chain(tag) {
+            assert!(is_hidden(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_seen_is_not_hidden() {
+        let seen = "plain text\n\tand é e\u{301} ß 日本 한국 ไทย עברית العربية नमस्ते 👩🚀❤🇩🇪 — … « » \u{a0}|\u{3000}|\u{2009}|";
+        assert_eq!(seen.chars().find(|c| is_hidden(*c)), None);
+        assert_eq!(spelled_out(seen, |_| false), seen);
+    }
+
+    /// A number beyond four digits is written in two halves: otherwise another sign would be read, and a digit.
+    #[test]
+    fn what_is_spelled_out_is_still_the_same_json() {
+        let check = |text: &str, expected: &str| assert_eq!(spelled_out(text, |c| c == '`'), expected);
+        check("\"a\u{202e}b\u{2028}c\"", r#""a\u202eb\u2028c""#);
+        check("\"\u{e0041}\u{1d173}`\"", r#""\udb40\udc41\ud834\udd73\u0060""#);
+    }
+
+    #[test]
+    fn a_joiner_is_hidden() {
+        let joiners: Vec<char> = ('\0'..=char::MAX).filter(|c| is_joiner(*c)).collect();
+        assert_eq!(joiners, ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}']);
+        assert!(joiners.into_iter().all(is_hidden));
+    }
+}
