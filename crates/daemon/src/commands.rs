@@ -34,10 +34,11 @@ use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
 use crate::cli::{
-    Cli, Command, Installing, Kit, Look, Order, Output, ServersAction, ServiceAction, SessionsShape,
-    SkillsAction, WebhookAction,
+    Cli, Command, Installing, Kit, Look, Order, Output, ReminderAction, ServersAction, ServiceAction,
+    SessionsShape, SkillsAction, WebhookAction,
 };
 use crate::exit::Failed;
+use crate::reach::note_if_nobody_rings;
 use crate::settings::{Environment, Settings};
 use crate::voice::Voice;
 use jobs::Wanted;
@@ -94,8 +95,14 @@ pub async fn run(
         }
         Some(Command::Reminder { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
+            let plans = matches!(action, Some(ReminderAction::Add(_)));
             match desk.reminder(action)? {
-                Wanted::Done(code) => Ok(code),
+                Wanted::Done(code) => {
+                    if plans {
+                        note_if_nobody_rings(&settings, output).await;
+                    }
+                    Ok(code)
+                }
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
         }

@@ -119,6 +119,11 @@ impl Client {
         within(SOON, self.got(path), Unanswered::Still).await
     }
 
+    /// Asks what `body` says at `path`, where nothing changes by it.
+    pub async fn ask(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
+        within(AN_ANSWER, self.posted(path, body), Unanswered::Still).await
+    }
+
     /// Sends `body` to `path`, where it is answered at once.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
         within(AN_ANSWER, self.posted(path, body), Unanswered::Unsure).await
