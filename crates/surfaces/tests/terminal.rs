@@ -3,13 +3,14 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use surfaces::client::Client;
 use surfaces::terminal::history::History;
@@ -301,6 +302,28 @@ async fn an_assistant_that_stands_still_leaves_the_human_seated() {
         sleep(A_WHILE).await;
         Ok(Input::Key(key))
     });
+    let out = seated(&stage, pin!(keys)).await;
+    assert_eq!(out.matches(UNSURE).count(), 2, "{out:?}");
+    assert!(out.contains("> hello ^C") && !out.contains("elsewhere"), "{out:?}");
+    assert!(out.contains(Afterwards::Wait.tell()), "{out:?}");
+}
+
+/// Who sits there is told that nothing comes any more, which is another thing than an end, and hears when that is over.
+#[tokio::test(start_paused = true)]
+async fn an_assistant_that_falls_silent_is_not_called_gone() {
+    let stage = Stage::of_one_that_falls_silent();
+    let keys = stream::iter([Key::Interrupt, Key::Interrupt]).then(async |key| {
+        sleep(HEARTBEAT * 3).await;
+        Ok(Input::Key(key))
+    });
+    let out = seated(&stage, pin!(keys)).await;
+    let (silent, back) = (out.find("(i stand still: nothing comes from me."), out.find("(i am back.)"));
+    assert!(silent.is_some() && silent < back, "{out:?}");
+    assert!(!out.contains("i am not running any more"), "{out:?}");
+}
+
+/// What is written before somebody who presses `keys`.
+async fn seated(stage: &Stage, keys: impl Stream<Item = io::Result<Input>> + Unpin) -> String {
     let seat = Seat {
         name: "ollim",
         clock: &clock(),
@@ -311,9 +334,6 @@ async fn an_assistant_that_stands_still_leaves_the_human_seated() {
         afterwards: Afterwards::Wait,
     };
     let mut out = Vec::new();
-    sit(&stage.client, seat, pin!(keys), &mut out).await.unwrap();
-    let out = String::from_utf8(out).unwrap();
-    assert_eq!(out.matches(UNSURE).count(), 2, "{out:?}");
-    assert!(out.contains("> hello ^C") && !out.contains("elsewhere"), "{out:?}");
-    assert!(out.contains(Afterwards::Wait.tell()), "{out:?}");
+    sit(&stage.client, seat, keys, &mut out).await.unwrap();
+    String::from_utf8(out).unwrap()
 }
