@@ -95,14 +95,8 @@ pub async fn run(
         }
         Some(Command::Reminder { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            let plans = matches!(action, Some(ReminderAction::Add(_)));
-            match desk.reminder(action)? {
-                Wanted::Done(code) => {
-                    if plans {
-                        note_if_nobody_rings(&settings, output).await;
-                    }
-                    Ok(code)
-                }
+            match remind(&desk, action, (&settings, output)).await? {
+                Wanted::Done(code) => Ok(code),
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
         }
@@ -113,6 +107,20 @@ pub async fn run(
         Some(Command::Inner(inner)) => crate::inner(&inner),
         Some(Command::Kit(wanted)) => kit(wanted, (environment, settings), disk, output).await,
     }
+}
+
+/// Does what was asked for with reminders. Who plans one hears if nobody would ring then.
+async fn remind(
+    desk: &jobs::Desk<'_>,
+    action: Option<ReminderAction>,
+    (settings, output): (&Settings, &Output),
+) -> Result<Wanted, Failed> {
+    let plans = matches!(action, Some(ReminderAction::Add(_)));
+    let wanted = desk.reminder(action)?;
+    if plans {
+        note_if_nobody_rings(settings, output).await;
+    }
+    Ok(wanted)
 }
 
 async fn kit(
