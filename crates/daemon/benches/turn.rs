@@ -117,7 +117,7 @@ impl Turns {
         let mut words = None;
         self.client.say(&text.into()).await.unwrap();
         loop {
-            let shown = self.seen.next().await.unwrap();
+            let shown = self.seen.next().await.unwrap().unwrap();
             match shown.name.as_str() {
                 "delta" => words = Some(Instant::now()),
                 "ended" => return Ran { began, words, ended: Instant::now() },

@@ -34,10 +34,11 @@ use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
 use crate::cli::{
-    Cli, Command, Installing, Kit, Look, Order, Output, ServersAction, ServiceAction, SessionsShape,
-    SkillsAction, WebhookAction,
+    Cli, Command, Installing, Kit, Look, Order, Output, ReminderAction, ServersAction, ServiceAction,
+    SessionsShape, SkillsAction, WebhookAction,
 };
 use crate::exit::Failed;
+use crate::reach::note_if_nobody_rings;
 use crate::settings::{Environment, Settings};
 use crate::voice::Voice;
 use jobs::Wanted;
@@ -94,7 +95,7 @@ pub async fn run(
         }
         Some(Command::Reminder { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            match desk.reminder(action)? {
+            match remind(&desk, action, (&settings, output)).await? {
                 Wanted::Done(code) => Ok(code),
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
@@ -106,6 +107,20 @@ pub async fn run(
         Some(Command::Inner(inner)) => crate::inner(&inner),
         Some(Command::Kit(wanted)) => kit(wanted, (environment, settings), disk, output).await,
     }
+}
+
+/// Does what was asked for with reminders. Who plans one hears if nobody would ring then.
+async fn remind(
+    desk: &jobs::Desk<'_>,
+    action: Option<ReminderAction>,
+    (settings, output): (&Settings, &Output),
+) -> Result<Wanted, Failed> {
+    let plans = matches!(action, Some(ReminderAction::Add(_)));
+    let wanted = desk.reminder(action)?;
+    if plans {
+        note_if_nobody_rings(settings, output).await;
+    }
+    Ok(wanted)
 }
 
 async fn kit(

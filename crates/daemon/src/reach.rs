@@ -9,6 +9,7 @@ use journal::disk::Disk;
 use serde_json::{Value, json};
 use surfaces::client::{Client, Unanswered};
 
+use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::{Doors, House, SOCKET};
 use crate::settings::Settings;
@@ -40,11 +41,28 @@ impl Reached {
         Ok(self.client.post("/api/schedule/words", &json!({ "text": words })).await?)
     }
 
+    /// Says `words` that only ask.
+    pub async fn ask(&self, words: &str) -> Result<Value, Failed> {
+        Ok(self.client.ask("/api/schedule/words", &json!({ "text": words })).await?)
+    }
+
     /// Leaves it as it was.
     pub async fn leave(self) {
         if let Some(house) = self.house {
             house.close().await;
         }
+    }
+}
+
+/// What whoever plans something is told, if nobody is there to ring then.
+const NOBODY_RINGS: &str =
+    "  i am not running, so nothing rings: ollim-bot run, or ollim-bot service install";
+
+/// Tells whoever has planned something that nobody rings, if that is so.
+pub async fn note_if_nobody_rings(settings: &Settings, output: &Output) {
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    if let (false, Ok(false)) = (output.json, runs(&client).await) {
+        output.voice.note(NOBODY_RINGS);
     }
 }
 
@@ -63,7 +81,6 @@ mod tests {
 
     use super::*;
     use crate::chat::{obey_if_running, say_once, talk};
-    use crate::cli::Output;
     use crate::commands::run_job;
     use deaf::Deaf;
 
@@ -82,5 +99,18 @@ mod tests {
             run_job::run(settings, disk(), &job, &output).await.unwrap_err(),
         ];
         failed.iter().for_each(|failed| deaf.is_told_by(failed));
+    }
+
+    /// Who stands still may have taken what it was given; of what it was only asked nothing is to be looked after.
+    #[tokio::test(start_paused = true)]
+    async fn a_question_was_taken_by_nobody() {
+        let deaf = Deaf::open();
+        let client = Client::new(&deaf.settings.paths.state(), SOCKET);
+        let reached = Reached { client, house: None };
+        let asked = reached.ask("agenda for today").await.unwrap_err();
+        deaf.is_told_by(&asked);
+        assert!(!asked.to_string().contains("taken"), "{asked}");
+        let given = reached.capture("call tom tomorrow at 10").await.unwrap_err();
+        assert!(given.to_string().contains("it may or may not have taken this"), "{given}");
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::assistant::{Question, Request};
 use domain::conversation::Branch;
 use domain::cost::{LOOKS_BACK, Report};
 use engine::commands::limit;
@@ -28,7 +29,7 @@ pub struct Pulse {
     pub journal: Arc<Journal>,
     /// What day it is.
     pub clock: Arc<dyn Clock>,
-    /// Who knows what unattended work may cost.
+    /// Who knows what unattended work may cost, and answers while it lives.
     pub desk: Desk,
     /// When it started, by the clock of the machine's boot.
     pub began: Duration,
@@ -39,6 +40,8 @@ pub struct Pulse {
 impl Vitals for Pulse {
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(async {
+            // A door that opens says nothing of who sits behind it: one whose loop stands still does not answer.
+            self.desk.ask(Request::Tell(Question::Numbers)).await;
             let session = self.journal.session(Branch::Main).await.ok().flatten();
             let session = session.map(|session| session.to_string());
             let discord = self.discord.as_ref().map(|line| line.borrow().to_string());
@@ -62,5 +65,43 @@ impl Vitals for Pulse {
 
     fn metrics_token(&self) -> Option<Digest> {
         self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::assistant::Answer;
+    use engine::desk::Letter;
+    use journal::Place;
+    use journal::disk::RealDisk;
+
+    use super::*;
+    use crate::clock::SystemClock;
+
+    /// An open door is no proof that somebody is in: how it is, is told when the loop has answered.
+    #[tokio::test]
+    async fn a_loop_that_stands_still_is_not_called_well() {
+        let (home, zone) = (tempfile::tempdir().unwrap(), jiff::tz::TimeZone::UTC);
+        let clock = Arc::new(SystemClock::new(zone.clone()));
+        let (paths, disk) = (journal::Paths::new(home.path()), Arc::new(RealDisk));
+        let place = Place { paths, disk, zone, now: clock.now().timestamp(), pid: std::process::id() };
+        let (desk, mut pile) = Desk::new();
+        let pulse = Pulse {
+            fixed: Health { version: "1.0".to_owned(), ..Health::default() },
+            discord: None,
+            journal: Arc::new(journal::open(place).unwrap().journal),
+            began: clock.boot(),
+            clock,
+            desk,
+            token: None,
+        };
+        let mut health = pulse.health();
+        let asked = tokio::select! {
+            health = &mut health => panic!("nobody has answered: {health:?}"),
+            asked = pile.recv() => asked,
+        };
+        let Some(Letter::Asked(_, reply)) = asked else { panic!("{asked:?}") };
+        reply.send(Answer::Noted).unwrap();
+        assert_eq!(health.await.version, "1.0");
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use daemon::settings::{Environment, Settings};
 use daemon::skills::SkillShelf;
@@ -20,6 +21,8 @@ use tools::shell::{NetworkRule, Shell};
 use tools::skill::{Commands, Ended, Skills as _};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+/// How long is waited for what comes soon.
+const LATEST: Duration = Duration::from_secs(60);
 
 const TIDY: &str = "---\nname: \"tidy\"\ndescription: \"Tidies up.\"\nallowed-tools:\n  - \"Read(**.md)\"\n---\n\
     It is !`echo monday`. !`ollim-bot reminder list` !`sh -c 'echo no >&2; exit 4'` !`no-such-program`\n";
@@ -167,7 +170,9 @@ fn skills_are_listed_with_what_the_human_made_of_them() {
 }
 
 async fn until(there: impl Fn() -> bool) {
+    let latest = Instant::now() + LATEST;
     while !there() {
+        assert!(Instant::now() < latest, "not within {LATEST:?}");
         tokio::task::yield_now().await;
     }
 }
@@ -234,8 +239,10 @@ fn the_subagents_are_placed_when_it_starts() {
     std::fs::create_dir_all(&dir).expect("a directory");
     std::fs::write(dir.join("mine.md"), "no frontmatter").expect("a file");
     let running = program.start();
+    let latest = Instant::now() + LATEST;
     while !dir.join("guide.md").exists() {
         running.command("/status").expect("it is there");
+        assert!(Instant::now() < latest, "no guide.md within {LATEST:?}");
     }
     let guide = std::fs::read_to_string(dir.join("guide.md")).expect("the guide");
     assert!(guide.contains("ollim-bot help search WORDS") && guide.contains("julius's own files"), "{guide}");

@@ -48,6 +48,32 @@ fn what_is_added_can_be_moved_done_and_taken_back() {
     running.terminate();
 }
 
+/// What has a time is planned whether or not anybody runs, and who would wait for it in vain is told.
+#[test]
+fn what_nobody_would_ring_is_told_with_what_does() {
+    let nobody = "i am not running, so nothing rings: ollim-bot run, or ollim-bot service install";
+    let timed = [
+        &["add", "call", "tom", "tomorrow", "at", "10:00"][..],
+        &["reminder", "add", "--delay", "60", "--message", "stretch"],
+    ];
+    let program = Program::offline(BINARY);
+    for line in timed {
+        let output = program.run(line);
+        assert!(
+            stderr(&output).contains(nobody) && !stdout(&output).contains(nobody),
+            "{line:?}: {output:?}"
+        );
+        let output = program.run(&[line, &["--json"]].concat());
+        assert!(!stderr(&output).contains(nobody), "{line:?}: {output:?}");
+    }
+    assert!(!said(&program, &["add", "buy milk"]).contains(nobody), "it has no time");
+    let running = program.start();
+    for line in timed {
+        assert!(!said(&program, line).contains(nobody), "{line:?}");
+    }
+    running.terminate();
+}
+
 /// Words without a time are kept, and a time that is said next is theirs.
 #[test]
 fn what_has_no_time_is_kept_until_it_has_one() {

@@ -1,5 +1,6 @@
 //! A client of the running assistant: what the terminal and the command line speak, over the socket file.
 
+mod events;
 mod follow;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::web::door::connect_file;
+pub use events::{Events, Shown};
 pub use follow::{Followed, Following};
 
 /// The most bytes of an answer that are read.
@@ -90,6 +92,12 @@ pub enum Unanswered {
          look before you say it again. {TELL_MORE}"
     )]
     Unsure(u64),
+    /// Nothing comes from it any more, not even a sign of life. What it was given before, it has.
+    #[error(
+        "ollim-bot runs here, but nothing came from it for {0} s: it stands still. what it has taken, it keeps. \
+         {TELL_MORE}"
+    )]
+    Silent(u64),
     /// The connection broke.
     #[error("the running ollim-bot did not answer: {0}")]
     Broken(String),
@@ -109,6 +117,11 @@ impl Client {
     /// What is at `path`, if that is told soon.
     pub async fn get_soon(&self, path: &str) -> Result<Value, Unanswered> {
         within(SOON, self.got(path), Unanswered::Still).await
+    }
+
+    /// Asks what `body` says at `path`, where nothing changes by it.
+    pub async fn ask(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
+        within(AN_ANSWER, self.posted(path, body), Unanswered::Still).await
     }
 
     /// Sends `body` to `path`, where it is answered at once.
@@ -163,7 +176,7 @@ impl Client {
     pub async fn events(&self) -> Result<Events, Unanswered> {
         let opened = async { self.send(Method::GET, "/api/events", None).await?.accepted().await };
         let call = within(AN_ANSWER, opened, Unanswered::Still).await?;
-        Ok(Events { call, unread: Vec::new() })
+        Ok(Events::new(call))
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Call, Unanswered> {
@@ -240,50 +253,6 @@ impl Call {
 
 fn broken(error: impl ToString) -> Unanswered {
     Unanswered::Broken(error.to_string())
-}
-
-/// A stream of what is shown.
-pub struct Events {
-    call: Call,
-    unread: Vec<u8>,
-}
-
-/// Something that was shown.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
-    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `asked`, `answered`, `compacting`, `compacted`, `undone`,
-    /// `held`, `waiting`, `forked`, `unforked`, `sent`, `away`, `card`, `notice`, `hello`, `reload`.
-    pub name: String,
-    /// What it says.
-    pub data: Value,
-}
-
-impl Events {
-    /// The next one; nothing, when the assistant has gone.
-    pub async fn next(&mut self) -> Option<Shown> {
-        loop {
-            if let Some(end) = self.unread.windows(2).position(|two| two == b"\n\n") {
-                let block: Vec<u8> = self.unread.drain(..end + 2).collect();
-                match shown(&String::from_utf8_lossy(&block)) {
-                    Some(shown) => return Some(shown),
-                    None => continue,
-                }
-            }
-            let frame = self.call.response.body_mut().frame().await?.ok()?;
-            if let Ok(bytes) = frame.into_data() {
-                self.unread.extend_from_slice(&bytes);
-            }
-        }
-    }
-}
-
-/// Reads one block of our own stream; comments that only keep it alive are nothing.
-fn shown(block: &str) -> Option<Shown> {
-    let field = |name: &str| {
-        block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
-    };
-    let data = serde_json::from_str(&field("data")?).ok()?;
-    Some(Shown { name: field("event")?, data })
 }
 
 #[cfg(test)]

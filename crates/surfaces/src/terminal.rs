@@ -66,7 +66,7 @@ pub async fn obey(client: &Client, command: &str) -> Result<Result<String, Strin
         Obeyed::Told(text) => return Ok(Ok(plain(&text))),
         Obeyed::Begun(turn) => turn,
     };
-    while let Some(Shown { name, data }) = events.next().await {
+    while let Some(Shown { name, data }) = events.next().await? {
         match name.as_str() {
             "compacted" if data["turn"].as_u64() == Some(turn) => {
                 let text = data["text"].as_str().unwrap_or_default().to_owned();
@@ -91,7 +91,7 @@ pub async fn once(
     let message = client.say(words).await?;
     let mut telling = Telling::of(message);
     loop {
-        let Some(shown) = events.next().await else {
+        let Some(shown) = events.next().await? else {
             return Err(Unanswered::Broken("it ended before the answer did".to_owned()).into());
         };
         write(out, &telling.hear(&shown)).await?;
@@ -200,7 +200,15 @@ async fn talk(
                 }
             }
             shown = events.next() => {
-                let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
+                let shown = match shown {
+                    Ok(Some(shown)) => shown,
+                    Ok(None) => return Err(Unanswered::NotRunning.into()),
+                    Err(silent) => {
+                        let words = prompt.beside(&format!("\n  {silent}\n"));
+                        write(out, &format!("{words}{}", prompt.stand())).await?;
+                        continue;
+                    }
+                };
                 prompt.follow(&shown);
                 let ring = rings::hear(&shown, &mut offers, (Instant::now(), &clock.now()));
                 let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
@@ -241,7 +249,7 @@ async fn deed_or_words(
 fn to_tell(error: Unanswered) -> Result<String, Unanswered> {
     match error {
         Unanswered::Refused(why) => Ok(why),
-        Unanswered::Still(_) | Unanswered::Unsure(_) => Ok(error.to_string()),
+        Unanswered::Still(_) | Unanswered::Unsure(_) | Unanswered::Silent(_) => Ok(error.to_string()),
         Unanswered::NotRunning | Unanswered::Broken(_) => Err(error),
     }
 }

@@ -3,13 +3,14 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use surfaces::client::Client;
 use surfaces::terminal::history::History;
@@ -22,7 +23,7 @@ use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::UnixListener;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 /// What commands a terminal, and what is left of it.
 const EVIL: &str = "\u{1b}[2Jhi\u{7}\tyou\u{9b}31m\r\nthere";
@@ -73,7 +74,10 @@ impl Stage {
         let take = taken.clone();
         let events = || async move {
             let next = async |mut taken: broadcast::Receiver<String>| {
-                let block = taken.recv().await.ok()?;
+                let block = match timeout(HEARTBEAT, taken.recv()).await {
+                    Ok(block) => block.ok()?,
+                    Err(_) => ": still here\n\n".to_owned(),
+                };
                 Some((Ok::<_, Infallible>(block), taken))
             };
             Body::from_stream(stream::unfold(taken.subscribe(), next))
@@ -91,8 +95,29 @@ impl Stage {
             .route("/api/messages", post(hear));
         Self::open(router)
     }
+
+    /// An assistant that takes what it is given, gives one more sign of life, and is silent from then on.
+    fn of_one_that_falls_silent() -> Self {
+        let events = || async {
+            let beats = stream::iter([": still here\n\n"]).then(async |beat| {
+                sleep(HEARTBEAT).await;
+                Ok::<_, Infallible>(beat)
+            });
+            Body::from_stream(beats.chain(stream::pending()))
+        };
+        let router = Router::new()
+            .route("/api/events", get(events))
+            .route("/api/commands", post(|| async { Json(json!({ "turn": 9 })) }))
+            .route("/api/messages", post(|| async { Json(json!({ "message": 3 })) }));
+        Self::open(router)
+    }
 }
 
+/// How often an assistant gives a sign of life.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// What somebody is told who waits for an assistant that has fallen silent.
+const SILENT: &str = "ollim-bot runs here, but nothing came from it for 45 s: it stands still. what it has taken, it \
+                      keeps. `ollim-bot doctor` and `ollim-bot service status` tell more.";
 /// What somebody is told who gave something to an assistant that stands still.
 const UNSURE: &str = "ollim-bot runs here, but did not answer within 15 s: it stands still. it may or may not have taken \
                       this: look before you say it again. `ollim-bot doctor` and `ollim-bot service status` tell more.";
@@ -237,6 +262,35 @@ async fn an_assistant_that_stands_still_does_not_end_the_chat() {
     assert_eq!(String::from_utf8(out).unwrap(), format!(">   {UNSURE}\n>   {UNSURE}\n> "));
 }
 
+/// What was taken is waited for as long as there are signs of life, and a little longer.
+#[tokio::test(start_paused = true)]
+async fn an_assistant_that_falls_silent_is_not_waited_for() {
+    let stage = Stage::of_one_that_falls_silent();
+    let began = Instant::now();
+    let answer = once(&stage.client, &"hello".into(), &mut Vec::new()).await;
+    assert_eq!(answer.unwrap_err().to_string(), SILENT);
+    assert_eq!(began.elapsed(), HEARTBEAT * 4);
+    assert_eq!(obey(&stage.client, "/compact").await.unwrap_err().to_string(), SILENT);
+    let piped = chat(&stage.client, Reader::Pipe, "hello".as_bytes(), &mut Vec::new()).await;
+    assert_eq!(piped.unwrap_err().to_string(), SILENT);
+}
+
+/// A person is told of it once, and goes on sitting there.
+#[tokio::test(start_paused = true)]
+async fn a_silence_is_told_once() {
+    let stage = Stage::of_one_that_falls_silent();
+    let (mut hands, keyboard) = tokio::io::duplex(64);
+    let typing = async {
+        sleep(HEARTBEAT * 20).await;
+        hands.write_all(b"/quit\n").await.unwrap();
+    };
+    let (clock, mut out) = (clock(), Vec::new());
+    let chatting = chat(&stage.client, Reader::Person(&clock), BufReader::new(keyboard), &mut out);
+    let (ended, ()) = tokio::join!(chatting, typing);
+    ended.unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), format!("> \n  {SILENT}\n> "));
+}
+
 /// The same for who sits there with keys; and what they said can be had again.
 #[tokio::test(start_paused = true)]
 async fn an_assistant_that_stands_still_leaves_the_human_seated() {
@@ -248,6 +302,28 @@ async fn an_assistant_that_stands_still_leaves_the_human_seated() {
         sleep(A_WHILE).await;
         Ok(Input::Key(key))
     });
+    let out = seated(&stage, pin!(keys)).await;
+    assert_eq!(out.matches(UNSURE).count(), 2, "{out:?}");
+    assert!(out.contains("> hello ^C") && !out.contains("elsewhere"), "{out:?}");
+    assert!(out.contains(Afterwards::Wait.tell()), "{out:?}");
+}
+
+/// Who sits there is told that nothing comes any more, which is another thing than an end, and hears when that is over.
+#[tokio::test(start_paused = true)]
+async fn an_assistant_that_falls_silent_is_not_called_gone() {
+    let stage = Stage::of_one_that_falls_silent();
+    let keys = stream::iter([Key::Interrupt, Key::Interrupt]).then(async |key| {
+        sleep(HEARTBEAT * 3).await;
+        Ok(Input::Key(key))
+    });
+    let out = seated(&stage, pin!(keys)).await;
+    let (silent, back) = (out.find("(i stand still: nothing comes from me."), out.find("(i am back.)"));
+    assert!(silent.is_some() && silent < back, "{out:?}");
+    assert!(!out.contains("i am not running any more"), "{out:?}");
+}
+
+/// What is written before somebody who presses `keys`.
+async fn seated(stage: &Stage, keys: impl Stream<Item = io::Result<Input>> + Unpin) -> String {
     let seat = Seat {
         name: "ollim",
         clock: &clock(),
@@ -258,9 +334,6 @@ async fn an_assistant_that_stands_still_leaves_the_human_seated() {
         afterwards: Afterwards::Wait,
     };
     let mut out = Vec::new();
-    sit(&stage.client, seat, pin!(keys), &mut out).await.unwrap();
-    let out = String::from_utf8(out).unwrap();
-    assert_eq!(out.matches(UNSURE).count(), 2, "{out:?}");
-    assert!(out.contains("> hello ^C") && !out.contains("elsewhere"), "{out:?}");
-    assert!(out.contains(Afterwards::Wait.tell()), "{out:?}");
+    sit(&stage.client, seat, keys, &mut out).await.unwrap();
+    String::from_utf8(out).unwrap()
 }

@@ -28,6 +28,23 @@ pub struct Met {
     pub channel: Snowflake,
 }
 
+/// Why we got no further, in words for the human.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unmet {
+    /// Nobody answers: only time helps.
+    #[error("{0}")]
+    Away(String),
+    /// Discord, or we, will not have it so.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<String> for Unmet {
+    fn from(why: String) -> Self {
+        Self::Refused(why)
+    }
+}
+
 /// How it stands with Discord. Nothing is sent.
 pub async fn look(settings: &Settings) -> Finding {
     match &settings.places.discord {
@@ -38,18 +55,20 @@ pub async fn look(settings: &Settings) -> Finding {
                 "discord",
                 format!("the token works, app {app}, and i may write to you ({owner})"),
             ),
-            Err(why) => Finding::wrong("discord", why).fixed_by(FIX),
+            // No setup mends a network.
+            Err(Unmet::Away(why)) => Finding::wrong("discord", why),
+            Err(Unmet::Refused(why)) => Finding::wrong("discord", why).fixed_by(FIX),
         },
     }
 }
 
 /// Finds the application, its owner, and the place where we are alone with them; or a sentence that says why not.
-pub async fn meet(base: &str, token: &Token) -> Result<Met, String> {
+pub async fn meet(base: &str, token: &Token) -> Result<Met, Unmet> {
     in_time(async {
         let rest = rest(base, token)?;
         let (application, names) = rest.introduction().await.map_err(|trouble| sorted(&trouble, None))?;
         let Application { id, owner } = application;
-        let owner = owner.id().ok_or(NOBODY)?;
+        let owner = owner.id().ok_or_else(|| NOBODY.to_owned())?;
         let opened = rest.open_dm(owner).await;
         let channel = opened.map_err(|trouble| sorted(&trouble, Some(id)))?;
         let app = names.application.map_or_else(|| id.to_string(), |name| format!("\"{name}\""));
@@ -59,7 +78,7 @@ pub async fn meet(base: &str, token: &Token) -> Result<Met, String> {
 }
 
 /// Sends `words` to the human; or a sentence that says why not.
-pub async fn write(base: &str, token: &Token, met: &Met, words: &str) -> Result<(), String> {
+pub async fn write(base: &str, token: &Token, met: &Met, words: &str) -> Result<(), Unmet> {
     in_time(async {
         let sent = rest(base, token)?.create_message(met.channel, &Outgoing::words(words), None).await;
         sent.map(drop).map_err(|trouble| sorted(&trouble, Some(met.application)))
@@ -75,13 +94,13 @@ fn rest(base: &str, token: &Token) -> Result<Rest, String> {
     Ok(Rest::new(Arc::new(wire)))
 }
 
-async fn in_time<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+async fn in_time<T>(work: impl Future<Output = Result<T, Unmet>>) -> Result<T, Unmet> {
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(done) => done,
-        Err(_) => Err(format!(
+        Err(_) => Err(Unmet::Away(format!(
             "discord did not answer within {} s. check the network, and try again.",
             PATIENCE.as_secs()
-        )),
+        ))),
     }
 }
 
@@ -92,9 +111,9 @@ pub fn install_link(application: Snowflake) -> String {
     )
 }
 
-fn sorted(trouble: &Trouble, application: Option<Snowflake>) -> String {
+fn sorted(trouble: &Trouble, application: Option<Snowflake>) -> Unmet {
     let link = application.map(install_link).unwrap_or_default();
-    match trouble {
+    Unmet::Refused(match trouble {
         Trouble::Token => {
             "discord rejected that token. on the Bot page press Reset Token once more, and copy \
                            what it shows."
@@ -118,7 +137,8 @@ fn sorted(trouble: &Trouble, application: Option<Snowflake>) -> String {
         }
         Trouble::Away(why) | Trouble::Unknown(why) => {
             let why = why.strip_prefix("Discord cannot be reached: ").unwrap_or(why);
-            format!("discord cannot be reached: {why}. check the network, and try again.")
+            let why = format!("discord cannot be reached: {why}. check the network, and try again.");
+            return Unmet::Away(why);
         }
-    }
+    })
 }

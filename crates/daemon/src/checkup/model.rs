@@ -8,7 +8,7 @@ use models::claude::{self, Claude};
 use models::openai::{self, OpenAi};
 
 use super::{Finding, State};
-use crate::settings::{Brain, Settings};
+use crate::settings::{Brain, OPENAI_URL, Settings};
 
 /// How long we wait for a model here: not as long as a conversation would.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,18 +19,29 @@ const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
 
 const FIX: &str = "ollim-bot setup model";
 
-/// How the model is, and whether it is the key that it does not take.
+/// How the model is, and what that is because of.
 pub struct Looked {
     /// How it is.
     pub finding: Finding,
-    /// Whether another key could help.
-    pub is_key_refused: bool,
+    /// What could help, if it is not well.
+    pub cause: Cause,
+}
+
+/// What keeps a model from answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The key: another one could help.
+    Key,
+    /// The way to somebody whose address is right: only time helps.
+    Network,
+    /// Something else, or nothing.
+    Other,
 }
 
 impl Looked {
-    /// It has nothing to do with a key.
+    /// It has to do with neither a key nor the network.
     fn other(finding: Finding) -> Self {
-        Self { finding, is_key_refused: false }
+        Self { finding, cause: Cause::Other }
     }
 }
 
@@ -42,7 +53,7 @@ pub async fn look(settings: &Settings) -> Finding {
 /// How the model is, and what could help.
 pub async fn examine(settings: &Settings) -> Looked {
     let (connect, stall) = (PATIENCE, PATIENCE);
-    let (place, examined) = match &settings.brain {
+    let (place, is_usual, examined) = match &settings.brain {
         Brain::Offline => {
             let text = "none connected, so i can't talk for real";
             return Looked::other(Finding::new("model", State::Warning, text).fixed_by(FIX));
@@ -53,7 +64,7 @@ pub async fn examine(settings: &Settings) -> Looked {
                 Ok(model) => Ok(model.examine().await),
                 Err(bad) => Err(bad),
             };
-            (format!("{} at {}", brain.model, brain.base_url), examined)
+            (format!("{} at {}", brain.model, brain.base_url), true, examined)
         }
         Brain::OpenAi(brain) => {
             let model = OpenAi::new(openai::Settings { connect, stall: LOADING, ..brain.clone() });
@@ -61,12 +72,18 @@ pub async fn examine(settings: &Settings) -> Looked {
                 Ok(model) => Ok(model.examine().await),
                 Err(bad) => Err(bad),
             };
-            (format!("{} at {}", brain.model, brain.base_url), examined)
+            let is_usual = brain.base_url == OPENAI_URL;
+            (format!("{} at {}", brain.model, brain.base_url), is_usual, examined)
         }
         Brain::Claude(brain) => return Looked::other(program(brain).await),
     };
-    let is_key_refused = matches!(&examined, Err(BadSettings::Key) | Ok(Err(Failure::BadKey(_))));
-    Looked { finding: examination(&place, examined), is_key_refused }
+    let cause = match &examined {
+        Err(BadSettings::Key) | Ok(Err(Failure::BadKey(_))) => Cause::Key,
+        // Where a server of one's own is, may have been said wrongly.
+        Ok(Err(Failure::Unreachable(_))) if is_usual => Cause::Network,
+        Ok(_) | Err(_) => Cause::Other,
+    };
+    Looked { finding: examination(&place, cause, examined), cause }
 }
 
 async fn program(brain: &claude::Settings) -> Finding {
@@ -90,11 +107,15 @@ async fn program(brain: &claude::Settings) -> Finding {
     }
 }
 
-fn examination(place: &str, examined: Result<Result<(), Failure>, BadSettings>) -> Finding {
+fn examination(place: &str, cause: Cause, examined: Result<Result<(), Failure>, BadSettings>) -> Finding {
     let wrong = |text: String| Finding::wrong("model", text).fixed_by(FIX);
     match examined {
         Err(bad) => wrong(bad.to_string()),
         Ok(Ok(())) => Finding::fine("model", format!("{place} answers")),
+        Ok(Err(Failure::Unreachable(why))) if cause == Cause::Network => Finding::wrong(
+            "model",
+            format!("{place} cannot be reached: {why}. check the network, and try again"),
+        ),
         Ok(Err(Failure::Unreachable(why))) => {
             wrong(format!("{place} cannot be reached: {why}. check the address"))
         }

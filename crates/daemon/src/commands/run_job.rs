@@ -54,8 +54,8 @@ async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode
     let mut last = newest(client, job).await?;
     while is_loading(&last) {
         // Whatever happens, and if nothing does, it may have begun since.
-        if let Ok(None) = timeout(LOOKS_AGAIN, events.next()).await {
-            return Err(ended_before());
+        if let Ok(shown) = timeout(LOOKS_AGAIN, events.next()).await {
+            shown?.ok_or_else(ended_before)?;
         }
         last = newest(client, job).await?;
         work.branch = last["branch"].as_str().map(str::to_owned);
@@ -99,7 +99,7 @@ struct Work {
 impl Work {
     /// Follows it to its end. Gives why it did not come to a good one, if that is told.
     async fn follow(&mut self, events: &mut Events, job: &Source) -> Result<Option<String>, Failed> {
-        while let Some(Shown { name, data }) = events.next().await {
+        while let Some(Shown { name, data }) = events.next().await? {
             match name.as_str() {
                 "began" if self.is_its(&data) => self.turn = data["turn"].as_u64(),
                 "sent" if data["entry"]["from"] == job.to_string() => {

@@ -98,7 +98,10 @@ impl Speaker<'_> {
     }
 
     async fn now(&self) -> Result<ExitCode, Failed> {
-        let mut value = self.asked("what now").await?;
+        let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
+        let answered = reached.ask("what now").await;
+        reached.leave().await;
+        let mut value = answered?;
         let told = text(&value).to_owned();
         let (thing, why) = told.split_once("\nwhy: ").unwrap_or((&told, ""));
         let (why, step) = why.split_once("\nfirst step: ").unwrap_or((why, ""));

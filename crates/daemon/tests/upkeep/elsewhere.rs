@@ -61,7 +61,7 @@ fn every_way_a_calendar_server_can_be_wrong_has_its_line() {
     refused(&said, &["nothing was changed."]);
     let nobody = format!("http://127.0.0.1:{}", free_port());
     refused(&caldav(&program, &nobody), &["nothing was changed."]);
-    refused(&caldav(&program, "nowhere"), &["OLLIM_CALDAV_URL: this is no address. write it like https://"]);
+    refused(&caldav(&program, "nowhere"), &["error: `nowhere` is no address. write it like https://"]);
     let missing = run(&program, &["setup", "caldav", "--no-input"]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(stderr(&missing).contains("--url https://cloud.example.org"), "{}", stderr(&missing));
@@ -112,7 +112,10 @@ fn a_mailbox_is_connected_when_it_has_let_us_in() {
         &mail(&program, &format!("imap://127.0.0.1:{}", free_port()), PASSWORD),
         &["nothing was changed."],
     );
-    refused(&mail(&program, "https://mail.example.org", PASSWORD), &["OLLIM_IMAP_URL: `https://"]);
+    refused(
+        &mail(&program, "https://mail.example.org", PASSWORD),
+        &["error: `https://mail.example.org` is not the address of a mailbox"],
+    );
     assert!(!program.data().join("state/imap.password").exists());
     let done = mail(&program, &url, PASSWORD);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));

@@ -268,6 +268,27 @@ fn every_way_discord_can_be_wrong_has_its_line() {
     assert!(!stderr(&away).contains("Discord cannot be reached"), "once is enough: {}", stderr(&away));
 }
 
+/// A network that fails is no reason for a new token or key: what is kept stays, and nobody is sent to make another one.
+#[test]
+fn a_network_that_fails_asks_for_nothing_new() {
+    let (played, backstage, mut program) = (PlayedDiscord::open(), backstage(), fresh());
+    program.set("DISCORD_API_BASE", &played.base());
+    assert_eq!(set_up_discord(&program, &played.discord.token()).status.code(), Some(0));
+    assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
+    let nobody = format!("http://127.0.0.1:{}", free_port());
+    program.set("DISCORD_API_BASE", &nobody);
+    program.set("ANTHROPIC_BASE_URL", &nobody);
+    for (section, anew) in [("discord", "--token-file FILE"), ("model", "--model NAME")] {
+        let away = run(&program, &["setup", section, "--no-input"]);
+        refused(&away, 1, "check the network, and try again. nothing was changed.");
+        let told = stderr(&away);
+        assert!(told.contains(anew) && !told.contains("step 1") && !told.contains("who should"), "{told}");
+    }
+    let deep = json_of(&run(&program, &["doctor", "--json"])).to_string();
+    assert!(deep.contains("check the network") && !deep.contains("ollim-bot setup discord"), "{deep}");
+    assert!(!deep.contains("ollim-bot setup model"), "{deep}");
+}
+
 /// SU-7: who owns nothing that Discord names would be heard by nobody, and is told so.
 #[test]
 fn an_application_without_an_owner_is_told() {

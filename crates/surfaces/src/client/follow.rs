@@ -16,6 +16,8 @@ pub enum Followed {
     Shown(Shown),
     /// The assistant has gone.
     Gone,
+    /// It is there, and nothing comes from it.
+    Still,
     /// It is back; what it shows begins anew.
     Back,
 }
@@ -43,11 +45,13 @@ impl Following {
         loop {
             match &mut self.line {
                 Line::Open(events) => {
-                    if let Some(shown) = events.next().await {
-                        return Followed::Shown(shown);
-                    }
+                    let lost = match events.next().await {
+                        Ok(Some(shown)) => return Followed::Shown(shown),
+                        Ok(None) => Followed::Gone,
+                        Err(_) => Followed::Still,
+                    };
                     self.line = Line::Closed(Instant::now() + AGAIN);
-                    return Followed::Gone;
+                    return lost;
                 }
                 Line::Closed(again) => {
                     sleep_until(*again).await;

@@ -21,6 +21,10 @@ use crate::client::{Client, Followed, Following, Unanswered};
 pub(crate) const GONE: &str =
     "(i am not running any more. i wait here until i am back; ctrl+c twice leaves.)";
 
+/// For somebody who waits for an assistant that stands still.
+pub(crate) const STILL: &str = "(i stand still: nothing comes from me. i wait here until i am back; ctrl+c twice leaves. \
+                                `ollim-bot doctor` tells more.)";
+
 /// Who sits there, and before what.
 pub struct Seat<'a> {
     /// What the assistant is called.
@@ -167,12 +171,15 @@ impl<'a> Sitting<'a> {
                 let sound = heard.rings.map(|words| ringing(&words));
                 self.show(&heard.words) + &sound.unwrap_or_default()
             }
-            Followed::Gone => {
-                self.talk.lost();
-                self.show(&format!("  {GONE}\n"))
-            }
+            Followed::Gone => self.lose(GONE),
+            Followed::Still => self.lose(STILL),
             Followed::Back => self.show("  (i am back.)\n"),
         }
+    }
+
+    fn lose(&mut self, words: &str) -> String {
+        self.talk.lost();
+        self.show(&format!("  {words}\n"))
     }
 
     async fn input(&mut self, input: Input) -> Result<String, Stopped> {

@@ -66,6 +66,7 @@ pub async fn show(
             followed = following.next() => match followed {
                 Followed::Shown(shown) => Event::Shown(shown),
                 Followed::Gone => Event::Gone,
+                Followed::Still => Event::Still,
                 Followed::Back => Event::Back,
             },
             () = sleep_until(wakes) => Event::Woke,

@@ -10,7 +10,7 @@ use super::panes::{Looked, Pane};
 use crate::client::Shown;
 use crate::terminal::history::History;
 use crate::terminal::keys::{self, Key, Way};
-use crate::terminal::seat::GONE;
+use crate::terminal::seat::{GONE, STILL};
 use crate::terminal::talk::{Moment, Talk, Wish as Wanted};
 
 /// Something that happened.
@@ -22,6 +22,8 @@ pub enum Event {
     Shown(Shown),
     /// It has gone.
     Gone,
+    /// It is there, and nothing comes from it.
+    Still,
     /// It is back.
     Back,
     /// What was said before.
@@ -73,6 +75,8 @@ pub(super) enum There {
     Yes,
     /// It is not; it is looked for.
     No,
+    /// It is, and stands still; it is looked for.
+    Still,
 }
 
 /// How many rows a page is.
@@ -113,11 +117,8 @@ impl State {
         let wishes = match event {
             Event::Key(key) => self.key(&key, at),
             Event::Shown(shown) => self.hear(&shown, at),
-            Event::Gone => {
-                (self.there, self.aside) = (There::No, None);
-                self.talk.lost();
-                self.tell(GONE)
-            }
+            Event::Gone => self.lose(There::No, GONE),
+            Event::Still => self.lose(There::Still, STILL),
             Event::Back => {
                 self.there = There::Yes;
                 vec![Wish::Read]
@@ -144,6 +145,12 @@ impl State {
             Event::Woke => self.woke(at),
         };
         (self, wishes)
+    }
+
+    fn lose(&mut self, there: There, words: &str) -> Vec<Wish> {
+        (self.there, self.aside) = (there, None);
+        self.talk.lost();
+        self.tell(words)
     }
 
     fn woke(&mut self, at: &Moment) -> Vec<Wish> {

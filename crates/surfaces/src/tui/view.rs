@@ -161,6 +161,7 @@ impl Draw<'_> {
     fn status(&self, now: Instant) -> String {
         match (self.state.there, self.state.talk.status(now)) {
             (There::No, _) => " not running; looking for it ".to_owned(),
+            (There::Still, _) => " stands still; looking for it ".to_owned(),
             (There::Yes, Some(status)) => format!(" {} ", status.trim()),
             (There::Yes, None) => String::new(),
         }

@@ -39,20 +39,42 @@ impl Tries {
     /// has been wrong often enough.
     pub fn again(&mut self, asker: &Asker, given: Given<'_>, why: &str) -> Result<(), Ended> {
         self.0 += 1;
-        let why = stopped(why);
+        let why = stopped(&as_typed(why));
         if given.is_said() || !asker.can_ask() || self.0 >= TRIES {
             return Err(Failed::NotDone(format!("{why} nothing was changed.")).into());
         }
-        asker.say(&format!("✗ {why}\n  once more, or q to leave."));
+        asker.say(&format!("✗ {}\n  once more, or q to leave.", why.trim_end()));
         Ok(())
     }
 }
 
-/// `why` with a full stop, unless it ends with one or with an address.
+/// Ends a section whose place cannot be reached now: nobody is asked for a new secret because of that. `anew` is what
+/// sets up another one all the same.
+pub fn unreached(why: &str, anew: &str) -> Ended {
+    let why = stopped(why);
+    Failed::NotDone(format!("{why} nothing was changed. to set up another one now, give it: {anew}")).into()
+}
+
+/// What a reason that tells of settings calls what was typed or given here.
+const TYPED: [(&str, &str); 4] = [
+    ("OLLIM_IMAP_URL", "the address"),
+    ("OLLIM_CALDAV_URL", "the address"),
+    ("put the key into ANTHROPIC_API_KEY instead", "give the key alone, with --key-file FILE"),
+    ("put the key into OPENAI_API_KEY instead", "give the key alone, with --key-file FILE"),
+];
+
+/// `why` without the names of settings that nobody here has spoken of.
+fn as_typed(why: &str) -> String {
+    TYPED.iter().fold(why.to_owned(), |why, (name, typed)| why.replace(name, typed))
+}
+
+/// `why` with a full stop, unless it ends with one. After an address there is a line's end instead, so that it can be
+/// followed as it is.
 fn stopped(why: &str) -> String {
-    match why.ends_with('.') || why.rsplit(' ').next().is_some_and(|word| word.starts_with("https://")) {
-        true => why.to_owned(),
-        false => format!("{why}."),
+    match why.rsplit(' ').next() {
+        Some(word) if word.starts_with("https://") => format!("{why}\n "),
+        _ if why.ends_with('.') => why.to_owned(),
+        _ => format!("{why}."),
     }
 }
 
@@ -141,6 +163,25 @@ impl Asker {
             return Err(Failed::Usage(missing.to_owned()).into());
         }
         self.line(question)?.filter(|answer| !leaves(answer)).ok_or(Ended::Left)
+    }
+
+    /// What was given, or else a line, if `check` finds nothing wrong with it: an address that is none is told before
+    /// anything else is asked for.
+    pub fn address(
+        &self,
+        given: Option<&str>,
+        (question, missing): (&str, &str),
+        check: fn(&str) -> Result<(), String>,
+    ) -> Result<String, Ended> {
+        let mut tries = Tries::default();
+        loop {
+            let address = self.text(given, question, missing)?;
+            let asked = if given.is_some() { Given::Stdin } else { Given::Nothing };
+            match check(&address) {
+                Ok(()) => return Ok(address),
+                Err(why) => tries.again(self, asked, &why)?,
+            }
+        }
     }
 
     /// A secret, from where it was said to be, or typed without being shown.
@@ -244,5 +285,27 @@ impl Dark {
 impl Drop for Dark {
     fn drop(&mut self) {
         let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What went wrong and what that means are two sentences, and an address can be followed.
+    #[test]
+    fn a_reason_ends_before_what_follows_from_it() {
+        let check =
+            |why: &str, told: &str| match Tries::default().again(&Asker::silent(), Given::Nothing, why) {
+                Err(Ended::Failed(failed)) => assert_eq!(failed.to_string(), told),
+                other => panic!("{other:?}"),
+            };
+        check("it broke", "it broke. nothing was changed.");
+        check("it broke.", "it broke. nothing was changed.");
+        check("OLLIM_CALDAV_URL: it is none.", "the address: it is none. nothing was changed.");
+        check(
+            "it looks like https://api.anthropic.com",
+            "it looks like https://api.anthropic.com\n  nothing was changed.",
+        );
     }
 }

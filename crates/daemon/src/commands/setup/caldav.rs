@@ -36,11 +36,12 @@ pub async fn set_up(here: &mut Here, given: CaldavSetup) -> Result<Done, Ended> 
 }
 
 fn asked(here: &Here, given: &CaldavSetup, password: Given<'_>) -> Result<Draft, Ended> {
-    let url = here.asker.text(
-        given.url.as_deref(),
-        "where is the server? (such as https://cloud.example.org): ",
-        NO_URL,
-    )?;
+    let question = "where is the server? (such as https://cloud.example.org): ";
+    let check = |address: &str| match address.parse::<reqwest::Url>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("`{address}` is no address. write it like https://cloud.example.org.")),
+    };
+    let url = here.asker.address(given.url.as_deref(), (question, NO_URL), check)?;
     let user = here.asker.text(given.user.as_deref(), "your name there: ", NO_USER)?;
     let secret = here.asker.secret(password, "your password there (hidden): ", NO_PASSWORD)?;
     Ok(Draft::default()

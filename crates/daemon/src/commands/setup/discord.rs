@@ -1,6 +1,6 @@
 //! The direct messages of Discord: a token, whose it is, and a message that arrives.
 
-use super::asking::{Ended, Given, Tries};
+use super::asking::{Ended, Given, Tries, unreached};
 use super::keeping::Draft;
 use super::model::here_and;
 use super::{Done, Here};
@@ -28,6 +28,9 @@ pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Ended>
         let found = discord::look(&here.settings).await;
         if found.state == State::Fine {
             return Ok(Done::works("discord", format!("{}. nothing to do", found.text)));
+        }
+        if found.state == State::Wrong && found.fix.is_none() {
+            return Err(unreached(&found.text, "--token-file FILE or --token-stdin"));
         }
         if found.state == State::Wrong {
             here.asker.say(&format!("✗ discord  {}", found.text));
@@ -76,10 +79,10 @@ async fn greet(here: &Here, settings: &Settings) -> Result<Result<String, String
                         here.asker.tell(&format!("{done}{STEP_3}"));
                         return Ok(Ok(met.owner));
                     }
-                    Err(why) => why,
+                    Err(why) => why.to_string(),
                 }
             }
-            Err(why) => why,
+            Err(why) => why.to_string(),
         };
         // What the human does in the browser now may be all that is missing.
         let again = why.contains("https://discord.com/oauth2/") && here.asker.can_ask() && tries < TRIES;

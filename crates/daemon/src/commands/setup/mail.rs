@@ -1,10 +1,12 @@
 //! A mailbox that speaks IMAP. It is only read.
 
+use accounts::mail::imap::Server;
+
 use super::asking::{Ended, Given, Tries};
 use super::keeping::Draft;
 use super::model::here_and;
 use super::{Done, Here};
-use crate::checkup::{State, accounts};
+use crate::checkup::{State, accounts as account_checks};
 use crate::cli::MailSetup;
 use crate::settings::Mail;
 use crate::settings::key::IMAP;
@@ -18,7 +20,7 @@ pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Ended> {
     let password = Given::new((given.password.password_file.as_deref(), given.password.password_stdin));
     let nothing_new = given.url.is_none() && given.user.is_none() && !password.is_said();
     if nothing_new && matches!(here.settings.places.accounts.mail, Mail::Imap { .. }) {
-        let found = accounts::mail(&here.settings, &here.looker).await;
+        let found = account_checks::mail(&here.settings, &here.looker).await;
         if found.state == State::Fine {
             return Ok(Done::works("mail", format!("{}. nothing to do", found.text)));
         }
@@ -28,7 +30,7 @@ pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Ended> {
     let (draft, found) = loop {
         let draft = asked(here, &given, password)?;
         let trial = here.keeping.trial(&draft)?;
-        let found = accounts::mail(&trial.settings, &here.looker).await;
+        let found = account_checks::mail(&trial.settings, &here.looker).await;
         if found.state == State::Fine {
             break (draft, found);
         }
@@ -39,11 +41,9 @@ pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Ended> {
 }
 
 fn asked(here: &Here, given: &MailSetup, password: Given<'_>) -> Result<Draft, Ended> {
-    let url = here.asker.text(
-        given.url.as_deref(),
-        "where is the mailbox? (such as imaps://mail.example.org): ",
-        NO_URL,
-    )?;
+    let question = "where is the mailbox? (such as imaps://mail.example.org): ";
+    let check = |address: &str| Server::read(address).map(drop).map_err(|bad| bad.to_string());
+    let url = here.asker.address(given.url.as_deref(), (question, NO_URL), check)?;
     let user = here.asker.text(given.user.as_deref(), "your name there: ", NO_USER)?;
     let secret = here.asker.secret(password, "your password there (hidden): ", NO_PASSWORD)?;
     let draft = Draft::default().and("OLLIM_IMAP_URL", Some(&url)).and("OLLIM_IMAP_USER", Some(&user));

@@ -1,8 +1,9 @@
 //! Who answers.
 
-use super::asking::{Ended, Given, Tries};
+use super::asking::{Ended, Given, Tries, unreached};
 use super::keeping::Draft;
 use super::{Done, Here};
+use crate::checkup::model::Cause;
 use crate::checkup::{State, model};
 use crate::cli::ModelSetup;
 use crate::exit::Failed;
@@ -24,9 +25,12 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
     let key = Given::new((given.key_file.as_deref(), given.key_stdin));
     let nothing_new = given.model.is_none() && given.url.is_none() && !key.is_said();
     if nothing_new {
-        let found = model::look(&here.settings).await;
+        let model::Looked { finding: found, cause } = model::examine(&here.settings).await;
         if found.state == State::Fine {
             return Ok(Done::works("model", format!("{}. nothing to do", found.text)));
+        }
+        if cause == Cause::Network {
+            return Err(unreached(&found.text, "--model NAME"));
         }
         here.asker.say(&format!("{} model  {}", found.state.mark(), found.text));
     }
@@ -35,14 +39,14 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
     let (draft, found) = loop {
         let draft = draft(here, &chosen, (key, typed.take()))?;
         let trial = here.keeping.trial(&draft)?;
-        let model::Looked { finding, is_key_refused } = model::examine(&trial.settings).await;
+        let model::Looked { finding, cause } = model::examine(&trial.settings).await;
         if finding.state == State::Fine || chosen.name == "offline" {
             break (draft, finding);
         }
         // Where there is nothing to type, there is nothing to type again.
         let asked = if draft.secret.is_some() || given.model.is_none() { key } else { Given::Stdin };
         tries.again(&here.asker, asked, &finding.text)?;
-        if is_key_refused {
+        if cause == Cause::Key {
             continue;
         }
         // Only a key that was refused is worth typing once more.

@@ -10,18 +10,19 @@ use engine::ports::Clock;
 use super::Speaker;
 use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::reach::note_if_nobody_rings;
 
 impl Speaker<'_> {
     /// Plans or keeps `words`, unless they are for a time that is over.
     pub(super) async fn add(&self, words: &str) -> Result<ExitCode, Failed> {
         let notes = match self.meant(words) {
             Meant::Plan(reading) if reading.when.is_none() => reading.notes,
+            Meant::Plan(_) => return self.plan(words).await,
             Meant::Unclear(notes) => notes,
             Meant::Talk(_)
             | Meant::Status
             | Meant::List(_)
             | Meant::Keep(_)
-            | Meant::Plan(_)
             | Meant::Change(_)
             | Meant::Untimed
             | Meant::Ease(_) => Vec::new(),
@@ -32,6 +33,13 @@ impl Speaker<'_> {
             }
             None => self.change(words).await,
         }
+    }
+
+    /// Plans `words`, which have a time.
+    async fn plan(&self, words: &str) -> Result<ExitCode, Failed> {
+        let code = self.change(words).await?;
+        note_if_nobody_rings(self.settings, self.output).await;
+        Ok(code)
     }
 
     /// What is called `which` is for another time.

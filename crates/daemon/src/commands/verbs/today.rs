@@ -21,10 +21,13 @@ impl Speaker<'_> {
     pub(super) async fn today(&self) -> Result<ExitCode, Failed> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
         // The word alone could be taken for an answer to what was asked before.
-        let (listed, today) =
-            (reached.capture("agenda for today").await, reached.client.get("/api/today").await);
+        let seen = async {
+            let listed = reached.ask("agenda for today").await?;
+            Ok::<_, Failed>((listed, reached.client.get("/api/today").await?))
+        };
+        let seen = seen.await;
         reached.leave().await;
-        let (listed, today) = (listed?, today?);
+        let (listed, today) = seen?;
         answer(self.output, &today, &told(text(&listed), &today));
         Ok(ExitCode::SUCCESS)
     }
@@ -42,7 +45,7 @@ impl Speaker<'_> {
             true => {
                 (Ok(Value::Null), reached.client.get(&format!("/api/schedule?from={from}&to={to}")).await)
             }
-            false => (reached.capture(&format!("agenda for {words}")).await, Ok(Value::Null)),
+            false => (reached.ask(&format!("agenda for {words}")).await, Ok(Value::Null)),
         };
         reached.leave().await;
         answer(self.output, &window?, text(&listed?));

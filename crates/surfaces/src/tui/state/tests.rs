@@ -339,6 +339,14 @@ fn an_assistant_that_went_away_is_looked_for_and_read_again() {
 }
 
 #[test]
+fn an_assistant_that_stands_still_is_not_called_gone() {
+    let mut rig = Rig::on_a_usual_day();
+    rig.happen(Event::Still);
+    let drawn = rig.drawn((80, 24));
+    assert!(drawn.contains("stands still; looking for it") && !drawn.contains("not running"), "{drawn}");
+}
+
+#[test]
 fn things_are_looked_at_again_after_a_while() {
     let mut rig = Rig::new();
     assert_eq!(rig.state.as_ref().unwrap().wakes(rig.at.now), rig.at.now + LOOK);
