@@ -1,6 +1,5 @@
 //! `ollim-bot setup` without anybody to ask: what is right is tried and kept, and every way to go wrong has its line.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -181,47 +180,6 @@ fn what_is_wrong_with_the_settings_is_repaired_by_the_setup() {
     assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
 }
 
-/// ENV-2: a key that is gone, or stayed on another machine, takes nothing away but the model. Whoever asks for that model in
-/// this shell is told at once.
-#[test]
-fn a_key_that_is_gone_takes_nothing_but_the_model() {
-    let (backstage, mut program) = (backstage(), fresh());
-    assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
-    std::fs::remove_file(state(&program, "anthropic.key")).unwrap();
-    for words in
-        [&["add", "tea tomorrow at 10"][..], &["today"], &["week"], &["reminder", "list"], &["config"]]
-    {
-        let done = run(&program, words);
-        assert_eq!(done.status.code(), Some(0), "{words:?}: {}", stderr(&done));
-    }
-    let doctor = stdout(&run(&program, &["doctor"]));
-    let key = "OLLIM_MODEL asks for anthropic:sonnet, but ANTHROPIC_API_KEY is not set.";
-    assert!(doctor.contains(&format!("✗ model    {key}")), "{doctor}");
-    assert!(doctor.contains("\n    fix: ollim-bot setup model\n"), "{doctor}");
-    program.set("OLLIM_HTTP", &format!("127.0.0.1:{}", free_port()));
-    let running = program.start();
-    let status = stdout(&run(&program, &["status"]));
-    assert!(status.contains("\n  brain     offline\n"), "{status}");
-    assert!(status.contains(&format!("\n  note      {key}")), "{status}");
-    assert!(status.contains("i answer without a model: ollim-bot setup model"), "{status}");
-    running.terminate();
-    program.set("OLLIM_MODEL", "anthropic:sonnet");
-    refused(&run(&program, &["run", "--no-chat"]), 78, key);
-}
-
-/// The same for a file that was named once; one that others can read is not passed over in silence.
-#[test]
-fn a_key_file_that_was_named_once_and_is_gone_takes_nothing_but_the_model() {
-    let program = fresh();
-    keep(&program, "environment", "OLLIM_MODEL=anthropic:sonnet\nANTHROPIC_API_KEY_FILE=/nowhere/key\n");
-    let said = run(&program, &["chat", "--once", "hello"]);
-    assert!(said.status.success() && stderr(&said).contains("/nowhere/key: "), "{}", stderr(&said));
-    keep(&program, "environment", "OLLIM_MODEL=anthropic:sonnet\n");
-    let key = keep(&program, "anthropic.key", KEY);
-    std::fs::set_permissions(key, PermissionsExt::from_mode(0o644)).unwrap();
-    refused(&run(&program, &["today"]), 78, "others can read this secret");
-}
-
 /// A draft that is wrong itself is still refused, and not kept.
 #[test]
 fn what_was_wrong_before_excuses_nothing_new() {
@@ -339,6 +297,29 @@ fn names_and_the_zone_are_kept() {
     assert_eq!(stdout(&later), "✓ you  Ann · Europe/Madrid · i am Robin\n", "{}", stderr(&later));
     let doctor = stdout(&run(&program, &["doctor"]));
     assert!(doctor.contains("✓ zone     Europe/Madrid (from OLLIM_TIMEZONE)"), "{doctor}");
+}
+
+/// A reminder is a moment, and stays one; whoever changes the zone is told what that means on the new clock, and what was
+/// told does as it says.
+#[test]
+fn a_new_zone_tells_which_reminders_keep_their_moment() {
+    let program = fresh();
+    keep(&program, "environment", "OLLIM_TIMEZONE=UTC\n");
+    let reminders = program.data().join("reminders");
+    std::fs::create_dir(&reminders).unwrap();
+    let text = "---\nid: r1\nrun-at: 2099-11-20T10:00:00+00:00\n---\ndentist\n";
+    std::fs::write(reminders.join("r1.md"), text).unwrap();
+    let done = stdout(&run(&program, &["setup", "you", "--timezone", "America/New_York", "--no-input"]));
+    let told = "\n  1 reminder keeps its moment: dentist is now at fri 20 nov 2099 05:00. to move one: \
+                ollim-bot move r1 to 20 nov 2099 10:00\n";
+    assert!(done.ends_with(told), "{done}");
+    let list = || stdout(&run(&program, &["reminder", "list"]));
+    assert_eq!(list(), "  r1  at 2099-11-20T05:00       dentist\n");
+    let moved = run(&program, &["move", "r1", "to", "20", "nov", "2099", "10:00"]);
+    assert_eq!(moved.status.code(), Some(0), "{}", stderr(&moved));
+    assert_eq!(list(), "  r1  at 2099-11-20T10:00       dentist\n");
+    let same = stdout(&run(&program, &["setup", "you", "--timezone", "America/New_York", "--no-input"]));
+    assert!(!same.contains("moment"), "{same}");
 }
 
 /// ENV-6: an assistant that runs keeps the zone it began with, and whoever changes it hears how it is heard; so does
