@@ -27,7 +27,7 @@ pub struct Surroundings {
 /// Says what is wrong with the brain of `settings`, before anything is made or opened.
 pub fn check(settings: &Settings) -> Result<(), Failed> {
     match &settings.brain {
-        Brain::Offline => Ok(()),
+        Brain::Offline | Brain::Keyless(_) => Ok(()),
         Brain::Anthropic(settings) => Anthropic::new(settings.clone()).map(drop).map_err(bad),
         Brain::OpenAi(settings) => OpenAi::new(settings.clone()).map(drop).map_err(bad),
         Brain::Claude(settings) => settings.check_program().map_err(bad_claude),
@@ -41,6 +41,10 @@ pub async fn brain(
 ) -> Result<(Arc<dyn Model>, Option<String>), Failed> {
     let model: Arc<dyn Model> = match &settings.brain {
         Brain::Offline => Arc::new(Offline),
+        Brain::Keyless(why) => {
+            let told = format!("{why} until then i answer without a model: ollim-bot setup model");
+            return Ok((Arc::new(Offline), Some(told)));
+        }
         Brain::Anthropic(settings) => Arc::new(Anthropic::new(settings.clone()).map_err(bad)?),
         Brain::OpenAi(settings) => Arc::new(OpenAi::new(settings.clone()).map_err(bad)?),
         Brain::Claude(settings) => return program(settings, around).await,

@@ -37,6 +37,7 @@ pub use jobs::{
 };
 pub use kit::{Kit, ServersAction, SkillsAction};
 pub use mail::{GoogleAction, MailAction, Most};
+pub use names::completing;
 pub use upkeep::Upkeep;
 pub use verbs::{Ease, InboxAction, Verb};
 pub use webhook::{NewWebhook, TestWebhook, WebhookAction};
@@ -340,7 +341,7 @@ pub enum SessionsShape {
 
 impl Place {
     /// The environment, with what the arguments say about it.
-    #[expect(clippy::disallowed_methods, reason = "settings are read here, once, and nowhere else")]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where variables are looked up")]
     pub fn environment(&self) -> Environment {
         let mut environment = Environment::new(|name| std::env::var(name).ok());
         if let Some(dir) = &self.data_dir {

@@ -38,7 +38,7 @@ fn guess(name: &str, value: &str, change: &str) {
 
 fn brain(settings: &Settings) -> String {
     match &settings.brain {
-        Brain::Offline => format!("no model{}", leaving(&settings.places)),
+        Brain::Offline | Brain::Keyless(_) => format!("no model{}", leaving(&settings.places)),
         Brain::Anthropic(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
         Brain::OpenAi(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
         Brain::Claude(brain) => {

@@ -43,7 +43,7 @@ pub mod workshop;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use clap_complete::CompleteEnv;
 use journal::Paths;
 use journal::disk::{Disk, RealDisk};
@@ -66,7 +66,7 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
     // What we make is for the human alone, whoever else uses this machine.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     // Whoever completes a line asks in the environment, and is answered before anything else is read.
-    CompleteEnv::with_factory(Cli::command).complete();
+    CompleteEnv::with_factory(cli::completing).complete();
     let cli = Cli::parse_from(cli::flags::first(std::env::args_os()));
     let output = cli.output.clone();
     match dispatch(cli, disk) {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use domain::cost::{Source, Times};
 use domain::schedule::{Routine, Standing};
 use jiff::Zoned;
+use journal::Paths;
 use journal::disk::Disk;
 use journal::files::items::Items;
 
-use crate::commands::jobs::{fires, rows};
+use crate::commands::jobs::{fires, pause, rows};
 
 /// More than a routine that comes every minute has in a month.
 const MOST: usize = 50_000;
@@ -21,7 +22,7 @@ pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<Strin
     let items = Items::<Routine>::new(Arc::clone(disk), root, zone.clone());
     let next_month = now.last_of_month().and_then(|day| day.tomorrow()).and_then(|day| day.start_of_day());
     let next_month = next_month.unwrap_or_else(|_| now.clone()).timestamp();
-    let mut planned = BTreeMap::new();
+    let (mut planned, pause) = (BTreeMap::new(), pause(&Paths::new(root)));
     for row in rows(&items).unwrap_or_default() {
         let source = row.source(Source::Routine).to_string();
         let Ok(job) = row.job else { continue };
@@ -30,7 +31,8 @@ pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<Strin
             continue;
         }
         let mut times = Times::default();
-        for fire in fires(&job.what, now.timestamp(), zone).take(MOST).take_while(|fire| *fire < next_month) {
+        let fires = fires(&job.what, pause, now.timestamp(), zone).take(MOST);
+        for fire in fires.take_while(|fire| *fire < next_month) {
             let day = fire.to_zoned(zone.clone()).date().day();
             times.add(usize::try_from(day - now.day()).unwrap_or_default());
         }

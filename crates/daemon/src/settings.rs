@@ -94,6 +94,8 @@ pub struct Guessed<T> {
 pub enum Brain {
     /// The one that is always there.
     Offline,
+    /// The same, in the place of one that was chosen once and whose key is not here: what is missing.
+    Keyless(String),
     /// Anthropic's API, or whoever speaks like it.
     Anthropic(anthropic::Settings),
     /// Any server that speaks chat completions.
@@ -106,7 +108,7 @@ impl Brain {
     /// What it calls itself: `offline`, `anthropic:claude-sonnet-4-5`.
     pub fn name(&self) -> String {
         match self {
-            Self::Offline => OFFLINE.to_owned(),
+            Self::Offline | Self::Keyless(_) => OFFLINE.to_owned(),
             Self::Anthropic(brain) => format!("anthropic:{}", brain.model),
             Self::OpenAi(brain) => format!("openai:{}", brain.model),
             Self::Claude(brain) => match &brain.choices.model {
@@ -118,10 +120,11 @@ impl Brain {
 }
 
 impl Settings {
-    /// Reads everything.
+    /// Reads everything. A key that is not there stops nobody: see `Brain::Keyless`.
     pub fn read(environment: &Environment) -> Result<Self, Failed> {
         let (settings, refused) = Self::read_on(environment)?;
-        refused.into_iter().next().map_or(Ok(settings), |first| Err(first.why))
+        let first = refused.into_iter().find(|refusal| refusal.part != Part::Key);
+        first.map_or(Ok(settings), |first| Err(first.why))
     }
 
     /// Reads all that can be read. A part that is refused is as if nobody had said anything about it.
@@ -139,11 +142,19 @@ impl Settings {
     fn all(environment: &Environment, mut refused: Refusals) -> Result<(Self, Vec<Refusal>), Failed> {
         let paths = Paths::new(environment.data_dir()?);
         let file = refused.or(Part::File, File::read(&paths), File::usual)?;
+        let brain = match brain(environment, &file, &paths) {
+            Err(NoBrain::Keyless(why)) => {
+                let told = why.to_string();
+                refused.or(Part::Key, Err(why), || Ok(Brain::Keyless(told)))?
+            }
+            Err(NoBrain::Wrong(why)) => refused.or(Part::Brain, Err(why), || Ok(Brain::Offline))?,
+            Ok(brain) => brain,
+        };
         let settings = Self {
             thinking: refused.or(Part::Thinking, thinking(environment, &file), || Ok(None))?,
             names: names(environment),
             zone: refused.or(Part::Zone, zone::read(environment), || Ok(zone::guessed()))?,
-            brain: refused.or(Part::Brain, brain(environment, &file, &paths), || Ok(Brain::Offline))?,
+            brain,
             aliases: file
                 .model
                 .aliases
@@ -190,7 +201,7 @@ impl Settings {
             Brain::Anthropic(_) => (Naming::Short(self.aliases.clone()), Thinks::AsTold),
             Brain::Claude(_) => (Naming::Short(claude_code::aliases()), Thinks::AsTold),
             Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
-            Brain::Offline => (Naming::default(), Thinks::ByItself),
+            Brain::Offline | Brain::Keyless(_) => (Naming::default(), Thinks::ByItself),
         };
         let (thinking, human) = (self.thinking.unwrap_or_default(), self.names.value.human.clone());
         Choices { usual: usual.to_owned(), naming, thinks, thinking, human }
@@ -216,11 +227,29 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain, Failed> {
+/// Why nobody answers.
+enum NoBrain {
+    /// The one that was chosen once lacks its key: it may have stayed on another machine.
+    Keyless(Failed),
+    /// What is said cannot be meant.
+    Wrong(Failed),
+}
+
+impl From<Failed> for NoBrain {
+    fn from(why: Failed) -> Self {
+        Self::Wrong(why)
+    }
+}
+
+fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain, NoBrain> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
+    let read = |vendor| match key::read(environment, paths, vendor) {
+        Err(why) if key::is_gone(environment, vendor) => Err(NoBrain::Keyless(why)),
+        read => Ok(read?),
+    };
     // A key that nobody asks for cannot be in the way.
     let key = match wanted == "auto" || wanted.starts_with("anthropic:") {
-        true => key::read(environment, paths, key::ANTHROPIC)?,
+        true => read(key::ANTHROPIC)?,
         false => None,
     };
     let wanted = match (wanted, &key) {
@@ -228,7 +257,14 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
         ("auto", None) => "offline",
         (other, _) => other,
     };
-    let unset = |what: &str| Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
+    let unset = |what: &str| {
+        let why = Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
+        // Whoever says it now is here to read it; what was kept must not keep a reminder from ringing.
+        match environment.said("OLLIM_MODEL") {
+            Some(_) => NoBrain::Wrong(why),
+            None => NoBrain::Keyless(why),
+        }
+    };
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
         (None, _) if wanted == "claude" => {
@@ -244,16 +280,16 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
             "ANTHROPIC_API_KEY is not set. set it (or ANTHROPIC_API_KEY_FILE, or write state/anthropic.key), or use OLLIM_MODEL=offline.",
         )),
         (Some(("openai", model)), _) if !model.is_empty() => {
-            let key = key::read(environment, paths, key::OPENAI)?;
+            let key = read(key::OPENAI)?;
             let settings = chat_completions(environment, file, (model, key));
             settings.map(Brain::OpenAi).ok_or_else(|| {
                 unset("OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL to a server that needs none.")
             })
         }
-        _ => Err(Failed::Configuration(format!(
+        _ => Err(NoBrain::Wrong(Failed::Configuration(format!(
             "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, `anthropic:` and a model such as \
              sonnet, `openai:` and a model of your server, or `claude` for the Claude Code program."
-        ))),
+        )))),
     }
 }
 

@@ -56,7 +56,7 @@ pub fn offered(desk: Desk, settings: &Settings) -> (Desk, Option<mpsc::Receiver<
             let (desk, sign_ins) = desk.with_sign_ins();
             (desk, Some(sign_ins))
         }
-        Brain::Offline | Brain::Anthropic(_) | Brain::OpenAi(_) => (desk, None),
+        Brain::Offline | Brain::Keyless(_) | Brain::Anthropic(_) | Brain::OpenAi(_) => (desk, None),
     }
 }
 

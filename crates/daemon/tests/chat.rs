@@ -266,6 +266,11 @@ fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
     assert!(doctor.contains(&format!("! cost     {reached}")), "{doctor}");
     let cost = stdout(&program.run(&["chat", "--once", "/cost"]));
     assert!(cost.contains(reached), "{cost}");
+    let cost = stdout(&program.run(&["cost"]));
+    assert!(cost.contains(reached) && cost.contains("`ollim-bot config daily_limit 40.00 5M`"), "{cost}");
+    assert!(cost.contains("\n  routine · look "), "{cost}");
+    let status = stdout(&program.run(&["status"]));
+    assert!(status.contains(&format!("\n  limit     {reached}")), "{status}");
     let cost = json_of(&program.run(&["cost", "--json"]));
     assert_eq!(cost["by_source"][0]["runs"], 1);
     assert!(cost["unattended"]["standing"].as_str().is_some_and(|words| words.starts_with(reached)));

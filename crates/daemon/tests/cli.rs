@@ -208,6 +208,33 @@ fn every_shell_gets_its_completions() {
     }
 }
 
+/// Whoever presses Tab is offered what the command is about, and nothing else.
+#[test]
+fn every_group_completes_its_own_names() {
+    let mut program = Program::offline(BINARY);
+    for (file, text) in [
+        ("routines/tea.md", "---\nid: tea\ncron: 0 8 * * *\n---\nx\n"),
+        ("reminders/mum.md", "---\nid: mum\nrun-at: 2999-01-01T10:00:00Z\n---\nx\n"),
+        ("webhooks/gh.md", "---\nid: gh\nfields: {}\n---\nx\n"),
+    ] {
+        let path = program.data().join(file);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    }
+    program.set("COMPLETE", "fish");
+    let offered = |words: &[&str]| {
+        let line = [&["--", "ollim-bot"], words, &[""]].concat();
+        let offered = stdout(&program.run(&line));
+        let names = offered.lines().filter_map(|line| line.split('\t').next());
+        names.filter(|name| !name.starts_with('-')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(offered(&["routine", "show"]), ["tea"]);
+    assert_eq!(offered(&["routine", "pause"]), ["tea"]);
+    assert_eq!(offered(&["reminder", "cancel"]), ["mum"]);
+    assert_eq!(offered(&["webhook", "show"]), ["gh"]);
+    assert_eq!(offered(&["done"]), ["mum", "tea"]);
+}
+
 #[test]
 fn the_sessions_are_listed_and_drawn() {
     let program = Program::offline(BINARY);

@@ -5,7 +5,7 @@ mod job_files;
 use expect_test::expect;
 use job_files::{fails, git, json, program, read, said, write};
 use serde_json::Value;
-use testkit::kill::stderr;
+use testkit::kill::{stderr, stdout};
 
 /// A routine as a person writes it.
 const MORNING: &str = "---\n# mine\nid: 7f3a9c21\ncron: 30 8 * * 1-5 # weekdays\ndescription: Morning check-in\nmood: calm\n---\n\nName the first thing.\n";
@@ -74,6 +74,45 @@ fn a_mistake_in_the_editor_loses_nothing() {
     assert_eq!(said(&program, &["routine", "edit", "morning"]), "unchanged 7f3a9c21");
     program.set("EDITOR", "false");
     assert_eq!(program.run(&["routine", "edit", "morning"]).status.code(), Some(1));
+}
+
+/// A file that cannot be read cannot be run either, and says why.
+#[test]
+fn a_file_that_cannot_be_read_is_not_run() {
+    let program = program();
+    write(&program, "routines/nf.md", "no head");
+    let ran = program.run(&["routine", "run", "nf"]);
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(
+        stderr(&ran).starts_with("error: routines/nf.md: line 1: there is no frontmatter"),
+        "{}",
+        stderr(&ran)
+    );
+}
+
+/// A pause of all that repeats is told wherever a routine is.
+#[test]
+fn a_pause_of_everything_is_told_with_every_routine() {
+    let program = program();
+    write(&program, "routines/morning.md", MORNING);
+    let told = |arguments: &[&str]| stdout(&program.run(arguments));
+    said(&program, &["pause", "until", "friday"]);
+    let list = told(&["routine", "list"]);
+    assert!(list.contains("  (paused until fri ") && list.contains(", next fri "), "{list}");
+    assert!(told(&["routine", "next", "7f3a", "--count", "1"]).starts_with("fri "));
+    let shown = told(&["routine", "show", "7f3a"]);
+    assert!(shown.contains("paused until fri ") && shown.contains(" · next fri "), "{shown}");
+    let doctor = told(&["doctor"]);
+    assert!(doctor.contains("schedule 1 item, all that repeats paused until fri "), "{doctor}");
+    let status = told(&["status"]);
+    assert!(status.contains("\n  paused    all that repeats is paused until fri "), "{status}");
+    said(&program, &["pause"]);
+    assert!(told(&["routine", "list"]).contains("  (paused)"));
+    let never = "all that repeats is paused. to go on: ollim-bot resume";
+    assert_eq!(said(&program, &["routine", "next", "7f3a"]), never);
+    said(&program, &["resume"]);
+    assert!(told(&["routine", "list"]).contains("  (next "));
+    assert!(!told(&["status"]).contains("paused"));
 }
 
 /// A routine rests until it is resumed, or until then; and tells when it comes next.

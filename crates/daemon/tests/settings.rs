@@ -25,6 +25,8 @@ fn settings_are_told_and_changed() {
     let all = stdout(&program.run(&["config"]));
     assert_eq!(all.lines().count(), 16, "{all}");
     assert!(all.contains("\nfork_idle_timeout     10m (default)\n"), "{all}");
+    assert!(all.starts_with("model.main            offline (default)\n"), "{all}");
+    assert!(all.contains("\ndaily_limit           $5.00 5M (default)\nname                  "), "{all}");
     assert!(!program.data().exists(), "looking makes no directory");
 
     let changed = program.run(&["config", "fork_idle_timeout", "20"]);

@@ -8,6 +8,7 @@ mod telling;
 pub use calm::CalmSetting;
 pub use daily_limit::DailyLimit;
 pub use setting::{BadSetting, Given, Setting, Wait};
+pub use telling::Usual;
 
 use crate::attention::Calm;
 use crate::permission::Mode;

@@ -164,8 +164,8 @@ fn settings_are_told_changed_and_refused_in_words() {
         **digest**: 08:30 17:30 (default)
         **ping_caps**: 6 45 (default)
         **follow_up**: 20m (default)
-        **daily_limit**: (as in settings.toml)
-        **name**: (as guessed)
+        **daily_limit**: off (default)
+        **name**: julius (default)
         human> /config auto_update_hour
         told> **auto_update_hour**: 6:00 (default)
         human> /config auto_update_hour 7

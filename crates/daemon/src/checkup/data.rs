@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jiff::tz::TimeZone;
 use journal::Paths;
 use surfaces::client::Unanswered;
 use tools::cage::Kernel;
@@ -65,7 +66,8 @@ pub fn journal(paths: &Paths) -> Finding {
         Ok(Some(_)) => Finding::wrong(
             "journal",
             "damaged. the next start keeps it aside and goes on from the newest backup",
-        ),
+        )
+        .fixed_by("ollim-bot, or ollim-bot restart if it runs"),
         Err(error) => Finding::wrong("journal", error.to_string()),
     }
 }
@@ -77,7 +79,7 @@ pub fn disk(paths: &Paths) -> Finding {
         return Finding::new("disk", State::Warning, "its free space cannot be read");
     };
     let free = found.f_bavail * found.f_frsize;
-    let text = format!("{} MB free", free / 1024 / 1024);
+    let text = room(free);
     match free {
         free if free >= ROOM_FINE => Finding::fine("disk", text),
         free if free >= ROOM_WORKS => {
@@ -86,6 +88,14 @@ pub fn disk(paths: &Paths) -> Finding {
         _ => {
             Finding::wrong("disk", format!("only {text}. make some room: i can't write things down without"))
         }
+    }
+}
+
+/// So many bytes are free, in a number that can be read.
+fn room(free: u64) -> String {
+    match free / 1024 / 1024 {
+        few @ 0..10_240 => format!("{few} MB free"),
+        many => format!("{} GB free", many / 1024),
     }
 }
 
@@ -110,12 +120,12 @@ pub fn zone(settings: &Settings) -> Finding {
     }
 }
 
-/// A clock before the day this was written is certainly wrong.
+/// What the clock says in `zone`. A clock before the day this was written is certainly wrong.
 #[expect(clippy::disallowed_methods, reason = "the doctor looks at the machine's own clock")]
-pub fn clock() -> Finding {
+pub fn clock(zone: &TimeZone) -> Finding {
     let now = jiff::Timestamp::now();
     match now.as_second() > 1_793_000_000 {
-        true => Finding::fine("clock", format!("{}", now.strftime("%Y-%m-%d %H:%M UTC"))),
+        true => Finding::fine("clock", now.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string()),
         false => Finding::wrong("clock", format!("it says {now}, which is long past. set the clock")),
     }
 }
@@ -158,6 +168,14 @@ mod tests {
         assert_eq!(found.state, State::Wrong);
         assert_eq!(found.text, "it did not answer within 5 s: it stands still");
         assert!(found.fix.is_some_and(|fix| fix.starts_with("ollim-bot service restart")));
+    }
+
+    #[test]
+    fn room_and_the_clock_are_told_as_people_do() {
+        assert_eq!(room(700 * 1024 * 1024), "700 MB free");
+        assert_eq!(room(64_080 * 1024 * 1024), "62 GB free");
+        let zone = TimeZone::get("Asia/Kolkata").unwrap();
+        assert!(clock(&zone).text.ends_with(" IST"), "{}", clock(&zone).text);
     }
 
     /// Where commands cannot be kept in none is run, and whoever looks is told.

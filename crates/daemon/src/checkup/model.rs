@@ -58,6 +58,7 @@ pub async fn examine(settings: &Settings) -> Looked {
             let text = "none connected, so i can't talk for real";
             return Looked::other(Finding::new("model", State::Warning, text).fixed_by(FIX));
         }
+        Brain::Keyless(why) => return Looked::other(Finding::wrong("model", why.clone()).fixed_by(FIX)),
         Brain::Anthropic(brain) => {
             let model = Anthropic::new(anthropic::Settings { connect, stall, ..brain.clone() });
             let examined = match model.and_then(Anthropic::guarded) {
@@ -132,7 +133,7 @@ pub fn thinking(settings: &Settings) -> Option<Finding> {
     let who = match &settings.brain {
         Brain::Anthropic(_) | Brain::Claude(_) => return None,
         Brain::OpenAi(settings) => settings.model.as_str(),
-        Brain::Offline => "the offline brain",
+        Brain::Offline | Brain::Keyless(_) => "the offline brain",
     };
     let text = format!("OLLIM_THINKING is not told to {who}: only the models of Anthropic take it");
     Some(Finding::new("thinking", State::Warning, text))

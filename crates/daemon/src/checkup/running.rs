@@ -50,7 +50,9 @@ impl Running {
     pub fn model(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
         match (&settings.brain, self.brain == settings.brain.name()) {
             (_, true) => vec![found],
-            (Brain::Offline, false) => vec![Finding::fine("model", self.other(&self.brain, "no model"))],
+            (Brain::Offline | Brain::Keyless(_), false) => {
+                vec![Finding::fine("model", self.other(&self.brain, "no model"))]
+            }
             (Brain::Anthropic(_) | Brain::OpenAi(_) | Brain::Claude(_), false) => {
                 vec![found, apart("model", &self.brain)]
             }

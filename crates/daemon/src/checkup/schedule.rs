@@ -11,7 +11,7 @@ use journal::disk::Disk;
 use journal::files::items::Items;
 
 use super::{Finding, State};
-use crate::commands::jobs::{Job, fires, rows};
+use crate::commands::jobs::{Job, fires, pause, paused, rows};
 
 /// More than come in a day.
 const MOST: u32 = 2_000;
@@ -25,14 +25,17 @@ pub fn look(paths: &Paths, disk: &Arc<dyn Disk>, now: &Zoned) -> Finding {
     if jobs.is_empty() && today.is_empty() {
         return Finding::absent("schedule", "nothing is planned");
     }
-    let next = jobs.iter().filter_map(|job| fires(&job.what, now.timestamp(), now.time_zone()).next()).min();
+    let (at, zone, pause) = (now.timestamp(), now.time_zone(), pause(paths));
+    let next = jobs.iter().filter_map(|job| fires(&job.what, pause, at, zone).next()).min();
     let next = next.map_or_else(
         || "none to come".to_owned(),
         |next| format!("next {}", tell(&When::Once(next.to_zoned(now.time_zone().clone())), now, &[])),
     );
     let items = if jobs.len() == 1 { "1 item".to_owned() } else { format!("{} items", jobs.len()) };
     let late = today.iter().filter(|time| time.lateness == Lateness::Late && lost(time).is_none()).count();
-    let text = format!("{items}, {next}, {late} late today, ");
+    let resting = paused(pause, at, zone);
+    let resting = resting.map(|paused| format!("all that repeats {paused}, ")).unwrap_or_default();
+    let text = format!("{items}, {resting}{next}, {late} late today, ");
     match today.iter().filter_map(lost).map(|(count, _)| count).sum::<u32>() {
         0 => Finding::fine("schedule", text + "0 lost"),
         count => {

@@ -3,12 +3,13 @@
 use domain::cost::Report;
 
 use super::{Finding, State};
+use crate::commands::in_the_shell;
 
 /// What there is to say of it: nothing, while there is enough left.
 pub fn look(report: &Report) -> Option<Finding> {
     let standing = report.standing()?;
     Some(
-        Finding::new("cost", State::Warning, standing)
+        Finding::new("cost", State::Warning, in_the_shell(&standing))
             .fixed_by("ollim-bot config daily_limit changes it, ollim-bot cost tells who spent it"),
     )
 }
@@ -33,6 +34,8 @@ mod tests {
         let near = told(820_000, 100).unwrap();
         assert!(near.starts_with("! cost     82 % of today's limit"), "{near}");
         assert!(near.contains("($0.82 of $1.00).\n    fix: ollim-bot config daily_limit"), "{near}");
-        assert!(told(0, 1_000_000).unwrap().contains("today's 1.0M tokens are used up"));
+        let used = told(0, 1_000_000).unwrap();
+        assert!(used.contains("today's 1.0M tokens are used up"), "{used}");
+        assert!(used.contains("`ollim-bot config daily_limit 1.00 2M`"), "{used}");
     }
 }

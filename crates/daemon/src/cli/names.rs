@@ -2,15 +2,30 @@
 
 use std::sync::Arc;
 
-use clap_complete::CompletionCandidate;
-use domain::schedule::{Reminder, Routine};
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
+use domain::schedule::{Reminder, Routine, WebhookSpec};
 use domain::settings::Setting;
 use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
-use journal::files::items::Items;
+use journal::files::items::{Item, Items};
 
-use super::Place;
+use super::{Cli, Place};
 use crate::commands::jobs::{Job, rows};
+
+/// The command line, with the names of its own kind after each group.
+pub fn completing() -> Command {
+    let offering = |names: fn() -> Vec<CompletionCandidate>| {
+        let arg = move |arg: Arg| match arg.get_id() == "id" {
+            true => arg.add(ArgValueCandidates::new(names)),
+            false => arg,
+        };
+        move |group: Command| group.mut_subcommands(|action| action.mut_args(arg))
+    };
+    let cli = Cli::command().mut_subcommand("routine", offering(routines));
+    let cli = cli.mut_subcommand("reminder", offering(reminders));
+    cli.mut_subcommand("webhook", offering(webhooks))
+}
 
 /// Every routine and reminder.
 pub fn jobs() -> Vec<CompletionCandidate> {
@@ -25,9 +40,19 @@ fn routines() -> Vec<CompletionCandidate> {
     of::<Routine>()
 }
 
+fn webhooks() -> Vec<CompletionCandidate> {
+    let listing = items::<WebhookSpec>().and_then(|items| items.list().ok());
+    let hooks = listing.map(|listing| listing.items).unwrap_or_default();
+    hooks.iter().map(|hook| CompletionCandidate::new(hook.item.id.as_str())).collect()
+}
+
+fn items<K: Item>() -> Option<Items<K>> {
+    let root = (Place { data_dir: None }).environment().data_dir().ok()?;
+    Some(Items::new(Arc::new(RealDisk), &root, TimeZone::UTC))
+}
+
 fn of<K: Job>() -> Vec<CompletionCandidate> {
-    let Ok(root) = (Place { data_dir: None }).environment().data_dir() else { return Vec::new() };
-    let rows = rows(&Items::<K>::new(Arc::new(RealDisk), &root, TimeZone::UTC)).unwrap_or_default();
+    let rows = items::<K>().and_then(|items| rows(&items).ok()).unwrap_or_default();
     let named = rows.iter().map(|row| CompletionCandidate::new(row.name()).help(Some(row.summary().into())));
     named.collect()
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use domain::settings::{Given, Setting, Settings as Set};
+use domain::settings::{Given, Setting, Settings as Set, Usual};
 use journal::disk::Disk;
 use serde_json::{Value, json};
 
@@ -26,8 +26,14 @@ pub fn show(
     for wrong in wrong {
         output.voice.note(&wrong);
     }
-    let line = |setting: Setting| format!("{:<22}{}", setting.shown(), setting.value(&set, choices.thinking));
-    let row = |setting: Setting| row(setting, &set, setting.value(&set, choices.thinking));
+    let (limit, human) = (settings.spend.purse.limit, choices.human.as_str());
+    let usual = Usual { thinking: choices.thinking, limit, human };
+    let told = |setting: Setting| match (setting, &set.models.main) {
+        (Setting::ModelMain, None) => format!("{} (default)", settings.brain.name()),
+        (setting, _) => setting.value(&set, &usual),
+    };
+    let line = |setting: Setting| format!("{:<22}{}", setting.shown(), told(setting));
+    let row = |setting: Setting| row(setting, &set, told(setting));
     match wanted {
         Some(setting) => answer(output, &row(setting), &line(setting)),
         None => {

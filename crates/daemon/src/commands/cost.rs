@@ -1,14 +1,18 @@
 //! `ollim-bot cost`: what the model cost. Read from the disk, so it works whether or not it runs.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use domain::cost::{Forecast, LOOKS_BACK, Report, Total, short};
+use domain::schedule::{Reminder, Routine};
 use engine::ports::Clock;
 use journal::disk::Disk;
+use journal::files::items::Items;
 use surfaces::web::cost::CostWire;
 
-use super::answer;
+use super::jobs::{Job, rows as job_files};
+use super::{answer, in_the_shell};
 use crate::cli::{CostBy, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -26,7 +30,9 @@ pub fn show(
     let mut report = read(settings, &disk, days)?;
     report.forecast = foreseen(settings, &disk)?;
     let value = serde_json::to_value(CostWire::from(&report)).map_err(|error| failed(&error))?;
-    answer(output, &value, &tell(&report, by));
+    let names = [names::<Routine>(settings, &disk), names::<Reminder>(settings, &disk)];
+    let text = tell(&report, by, &names.into_iter().flatten().collect());
+    answer(output, &value, &in_the_shell(&text));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,7 +67,31 @@ pub fn read(settings: &Settings, disk: &Arc<dyn Disk>, days: u16) -> Result<Repo
     }
 }
 
-fn tell(report: &Report, by: CostBy) -> String {
+/// What the jobs of one kind are called, by whose account.
+fn names<K: Job>(settings: &Settings, disk: &Arc<dyn Disk>) -> BTreeMap<String, String> {
+    let zone = settings.zone.value.clone();
+    let items = Items::<K>::new(Arc::clone(disk), settings.paths.root(), zone);
+    let rows = job_files(&items).unwrap_or_default().into_iter();
+    let named = rows.filter_map(|row| {
+        let name = row.job.as_ref().ok()?.name();
+        Some((format!("{}:{}", K::WORD, row.id?), format!("{} · {name}", K::WORD)))
+    });
+    named.collect()
+}
+
+/// Whose account it is, in words.
+fn whose(account: &str, names: &BTreeMap<String, String>) -> String {
+    let words = match account {
+        "main" => "the conversation",
+        "fork" => "side conversations",
+        "compaction" => "summaries that make room",
+        "reader" => "reading words from outside",
+        other => return names.get(other).cloned().unwrap_or_else(|| other.replacen(':', " · ", 1)),
+    };
+    words.to_owned()
+}
+
+fn tell(report: &Report, by: CostBy, names: &BTreeMap<String, String>) -> String {
     let span = if report.days == 1 { "today".to_owned() } else { format!("the last {} days", report.days) };
     if report.month.calls == 0 && report.lists.days.is_empty() {
         let limit = report.allowance();
@@ -70,7 +100,10 @@ fn tell(report: &Report, by: CostBy) -> String {
     let totals = [("today", report.today), ("7 days", report.week), ("30 days", report.month)];
     let totals = totals.map(|(name, total)| (name.to_owned(), total));
     let list: Vec<(String, Total)> = match by {
-        CostBy::Source => rows(report.lists.sources.iter()),
+        CostBy::Source => rows(report.lists.sources.iter())
+            .into_iter()
+            .map(|(name, total)| (whose(&name, names), total))
+            .collect(),
         CostBy::Model => rows(report.lists.models.iter()),
         CostBy::Day => rows(report.lists.days.iter()),
     };
@@ -82,10 +115,11 @@ fn tell(report: &Report, by: CostBy) -> String {
     let width = totals.iter().chain(&list).map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let lines = |rows: &[(String, Total)]| -> String { rows.iter().map(|row| line(row, width)).collect() };
     format!(
-        "{}\n{span}, by {word}:\n{}\n{}{}{}",
+        "{}\n{span}, by {word}:\n{}\n{}{}{}{}",
         lines(&totals),
         lines(&list),
         report.allowance(),
+        report.standing().map(|standing| format!("\n{standing}")).unwrap_or_default(),
         unpriced(report),
         report.forecast.map(|seen| format!("\n{}", seen.tell())).unwrap_or_default()
     )
@@ -151,6 +185,21 @@ mod tests {
         Spent { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
     }
 
+    fn told(report: &Report, by: CostBy) -> String {
+        let names = BTreeMap::from([("routine:mail".to_owned(), "routine · read the mail".to_owned())]);
+        tell(report, by, &names)
+    }
+
+    #[test]
+    fn what_is_used_up_is_told_with_what_lets_it_go_on() {
+        let mut report = report(Limit { money: Some(Micros(10_000)), tokens: None });
+        report.add(&spent("m", Source::Reader, Some(40_000)), report.date);
+        report.unattended.cost = Micros(40_000);
+        let told = told(&report, CostBy::Source);
+        assert!(told.contains("  reading words from outside "), "{told}");
+        assert!(told.contains("$0.04 of $0.01.\ntoday's $0.01 is used up. routines are left out"), "{told}");
+    }
+
     #[test]
     fn spending_reads_as_a_table_that_says_what_it_does_not_know() {
         let limit = Limit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
@@ -161,25 +210,25 @@ mod tests {
         let earlier = "2026-11-10".parse().unwrap();
         report.add(&spent("anthropic:claude-opus-5-5", mail(), Some(20_000)), earlier);
         expect![[r#"
-              today             $1.23       2 calls   200.9k tokens  98 % cached
-              7 days            $1.25       3 calls   301.4k tokens  98 % cached
-              30 days           $1.25       3 calls   301.4k tokens  98 % cached
+              today                        $1.23       2 calls   200.9k tokens  98 % cached
+              7 days                       $1.25       3 calls   301.4k tokens  98 % cached
+              30 days                      $1.25       3 calls   301.4k tokens  98 % cached
 
             the last 30 days, by source:
-              main              $1.23       1 call    100.5k tokens  98 % cached
-              routine:mail      $0.02       2 calls   200.9k tokens  98 % cached
+              the conversation             $1.23       1 call    100.5k tokens  98 % cached
+              routine · read the mail      $0.02       2 calls   200.9k tokens  98 % cached
 
             work nobody waits for, today: $0.00 of $5.00, 2.5k of 5.0M tokens.
             the price of openai:qwen3 is not known: those calls are counted in tokens alone. [prices] in settings.toml sets it."#]]
-        .assert_eq(&tell(&report, CostBy::Source));
-        assert!(tell(&report, CostBy::Model).contains("  openai:qwen3                no price       1 call"));
-        assert!(tell(&report, CostBy::Day).contains("by day:\n  2026-11-10      $0.02"));
+        .assert_eq(&told(&report, CostBy::Source));
+        assert!(told(&report, CostBy::Model).contains("  openai:qwen3                no price       1 call"));
+        assert!(told(&report, CostBy::Day).contains("by day:\n  2026-11-10      $0.02"));
     }
 
     #[test]
     fn nothing_spent_is_a_sentence() {
         assert_eq!(
-            tell(&report(Limit::default()), CostBy::Source),
+            told(&report(Limit::default()), CostBy::Source),
             "no model was called in the last 30 days, so nothing was spent.\n\
              work nobody waits for has no daily limit (`/config daily_limit` sets one)."
         );

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use ::journal::Paths;
 use ::journal::disk::{Disk, RealDisk};
-use ::journal::files::items::Items;
+use ::journal::files::items::{Item, Items};
+use ::journal::frontmatter::slips;
 use ::journal::{NotLocked, sweep_left};
-use domain::schedule::{Reminder, Routine};
+use domain::schedule::{ModelName, Reminder, Routine, WebhookSpec};
 use engine::ports::Clock as _;
 use futures_util::future::join5;
 use jiff::tz::TimeZone;
@@ -60,7 +61,8 @@ pub async fn examine(
     let value = json!({ "ok": ok, "mended": mended, "findings": value });
     let sum = match (care.lint.lint, ok) {
         (true, true) => "all files can be read and used".to_owned(),
-        (true, false) | (false, _) => format!("{wrong} wrong, {warnings} to look at"),
+        (true, false) => format!("{} to mend", wrong + warnings),
+        (false, _) => format!("{wrong} wrong, {warnings} to look at"),
     };
     answer(output, &value, &format!("{mended_lines}{lines}{sum}"));
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -70,12 +72,13 @@ async fn everything(
     (environment, paths): (&Environment, &Paths),
     settings: Result<&Settings, &Failed>,
 ) -> Vec<Finding> {
-    let now = SystemClock::new(TimeZone::UTC).now().timestamp();
+    let here = settings.map_or(TimeZone::UTC, |settings| settings.zone.value.clone());
+    let now = SystemClock::new(here.clone()).now().timestamp();
     let mut findings = vec![
         data::directory(paths),
         data::journal(paths),
         data::disk(paths),
-        data::clock(),
+        data::clock(&here),
         data::cage(Kernel::look()),
         loose::look(paths),
         keeping::backups(paths, &RealDisk, now),
@@ -147,7 +150,12 @@ fn sweep(paths: &Paths, mended: &mut Vec<String>) -> Option<Finding> {
     match sweep_left(paths, &RealDisk, std::process::id()) {
         Ok(0) => None,
         Ok(swept) => {
-            mended.push(format!("{swept} half-written files of a crash are swept away."));
+            let files = if swept == 1 {
+                "1 half-written file".to_owned()
+            } else {
+                format!("{swept} half-written files")
+            };
+            mended.push(format!("swept away what a crash left: {files}."));
             None
         }
         Err(NotLocked::Running(_)) => Some(Finding::fine(
@@ -194,6 +202,10 @@ fn lint(settings: &Settings) -> Vec<Finding> {
         .chain(job_files::<Routine>(settings))
         .chain(job_files::<Reminder>(settings))
         .chain(webhooks(settings))
+        .chain(slipped::<Routine>(settings, "jobs"))
+        .chain(slipped::<Reminder>(settings, "jobs"))
+        .chain(slipped::<WebhookSpec>(settings, HOOKS))
+        .chain(models(settings))
         .collect()
 }
 
@@ -207,14 +219,50 @@ fn tool_lists(settings: &Settings) -> impl Iterator<Item = Finding> {
 
 /// The job files that cannot be read. All others go on.
 fn job_files<K: Job>(settings: &Settings) -> Vec<Finding> {
-    let items = Items::<K>::new(Arc::new(RealDisk), settings.paths.root(), settings.zone.value.clone());
     let told = |row: Row| {
         let bad = row.job.err()?;
         Some(Finding::new("jobs", State::Warning, format!("{}: {bad}", row.file)))
     };
-    match rows(&items) {
+    match rows(&items::<K>(settings)) {
         Ok(rows) => rows.into_iter().filter_map(told).collect(),
         Err(trouble) => vec![Finding::wrong("jobs", trouble.to_string())],
+    }
+}
+
+fn items<K: Item>(settings: &Settings) -> Items<K> {
+    Items::new(Arc::new(RealDisk), settings.paths.root(), settings.zone.value.clone())
+}
+
+/// The keys that a file has and nobody reads, and that look like one of ours.
+fn slipped<K: Item>(settings: &Settings, what: &'static str) -> Vec<Finding> {
+    let items = items::<K>(settings);
+    let files = items.list().map(|listing| listing.items).unwrap_or_default();
+    let of_file = |path: std::path::PathBuf| {
+        let text = items.text(&path).unwrap_or_default();
+        let file = format!("{}/{}", K::DIRECTORY, path.file_name().unwrap_or_default().to_string_lossy());
+        let told = |slip| Finding::new(what, State::Warning, format!("{file}: {slip}"));
+        slips(&text, K::keys()).into_iter().map(told).collect::<Vec<_>>()
+    };
+    files.into_iter().flat_map(|filed| of_file(filed.path)).collect()
+}
+
+/// The models that jobs ask for and that are none here: the usual one answers instead.
+fn models(settings: &Settings) -> Vec<Finding> {
+    let choices = settings.choices(&settings.brain.name());
+    let asked = |row: Row| {
+        let planned = row.job.ok()?;
+        let bad =
+            choices.read(planned.charter().written_terms().model.as_ref().map(ModelName::as_str)?).err()?;
+        Some(Finding::new("jobs", State::Warning, format!("{}: `model`: {bad}", row.file)))
+    };
+    // Who has no model yet may get any.
+    match choices.is_offline() {
+        true => Vec::new(),
+        false => {
+            let routines = rows(&items::<Routine>(settings)).unwrap_or_default();
+            let reminders = rows(&items::<Reminder>(settings)).unwrap_or_default();
+            routines.into_iter().chain(reminders).filter_map(asked).collect()
+        }
     }
 }
 

@@ -41,7 +41,7 @@ use accepting::held;
 use changing::Changes;
 use costing::Costs;
 pub use rows::{Row, rows};
-pub use times::fires;
+pub use times::{day_and_time, fires, pause, paused};
 
 /// A kind of job.
 pub trait Job: Item {
@@ -104,9 +104,9 @@ impl<'a> Desk<'a> {
     pub fn routine(&self, action: Option<RoutineAction>) -> Result<Wanted, Failed> {
         let done = match action {
             Some(RoutineAction::Run(which)) => {
-                return self
-                    .find::<Routine>(&which, "run")
-                    .map(|row| Wanted::Run(row.source(Source::Routine)));
+                let row = self.find::<Routine>(&which, "run")?;
+                row.job.as_ref().map_err(|bad| unread(&row, bad))?;
+                return Ok(Wanted::Run(row.source(Source::Routine)));
             }
             None => self.usage(Routine::WORD),
             Some(RoutineAction::Add(keys)) => self.add_routine(&keys),
@@ -129,9 +129,9 @@ impl<'a> Desk<'a> {
     pub fn reminder(&self, action: Option<ReminderAction>) -> Result<Wanted, Failed> {
         let done = match action {
             Some(ReminderAction::Run(which)) => {
-                return self
-                    .find::<Reminder>(&which, "run")
-                    .map(|row| Wanted::Run(row.source(Source::Reminder)));
+                let row = self.find::<Reminder>(&which, "run")?;
+                row.job.as_ref().map_err(|bad| unread(&row, bad))?;
+                return Ok(Wanted::Run(row.source(Source::Reminder)));
             }
             None => self.usage(Reminder::WORD),
             Some(ReminderAction::Add(keys)) => self.add_reminder(&keys),
@@ -195,12 +195,12 @@ impl<'a> Desk<'a> {
         self.commit(&path, format!("add {} {id}", K::WORD));
         let row = Row::good(path, job);
         let (zone, now) = (self.zone(), self.now.timestamp());
-        answer(self.output, &row.to_json(now, zone), &format!("scheduled {id}: {}", row.scheduled()));
+        answer(self.output, &row.to_json(now, zone), &format!("scheduled {id}: {}", row.scheduled(zone)));
         Ok(ExitCode::SUCCESS)
     }
 
     fn list<K: Job>(&self) -> Result<ExitCode, Failed> {
-        let mut rows = rows(&self.items::<K>()).map_err(not_done)?;
+        let mut rows = self.rows::<K>()?;
         rows.sort_by_key(Row::comes);
         let (zone, now) = (self.zone(), self.now.timestamp());
         let (accepted, costs) =
@@ -288,14 +288,20 @@ impl<'a> Desk<'a> {
 
     fn next(&self, next: &Next) -> Result<ExitCode, Failed> {
         let row = self.find::<Routine>(&next.which, "next")?;
-        let planned = row.job.as_ref().map_err(|bad| Failed::NotDone(format!("{}: {bad}", row.file)))?;
+        let planned = row.job.as_ref().map_err(|bad| unread(&row, bad))?;
         let (zone, now) = (self.zone(), self.now.timestamp());
         let fires: Vec<Timestamp> =
-            times::fires(&planned.what, now, zone).take(usize::from(next.count)).collect();
+            times::fires(&planned.what, row.pause, now, zone).take(usize::from(next.count)).collect();
         let iso = fires.iter().map(|fire| Moment::of(&fire.to_zoned(zone.clone())).to_string());
         let iso: Vec<String> = iso.collect();
         let text: Vec<String> = fires.iter().map(|fire| times::day_and_time(*fire, now, zone)).collect();
-        let text = if text.is_empty() { times::never(planned) } else { text.join("\n") };
+        let text = match text.is_empty() {
+            true => times::never(planned, row.pause),
+            false => text.join("\n"),
+        };
+        if let Some(paused) = paused(row.pause, now, zone).filter(|_| !fires.is_empty()) {
+            self.output.voice.note(&format!("all that repeats is {paused}: ollim-bot resume ends that."));
+        }
         answer(self.output, &json!(iso), &text);
         Ok(ExitCode::SUCCESS)
     }
@@ -310,8 +316,14 @@ impl<'a> Desk<'a> {
     }
 
     fn find<K: Job>(&self, which: &Reference, verb: &str) -> Result<Row, Failed> {
-        let rows = rows(&self.items::<K>()).map_err(not_done)?;
+        let rows = self.rows::<K>()?;
         finding::find(rows, &which.id.join(" "), (K::WORD, verb), (&self.now, self.zone()))
+    }
+
+    fn rows<K: Job>(&self) -> Result<Vec<Row>, Failed> {
+        let pause = pause(&self.settings.paths);
+        let rows = rows(&self.items::<K>()).map_err(not_done)?;
+        Ok(rows.into_iter().map(|row| row.during(pause)).collect())
     }
 
     fn items<K: Job>(&self) -> Items<K> {
@@ -345,6 +357,10 @@ fn missing(flag: &str) -> Failed {
 
 fn not_done(trouble: Trouble) -> Failed {
     Failed::NotDone(trouble.to_string())
+}
+
+fn unread(row: &Row, bad: &BadText) -> Failed {
+    Failed::NotDone(format!("{}: {bad}", row.file))
 }
 
 fn refused(row: &Row, bad: &BadText) -> Failed {

@@ -1,28 +1,48 @@
 //! `ollim-bot man`: the manual, from the same definition as the command line.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::cli::{Cli, Output};
 use crate::exit::Failed;
 use serde_json::json;
 
+/// The variables that matter most.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("OLLIM_DATA_DIR", "where everything is kept"),
+    ("OLLIM_MODEL", "who answers: offline, anthropic:NAME, openai:NAME, claude or claude:NAME"),
+    ("ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL", "the key of a model, and where its server is"),
+    ("OLLIM_TIMEZONE", "your zone, such as Europe/Berlin"),
+    ("DISCORD_TOKEN", "the token of your application in Discord"),
+    ("OLLIM_LOG", "how much is logged: off, error, warn, info, debug or trace"),
+];
+
+/// What lies where.
+const FILES: [(&str, &str); 5] = [
+    ("~/.ollim-bot", "the data directory, unless OLLIM_DATA_DIR or --data-dir names another"),
+    ("settings.toml", "in it: what you set by hand"),
+    ("routines, reminders, webhooks, skills", "in it: plain files that you can read and edit"),
+    ("state/environment", "in it: what ollim-bot setup keeps, lines like NAME=value"),
+    ("state/journal.db", "in it: the conversation"),
+];
+
 /// Prints the page of the program, or writes the pages of all its commands into `out`.
 pub fn show(out: Option<&Path>, output: &Output) -> Result<ExitCode, Failed> {
     let Some(dir) = out else {
-        let mut page = Vec::new();
-        Man::new(Cli::command()).render(&mut page)?;
-        output.voice.print(String::from_utf8_lossy(&page).trim_end());
+        output.voice.print(page(&Cli::command(), Whose::Program)?.trim_end());
         return Ok(ExitCode::SUCCESS);
     };
     let unwritable = |error: std::io::Error| {
         Failed::NotDone(format!("{}: {error}. name a directory that you can write to.", dir.display()))
     };
     std::fs::create_dir_all(dir).map_err(unwritable)?;
-    clap_mangen::generate_to(Cli::command(), dir).map_err(unwritable)?;
+    let mut cli = Cli::command();
+    cli.build();
+    write(&cli, Whose::Program, dir).map_err(unwritable)?;
     let pages = std::fs::read_dir(dir).map_err(unwritable)?.count();
     super::answer(
         output,
@@ -30,4 +50,50 @@ pub fn show(out: Option<&Path>, output: &Output) -> Result<ExitCode, Failed> {
         &format!("{pages} pages are in {}.", dir.display()),
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whose page it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Program,
+    Command,
+}
+
+fn write(command: &Command, whose: Whose, dir: &Path) -> std::io::Result<()> {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        write(inner, Whose::Command, dir)?;
+    }
+    std::fs::write(dir.join(Man::new(command.clone()).get_filename()), page(command, whose)?)
+}
+
+fn page(command: &Command, whose: Whose) -> std::io::Result<String> {
+    let mut page = Vec::new();
+    Man::new(command.clone().after_help(None::<&str>)).render(&mut page)?;
+    let mut page = String::from_utf8_lossy(&page).into_owned();
+    if whose == Whose::Program {
+        list(&mut page, "ENVIRONMENT", &ENVIRONMENT);
+        list(&mut page, "FILES", &FILES);
+    }
+    let around = [command.get_before_help(), command.get_after_help()];
+    for words in around.into_iter().flatten().map(ToString::to_string) {
+        let (title, words) = match words.split_once(":\n") {
+            Some(("example" | "examples", lines)) => ("EXAMPLES", lines),
+            _ if whose == Whose::Program => ("\"EXIT STATUS\"", words.as_str()),
+            _ => ("NOTES", words.as_str()),
+        };
+        let _ = writeln!(page, ".SH {title}\n.nf\n{}\n.fi", verbatim(words));
+    }
+    Ok(page)
+}
+
+fn list(page: &mut String, title: &str, rows: &[(&str, &str)]) {
+    let _ = writeln!(page, ".SH {title}");
+    for (name, meaning) in rows {
+        let _ = writeln!(page, ".TP\n{}\n{}", verbatim(name), verbatim(meaning));
+    }
+}
+
+/// `text` as roff takes it word for word.
+fn verbatim(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-").replace('~', "\\(ti")
 }

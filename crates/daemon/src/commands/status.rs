@@ -1,16 +1,20 @@
 //! `ollim-bot status`: whether it runs, and how it is.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use engine::ports::Clock as _;
 use journal::Paths;
+use journal::disk::{Disk, RealDisk};
 use serde_json::{Value, json};
 use surfaces::client::Client;
 
-use super::answer;
 use super::doctor::elsewhere;
+use super::{answer, cost, in_the_shell, jobs};
 use crate::checkup::running::Running;
 use crate::checkup::{Finding, State};
 use crate::cli::Output;
+use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::house::SOCKET;
 use crate::settings::Settings;
@@ -46,6 +50,8 @@ pub async fn show(
     };
     let wrong = match settings {
         Ok(settings) => {
+            text += &resting(settings, &mut value);
+            text += &spent(settings, &mut value);
             if depth == Depth::Elsewhere {
                 let findings = elsewhere(settings, runs.as_ref()).await;
                 value["elsewhere"] = findings.iter().map(Finding::as_json).collect();
@@ -64,6 +70,26 @@ pub async fn show(
     answer(output, &value, &text);
     output.voice.note(&format!("error: {wrong}"));
     Ok(wrong.code().into())
+}
+
+/// That all that repeats rests, if it does.
+fn resting(settings: &Settings, value: &mut Value) -> String {
+    let (pause, zone) = (jobs::pause(&settings.paths), &settings.zone.value);
+    let now = SystemClock::new(zone.clone()).now().timestamp();
+    let paused = jobs::paused(pause, now, zone);
+    value["paused"] = json!(paused.as_ref().and(pause.value()));
+    paused
+        .map(|paused| format!("\n  paused    all that repeats is {paused}: ollim-bot resume ends that"))
+        .unwrap_or_default()
+}
+
+/// That today's limit is near or reached, if it is.
+fn spent(settings: &Settings, value: &mut Value) -> String {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let standing = cost::read(settings, &disk, 1).ok().and_then(|report| report.standing());
+    let standing = standing.map(|standing| in_the_shell(&standing));
+    value["limit"] = json!(standing);
+    standing.map(|standing| format!("\n  limit     {standing}")).unwrap_or_default()
 }
 
 fn running(mut health: Value, next: Value) -> Value {

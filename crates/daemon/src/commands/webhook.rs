@@ -99,7 +99,15 @@ impl Desk<'_> {
         let git = Git::start("git");
         git.commit_removal(&path, format!("remove webhook {id}"));
         git.finish();
-        let text = format!("removed {id}. its file is in the history: ollim-bot history");
+        let root = self.settings.paths.root();
+        let text = match (root.join(".git").exists(), path.strip_prefix(root)) {
+            (true, Ok(file)) => format!(
+                "removed {id}. its file is in the history: git -C {} log -p -- {}",
+                root.display(),
+                file.display()
+            ),
+            (false, _) | (_, Err(_)) => format!("removed {id}."),
+        };
         answer(self.output, &json!({ "ok": true, "id": id, "file": path }), &text);
         Ok(ExitCode::SUCCESS)
     }

@@ -75,6 +75,12 @@ pub fn is_of_program(name: &str, brain: &Brain) -> bool {
     matches!(brain, Brain::Claude(_)) && name == ANTHROPIC.variable
 }
 
+/// Whether the file that was named once for the secret of `vendor` is not there any more.
+pub fn is_gone(environment: &Environment, vendor: Vendor) -> bool {
+    let named = environment.get(vendor.file_variable);
+    environment.said(vendor.file_variable).is_none() && named.is_some_and(|file| !Path::new(file).exists())
+}
+
 /// Knows a secret when it is asked.
 pub type Source = Box<dyn Fn() -> String + Send + Sync>;
 

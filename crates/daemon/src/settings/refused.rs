@@ -15,6 +15,8 @@ pub enum Part {
     Zone,
     /// Who answers.
     Brain,
+    /// The key of who answers, where that was chosen once: all else goes on without it.
+    Key,
     /// Where the human can be.
     Places,
 }
@@ -39,7 +41,7 @@ impl Refusal {
             Part::Kept | Part::File if why.contains(UNREADABLE) => "make it a file that you can read",
             Part::Kept | Part::File => "change that line of the file, or take it out",
             Part::Zone => "ollim-bot setup you --timezone ZONE",
-            Part::Brain => "ollim-bot setup model",
+            Part::Brain | Part::Key => "ollim-bot setup model",
             Part::Thinking | Part::Places => WHERE_IT_IS_SET,
         }
     }

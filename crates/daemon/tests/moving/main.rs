@@ -197,6 +197,8 @@ fn an_import_names_what_decides_over_programs_and_keys() {
     };
     let told = taken_in("plain");
     assert!(!told.contains("look at"), "{told}");
+    let place = program.home().join("plain");
+    assert!(told.ends_with(&format!("start it here: ollim-bot --data-dir {}\n", place.display())), "{told}");
     for (name, text) in [
         (
             "state/environment",

@@ -149,7 +149,22 @@ fn a_bad_file_fails_the_lint() {
     assert_eq!(bad.status.code(), Some(1));
     assert!(stdout(&bad).contains("! jobs     routines/bad.md: line 3"), "{}", stdout(&bad));
     assert!(!stdout(&bad).contains("model"), "{}", stdout(&bad));
+    assert!(stdout(&bad).ends_with("\n1 to mend\n"), "{}", stdout(&bad));
     assert_eq!(run(&program, &["doctor"]).status.code(), Some(0), "it stops nobody but who lints");
+    let slipped = "---\nid: bad\ncron: 0 8 * * *\nbakground: true\nmood: calm\nmodel: gpt\n---\nx\n";
+    std::fs::write(routines.join("bad.md"), slipped).unwrap();
+    let webhooks = program.data().join("webhooks");
+    std::fs::create_dir_all(&webhooks).unwrap();
+    let hook = "---\nid: gh\nfields: {}\ndelivr: x\n---\nlook\n";
+    std::fs::write(webhooks.join("gh.md"), hook).unwrap();
+    let mut program = program;
+    program.set("ANTHROPIC_API_KEY", "sk-canary");
+    let bad = stdout(&run(&program, &["doctor", "--lint"]));
+    let key = "there is no such key. did you mean";
+    assert!(bad.contains(&format!("routines/bad.md: line 4: `bakground`: {key} `background`?")), "{bad}");
+    assert!(bad.contains(&format!("webhooks/gh.md: line 4: `delivr`: {key} `deliver`?")), "{bad}");
+    assert!(bad.contains("routines/bad.md: `model`: i know no model called `gpt`."), "{bad}");
+    assert!(!bad.contains("mood"), "{bad}");
 }
 
 /// A directory of the earlier program is told, and that it is used as it is.

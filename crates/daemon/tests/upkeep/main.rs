@@ -9,6 +9,7 @@ mod canaries;
 mod doctor;
 mod elsewhere;
 mod fresh;
+mod gone;
 mod keys;
 mod logs;
 mod numbers;

@@ -327,11 +327,17 @@ fn there_is_a_manual() {
     let program = fresh();
     let page = stdout(&run(&program, &["man"]));
     assert!(page.contains(".TH ollim-bot 1") && page.contains("routine"), "{page}");
+    for section in ["EXAMPLES", "ENVIRONMENT", "FILES", "\"EXIT STATUS\""] {
+        assert!(page.contains(&format!("\n.SH {section}\n")), "{section}: {page}");
+    }
+    assert!(page.contains("ollim\\-bot today") && !page.contains("EXTRA"), "{page}");
     let out = program.home().join("man");
     let done = run(&program, &["man", "--out", out.to_str().unwrap()]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     for page in ["ollim-bot.1", "ollim-bot-setup.1", "ollim-bot-routine-add.1"] {
         assert!(out.join(page).exists(), "{page}");
     }
+    let config = std::fs::read_to_string(out.join("ollim-bot-config.1")).unwrap();
+    assert!(config.contains("\n.SH EXAMPLES\n") && !config.contains("EXTRA"), "{config}");
     assert!(!program.data().exists(), "looking makes no directory");
 }

@@ -86,7 +86,9 @@ fn a_webhook_that_can_never_work_is_told_and_removed() {
     rig.write("state/webhook-secrets/b2", "whsec_c2VzYW1lIHNlc2FtZQ==");
     assert_eq!(json(&rig, &["webhook", "show", "b2"]).1["standing"], "fine");
     rig.program.set("WEBHOOK_PORT", "");
-    assert!(json(&rig, &["webhook", "remove", "b2"]).0);
+    let removed = stdout(&rig.program.run(&["webhook", "remove", "b2"]));
+    let history = format!("git -C {} log -p -- webhooks/b2.md\n", rig.program.data().display());
+    assert!(removed.ends_with(&history), "{removed}");
     assert!(json(&rig, &["webhook", "remove", "slip"]).0);
     assert!(
         stderr(&rig.program.run(&["webhook", "remove", "b2"])).contains("there is no webhook called `b2`")

@@ -16,7 +16,7 @@ use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Record, StateChange};
 use crate::schedule as terms;
-use crate::settings::{BadSetting, DailyLimit, Setting};
+use crate::settings::{BadSetting, DailyLimit, Setting, Usual};
 use crate::thinking::Thinking;
 
 /// IF-33.
@@ -72,12 +72,17 @@ impl Assistant {
 
     /// SL-13: all settings.
     pub(super) fn tell_settings(&self) -> (Answer, Vec<Effect>) {
-        told(self.memory.chosen.settings.tell(self.choices.thinking))
+        told(self.memory.chosen.settings.tell(&self.usual()))
     }
 
     /// SL-13: one setting.
     pub(super) fn tell_setting(&self, setting: Setting) -> (Answer, Vec<Effect>) {
-        told(setting.tell(&self.memory.chosen.settings, self.choices.thinking))
+        told(setting.tell(&self.memory.chosen.settings, &self.usual()))
+    }
+
+    /// What holds where the human said nothing.
+    fn usual(&self) -> Usual<'_> {
+        Usual { thinking: self.choices.thinking, limit: self.purse.written, human: &self.choices.human }
     }
 
     /// SL-13, RC-9: sets one for good. It holds from the next turn on, and in a fork as IF-34 says.

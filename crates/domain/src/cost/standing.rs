@@ -73,7 +73,7 @@ impl Report {
         let nearest = self.pressing()?;
         let more = self.raised()?;
         let left_out = format!(
-            "routines are left out until tomorrow, reminders go on. to let routines go on: /config daily_limit {more}"
+            "routines are left out until tomorrow, reminders go on. to let routines go on: `/config daily_limit {more}`"
         );
         Some(match (nearest.percent(), nearest) {
             (..100, nearest) => format!(
@@ -150,7 +150,7 @@ mod tests {
             Some("5.0M of 5.0M tokens"),
             Some(
                 "today's 5.0M tokens are used up. routines are left out until tomorrow, reminders go on. to let routines go \
-                 on: /config daily_limit $1.00 10M",
+                 on: `/config daily_limit $1.00 10M`",
             ),
         );
         check(
@@ -159,11 +159,11 @@ mod tests {
             Some("$1.00 of $1.00"),
             Some(
                 "today's $1.00 is used up. routines are left out until tomorrow, reminders go on. to let routines go on: \
-                 /config daily_limit $2.00 5M",
+                 `/config daily_limit $2.00 5M`",
             ),
         );
         let both_used = report(both, 1_000_000, 5_000_000).standing().unwrap();
-        assert!(both_used.ends_with("/config daily_limit $2.00 10M"), "{both_used}");
+        assert!(both_used.ends_with("`/config daily_limit $2.00 10M`"), "{both_used}");
         let nothing = Limit { money: Some(Micros(0)), tokens: None };
         check(nothing, (0, 0), Some("$0.00 of $0.00"), None);
         assert_eq!(

@@ -89,7 +89,7 @@ mod tests {
   main: $0.12, 1 call, 10.5k tokens
 7 days: $1.12 and 1 call without a known price, 3 calls, 31.5k tokens.
 work nobody waits for, today: $5.00 of $5.00.
-today's $5.00 is used up. routines are left out until tomorrow, reminders go on. to let routines go on: /config daily_limit $10.00"
+today's $5.00 is used up. routines are left out until tomorrow, reminders go on. to let routines go on: `/config daily_limit $10.00`"
         );
     }
 }

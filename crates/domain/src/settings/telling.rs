@@ -1,23 +1,35 @@
 //! Settings in words, a line each.
 
 use super::{DailyLimit, Setting, Settings, Wait};
+use crate::cost::Limit;
 use crate::thinking::Thinking;
 
+/// What holds when nothing was said.
+#[derive(Clone, Copy, Debug)]
+pub struct Usual<'a> {
+    /// How main thinks.
+    pub thinking: Thinking,
+    /// What may be spent in a day.
+    pub limit: Limit,
+    /// What the human is called.
+    pub human: &'a str,
+}
+
 impl Settings {
-    /// RC-8: all of them, if `usual` is how main thinks when nothing was said.
-    pub fn tell(&self, usual: Thinking) -> String {
+    /// RC-8: all of them.
+    pub fn tell(&self, usual: &Usual<'_>) -> String {
         Setting::ALL.map(|setting| setting.tell(self, usual)).join("\n")
     }
 }
 
 impl Setting {
     /// RC-8: its name and what it is.
-    pub fn tell(self, settings: &Settings, usual: Thinking) -> String {
+    pub fn tell(self, settings: &Settings, usual: &Usual<'_>) -> String {
         format!("**{}**: {}", self.shown(), self.value(settings, usual))
     }
 
     /// What it is, and whether that is the usual.
-    pub fn value(self, settings: &Settings, usual: Thinking) -> String {
+    pub fn value(self, settings: &Settings, usual: &Usual<'_>) -> String {
         let default = Settings::default();
         let suffix = |is_usual: bool| if is_usual { " (default)" } else { "" };
         let told = |value: String| {
@@ -28,8 +40,8 @@ impl Setting {
             Self::ModelMain => settings.models.main.clone().unwrap_or_else(|| "(default)".to_owned()),
             Self::ModelFork => settings.models.fork.clone().unwrap_or_else(|| INHERITED.to_owned()),
             Self::ThinkingMain => {
-                let way = settings.thinking.main.unwrap_or(usual);
-                format!("{}{}", way.shown(), suffix(way == usual))
+                let way = settings.thinking.main.unwrap_or(usual.thinking);
+                format!("{}{}", way.shown(), suffix(way == usual.thinking))
             }
             Self::ThinkingFork => {
                 settings.thinking.fork.map_or_else(|| INHERITED.to_owned(), Thinking::shown)
@@ -42,10 +54,10 @@ impl Setting {
             Self::AutoUpdateHour => told(format!("{}:00", settings.updates.hour)),
             Self::Calm(calm) => told(calm.tell(&settings.calm)),
             Self::DailyLimit => match settings.daily_limit {
-                DailyLimit::AsWritten => "(as in settings.toml)".to_owned(),
+                DailyLimit::AsWritten => told(DailyLimit::saying(usual.limit).to_string()),
                 limit @ (DailyLimit::Off | DailyLimit::Set(_)) => limit.to_string(),
             },
-            Self::Name => settings.name.clone().unwrap_or_else(|| "(as guessed)".to_owned()),
+            Self::Name => told(settings.name.clone().unwrap_or_else(|| usual.human.to_owned())),
         }
     }
 }
@@ -56,11 +68,17 @@ const INHERITED: &str = "(inherit main)";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::Micros;
+
+    fn usual(thinking: Thinking) -> Usual<'static> {
+        let limit = Limit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
+        Usual { thinking, limit, human: "ann" }
+    }
 
     /// RC-2, RC-8: in their order, with what is usual marked; models never are.
     #[test]
     fn settings_read_a_line_each_and_say_what_is_usual() {
-        let usual = "**model.main**: (default)
+        let told = "**model.main**: (default)
 **model.fork**: (inherit main)
 **thinking.main**: off (default)
 **thinking.fork**: (inherit main)
@@ -74,9 +92,9 @@ mod tests {
 **digest**: 08:30 17:30 (default)
 **ping_caps**: 6 45 (default)
 **follow_up**: 20m (default)
-**daily_limit**: (as in settings.toml)
-**name**: (as guessed)";
-        assert_eq!(Settings::default().tell(Thinking::Off), usual);
+**daily_limit**: $5.00 5M (default)
+**name**: ann (default)";
+        assert_eq!(Settings::default().tell(&usual(Thinking::Off)), told);
     }
 
     /// RC-8: another value is told without the mark.
@@ -85,7 +103,7 @@ mod tests {
         let check = |setting: Setting, typed: &str, told: &str| {
             let mut settings = Settings::default();
             setting.set(&mut settings, typed).unwrap();
-            assert_eq!(setting.value(&settings, Thinking::Off), told);
+            assert_eq!(setting.value(&settings, &usual(Thinking::Off)), told);
         };
         check(Setting::ModelMain, "opus", "opus");
         check(Setting::ThinkingMain, "off", "off (default)");
@@ -94,8 +112,10 @@ mod tests {
         check(Setting::Timeout(Wait::BgFork), "90", "90s");
         check(Setting::AutoUpdate, "on", "on");
         check(Setting::AutoUpdateHour, "0", "0:00");
+        check(Setting::DailyLimit, "off", "off");
+        check(Setting::Name, "Robin", "Robin");
         assert_eq!(
-            Setting::ThinkingMain.value(&Settings::default(), Thinking::Adaptive),
+            Setting::ThinkingMain.value(&Settings::default(), &usual(Thinking::Adaptive)),
             "adaptive (default)"
         );
     }

@@ -156,7 +156,8 @@ impl Database {
             .transpose()
     }
 
-    fn rest(&self) -> rusqlite::Result<Rest> {
+    /// Whether all that repeats rests.
+    pub fn rest(&self) -> rusqlite::Result<Rest> {
         let sql = "SELECT rest FROM attention";
         let text: Option<Option<String>> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
         match text.flatten().as_deref() {

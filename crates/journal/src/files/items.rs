@@ -27,6 +27,8 @@ pub trait Item: Sized {
     /// The directory of its kind.
     const DIRECTORY: &'static str;
 
+    /// The keys that its file may have.
+    fn keys() -> &'static [&'static str];
     /// Reads a file. A time without an offset is one in `zone`.
     fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText>;
     /// The text of a new file.

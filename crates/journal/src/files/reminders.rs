@@ -7,10 +7,14 @@ use jiff::tz::TimeZone;
 use super::items::Item;
 use super::job_head::JobHead;
 use crate::frontmatter::wire::{self, ReminderKeys, manner_of, terms_of};
-use crate::frontmatter::{BadText, Head, Value, read, split, told, untrue};
+use crate::frontmatter::{BadText, Head, Value, read, reminder_keys, split, told, untrue};
 
 impl Item for Reminder {
     const DIRECTORY: &'static str = "reminders";
+
+    fn keys() -> &'static [&'static str] {
+        reminder_keys()
+    }
 
     fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText> {
         let split = split(text)?;

@@ -7,10 +7,14 @@ use super::items::Item;
 use super::job_head::JobHead;
 use super::rhythm::{RhythmHead, rhythm_of};
 use crate::frontmatter::wire::{self, RoutineKeys, manner_of, terms_of};
-use crate::frontmatter::{BadText, Head, read, split, told, untrue};
+use crate::frontmatter::{BadText, Head, read, routine_keys, split, told, untrue};
 
 impl Item for Routine {
     const DIRECTORY: &'static str = "routines";
+
+    fn keys() -> &'static [&'static str] {
+        routine_keys()
+    }
 
     fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText> {
         let split = split(text)?;

@@ -6,10 +6,14 @@ use jiff::tz::TimeZone;
 use super::items::Item;
 use super::job_head::JobHead;
 use crate::frontmatter::wire::{self, WebhookKeys, terms_of};
-use crate::frontmatter::{BadText, Head, Value, read, split, untrue};
+use crate::frontmatter::{BadText, Head, Value, read, split, untrue, webhook_keys};
 
 impl Item for WebhookSpec {
     const DIRECTORY: &'static str = "webhooks";
+
+    fn keys() -> &'static [&'static str] {
+        webhook_keys()
+    }
 
     fn read(text: &str, _zone: &TimeZone) -> Result<Self, BadText> {
         let split = split(text)?;

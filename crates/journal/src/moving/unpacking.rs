@@ -129,6 +129,13 @@ impl Unpacker<'_, '_> {
     /// Takes one thing out of the archive; the list, if it is that.
     fn take<R: Read>(&mut self, mut entry: Entry<'_, R>) -> Result<Option<Manifest>, Refused> {
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        // Whoever packs a directory by hand begins with it.
+        if self.found.is_empty() && entry.header().entry_type().is_dir() {
+            let shown = shown(&name);
+            return Err(Refused::NotOurs(format!(
+                "it begins with the directory `{shown}`, so `ollim-bot export` did not make it"
+            )));
+        }
         if !entry.header().entry_type().is_file() {
             return Err(Refused::Unsafe(format!("`{}` is no plain file", shown(&name))));
         }

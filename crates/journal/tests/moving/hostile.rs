@@ -100,6 +100,17 @@ fn what_nobody_may_bring_in_is_refused() {
     }
 }
 
+/// A directory that somebody packed by hand is no archive of ours, and that is what is said of it.
+#[test]
+fn what_was_packed_by_hand_is_told_as_that() {
+    let target = tempfile::tempdir().unwrap();
+    let packed = [Brought { kind: EntryType::Directory, ..brought(".ollim-bot/", b"") }];
+    let why = take_in(&made_of(&packed), &target.path().join("in/stage")).unwrap_err().to_string();
+    let right = "this is not a whole archive of ollim-bot: it begins with the directory `.ollim-bot/`, so `ollim-bot \
+                 export` did not make it. nothing was changed.";
+    assert_eq!(why, right);
+}
+
 /// What tells of the machine it was made on is left where it is, though archives of earlier versions hold it; and the
 /// rest of them is taken in.
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use domain::cost::Source;
-use domain::schedule::Planned;
+use domain::schedule::{Planned, Rest, What};
 use journal::files::Trouble;
 use journal::files::items::Items;
 use journal::frontmatter::BadText;
@@ -20,6 +20,8 @@ pub struct Row {
     pub id: Option<String>,
     /// What it says, or why that cannot be read.
     pub job: Result<Planned, BadText>,
+    /// How long it rests with all that repeats.
+    pub pause: Rest,
 }
 
 impl Row {
@@ -38,6 +40,7 @@ pub fn rows<K: Job>(items: &Items<K>) -> Result<Vec<Row>, Trouble> {
         id: items.id_of(&bad.path),
         job: Err(bad.bad),
         path: bad.path,
+        pause: Rest::Never,
     });
     let mut rows: Vec<Row> = good.chain(bad).collect();
     rows.sort_by(|one, other| one.path.cmp(&other.path));
@@ -49,7 +52,15 @@ impl Row {
     pub fn good<K: Job>(path: PathBuf, job: K) -> Self {
         let (file, id) = (file::<K>(&path), Some(job.id().to_string()));
         let job = Ok(Planned { what: job.what(), file: file.clone() });
-        Self { path, file, id, job }
+        Self { path, file, id, job, pause: Rest::Never }
+    }
+
+    /// It, while all that repeats rests for so long. Reminders ring all the same.
+    pub fn during(self, pause: Rest) -> Self {
+        match self.job.as_ref().map(|planned| &planned.what) {
+            Ok(What::Routine(_)) => Self { pause, ..self },
+            Ok(What::Reminder(_)) | Err(_) => self,
+        }
     }
 
     /// What it is called: by its id, or else by its file.

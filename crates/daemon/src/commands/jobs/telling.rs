@@ -13,6 +13,9 @@ use super::{Row, times};
 /// The least width of the schedule in a list.
 const WIDE: usize = 24;
 
+/// What stands before the time at which a job comes.
+const NEXT: &str = "next ";
+
 /// How many times are told where one job is shown.
 const SHOWN: usize = 3;
 
@@ -21,8 +24,13 @@ impl Row {
     pub fn line(&self, now: Timestamp, zone: &TimeZone) -> String {
         match &self.job {
             Ok(planned) => {
-                let (schedule, when) = (schedule(planned), self.when(now, zone));
-                format!("  {}  {schedule:<WIDE$}  {}  ({when})", planned.id(), planned.name())
+                let (schedule, when) = (schedule(planned, zone), self.when(now, zone));
+                // A reminder says when it comes already.
+                let when = match &planned.what {
+                    What::Reminder(_) if when.starts_with(NEXT) => String::new(),
+                    What::Reminder(_) | What::Routine(_) => format!("  ({when})"),
+                };
+                format!("  {}  {schedule:<WIDE$}  {}{when}", planned.id(), planned.name())
             }
             Err(bad) => format!("  ! {}: {bad}", self.file),
         }
@@ -38,9 +46,9 @@ impl Row {
     }
 
     /// CL-7: it when it was just made.
-    pub fn scheduled(&self) -> String {
+    pub fn scheduled(&self, zone: &TimeZone) -> String {
         match &self.job {
-            Ok(planned) => format!("{} -- {}", schedule(planned), planned.name()),
+            Ok(planned) => format!("{} -- {}", schedule(planned, zone), planned.name()),
             Err(bad) => bad.to_string(),
         }
     }
@@ -51,10 +59,14 @@ impl Row {
             Ok(planned) => planned,
             Err(bad) => return format!("{}  {}\ninvalid: {bad}", self.name(), self.file),
         };
-        let fires = times::fires(&planned.what, now, zone).take(SHOWN);
+        let fires = times::fires(&planned.what, self.pause, now, zone).take(SHOWN);
         let fires: Vec<String> = fires.map(|fire| times::day_and_time(fire, now, zone)).collect();
-        let next =
-            if fires.is_empty() { times::never(planned) } else { format!("next {}", fires.join(", ")) };
+        let next = match fires.is_empty() {
+            true => times::never(planned, self.pause),
+            false => format!("{NEXT}{}", fires.join(", ")),
+        };
+        let paused = times::paused(self.pause, now, zone).filter(|_| !fires.is_empty());
+        let next = paused.map_or_else(|| next.clone(), |paused| format!("{paused} · {next}"));
         let recurs = match &planned.what {
             What::Routine(routine) => format!("{} · ", routine.rhythm.tell()),
             What::Reminder(_) => String::new(),
@@ -65,20 +77,17 @@ impl Row {
     /// When it comes, in a few words.
     pub fn when(&self, now: Timestamp, zone: &TimeZone) -> String {
         let Ok(planned) = &self.job else { return "invalid".to_owned() };
-        let rests = match planned.manner().rest {
-            Rest::ForNow => Some("paused".to_owned()),
-            Rest::Until(until) if now < until.at => Some(format!("paused until {}", times::short(until))),
-            Rest::Never | Rest::Until(_) => None,
-        };
-        let next = times::fires(&planned.what, now, zone).next();
-        rests.unwrap_or_else(|| match next {
-            Some(next) => format!("next {}", times::day_and_time(next, now, zone)),
-            None => match (&planned.what, planned.cue()) {
-                (_, Some(_)) => "waits".to_owned(),
-                (What::Reminder(_), None) => times::DUE.to_owned(),
-                (What::Routine(_), None) => "never again".to_owned(),
-            },
-        })
+        let next = times::fires(&planned.what, self.pause, now, zone).next();
+        let next = next.map(|next| format!("{NEXT}{}", times::day_and_time(next, now, zone)));
+        let rest = times::paused(planned.manner().rest, now, zone);
+        match (rest.or_else(|| times::paused(self.pause, now, zone)), next, &planned.what) {
+            (Some(paused), Some(next), What::Routine(_)) => format!("{paused}, {next}"),
+            (Some(paused), _, _) => paused,
+            (None, Some(next), _) => next,
+            (None, None, _) if planned.cue().is_some() => "waits".to_owned(),
+            (None, None, What::Reminder(_)) => times::DUE.to_owned(),
+            (None, None, What::Routine(_)) => "never again".to_owned(),
+        }
     }
 
     /// It for programs.
@@ -91,12 +100,12 @@ impl Row {
                 });
             }
         };
-        let next = times::fires(&planned.what, now, zone).next();
+        let next = times::fires(&planned.what, self.pause, now, zone).next();
         let next = next.map(|next| Moment::of(&next.to_zoned(zone.clone())).to_string());
         let mut value = json!({
             "id": planned.id().as_str(),
             "file": self.file,
-            "schedule": schedule(planned),
+            "schedule": schedule(planned, zone),
             "summary": planned.name(),
             "next": next,
             "description": planned.description(),
@@ -176,7 +185,7 @@ fn manner(planned: &Planned) -> Facts {
 }
 
 /// CL-12: when it comes and how it runs, in the words of its file.
-fn schedule(planned: &Planned) -> String {
+fn schedule(planned: &Planned, zone: &TimeZone) -> String {
     let charter = planned.charter();
     let aside = match charter {
         Charter::Main(_) => "",
@@ -186,7 +195,7 @@ fn schedule(planned: &Planned) -> String {
     };
     let (when, chain) = match &planned.what {
         What::Routine(routine) => (rhythm(&routine.rhythm), String::new()),
-        What::Reminder(reminder) => (at(reminder), links(reminder)),
+        What::Reminder(reminder) => (at(reminder, zone), links(reminder)),
     };
     let terms = charter.written_terms();
     let model = terms.model.as_ref().map(|model| format!("  (model: {})", model.as_str()));
@@ -197,11 +206,12 @@ fn schedule(planned: &Planned) -> String {
     format!("{aside}{when}{}{thinking}{chain}", model.unwrap_or_default())
 }
 
-fn at(reminder: &Reminder) -> String {
+/// On the human's clock, wherever it was written.
+fn at(reminder: &Reminder, zone: &TimeZone) -> String {
     if let Some(cue) = &reminder.cue {
         return cue.to_string();
     }
-    format!("at {}", reminder.run_at.to_string().chars().take(16).collect::<String>())
+    format!("at {}", reminder.run_at.at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M"))
 }
 
 fn links(reminder: &Reminder) -> String {

@@ -4,6 +4,7 @@ use domain::phrase::{self, Habits, When};
 use domain::schedule::{Moment, Planned, Rest, What};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
+use journal::Paths;
 
 use crate::exit::Failed;
 
@@ -32,18 +33,37 @@ fn in_words(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Fail
     }
 }
 
-/// The times at which a job comes after `now`, for a human who lives in `zone`; not while it rests.
-pub fn fires(what: &What, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Timestamp> {
-    let rest = match what {
-        What::Routine(routine) => routine.manner.rest,
-        What::Reminder(reminder) => reminder.manner.rest,
+/// How long all that repeats rests. A journal that cannot be read lets nothing rest.
+pub fn pause(paths: &Paths) -> Rest {
+    let log = journal::peek(paths).ok().flatten();
+    log.and_then(|log| log.rest().ok()).unwrap_or_default()
+}
+
+/// That all that repeats rests at `now`, if it does.
+pub fn paused(pause: Rest, now: Timestamp, zone: &TimeZone) -> Option<String> {
+    match pause {
+        Rest::Until(until) if now < until.at => {
+            Some(format!("paused until {}", day_and_time(until.at, now, zone)))
+        }
+        Rest::ForNow => Some("paused".to_owned()),
+        Rest::Never | Rest::Until(_) => None,
+    }
+}
+
+/// The times at which a job comes after `now`, for a human who lives in `zone`; not while it rests, and no routine during
+/// a `pause` of all that repeats.
+pub fn fires(what: &What, pause: Rest, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Timestamp> {
+    let (rest, pause) = match what {
+        What::Routine(routine) => (routine.manner.rest, pause),
+        What::Reminder(reminder) => (reminder.manner.rest, Rest::Never),
     };
-    let after = match rest {
-        Rest::Never => Some(now),
+    let end = |rest, after: Timestamp| match rest {
+        Rest::Never => Some(after),
         // The end of a rest is no part of it.
-        Rest::Until(until) => Some(now.max(until.at.checked_sub(1.nanosecond()).unwrap_or(until.at))),
+        Rest::Until(until) => Some(after.max(until.at.checked_sub(1.nanosecond()).unwrap_or(until.at))),
         Rest::ForNow => None,
     };
+    let after = end(rest, now).and_then(|after| end(pause, after));
     let next = move |after: Timestamp| match what {
         What::Routine(routine) => routine.rhythm.next(after, zone),
         What::Reminder(reminder) => {
@@ -56,14 +76,17 @@ pub fn fires(what: &What, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item
 /// What is said of a reminder whose time has come and that nobody has heard yet: its file would be gone.
 pub const DUE: &str = "due; rings at the next start";
 
-/// Why a job does not come any more.
-pub fn never(planned: &Planned) -> String {
+/// Why a job does not come any more, with what lets it go on after a `pause` of all that repeats.
+pub fn never(planned: &Planned, pause: Rest) -> String {
     if let Some(cue) = planned.cue() {
         return format!("it waits: {cue}");
     }
     match (planned.manner().rest, &planned.what) {
         (Rest::ForNow, _) => format!("it is paused. to go on: ollim-bot routine resume {}", planned.id()),
         (Rest::Never | Rest::Until(_), What::Reminder(_)) => DUE.to_owned(),
+        (Rest::Never | Rest::Until(_), What::Routine(_)) if pause == Rest::ForNow => {
+            "all that repeats is paused. to go on: ollim-bot resume".to_owned()
+        }
         (Rest::Never | Rest::Until(_), What::Routine(_)) => "it does not come any more".to_owned(),
     }
 }

@@ -1,6 +1,12 @@
 //! Names and the time zone.
 
+use std::sync::Arc;
+
+use domain::schedule::{Planned, Reminder, What};
+use engine::ports::Clock as _;
 use jiff::tz::TimeZone;
+use journal::disk::RealDisk;
+use journal::files::items::Items;
 
 use super::asking::{Ended, Given, Tries, leaves};
 use super::keeping::Draft;
@@ -8,11 +14,16 @@ use super::model::here_and;
 use super::{Done, Here};
 use crate::checkup::{Finding, State};
 use crate::cli::YouSetup;
+use crate::clock::SystemClock;
+use crate::commands::jobs::{day_and_time, rows};
 use crate::exit::Failed;
 use crate::settings::Settings;
 
 /// The longest name.
 const LONGEST: usize = 64;
+
+/// The most reminders that are named.
+const NAMED: usize = 3;
 
 /// How the human is known.
 pub fn standing(settings: &Settings) -> Finding {
@@ -49,8 +60,39 @@ pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     let draft = answers.filter_map(|(variable, value)| Some((variable, value?)));
     let draft = draft.fold(Draft::default(), |draft, (variable, value)| draft.and(variable, Some(&value)));
     let trial = here.keeping.trial(&draft)?;
-    let asides = here.keeping.keep(&draft)?.into_iter().chain(said_otherwise(here)).collect();
+    let stay = staying(settings, &trial.settings.zone.value);
+    let asides = here.keeping.keep(&draft)?.into_iter().chain(said_otherwise(here)).chain(stay).collect();
     Ok(Done::changed("you", here_and(here, standing(&trial.settings).text, asides).await))
+}
+
+/// The reminders that keep their moment, and so ring at another time of the clock in `zone`.
+fn staying(settings: &Settings, zone: &TimeZone) -> Option<String> {
+    let (before, now) = (&settings.zone.value, SystemClock::new(zone.clone()).now().timestamp());
+    let items = Items::<Reminder>::new(Arc::new(RealDisk), settings.paths.root(), before.clone());
+    let stays = |planned: Planned| match &planned.what {
+        What::Reminder(Reminder { cue: None, run_at, .. }) if run_at.at > now => {
+            let is_moved =
+                run_at.at.to_zoned(before.clone()).datetime() != run_at.at.to_zoned(zone.clone()).datetime();
+            is_moved.then(|| (planned.name(), planned.id().clone(), run_at.at))
+        }
+        What::Reminder(_) | What::Routine(_) => None,
+    };
+    let rows = rows(&items).unwrap_or_default().into_iter();
+    let mut stay: Vec<_> = rows.filter_map(|row| row.job.ok().and_then(stays)).collect();
+    stay.sort_by_key(|(_, _, at)| *at);
+    let (_, id, first) = stay.first()?;
+    let told = stay
+        .iter()
+        .take(NAMED)
+        .map(|(name, _, at)| format!("{name} is now at {}", day_and_time(*at, now, zone)));
+    let told = told.collect::<Vec<_>>().join(", ");
+    let keep = if stay.len() == 1 {
+        "1 reminder keeps its".to_owned()
+    } else {
+        format!("{} reminders keep their", stay.len())
+    };
+    let was = first.to_zoned(before.clone()).strftime("%-d %b %Y %H:%M").to_string().to_lowercase();
+    Some(format!("{keep} moment: {told}. to move one: ollim-bot move {id} to {was}"))
 }
 
 /// What was said in the chat comes before what is kept here.

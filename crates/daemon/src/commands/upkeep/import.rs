@@ -62,7 +62,8 @@ pub fn import(
         "ok": true, "data_dir": placed.root, "kept": placed.kept, "files": manifest.inside.len(),
         "bytes": manifest.bytes(), "left_out": manifest.left_out, "kept_before": replaced, "look_at": deciding,
     });
-    answer(output, &value, &told(&manifest, &placed, (&replaced, &deciding)));
+    let text = told(&manifest, &placed, (&replaced, &deciding)) + &start(settings);
+    answer(output, &value, &text);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -87,7 +88,15 @@ fn told(manifest: &Manifest, placed: &Placed, (replaced, deciding): (&[PathBuf],
             deciding.join(", ")
         );
     }
-    text + "\nrun only one of the two: both would ring for the same things. start it here: ollim-bot"
+    text + "\nrun only one of the two: both would ring for the same things."
+}
+
+/// What starts it: whoever imported into another directory than the usual one has to name it.
+fn start(settings: &Settings) -> String {
+    let root = settings.paths.root();
+    let is_usual = settings.home.as_ref().is_some_and(|home| root == Path::new(home).join(".ollim-bot"));
+    let named = if is_usual { String::new() } else { format!(" --data-dir {}", root.display()) };
+    format!(" start it here: ollim-bot{named}")
 }
 
 /// How many bytes there is room for where `stage` will be.
