@@ -88,7 +88,7 @@ pub async fn run(
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Routine { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            match desk.routine(action)? {
+            match desk.routine(action).await? {
                 Wanted::Done(code) => Ok(code),
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
@@ -116,7 +116,7 @@ async fn remind(
     (settings, output): (&Settings, &Output),
 ) -> Result<Wanted, Failed> {
     let plans = matches!(action, Some(ReminderAction::Add(_)));
-    let wanted = desk.reminder(action)?;
+    let wanted = desk.reminder(action).await?;
     if plans {
         note_if_nobody_rings(settings, output).await;
     }
