@@ -34,15 +34,12 @@ fn spell_change(changed: &Replanned) -> serde_json::Value {
 
 /// Changes that cannot be read any more cannot be taken back either, nor what is older.
 pub fn read(text: &str) -> Option<Vec<Replanned>> {
-    match serde_json::from_str(text).ok()? {
-        serde_json::Value::Array(changes) => {
-            let mut newest: Vec<Replanned> = changes.iter().rev().map_while(read_change).collect();
-            newest.reverse();
-            Some(newest)
-        }
-        // Once the last one was all that was kept in mind.
-        change => Some(vec![read_change(&change)?]),
-    }
+    let spelled: serde_json::Value = serde_json::from_str(text).ok()?;
+    // Once the last one was all that was kept in mind.
+    let Some(changes) = spelled.as_array() else { return Some(vec![read_change(&spelled)?]) };
+    let mut newest: Vec<Replanned> = changes.iter().rev().map_while(read_change).collect();
+    newest.reverse();
+    Some(newest)
 }
 
 fn read_change(spelled: &serde_json::Value) -> Option<Replanned> {
