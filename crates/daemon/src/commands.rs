@@ -87,14 +87,14 @@ pub async fn run(
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Routine { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            match desk.routine(action)? {
+            match desk.routine(action).await? {
                 Wanted::Done(code) => Ok(code),
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
         }
         Some(Command::Reminder { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            match desk.reminder(action)? {
+            match desk.reminder(action).await? {
                 Wanted::Done(code) => Ok(code),
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }

@@ -38,14 +38,59 @@ fn what_is_added_can_be_moved_done_and_taken_back() {
             Some("done: call the dentist. `undo` takes it back")
         );
         assert!(said(program, &["undo"]).contains("call the dentist"));
+        assert_eq!(said(program, &["undo"]).trim_end(), "taken back: call the dentist");
         let gone = program.run(&["undo"]);
         assert_eq!(gone.status.code(), Some(1), "{}", stdout(&gone));
-        said(program, &["done", "dentist"]);
     };
     walk(&program);
     let running = program.start();
     walk(&program);
     running.terminate();
+}
+
+/// What was cancelled on the command line comes back with its time, and nothing older goes instead; the same without an
+/// assistant that runs and with one.
+#[test]
+fn what_was_cancelled_comes_back_and_nothing_else_goes() {
+    let program = Program::offline(BINARY);
+    let walk = |program: &Program| {
+        said(program, &["add", "first", "tomorrow", "at", "9:00"]);
+        said(program, &["add", "water", "every", "day", "at", "8:00"]);
+        said(program, &["add", "second", "tomorrow", "at", "9:30"]);
+        for kind in [["reminder", "first", "09:00"], ["routine", "water", "08:00"]] {
+            assert!(said(program, &[kind[0], "cancel", kind[1]]).starts_with("cancelled "));
+            assert!(!said(program, &[kind[0], "list"]).contains(kind[1]));
+            let back = said(program, &["undo"]);
+            assert!(back.starts_with("✓ ") && back.contains(kind[1]) && back.contains(kind[2]), "{back}");
+            assert!(said(program, &[kind[0], "list"]).contains(kind[1]));
+        }
+        assert_eq!(said(program, &["undo"]).trim_end(), "taken back: second");
+        said(program, &["config", "quiet", "21-7"]);
+        let refused = program.run(&["undo"]);
+        assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
+        assert!(stderr(&refused).contains("the last change was to the setting"), "{}", stderr(&refused));
+        said(program, &["reminder", "cancel", "first"]);
+        said(program, &["routine", "cancel", "water"]);
+    };
+    walk(&program);
+    let running = program.start();
+    walk(&program);
+    running.terminate();
+}
+
+/// Nothing rang, so nothing is done or snoozed that was only kept.
+#[test]
+fn what_was_only_kept_is_not_what_rang() {
+    let program = Program::offline(BINARY);
+    said(&program, &["add", "milk"]);
+    for verb in ["done", "snooze"] {
+        let output = program.run(&[verb]);
+        assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+        assert!(stderr(&output).contains("nothing rang in the last two hours. say which one"));
+    }
+    assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "milk");
+    assert!(said(&program, &["lighter"]).starts_with("nothing of today can be moved."));
+    assert!(said(&program, &["today", "24.12."]).starts_with("nothing that day."));
 }
 
 /// Words without a time are kept, and a time that is said next is theirs.

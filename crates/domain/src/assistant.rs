@@ -48,6 +48,7 @@ mod replying;
 mod reporting;
 mod request;
 mod resting;
+mod reverting;
 mod revoking;
 mod running;
 mod spending;
@@ -65,7 +66,6 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
-pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
@@ -74,6 +74,7 @@ pub use plans::{Broken, Flaw, Plans};
 pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
+pub use reverting::Changed as Replanned;
 pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::agent::Agent;

@@ -75,6 +75,8 @@ pub enum Change {
 pub enum Which {
     /// The one that is being answered, or the last one.
     This,
+    /// The one that rang last.
+    Rang,
     /// The one that is called so.
     Called(String),
     /// The one that was kept under this number.
@@ -167,6 +169,14 @@ fn strip<'a>(text: &'a str, head: &str) -> Option<&'a str> {
 }
 
 impl Which {
+    /// What `words` name of what is snoozed: something that rang, if they do not say.
+    fn snoozed(words: &str) -> Self {
+        match Self::of(words) {
+            Self::This => Self::Rang,
+            which @ (Self::Rang | Self::Called(_) | Self::Kept(_)) => which,
+        }
+    }
+
     /// What `words` name: `it` and the like is the one at hand.
     fn of(words: &str) -> Self {
         let kept =

@@ -30,7 +30,7 @@ pub use note::Note;
 pub use repeat::{Beat, Home, MonthDay, Repeat};
 pub use target::Target;
 pub(crate) use target::{span, target};
-pub use tell::{tell, tell_exact};
+pub use tell::{tell, tell_exact, tell_times};
 
 use jiff::Zoned;
 

@@ -2,6 +2,8 @@
 //!
 //! All records of one decision are written in one transaction, before anything they say is shown.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 pub use crate::approval::ApprovalChange;
@@ -91,8 +93,8 @@ pub enum PlanChange {
     File(FileWork),
     /// All routines rest, or not any more.
     Rest(Rest),
-    /// This was changed last and can be taken back; nothing, once it was.
-    Last(Option<Box<Replanned>>),
+    /// These changes can be taken back; the newest is the last.
+    Changes(Arc<Vec<Replanned>>),
     /// Something happened to a delivery.
     Delivery(DeliveryChange),
 }

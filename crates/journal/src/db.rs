@@ -27,6 +27,7 @@ mod plans;
 mod posts;
 mod ranking;
 mod read;
+mod replanned;
 mod runs;
 mod schema;
 mod search;

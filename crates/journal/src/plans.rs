@@ -57,7 +57,7 @@ impl PlanFiles {
                 | PlanChange::Occurred(_)
                 | PlanChange::Rest(_)
                 | PlanChange::Delivery(_)
-                | PlanChange::Last(_) => Ok(()),
+                | PlanChange::Changes(_) => Ok(()),
             };
             warn(followed);
         }

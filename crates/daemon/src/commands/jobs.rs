@@ -36,6 +36,7 @@ use crate::cli::{
 };
 use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::reach::Reached;
 use crate::settings::Settings;
 use accepting::held;
 use changing::Changes;
@@ -101,7 +102,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Does what was asked for with routines.
-    pub fn routine(&self, action: Option<RoutineAction>) -> Result<Wanted, Failed> {
+    pub async fn routine(&self, action: Option<RoutineAction>) -> Result<Wanted, Failed> {
         let done = match action {
             Some(RoutineAction::Run(which)) => {
                 return self
@@ -116,7 +117,7 @@ impl<'a> Desk<'a> {
                 let EditRoutine { which, keys } = *edit;
                 self.edit::<Routine>(&which, &changing::routine(&keys))
             }
-            Some(RoutineAction::Cancel(which)) => self.cancel::<Routine>(&which),
+            Some(RoutineAction::Cancel(which)) => self.cancel::<Routine>(&which).await,
             Some(RoutineAction::Pause(pause)) => self.pause(&pause),
             Some(RoutineAction::Resume(which)) => self.resume(&which),
             Some(RoutineAction::Next(next)) => self.next(&next),
@@ -126,7 +127,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Does what was asked for with reminders.
-    pub fn reminder(&self, action: Option<ReminderAction>) -> Result<Wanted, Failed> {
+    pub async fn reminder(&self, action: Option<ReminderAction>) -> Result<Wanted, Failed> {
         let done = match action {
             Some(ReminderAction::Run(which)) => {
                 return self
@@ -142,7 +143,7 @@ impl<'a> Desk<'a> {
                 let run_at = self.due(&keys)?;
                 self.edit::<Reminder>(&which, &changing::reminder(&keys, run_at))
             }
-            Some(ReminderAction::Cancel(which)) => self.cancel::<Reminder>(&which),
+            Some(ReminderAction::Cancel(which)) => self.cancel::<Reminder>(&which).await,
             Some(ReminderAction::Accept(which)) => self.accept::<Reminder>(&which),
         };
         done.map(Wanted::Done)
@@ -247,14 +248,27 @@ impl<'a> Desk<'a> {
         self.done(&row, "changed")
     }
 
-    fn cancel<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
+    async fn cancel<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
         let row = self.find::<K>(which, "cancel")?;
+        let told = self.tell_of_cancel(&row).await;
+        // Whoever was not told of it, or could not cancel it, finds its file gone.
         journal::disk::remove(&*self.disk, &row.path)?;
-        self.forget(&row)?;
+        if told.is_none() {
+            self.forget(&row)?;
+        }
         let git = Git::start("git");
         git.commit_removal(&row.path, format!("remove {} {}", K::WORD, row.name()));
         git.finish();
         self.done(&row, "cancelled")
+    }
+
+    /// The assistant cancels it, so that `undo` brings it back with all that was accepted.
+    async fn tell_of_cancel(&self, row: &Row) -> Option<()> {
+        let id = row.job.as_ref().ok().and(row.id.as_ref())?;
+        let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await.ok()?;
+        let cancelled = reached.capture(&format!("cancel {id}")).await;
+        reached.leave().await;
+        cancelled.ok().map(drop)
     }
 
     fn pause(&self, pause: &Pause) -> Result<ExitCode, Failed> {

@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Zoned};
 
-use super::changing::Changed;
 use super::forking::refused;
+use super::reverting::Changed;
 use super::wording::no_time;
 use super::{Answer, Assistant, Effect, MESSAGE_CHARS, Minutes};
 use crate::brain::{self, Change, Meant, Which};
@@ -85,7 +85,7 @@ impl Assistant {
 
     /// What was kept last, if that was the last change and not long ago.
     fn offered(&self, now: &Zoned) -> Option<Kept> {
-        let last = self.memory.plans.last.as_ref()?;
+        let last = self.memory.plans.last()?;
         let [id] = last.kept[..] else { return None };
         let kept = self.kept_as(id).ok()?;
         (now.timestamp().duration_since(kept.at) <= OFFER).then_some(kept)

@@ -17,7 +17,7 @@ use crate::label::Label;
 use crate::occurrence::Occurrence;
 use crate::phrase::Target;
 use crate::post::{PostChange, PostKey, Sheet};
-use crate::record::{Address, Message, MessageChange, PlanChange, Record, SurfaceName};
+use crate::record::{Address, Message, MessageChange, Record, SurfaceName};
 use crate::schedule::{ItemId, Prompt};
 
 /// A card, and what it was posted under.
@@ -118,10 +118,9 @@ impl Assistant {
 
     /// What was settled by the same press as `card`, itself included.
     fn settled_with(&mut self, card: Card, post: PostKey, minutes: &mut Minutes) -> Vec<Posted> {
-        let Some(last) = self.memory.plans.last.take_if(|last| last.settled.contains(&card.id)) else {
+        let Some(last) = self.take_change(|change| change.settled.contains(&card.id), minutes) else {
             return vec![(card, post)];
         };
-        minutes.plan(Some(PlanChange::Last(None)));
         last.settled.iter().filter_map(|id| self.memory.messages.cards.get(id)).cloned().collect()
     }
 
@@ -195,7 +194,8 @@ impl Assistant {
                 DROP => Ok(State::Dropped),
                 words => {
                     let meant = brain::read(words, now, &self.memory.chosen.settings.habits());
-                    if let Meant::Change(Change::Move { what: Which::This, to: Ok(to) }) = meant {
+                    if let Meant::Change(Change::Move { what: Which::This | Which::Rang, to: Ok(to) }) = meant
+                    {
                         self.rings_again(&card, &to, &mut minutes)
                     } else {
                         Err(no_such_time(words))

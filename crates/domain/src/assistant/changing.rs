@@ -1,4 +1,4 @@
-//! Changing what there is, in plain words: done, moved, cancelled, and taken back.
+//! Changing what there is, in plain words: done, moved and cancelled.
 //!
 //! What is told is read back from what was planned, never from what was said.
 
@@ -8,6 +8,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::finding::{Found, SAY_WHICH, named};
 use super::forking::refused;
+use super::reverting::Changed;
 use super::wording::told_when;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::brain::Which;
@@ -15,26 +16,9 @@ use crate::card::{Act, CardId, State};
 use crate::cost::Source;
 use crate::inbox::{Kept, KeptId};
 use crate::occurrence::{End, Stage};
-use crate::phrase::{self, Cue, Target, When};
+use crate::phrase::{self, Target, When};
 use crate::record::{FileWork, InboxChange, PlanChange, Record, SurfaceName};
-use crate::schedule::{Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, Rest, What};
-
-/// A change in plain words that can be taken back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changed {
-    /// What was planned before and is not any more, or otherwise.
-    pub before: Vec<What>,
-    /// What is planned since.
-    pub since: Vec<Source>,
-    /// What was in the inbox before and is not any more.
-    pub taken: Vec<Kept>,
-    /// What is in the inbox since.
-    pub kept: Vec<KeptId>,
-    /// What had rung, and was settled.
-    pub settled: Vec<CardId>,
-    /// When that was.
-    pub at: Option<Timestamp>,
-}
+use crate::schedule::{Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, What};
 
 impl Assistant {
     pub(super) fn is_done(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -91,7 +75,7 @@ impl Assistant {
     }
 
     /// Takes something out of the inbox.
-    fn take_out(&mut self, id: KeptId, minutes: &mut Minutes) {
+    pub(super) fn take_out(&mut self, id: KeptId, minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.inbox.kept).retain(|kept| kept.id != id);
         minutes.records.push(Record::Inbox(InboxChange::Removed(id, minutes.at)));
         self.not_for_model(id, minutes);
@@ -224,16 +208,19 @@ impl Assistant {
     pub(super) fn cancel_plan(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
         if *which == Which::This {
             // `drop it`, after it rang; `never mind`, right after it was planned or kept.
-            let last = self.memory.plans.last.as_ref();
-            let since = last.and_then(|last| last.at);
+            let since = self.memory.plans.last().and_then(|last| last.at);
             if let Some((what, rang)) = self.memory.plans.rang.clone()
                 && since.is_none_or(|since| since < rang)
                 && self.open_card(&what).is_some()
             {
                 return self.rang_is(Act::Drop, &what, now);
             }
-            let last = self.memory.plans.last.as_ref();
-            return match last.is_some_and(|last| last.before.is_empty() && last.taken.is_empty()) {
+            return match self
+                .memory
+                .plans
+                .last()
+                .is_some_and(|last| last.before.is_empty() && last.taken.is_empty())
+            {
                 true => self.undo_plan(now),
                 false => refused(SAY_WHICH),
             };
@@ -255,110 +242,6 @@ impl Assistant {
         let (name, before) = (plan.planned.name(), vec![plan.planned.what.clone()]);
         self.can_undo_plan(Changed { before, ..Changed::default() }, &mut minutes);
         (Answer::Told(format!("cancelled: {name}. `undo` brings it back")), minutes.effects())
-    }
-
-    /// What was changed last can be taken back, also after a restart.
-    pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
-        let changed = Changed { at: Some(minutes.at), ..changed };
-        minutes.plan(Some(PlanChange::Last(Some(Box::new(changed.clone())))));
-        self.memory.plans.last = Some(changed);
-    }
-
-    pub(super) fn undo_plan(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some(changed) = self.memory.plans.last.take() else {
-            return refused("nothing was planned or changed that i could take back.");
-        };
-        let mut minutes = Minutes::at(now);
-        minutes.plan(Some(PlanChange::Last(None)));
-        if !changed.taken.is_empty() {
-            changed.since.iter().for_each(|source| self.withdraw_card(source, &mut minutes));
-        }
-        let (plans, mut gone) = self.plans_back(changed.before, changed.since, &mut minutes);
-        gone.extend(changed.kept.iter().filter_map(|id| self.not_kept(*id, &mut minutes)));
-        let taken = changed.taken.into_iter();
-        let mut back: Vec<String> = taken.map(|kept| self.put_back(kept, &mut minutes)).collect();
-        back.extend(plans.iter().filter_map(|source| self.echo(source, now)));
-        for card in &changed.settled {
-            // In the same writing: a crash finds all of it taken back, or none of it.
-            let effects = self.card_pressed(SurfaceName::House, (card, Act::Undo), now).1;
-            minutes.absorb(effects);
-            let words = self.memory.messages.cards.get(card).map(|(card, _)| card.words.clone());
-            back.push(format!("taken back: {} is still to do.", words.unwrap_or_default()));
-        }
-        let told = match back.is_empty() {
-            true if gone.is_empty() => "that has rung already, so there is nothing to take back.".to_owned(),
-            true => format!("taken back: {}", gone.join(", ")),
-            false => back.join("\n"),
-        };
-        (Answer::Told(told), minutes.effects())
-    }
-
-    /// What was planned `before` is planned again, and what is planned only `since` then is not: what comes back, and
-    /// the names of what goes.
-    fn plans_back(
-        &mut self,
-        before: Vec<What>,
-        since: Vec<Source>,
-        minutes: &mut Minutes,
-    ) -> (Vec<Source>, Vec<String>) {
-        // What has rung meanwhile does not come back at the time it had before.
-        let (still, rang): (Vec<Source>, Vec<Source>) =
-            since.into_iter().partition(|source| self.memory.plans.agenda.get(source).is_some());
-        let was: Vec<Source> = before.iter().map(source_of).collect();
-        let new = still.iter().filter(|source| !was.contains(source));
-        let gone: Vec<String> =
-            new.filter_map(|source| self.unplan(source, minutes)).map(|it| it.name()).collect();
-        let before = before.into_iter().filter(|what| !rang.contains(&source_of(what)));
-        let back = before.map(|what| match still.contains(&source_of(&what)) {
-            true => self.set_back(&what, minutes),
-            false => self.write_plan(what, minutes),
-        });
-        (back.collect(), gone)
-    }
-
-    /// A plan that was only moved or let rest has the times of `before` again. Its file keeps all else that stands in
-    /// it, and its session goes on.
-    fn set_back(&mut self, before: &What, minutes: &mut Minutes) -> Source {
-        let source = source_of(before);
-        let plan = self.memory.plans.agenda.get(&source).map(|plan| Arc::clone(&plan.planned));
-        let Some(planned) = plan else { return self.write_plan(before.clone(), minutes) };
-        let mut what = planned.what.clone();
-        let (rests, rested) = (planned.manner().rest.value(), rest_of(before).value());
-        let mut keys = vec![("paused", rests, rested)];
-        match (&mut what, before) {
-            (What::Reminder(now), What::Reminder(was)) => {
-                let cue = |cue: &Option<Cue>| cue.as_ref().map(ToString::to_string);
-                keys.push(("run-at", Some(now.run_at.to_string()), Some(was.run_at.to_string())));
-                keys.push(("cue", cue(&now.cue), cue(&was.cue)));
-                (now.run_at, now.cue, now.manner.rest) = (was.run_at, was.cue.clone(), was.manner.rest);
-            }
-            (What::Routine(now), What::Routine(was)) => now.manner.rest = was.manner.rest,
-            (What::Reminder(_), What::Routine(_)) | (What::Routine(_), What::Reminder(_)) => {}
-        }
-        for (key, _, value) in keys.into_iter().filter(|(_, now, was)| now != was) {
-            minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), key, value))));
-        }
-        self.planned(Arc::new(Planned { what, file: planned.file.clone() }), minutes);
-        source
-    }
-
-    /// What was kept last is not any more, and what it was.
-    fn not_kept(&mut self, id: KeptId, minutes: &mut Minutes) -> Option<String> {
-        let kept = self.kept_as(id).ok()?;
-        self.take_out(id, minutes);
-        Some(kept.text)
-    }
-
-    /// Something is in the inbox again, under its number.
-    fn put_back(&mut self, kept: Kept, minutes: &mut Minutes) -> String {
-        minutes.records.push(Record::Inbox(InboxChange::Kept(kept.clone())));
-        self.keep_for_model(&kept, minutes);
-        let told = format!("back in your inbox as {}: {}", kept.id.0, kept.text);
-        let inbox = Arc::make_mut(&mut self.memory.inbox.kept);
-        inbox.retain(|other| other.id != kept.id);
-        let at = inbox.partition_point(|other| other.id < kept.id);
-        inbox.insert(at, kept);
-        told
     }
 }
 
@@ -385,15 +268,4 @@ fn moved(reminder: &Reminder, to: &Target, now: &Zoned) -> Result<Zoned, String>
 
 fn told(text: String) -> (Answer, Vec<Effect>) {
     (Answer::Told(text), Vec::new())
-}
-
-fn source_of(what: &What) -> Source {
-    Planned { what: what.clone(), file: String::new() }.source()
-}
-
-fn rest_of(what: &What) -> Rest {
-    match what {
-        What::Routine(routine) => routine.manner.rest,
-        What::Reminder(reminder) => reminder.manner.rest,
-    }
 }

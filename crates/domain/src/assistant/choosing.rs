@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::{Answer, Assistant, Effect, Minutes};
+use super::{Answer, Assistant, Effect, Minutes, Replanned};
 use crate::conversation::Branch;
 use crate::cost::Limit;
 use crate::label::Label;
@@ -244,9 +244,16 @@ impl Assistant {
         self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone())
     }
 
-    fn kept(&self, setting: Setting, now: &Zoned) -> Vec<Effect> {
-        let settings = Box::new(self.memory.chosen.settings.clone());
-        vec![Effect::Write(vec![Record::State(StateChange::Set(setting, settings, now.timestamp()))])]
+    fn kept(&mut self, setting: Setting, now: &Zoned) -> Vec<Effect> {
+        let (settings, mut minutes) = (Box::new(self.memory.chosen.settings.clone()), Minutes::at(now));
+        minutes.records.push(Record::State(StateChange::Set(setting, settings, now.timestamp())));
+        let name = setting.shown();
+        let beyond = format!(
+            "the last change was to the setting `{name}`, and i take back only what is planned or kept. \
+             `config {name} VALUE` sets it."
+        );
+        self.can_undo_plan(Replanned { beyond: Some(beyond), ..Replanned::default() }, &mut minutes);
+        minutes.effects()
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::changing::Changed;
 use super::finding::begins_words;
+use super::reverting::Changed;
 use super::{Answer, Assistant, Effect, Minutes, Shown};
 use crate::occurrence::{End, Occurrence, Stage};
 use crate::phrase::{Cue, When};

@@ -1,6 +1,6 @@
 //! Finding: which thing the human speaks of, among what is planned, what rang and what is in the inbox.
 
-use jiff::{SignedDuration, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::Assistant;
 use crate::brain::Which;
@@ -33,6 +33,9 @@ impl Assistant {
     pub(super) fn find(&self, which: &Which, now: &Zoned) -> Result<Found, String> {
         match which {
             Which::This => self.it(now).ok_or_else(|| SAY_WHICH.to_owned()),
+            Which::Rang => {
+                self.rang_last(now).ok_or_else(|| format!("nothing rang in the last two hours. {SAY_WHICH}"))
+            }
             Which::Kept(id) => self.kept_as(*id).map(Found::Kept),
             Which::Called(words) => self.called(words, now),
         }
@@ -42,6 +45,7 @@ impl Assistant {
     pub(super) fn knows(&self, which: &Which, now: &Zoned) -> bool {
         match which {
             Which::This => self.it(now).is_some(),
+            Which::Rang => self.rang_last(now).is_some(),
             Which::Kept(_) => true,
             Which::Called(words) => {
                 self.called(words, now).is_ok()
@@ -53,14 +57,17 @@ impl Assistant {
 
     /// What the human means by `it`: what rang or was kept last, a while ago at most.
     fn it(&self, now: &Zoned) -> Option<Found> {
-        let recent = |at: &jiff::Timestamp| now.timestamp().duration_since(*at) <= IT;
-        let rang = self.memory.plans.rang.as_ref().filter(|(_, at)| recent(at));
-        let kept = self.memory.inbox.kept.last().filter(|kept| recent(&kept.at));
-        match (rang, kept) {
-            (Some((_, rang)), Some(kept)) if kept.at > *rang => Some(Found::Kept(kept.clone())),
-            (Some((what, _)), _) => Some(Found::Rang(Box::new(what.clone()))),
-            (None, kept) => kept.cloned().map(Found::Kept),
-        }
+        let kept = self.memory.inbox.kept.last().filter(|kept| is_recent(kept.at, now));
+        let later = |kept: &&Kept| {
+            self.memory.plans.rang.as_ref().is_none_or(|(_, rang)| kept.at > *rang || !is_recent(*rang, now))
+        };
+        kept.filter(later).cloned().map(Found::Kept).or_else(|| self.rang_last(now))
+    }
+
+    /// What rang last, a while ago at most.
+    fn rang_last(&self, now: &Zoned) -> Option<Found> {
+        let rang = self.memory.plans.rang.as_ref().filter(|(_, at)| is_recent(*at, now));
+        rang.map(|(what, _)| Found::Rang(Box::new(what.clone())))
     }
 
     /// What is in the inbox under that number.
@@ -120,6 +127,10 @@ impl Found {
     fn rang_as(&self, words: &str) -> bool {
         matches!(self, Self::Rang(what) if begins_words(&named(what), words))
     }
+}
+
+fn is_recent(at: Timestamp, now: &Zoned) -> bool {
+    now.timestamp().duration_since(at) <= IT
 }
 
 fn which_of(names: impl Iterator<Item = String>) -> String {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, ToSpan, Zoned};
 
-use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes, Replanned};
 use crate::cost::Source;
 use crate::record::{FileWork, PlanChange};
@@ -57,7 +56,10 @@ impl Assistant {
             }
         }
         if moved.is_empty() {
-            return refused("nothing of today can be moved. that is light already.");
+            return (
+                Answer::Told("nothing of today can be moved. that is light already.".to_owned()),
+                Vec::new(),
+            );
         }
         self.can_undo_plan(changed, &mut minutes);
         (Answer::Told(told(&moved, &stays)), minutes.effects())

@@ -7,15 +7,13 @@ use super::Assistant;
 use super::finding::{is_called, named};
 use super::wording::told_when;
 use crate::brain::Span;
-use crate::phrase::{When, tell};
+use crate::phrase::{When, tell, tell_times};
 use crate::schedule::{Charter, Planned, What, any_step, first_step, without_step};
 
 /// The most lines of a list.
 const LINES: usize = 20;
 /// How near something is that is the thing to do now: before it, and after it rang.
 const FRESH: SignedDuration = SignedDuration::from_hours(1);
-/// The most times of one plan in a list.
-const TIMES: usize = 3;
 
 impl Assistant {
     /// What is planned in `span`.
@@ -97,7 +95,8 @@ impl Assistant {
     /// What comes from the first of these days to the last, after now.
     fn days(&self, (first, last): (Date, Date), nothing: &str, now: &Zoned) -> String {
         let zone = now.time_zone();
-        let mut times: Vec<(Timestamp, String)> = Vec::new();
+        // What one plan does on one day is one line.
+        let mut times: Vec<(Vec<Zoned>, String)> = Vec::new();
         for (next, plan) in self.memory.plans.agenda.soonest() {
             if next.to_zoned(zone.clone()).date() > last {
                 break;
@@ -106,16 +105,15 @@ impl Assistant {
                 What::Routine(routine) => routine.rhythm.next(*at, zone),
                 What::Reminder(_) => None,
             };
-            let all = std::iter::successors(Some(next), after)
-                .take_while(|at| at.to_zoned(zone.clone()).date() <= last);
-            let inside = all.filter(|at| at.to_zoned(zone.clone()).date() >= first).take(TIMES);
-            times.extend(inside.map(|at| (at, plan.planned.name())));
+            let all = std::iter::successors(Some(next), after).map(|at| at.to_zoned(zone.clone()));
+            let all = all.take_while(|at| at.date() <= last).filter(|at| at.date() >= first);
+            let all: Vec<Zoned> = all.collect();
+            let days = all.chunk_by(|one, two| one.date() == two.date());
+            times.extend(days.map(|day| (day.to_vec(), plan.planned.name())));
         }
         times.sort();
-        let line = |(at, name): &(Timestamp, String)| {
-            format!("{} · {name}", tell(&When::Once(at.to_zoned(zone.clone())), now, &[]))
-        };
-        let mut lines: Vec<String> = times.iter().take(LINES).map(line).collect();
+        let line = |(day, name): &(Vec<Zoned>, String)| Some(format!("{} · {name}", tell_times(day, now)?));
+        let mut lines: Vec<String> = times.iter().take(LINES).filter_map(line).collect();
         if first <= now.date() {
             let waiting = self.memory.plans.agenda.waiting(now.timestamp()).take(LINES);
             let cue = |planned: &Planned| Some(tell(&When::Cue(planned.cue()?.clone()), now, &[]));

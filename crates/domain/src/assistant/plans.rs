@@ -1,11 +1,12 @@
 //! What the assistant keeps in mind of what is planned: the agenda, and the occurrences that have not ended.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rpds::RedBlackTreeMapSync;
 
-use super::changing::Changed;
+use super::reverting::Changed;
 use crate::cost::Source;
 use crate::occurrence::{Key, Occurrence, Stage};
 use crate::record::{MessageId, Stand};
@@ -30,8 +31,8 @@ pub struct Plans {
     pub caught_up: Option<Timestamp>,
     /// What was done last, and when: what the human may mean by `it`.
     pub rang: Option<(What, Timestamp)>,
-    /// The last change in plain words, until it is taken back.
-    pub last: Option<Changed>,
+    /// The last changes in plain words, until they are taken back; the newest is the last.
+    pub changes: Arc<Vec<Changed>>,
     /// The latest time at which anybody looked.
     pub looked: Option<Timestamp>,
 }
@@ -58,13 +59,23 @@ impl PartialEq for Plans {
     /// Two copies are the same if the same is planned and open in both; how far they were told does not matter.
     fn eq(&self, other: &Self) -> bool {
         let planned = |plans: &Self| -> Vec<_> {
-            plans.agenda.plans().map(|(_, plan)| (std::sync::Arc::clone(&plan.planned), plan.next)).collect()
+            plans.agenda.plans().map(|(_, plan)| (Arc::clone(&plan.planned), plan.next)).collect()
         };
         self.open == other.open && self.sessions == other.sessions && planned(self) == planned(other)
     }
 }
 
 impl Plans {
+    /// The last change that was not taken back.
+    pub fn last(&self) -> Option<&Changed> {
+        self.changes.last()
+    }
+
+    /// The change that was made after `before` was the last one. What is last once another was taken back is older.
+    pub fn made_after(&self, before: Option<&Changed>) -> Option<&Changed> {
+        self.last().filter(|last| before.is_none_or(|before| *last != before && last.at >= before.at))
+    }
+
     /// Something is wrong with `file`. Whether nobody knew.
     pub(super) fn flawed(&mut self, file: String, broken: Broken) -> bool {
         let why = broken.why.clone();

@@ -45,9 +45,14 @@ impl Assistant {
     pub(super) fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         self.rested(&mut minutes);
-        // `undo` is for what was planned, not for what was planned before this.
-        self.memory.plans.last = None;
-        minutes.plan(Some(PlanChange::Last(None)));
+        let beyond = match rest {
+            Rest::Never => "the last change was that all that repeats goes on. `pause` lets it rest.",
+            Rest::ForNow | Rest::Until(_) => {
+                "the last change was that all that repeats rests. `resume` lets it go on."
+            }
+        };
+        let beyond = Some(beyond.to_owned());
+        self.can_undo_plan(Replanned { beyond, ..Replanned::default() }, &mut minutes);
         self.memory.plans.agenda.set_rest(rest, &minutes.zone);
         minutes.plan(Some(PlanChange::Rest(rest)));
         let told = match rest {

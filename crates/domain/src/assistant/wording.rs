@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::changing::Changed;
 use super::forking::refused;
+use super::reverting::Changed;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::brain::{self, Change, Meant, Until};
 use crate::cost::Source;
@@ -153,15 +153,24 @@ pub(super) fn told_when(plan: &Plan, now: &Zoned) -> String {
         (What::Reminder(_), Some(next)) => tell(&When::Once(next.to_zoned(zone.clone())), now, &[]),
         (What::Routine(routine), Some(next)) => {
             let fires = fires(&routine.rhythm, next, zone);
-            let days: Vec<String> = fires
-                .iter()
-                .map(|fire| fire.to_zoned(zone.clone()).strftime("%a %-d %b").to_string().to_lowercase())
-                .collect();
-            format!("{} · next {}", routine.rhythm.tell(), days.join(", "))
+            format!("{} · next {}", routine.rhythm.tell(), next_times(&fires, zone))
         }
         (What::Reminder(Reminder { cue: Some(cue), .. }), None) => tell(&When::Cue(cue.clone()), now, &[]),
         (_, None) => "rests, or is over".to_owned(),
     }
+}
+
+/// The next times: days alone, or hours too where several are on one day.
+fn next_times(fires: &[Timestamp], zone: &TimeZone) -> String {
+    let fires: Vec<Zoned> = fires.iter().map(|fire| fire.to_zoned(zone.clone())).collect();
+    let several = fires.windows(2).any(|pair| pair[0].date() == pair[1].date());
+    let mut last = None;
+    let told = fires.iter().map(|fire| match (several, last.replace(fire.date()) == Some(fire.date())) {
+        (false, _) => fire.strftime("%a %-d %b").to_string().to_lowercase(),
+        (true, false) => fire.strftime("%a %-d %b %H:%M").to_string().to_lowercase(),
+        (true, true) => fire.strftime("%H:%M").to_string(),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn fires(rhythm: &Rhythm, first: Timestamp, zone: &TimeZone) -> Vec<Timestamp> {

@@ -49,7 +49,7 @@ fn done(said: &Said<'_>) -> Option<Meant> {
         return None;
     }
     if said.is(&DONE) {
-        return Some(Meant::Change(Change::Done(Which::This)));
+        return Some(Meant::Change(Change::Done(Which::Rang)));
     }
     let what = said.after_any(&DONE_HEADS).or_else(|| ticked(said)).or_else(|| called_done(said))?;
     let first = what.split(' ').next().unwrap_or_default().to_ascii_lowercase();
@@ -78,7 +78,7 @@ fn called_done<'a>(said: &Said<'a>) -> Option<&'a str> {
 /// `snooze`, `snooze 1h`, `snooze dentist until tomorrow`.
 fn snooze(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&["snooze", "/snooze", "snooze it", "snooze this"]) {
-        return Some(Meant::Change(Change::Move { what: Which::This, to: Ok(Target::Later(SNOOZE)) }));
+        return Some(Meant::Change(Change::Move { what: Which::Rang, to: Ok(Target::Later(SNOOZE)) }));
     }
     let rest = said.after("snooze ")?;
     let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1)).take(SPLITS);
@@ -89,8 +89,8 @@ fn snooze(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
             .iter()
             .find_map(|small| what.strip_suffix(small))
             .unwrap_or(what);
-        if let Some(found) = to(what, when, now, habits) {
-            return Some(found);
+        if let Some(to) = target(without(when), now, habits) {
+            return Some(Meant::Change(Change::Move { what: Which::snoozed(what), to }));
         }
     }
     Some(Meant::Change(Change::Move { what: Which::of(rest), to: Ok(Target::Later(SNOOZE)) }))
@@ -124,8 +124,12 @@ fn no_time(words: &str) -> Note {
 
 /// Moves `what`, if `when` is a time from its first word to its last.
 fn to(what: &str, when: &str, now: &Zoned, habits: &Habits) -> Option<Meant> {
-    let when = ["until ", "till ", "to ", "for "].iter().find_map(|small| strip(when, small)).unwrap_or(when);
-    Some(Meant::Change(Change::Move { what: Which::of(what), to: target(when, now, habits)? }))
+    Some(Meant::Change(Change::Move { what: Which::of(what), to: target(without(when), now, habits)? }))
+}
+
+/// A time without the small word before it.
+fn without(when: &str) -> &str {
+    ["until ", "till ", "to ", "for "].iter().find_map(|small| strip(when, small)).unwrap_or(when)
 }
 
 /// `pause`, `pause until thursday`, `pause for 2 hours`.

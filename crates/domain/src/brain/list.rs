@@ -133,7 +133,10 @@ fn day(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Span> {
         "week" | "this week" | "the week" | "my week" | "the next 7 days" => Some(Span::Week),
         "next" | "now" if asked => Some(Span::Next),
         "my inbox" | "the inbox" if asked => Some(Span::Inbox),
-        _ => match target(rest, now, habits)? {
+        // The dot that ends a date was taken for that of a sentence.
+        _ => match target(rest, now, habits)
+            .or_else(|| target(&format!("on {rest}"), now, habits).filter(|_| asked))?
+        {
             Ok(Target::Day(date)) => Some(Span::Day(date)),
             Ok(Target::At(_) | Target::Later(_) | Target::Days(_)) | Err(_) => None,
         },

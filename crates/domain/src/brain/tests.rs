@@ -12,6 +12,7 @@ use crate::phrase::tests::{now, shown};
 fn which(which: &Which) -> String {
     match which {
         Which::This => "(this)".to_owned(),
+        Which::Rang => "(what rang)".to_owned(),
         Which::Called(words) => words.clone(),
         Which::Kept(id) => format!("(kept as {})", id.0),
     }
@@ -167,6 +168,9 @@ fn what_there_is_can_be_asked_for() {
         tomorrow | list Tomorrow
         agenda | list Today
         agenda for friday | list Day(2026-11-20)
+        agenda for 24.12. | list Day(2026-12-24)
+        agenda for 24.12 | list Day(2026-12-24)
+        agenda for on 24.12. | list Day(2026-12-24)
         what's on friday? | list Day(2026-11-20)
         friday | list Day(2026-11-20)
         this week | list Week
@@ -184,7 +188,7 @@ fn what_there_is_can_be_asked_for() {
 #[test]
 fn what_there_is_can_be_changed() {
     check(&expect![[r#"
-        done | done: (this)
+        done | done: (what rang)
         done dentist | done: dentist
         done with the dentist | done: dentist
         dentist done | done: dentist
@@ -202,11 +206,11 @@ fn what_there_is_can_be_changed() {
         move dentist to fri 13 nov | move dentist: ? that's already past (fri 13 nov); say `fri 20 nov` if you mean the next one
         move dentist to yesterday | move dentist: ? yesterday is over; say a time to come, like `tomorrow at 9`
         move it to tonight | move (this): Sun 15 Nov 2026 20:00
-        snooze | move (this): 10m later
-        snooze 1h | move (this): 1h later
-        snooze 20 | move (this): 20m later
+        snooze | move (what rang): 10m later
+        snooze 1h | move (what rang): 1h later
+        snooze 20 | move (what rang): 20m later
         snooze dentist 20 min | move dentist: 20m later
-        snooze until tomorrow | move (this): Mon 16 Nov, at its own time
+        snooze until tomorrow | move (what rang): Mon 16 Nov, at its own time
         snooze dentist till 5pm | move dentist: Sun 15 Nov 2026 17:00
         tomorrow 9 | move (this): Mon 16 Nov 2026 09:00
         2h | move (this): 2h later

@@ -75,7 +75,9 @@ fn piece(dated: Dated) -> Piece {
 /// A date with or without a year, if there is such a day.
 fn checked(day: i64, month: i64, year: Option<i64>) -> Piece {
     let small = (i8::try_from(day).ok(), i8::try_from(month).ok());
+    let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = |month: i8| match month {
+        2 if year.is_some_and(|year| !leap(year)) => 28,
         2 => 29,
         4 | 6 | 9 | 11 => 30,
         _ => 31,
@@ -86,7 +88,8 @@ fn checked(day: i64, month: i64, year: Option<i64>) -> Piece {
     }
     if !(1..=days(month)).contains(&day) {
         let (name, last) = (month_name(month), days(month));
-        let sentence = format!("there is no {day} {name}; {name} goes from 1 to {last}");
+        let of = year.map(|year| format!(" {year}")).unwrap_or_default();
+        let sentence = format!("there is no {day} {name}{of}; {name}{of} goes from 1 to {last}");
         return Piece::Wrong(Note::Wrong(sentence));
     }
     match year.map(i16::try_from) {

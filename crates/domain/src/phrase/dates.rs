@@ -9,6 +9,9 @@ use super::day::{Day, Period};
 use super::length::Length;
 use super::note::Note;
 
+/// How many days ago a date was that is rather a slip than that of next year.
+const JUST_GONE: i32 = 31;
+
 /// The dates that a day can mean.
 pub(super) struct Dates {
     /// In order: the first of them that is not over counts.
@@ -50,13 +53,20 @@ pub(super) fn dates(day: Day, today: Date) -> Result<Dates, Note> {
 }
 
 /// That `day` is over, if `weekday` was said with it and fits the last such day but not the next one, which is further
-/// away.
+/// away; or if it was a date that was not long ago, where the next one is a year away.
 pub(super) fn gone(weekday: Option<Weekday>, day: Day, today: Date) -> Option<Note> {
-    let weekday = weekday?;
+    let Some(weekday) = weekday else { return just_gone(day, today) };
     let last = last_such(day, today).filter(|last| last.weekday() == weekday)?;
     let next = dates(day, today).ok()?.list.into_iter().next()?;
     let nearer = today.duration_since(last) < next.duration_since(today);
     (nearer && next.weekday() != weekday).then_some(Note::Gone(last, coming(today, weekday)?))
+}
+
+fn just_gone(day: Day, today: Date) -> Option<Note> {
+    let Day::Dated(Dated::Yearly { .. }) = day else { return None };
+    let next = dates(day, today).ok()?.list.into_iter().next().filter(|next| *next > today)?;
+    let last = last_such(day, today).filter(|last| (today - *last).get_days() <= JUST_GONE)?;
+    Some(Note::Over(last, next))
 }
 
 /// The last such day before `today`, of those that come again and again.

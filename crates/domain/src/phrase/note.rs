@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::civil::{Date, Time, Weekday};
 
-use super::calendar::{clock, date_name, day_name, ordinal, short_day};
+use super::calendar::{clock, date_name, dated, day_name, ordinal, short_day};
 
 /// Something to say about how a time was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub enum Note {
     Past(String),
     /// The date with its weekday is over, and the same weekday to come; nothing was understood.
     Gone(Date, Date),
+    /// The date is over since a few weeks at most, and comes again then; nothing was understood.
+    Over(Date, Date),
     /// What was said is no time; a sentence that says why, and what would be right.
     Wrong(String),
 }
@@ -45,7 +47,7 @@ impl Note {
     /// Whether it says why there is no time.
     pub fn is_trouble(&self) -> bool {
         match self {
-            Self::Past(_) | Self::Gone(..) | Self::Wrong(_) => true,
+            Self::Past(_) | Self::Gone(..) | Self::Over(..) | Self::Wrong(_) => true,
             Self::Hour { .. }
             | Self::Quiet(_)
             | Self::Gap { .. }
@@ -58,7 +60,7 @@ impl Note {
 
     /// Whether it says that the time is over.
     pub fn is_past(&self) -> bool {
-        matches!(self, Self::Past(_) | Self::Gone(..))
+        matches!(self, Self::Past(_) | Self::Gone(..) | Self::Over(..))
     }
 }
 
@@ -83,6 +85,10 @@ impl fmt::Display for Note {
             Self::Gone(over, next) => {
                 let day = |date: &Date| format!("{} {}", short_day(date.weekday()), date_name(*date));
                 write!(f, "that's already past ({}); say `{}` if you mean the next one", day(over), day(next))
+            }
+            Self::Over(over, next) => {
+                let over = date_name(*over);
+                write!(f, "{over} is over; say `{}` for the next one, or a day to come", dated(*next))
             }
             Self::Wrong(sentence) => f.write_str(sentence),
         }

@@ -288,7 +288,7 @@ fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Wal
         Hour::Part(Part::Noon) => ("noon", true),
         Hour::Part(Part::Afternoon) => ("this afternoon", here.time() >= slots.evening),
         Hour::Part(Part::EndOfDay | Part::Evening | Part::Night) => ("tonight", false),
-        Hour::At(time) if time.hour() < 12 => return Err(over_today(time)),
+        Hour::At(time) if time.hour() < 12 => return Err(over_today(time, here.time())),
         Hour::At(_) | Hour::Either(..) | Hour::Midnight | Hour::Offset(..) | Hour::Late(_) => {
             ("that time", true)
         }
@@ -302,9 +302,11 @@ fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Wal
 }
 
 /// What is said about a morning hour that is over, where the afternoon may have been meant.
-fn over_today(time: Time) -> Note {
-    let (said, later) = (clock(time), clock(time.wrapping_add(SignedDuration::from_hours(12))));
-    Note::Wrong(format!("{said} is over today; say `{later}` for the later one, or `tomorrow {said}`"))
+fn over_today(time: Time, now: Time) -> Note {
+    let (said, later) = (clock(time), time.wrapping_add(SignedDuration::from_hours(12)));
+    let later =
+        if later > now { format!("`{}` for the later one, or ", clock(later)) } else { String::new() };
+    Note::Wrong(format!("{said} is over today; say {later}`tomorrow {said}`"))
 }
 
 impl Walls {

@@ -1,6 +1,6 @@
 //! Times as they are told: the clock and the distance, always both.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
@@ -9,8 +9,12 @@ use super::repeat::{Beat, Home, Repeat};
 use super::zone::city;
 use super::{Cue, When};
 
+/// The most times of one day that are told.
+const CLOCKS: usize = 3;
 /// A day further away than this is told with its year.
 const SAME_YEAR: i32 = 300;
+/// What is nearer than this, and not whole minutes away, is told with its seconds.
+const TO_THE_SECOND: i64 = 600;
 
 /// `when` as the human is told: `mon 16 nov 10:00 · in 19 h 27 min`.
 ///
@@ -52,7 +56,34 @@ fn once(at: &Zoned, now: &Zoned) -> String {
         Some(city) => format!(" ({} {city})", clock(at.time())),
         None => String::new(),
     };
-    format!("{} {}{zone} · {}", day(here.date(), now.date()), clock(here.time()), distance(&here, now))
+    let time = if to_the_second(&here, now) { clock(here.time()) } else { to_the_minute(here.time()) };
+    format!("{} {time}{zone} · {}", day(here.date(), now.date()), distance(&here, now))
+}
+
+/// Several times on one day, in order: `wed 18 nov 10:00, 11:00, 12:00 and 4 more · in 10 h`.
+pub fn tell_times(times: &[Zoned], now: &Zoned) -> Option<String> {
+    let (first, rest) = times.split_first()?;
+    if rest.is_empty() {
+        return Some(once(first, now));
+    }
+    let clocks: Vec<String> = times.iter().take(CLOCKS).map(|at| to_the_minute(at.time())).collect();
+    let more = match times.len().saturating_sub(CLOCKS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let day = day(first.date(), now.date());
+    Some(format!("{day} {}{more} · {}", clocks.join(", "), distance(first, now)))
+}
+
+/// Whether `at` was meant to the second: a delay in minutes ends at the second at which it was said.
+fn to_the_second(at: &Zoned, now: &Zoned) -> bool {
+    let away = at.timestamp().duration_since(now.timestamp());
+    let seconds = away.as_secs() + i64::from(away.subsec_nanos() > 0);
+    seconds < TO_THE_SECOND && seconds % 60 != 0
+}
+
+fn to_the_minute(time: Time) -> String {
+    time.strftime("%H:%M").to_string()
 }
 
 fn elsewhere(zone: &TimeZone, home: &TimeZone) -> Option<String> {

@@ -67,7 +67,7 @@ fn a_lighter_day_moves_what_can_wait() {
     );
     let mut story = Story::new("2026-11-16T20:00[Europe/Madrid]");
     story.human_commands("/lighter");
-    assert!(story.told().contains("refused> nothing of today can be moved."), "{}", story.told());
+    assert!(story.told().contains("told> nothing of today can be moved."), "{}", story.told());
 }
 
 /// What now is one thing, why that, and the first step that was written down; what has none gets one that fits

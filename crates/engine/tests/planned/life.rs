@@ -253,7 +253,7 @@ impl Log {
             | PlanChange::Session(..)
             | PlanChange::File(_)
             | PlanChange::Rest(_)
-            | PlanChange::Last(_) => {}
+            | PlanChange::Changes(_) => {}
         }
     }
 

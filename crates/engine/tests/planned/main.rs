@@ -8,6 +8,7 @@ mod chains;
 mod clocks;
 mod cues;
 mod ends;
+mod everyday;
 mod kinds;
 mod life;
 mod limits;

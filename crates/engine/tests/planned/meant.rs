@@ -33,7 +33,7 @@ fn it_is_what_rang_and_not_what_comes_next() {
     said(&mut story, "undo");
     said(&mut story, "cancel tis");
     expect![[r#"
-        Error: say which one, like `done dentist`; `week` lists what is planned.
+        Error: nothing rang in the last two hours. say which one, like `done dentist`; `week` lists what is planned.
         ✓ today 09:09 · in 10 min · stretch
         done: stretch. `undo` takes it back
         ✓ today 10:10 · in 1 h · stretch

@@ -1,22 +1,21 @@
 //! What is planned, as rows: how far plans are accounted for, occurrences, sessions of routines, and pings.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use domain::assistant::{Plans, Replanned};
-use domain::card::CardId;
+use domain::assistant::Plans;
 use domain::conversation::{EntryId, SessionId};
 use domain::cost::Source;
-use domain::inbox::{Kept, KeptId};
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::ping_budget::{PingBudget, Used};
 use domain::record::{Charge, FileWork, MessageId, PlanChange, Removal, Stand};
-use domain::schedule::{Accounted, ItemId, Lateness, Moment, Reminder, Rest, Routine, What};
+use domain::schedule::{Accounted, ItemId, Lateness, Moment, Rest};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
 use super::read::{branch_in, label_in, session_in, source_in, time_in, unread};
-use super::{Database, deliveries};
+use super::{Database, deliveries, replanned};
 use crate::files::items::Item as _;
 
 /// A file that plans something and has to be changed.
@@ -64,7 +63,7 @@ impl Database {
         plans.agenda.set_rest(self.rest()?, &TimeZone::UTC);
         let undo: Option<Option<String>> =
             self.connection.query_row("SELECT undo FROM attention", [], |row| row.get(0)).optional()?;
-        plans.last = undo.flatten().as_deref().and_then(read_change);
+        plans.changes = Arc::new(undo.flatten().as_deref().and_then(replanned::read).unwrap_or_default());
         Ok(plans)
     }
 
@@ -220,10 +219,9 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
         }
         PlanChange::File(work) => file(transaction, work),
         PlanChange::Delivery(change) => deliveries::write(transaction, change),
-        PlanChange::Last(changed) => {
+        PlanChange::Changes(changes) => {
             let sql = "INSERT INTO attention (one, undo) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET undo = excluded.undo";
-            let undo = changed.as_ref().map(|changed| spell_change(changed));
-            transaction.prepare_cached(sql)?.execute([undo]).map(drop)
+            transaction.prepare_cached(sql)?.execute([replanned::spell(changes)]).map(drop)
         }
         PlanChange::Rest(rest) => {
             let rest = match rest {
@@ -321,52 +319,6 @@ fn file(transaction: &Transaction<'_>, work: &FileWork) -> rusqlite::Result<()> 
     };
     let sql = "INSERT INTO job_files (work, source, text, key) VALUES (?, ?, ?, ?)";
     transaction.prepare_cached(sql)?.execute(params![kind, source.to_string(), text, key]).map(drop)
-}
-
-fn spell_change(changed: &Replanned) -> String {
-    let before = changed.before.iter().map(|what| match what {
-        What::Routine(routine) => ("routine", routine.to_text()),
-        What::Reminder(reminder) => ("reminder", reminder.to_text()),
-    });
-    let since: Vec<String> = changed.since.iter().map(ToString::to_string).collect();
-    let taken: Vec<_> =
-        changed.taken.iter().map(|kept| (kept.id.0, kept.at.as_microsecond(), &kept.text)).collect();
-    let kept: Vec<u64> = changed.kept.iter().map(|id| id.0).collect();
-    let settled: Vec<&str> = changed.settled.iter().map(|card| card.0.as_str()).collect();
-    let before = before.collect::<Vec<_>>();
-    let at = changed.at.map(|at| at.as_microsecond());
-    serde_json::json!({
-        "before": before, "since": since, "taken": taken, "kept": kept, "settled": settled, "at": at,
-    })
-    .to_string()
-}
-
-/// A change that cannot be read any more cannot be taken back either.
-fn read_change(text: &str) -> Option<Replanned> {
-    let (zone, spelled) = (TimeZone::UTC, serde_json::from_str::<serde_json::Value>(text).ok()?);
-    let what = |spelled: &serde_json::Value| match (spelled[0].as_str()?, spelled[1].as_str()?) {
-        ("routine", text) => Routine::read(text, &zone).ok().map(What::Routine),
-        (_, text) => Reminder::read(text, &zone).ok().map(What::Reminder),
-    };
-    let before = spelled["before"].as_array()?.iter().map(what).collect::<Option<_>>()?;
-    let since = spelled["since"]
-        .as_array()?
-        .iter()
-        .map(|source| source.as_str()?.parse().ok())
-        .collect::<Option<_>>()?;
-    // Changes of plans alone were once all there were.
-    let list = |key: &str| spelled[key].as_array().cloned().unwrap_or_default();
-    let taken = list("taken").iter().map(read_kept).collect::<Option<_>>()?;
-    let kept = list("kept").iter().map(|id| id.as_u64().map(KeptId)).collect::<Option<_>>()?;
-    let card = |id: &serde_json::Value| ItemId::parse(id.as_str()?).ok().map(CardId);
-    let settled = list("settled").iter().map(card).collect::<Option<_>>()?;
-    let at = spelled["at"].as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
-    Some(Replanned { before, since, taken, kept, settled, at })
-}
-
-fn read_kept(spelled: &serde_json::Value) -> Option<Kept> {
-    let at = Timestamp::from_microsecond(spelled[1].as_i64()?).ok()?;
-    Some(Kept { id: KeptId(spelled[0].as_u64()?), at, text: spelled[2].as_str()?.to_owned() })
 }
 
 fn spell_pings(budget: &PingBudget) -> String {

@@ -30,10 +30,9 @@ pub(super) struct CaughtWire {
 
 pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<Json<CaughtWire>, Refusal> {
     let Captured { text } = read(&app, request, BODY_BYTES).await?;
-    let before = plans(&app).await?.last;
+    let before = plans(&app).await?.last().cloned();
     let text = change(&app, Planning::Capture(text)).await?;
-    let last = plans(&app).await?.last;
-    let undo = last.filter(|last| before.as_ref() != Some(last)).map(|last| mark(&last));
+    let undo = plans(&app).await?.made_after(before.as_ref()).map(mark);
     Ok(Json(CaughtWire { ok: true, text, undo }))
 }
 
@@ -60,8 +59,8 @@ struct Undo {
 
 pub(super) async fn undo(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Undo { undo } = read(&app, request, BODY_BYTES).await?;
-    let last = plans(&app).await?.last;
-    if last.is_none_or(|last| mark(&last) != undo) {
+    let plans = plans(&app).await?;
+    if plans.last().is_none_or(|last| mark(last) != undo) {
         let words = "something else was changed since then. say what you want back, like `cancel dentist`.";
         return Err(Refusal::refused(words));
     }

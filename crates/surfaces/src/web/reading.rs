@@ -94,7 +94,7 @@ impl ReadingWire {
 
     fn change(how: &str, which: &Which) -> Self {
         let what = match which {
-            Which::This => "the last one".to_owned(),
+            Which::This | Which::Rang => "the last one".to_owned(),
             Which::Called(words) => words.clone(),
             Which::Kept(id) => format!("what was kept as {}", id.0),
         };

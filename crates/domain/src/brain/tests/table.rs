@@ -46,7 +46,7 @@ fn forty_sentences_are_stored_as_people_mean_them() {
         remember: locker 214 | keep: locker 214
         done dentist | done: dentist
         move dentist to thu 11 | move dentist: Thu 19 Nov 2026 11:00
-        snooze 1h | move (this): 1h later
+        snooze 1h | move (what rang): 1h later
         pause until thursday | pause until Thu 19 Nov 00:00
     "#]]);
 }

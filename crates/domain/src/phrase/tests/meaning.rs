@@ -10,7 +10,8 @@ use super::*;
 fn what_is_no_time_is_answered_with_what_would_be_right() {
     check(&expect![[r#"
             x 30 feb -> x 30 feb: -; there is no 30 february; february goes from 1 to 29
-            x 29 feb 2027 -> x 29 feb 2027: -; there is no 29 february in 2027
+            x 29 feb 2027 -> x 29 feb 2027: -; there is no 29 february 2027; february 2027 goes from 1 to 28
+            x 2028-02-30 -> x 2028-02-30: -; there is no 30 february 2028; february 2028 goes from 1 to 29
             x 24.13. -> x 24.13.: -; there is no month 13; write a date like `24.12.`, `24 dec` or `2026-12-24`
             x on the 32nd -> x on the 32nd: -; no month has a 32nd; days go from the 1st to the 31st
             x at 25:00 -> x at 25:00: -; `25:00` is no time of day: hours go from 0 to 23; say it like `17:30` or `5pm`
@@ -24,6 +25,8 @@ fn what_is_no_time_is_answered_with_what_would_be_right() {
             x last friday at 5 -> x last friday at 5: -; last friday is over; say a time to come, like `tomorrow at 9`
             x 5 days ago -> x 5 days ago: -; that is over; say a time to come, like `tomorrow at 9`
             x 14 nov 2025 -> x 14 nov 2025: -; 14 nov 2025 is over; say a time to come, like `tomorrow at 9`
+            x 14.11. -> x 14.11.: -; 14 nov is over; say `14 nov 2027` for the next one, or a day to come
+            x 1 nov 10:00 -> x 1 nov 10:00: -; 1 nov is over; say `1 nov 2027` for the next one, or a day to come
             x fri 13 nov -> x fri 13 nov: -; that's already past (fri 13 nov); say `fri 20 nov` if you mean the next one
             x on saturday the 14th 10:00 -> x on saturday the 14th 10:00: -; that's already past (sat 14 nov); say `sat 21 nov` if you mean the next one
             x this morning -> x this morning: -; this morning is over; say a time to come, like `tomorrow at 9`

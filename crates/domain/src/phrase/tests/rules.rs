@@ -24,6 +24,17 @@ fn rule_1_a_clock_time_that_is_over_means_the_next_day() {
     check(SATURDAY_NIGHT, "x 23:00", "Sun 22 Nov 23:00");
 }
 
+/// What is suggested instead of a time that is over is not over itself.
+#[test]
+fn what_is_suggested_for_today_is_still_to_come() {
+    let told = |now: &str| {
+        let now: Zoned = format!("{now}[Europe/Berlin]").parse().unwrap();
+        read("x today at 00:10", &now, &Habits::default()).notes[0].to_string()
+    };
+    assert_eq!(told(WEDNESDAY), "00:10 is over today; say `12:10` for the later one, or `tomorrow 00:10`");
+    assert_eq!(told(SATURDAY_NIGHT), "00:10 is over today; say `tomorrow 00:10`");
+}
+
 #[test]
 fn rule_2_a_bare_hour_is_the_next_in_waking_hours_and_the_other_is_offered() {
     check(WEDNESDAY, "x at 9", "Wed 18 Nov 09:00 (or Wed 18 Nov 21:00)");

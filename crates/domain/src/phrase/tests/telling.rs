@@ -26,6 +26,19 @@ fn a_doubled_hour_is_told_apart() {
     }
 }
 
+/// A delay in minutes is told to the minute, and one in seconds to the second; the moment itself is exact.
+#[test]
+fn a_delay_is_told_as_exactly_as_it_was_said() {
+    let now: Zoned = "2026-11-15T14:33:06.25[Europe/Berlin]".parse().unwrap();
+    let told = |text: &str| tell(&read(text, &now, &Habits::default()).when.unwrap(), &now, &[]);
+    assert_eq!(told("x in 90 min"), "today 16:03 · in 1 h 30 min");
+    assert_eq!(told("x in 1 min"), "today 14:34 · in 1 min");
+    assert_eq!(told("x in 90 s"), "today 14:34:36 · in 2 min");
+    assert_eq!(told("x in 2 s"), "today 14:33:08 · in 2 s");
+    let Some(When::Once(at)) = read("x in 90 min", &now, &Habits::default()).when else { panic!() };
+    assert_eq!(at.timestamp() - now.timestamp(), jiff::Span::new().seconds(5400).fieldwise());
+}
+
 /// Whatever is told, the clock and the distance are both in it.
 #[test]
 fn a_time_is_told_by_the_clock_and_by_its_distance() {

@@ -43,7 +43,7 @@ pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, 
         return Ok(told);
     }
     let plans = plans(shared).await?;
-    let since = plans.last.as_ref().map(|last| planned(&plans, &last.since)).unwrap_or_default();
+    let since = plans.last().map(|last| planned(&plans, &last.since)).unwrap_or_default();
     let notes: Vec<&str> = told.lines().filter(|line| line.starts_with('(')).collect();
     Ok(match since.is_empty() {
         true => told,

@@ -123,9 +123,10 @@ impl Hearing {
         let habits = commands::habits(&self.shared).await;
         let meant = brain::read(&message.content, &self.shared.ports.clock.now(), &habits);
         let moved = || Act::Move(message.content.trim().to_owned());
-        if meant == Meant::Change(Change::Done(Which::This)) {
+        if matches!(meant, Meant::Change(Change::Done(Which::This | Which::Rang))) {
             self.press_card(reply.message, Act::Done).await
-        } else if matches!(meant, Meant::Change(Change::Move { what: Which::This, to: Ok(_) })) {
+        } else if matches!(meant, Meant::Change(Change::Move { what: Which::This | Which::Rang, to: Ok(_) }))
+        {
             self.press_card(reply.message, moved()).await
         } else {
             false

@@ -1,0 +1,184 @@
+//! Reverting: what was planned, changed or kept in plain words is taken back, the last change first.
+//!
+//! What is told is read back from what is planned then, never from what was said.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+use super::forking::refused;
+use super::{Answer, Assistant, Effect, Minutes};
+use crate::card::{Act, CardId};
+use crate::cost::Source;
+use crate::inbox::{Kept, KeptId};
+use crate::phrase::Cue;
+use crate::record::{FileWork, InboxChange, PlanChange, Record, SurfaceName};
+use crate::schedule::{Planned, Rest, What};
+
+/// The most changes that are kept in mind.
+const CHANGES: usize = 10;
+/// How long one can be taken back.
+const FRESH: SignedDuration = SignedDuration::from_hours(24);
+
+/// A change in plain words that can be taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// What was planned before and is not any more, or otherwise.
+    pub before: Vec<What>,
+    /// What is planned since.
+    pub since: Vec<Source>,
+    /// What was in the inbox before and is not any more.
+    pub taken: Vec<Kept>,
+    /// What is in the inbox since.
+    pub kept: Vec<KeptId>,
+    /// What had rung, and was settled.
+    pub settled: Vec<CardId>,
+    /// What was changed that only the human can set back, and how; then nothing older is taken back either.
+    pub beyond: Option<String>,
+    /// When that was.
+    pub at: Option<Timestamp>,
+}
+
+impl Changed {
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        self.at.is_none_or(|at| now.duration_since(at) <= FRESH)
+    }
+}
+
+impl Assistant {
+    /// What was changed last can be taken back, also after a restart.
+    pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
+        let changes = Arc::make_mut(&mut self.memory.plans.changes);
+        changes.retain(|change| change.is_fresh(minutes.at));
+        if changes.len() == CHANGES {
+            changes.remove(0);
+        }
+        changes.push(Changed { at: Some(minutes.at), ..changed });
+        minutes.plan(Some(PlanChange::Changes(Arc::clone(&self.memory.plans.changes))));
+    }
+
+    /// The newest change that is `wanted` cannot be taken back once more.
+    pub(super) fn take_change(
+        &mut self,
+        wanted: impl Fn(&Changed) -> bool,
+        minutes: &mut Minutes,
+    ) -> Option<Changed> {
+        let at = self.memory.plans.changes.iter().rposition(wanted)?;
+        let changed = Arc::make_mut(&mut self.memory.plans.changes).remove(at);
+        minutes.plan(Some(PlanChange::Changes(Arc::clone(&self.memory.plans.changes))));
+        Some(changed)
+    }
+
+    pub(super) fn undo_plan(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let last = self.memory.plans.last().filter(|last| last.is_fresh(now.timestamp()));
+        if let Some(beyond) = last.and_then(|last| last.beyond.as_ref()) {
+            return refused(beyond);
+        }
+        let (mut minutes, any) = (Minutes::at(now), last.is_some());
+        let Some(changed) = self.take_change(|_| any, &mut minutes) else {
+            return refused(
+                "there is nothing left to take back: i keep the last 10 changes in mind, for 24 hours.",
+            );
+        };
+        if !changed.taken.is_empty() {
+            changed.since.iter().for_each(|source| self.withdraw_card(source, &mut minutes));
+        }
+        let (plans, mut gone) = self.plans_back(changed.before, changed.since, &mut minutes);
+        gone.extend(changed.kept.iter().filter_map(|id| self.not_kept(*id, &mut minutes)));
+        let taken = changed.taken.into_iter();
+        let mut back: Vec<String> = taken.map(|kept| self.put_back(kept, &mut minutes)).collect();
+        back.extend(plans.iter().filter_map(|source| self.echo(source, now)));
+        for card in &changed.settled {
+            // In the same writing: a crash finds all of it taken back, or none of it.
+            let effects = self.card_pressed(SurfaceName::House, (card, Act::Undo), now).1;
+            minutes.absorb(effects);
+            let words = self.memory.messages.cards.get(card).map(|(card, _)| card.words.clone());
+            back.push(format!("taken back: {} is still to do.", words.unwrap_or_default()));
+        }
+        let told = match back.is_empty() {
+            true if gone.is_empty() => "that has rung already, so there is nothing to take back.".to_owned(),
+            true => format!("taken back: {}", gone.join(", ")),
+            false => back.join("\n"),
+        };
+        (Answer::Told(told), minutes.effects())
+    }
+
+    /// What was planned `before` is planned again, and what is planned only `since` then is not: what comes back, and
+    /// the names of what goes.
+    fn plans_back(
+        &mut self,
+        before: Vec<What>,
+        since: Vec<Source>,
+        minutes: &mut Minutes,
+    ) -> (Vec<Source>, Vec<String>) {
+        // What has rung meanwhile does not come back at the time it had before.
+        let (still, rang): (Vec<Source>, Vec<Source>) =
+            since.into_iter().partition(|source| self.memory.plans.agenda.get(source).is_some());
+        let was: Vec<Source> = before.iter().map(source_of).collect();
+        let new = still.iter().filter(|source| !was.contains(source));
+        let gone: Vec<String> =
+            new.filter_map(|source| self.unplan(source, minutes)).map(|it| it.name()).collect();
+        let before = before.into_iter().filter(|what| !rang.contains(&source_of(what)));
+        let back = before.map(|what| match still.contains(&source_of(&what)) {
+            true => self.set_back(&what, minutes),
+            false => self.write_plan(what, minutes),
+        });
+        (back.collect(), gone)
+    }
+
+    /// A plan that was only moved or let rest has the times of `before` again. Its file keeps all else that stands in
+    /// it, and its session goes on.
+    fn set_back(&mut self, before: &What, minutes: &mut Minutes) -> Source {
+        let source = source_of(before);
+        let plan = self.memory.plans.agenda.get(&source).map(|plan| Arc::clone(&plan.planned));
+        let Some(planned) = plan else { return self.write_plan(before.clone(), minutes) };
+        let mut what = planned.what.clone();
+        let (rests, rested) = (planned.manner().rest.value(), rest_of(before).value());
+        let mut keys = vec![("paused", rests, rested)];
+        match (&mut what, before) {
+            (What::Reminder(now), What::Reminder(was)) => {
+                let cue = |cue: &Option<Cue>| cue.as_ref().map(ToString::to_string);
+                keys.push(("run-at", Some(now.run_at.to_string()), Some(was.run_at.to_string())));
+                keys.push(("cue", cue(&now.cue), cue(&was.cue)));
+                (now.run_at, now.cue, now.manner.rest) = (was.run_at, was.cue.clone(), was.manner.rest);
+            }
+            (What::Routine(now), What::Routine(was)) => now.manner.rest = was.manner.rest,
+            (What::Reminder(_), What::Routine(_)) | (What::Routine(_), What::Reminder(_)) => {}
+        }
+        for (key, _, value) in keys.into_iter().filter(|(_, now, was)| now != was) {
+            minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), key, value))));
+        }
+        self.planned(Arc::new(Planned { what, file: planned.file.clone() }), minutes);
+        source
+    }
+
+    /// What was kept last is not any more, and what it was.
+    fn not_kept(&mut self, id: KeptId, minutes: &mut Minutes) -> Option<String> {
+        let kept = self.kept_as(id).ok()?;
+        self.take_out(id, minutes);
+        Some(kept.text)
+    }
+
+    /// Something is in the inbox again, under its number.
+    fn put_back(&mut self, kept: Kept, minutes: &mut Minutes) -> String {
+        minutes.records.push(Record::Inbox(InboxChange::Kept(kept.clone())));
+        self.keep_for_model(&kept, minutes);
+        let told = format!("back in your inbox as {}: {}", kept.id.0, kept.text);
+        let inbox = Arc::make_mut(&mut self.memory.inbox.kept);
+        inbox.retain(|other| other.id != kept.id);
+        let at = inbox.partition_point(|other| other.id < kept.id);
+        inbox.insert(at, kept);
+        told
+    }
+}
+
+fn source_of(what: &What) -> Source {
+    Planned { what: what.clone(), file: String::new() }.source()
+}
+
+fn rest_of(what: &What) -> Rest {
+    match what {
+        What::Routine(routine) => routine.manner.rest,
+        What::Reminder(reminder) => reminder.manner.rest,
+    }
+}

@@ -1,0 +1,71 @@
+//! Changes in plain words that can be taken back, as text.
+
+use domain::assistant::Replanned;
+use domain::card::CardId;
+use domain::inbox::{Kept, KeptId};
+use domain::schedule::{ItemId, Reminder, Routine, What};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::files::items::Item as _;
+
+/// These changes, the newest last.
+pub fn spell(changes: &[Replanned]) -> String {
+    changes.iter().map(spell_change).collect::<serde_json::Value>().to_string()
+}
+
+fn spell_change(changed: &Replanned) -> serde_json::Value {
+    let before = changed.before.iter().map(|what| match what {
+        What::Routine(routine) => ("routine", routine.to_text()),
+        What::Reminder(reminder) => ("reminder", reminder.to_text()),
+    });
+    let since: Vec<String> = changed.since.iter().map(ToString::to_string).collect();
+    let taken: Vec<_> =
+        changed.taken.iter().map(|kept| (kept.id.0, kept.at.as_microsecond(), &kept.text)).collect();
+    let kept: Vec<u64> = changed.kept.iter().map(|id| id.0).collect();
+    let settled: Vec<&str> = changed.settled.iter().map(|card| card.0.as_str()).collect();
+    let before = before.collect::<Vec<_>>();
+    let at = changed.at.map(|at| at.as_microsecond());
+    serde_json::json!({
+        "before": before, "since": since, "taken": taken, "kept": kept, "settled": settled, "at": at,
+        "beyond": changed.beyond,
+    })
+}
+
+/// Changes that cannot be read any more cannot be taken back either, nor what is older.
+pub fn read(text: &str) -> Option<Vec<Replanned>> {
+    let spelled: serde_json::Value = serde_json::from_str(text).ok()?;
+    // Once the last one was all that was kept in mind.
+    let Some(changes) = spelled.as_array() else { return Some(vec![read_change(&spelled)?]) };
+    let mut newest: Vec<Replanned> = changes.iter().rev().map_while(read_change).collect();
+    newest.reverse();
+    Some(newest)
+}
+
+fn read_change(spelled: &serde_json::Value) -> Option<Replanned> {
+    let zone = TimeZone::UTC;
+    let what = |spelled: &serde_json::Value| match (spelled[0].as_str()?, spelled[1].as_str()?) {
+        ("routine", text) => Routine::read(text, &zone).ok().map(What::Routine),
+        (_, text) => Reminder::read(text, &zone).ok().map(What::Reminder),
+    };
+    let before = spelled["before"].as_array()?.iter().map(what).collect::<Option<_>>()?;
+    let since = spelled["since"]
+        .as_array()?
+        .iter()
+        .map(|source| source.as_str()?.parse().ok())
+        .collect::<Option<_>>()?;
+    // Changes of plans alone were once all there were.
+    let list = |key: &str| spelled[key].as_array().cloned().unwrap_or_default();
+    let taken = list("taken").iter().map(read_kept).collect::<Option<_>>()?;
+    let kept = list("kept").iter().map(|id| id.as_u64().map(KeptId)).collect::<Option<_>>()?;
+    let card = |id: &serde_json::Value| ItemId::parse(id.as_str()?).ok().map(CardId);
+    let settled = list("settled").iter().map(card).collect::<Option<_>>()?;
+    let at = spelled["at"].as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
+    let beyond = spelled["beyond"].as_str().map(str::to_owned);
+    Some(Replanned { before, since, taken, kept, settled, beyond, at })
+}
+
+fn read_kept(spelled: &serde_json::Value) -> Option<Kept> {
+    let at = Timestamp::from_microsecond(spelled[1].as_i64()?).ok()?;
+    Some(Kept { id: KeptId(spelled[0].as_u64()?), at, text: spelled[2].as_str()?.to_owned() })
+}
