@@ -263,51 +263,6 @@ fn the_budget_of_pings_is_told_and_changed() {
     assert!(kept.contains(r#""capacity":6"#) && kept.contains(r#""refill_rate_minutes":60"#), "{kept}");
 }
 
-/// SL-6: what was spent and how an answer came about are read from the journal.
-#[test]
-fn an_answer_is_explained_and_what_it_cost_is_told() {
-    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
-    story.human_commands("/why").human_commands("/cost");
-    story.model([Line::calls("inbox_add", r#"{"text":"milk"}"#), Line::says("Kept.")]);
-    story.human("keep milk").human_commands("/why").human_commands("/why 1").human_commands("/why 9");
-    story.human_commands("/cost");
-    check(
-        &story.told(),
-        &expect![[r#"
-        human> /why
-        told> i have not answered anything yet.
-        human> /cost
-        told> no model was called today, so nothing was spent.
-        work nobody waits for has no daily limit (`/config daily_limit` sets one).
-        human> keep milk
-        main> calls inbox_add {"text":"milk"}
-        main> inbox_add: kept as 1
-        main> assistant: Kept.
-        human> /why
-        told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
-        it answers what you said in the terminal: "keep milk"
-        2 calls of puppet:answering.
-        20 tokens read, 0 % of them from the cache, 10 written; what it cost is not known.
-        tools, and the rule that decided: inbox_add (context).
-        it was finished after 0 s.
-        human> /why 1
-        told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
-        it answers what you said in the terminal: "keep milk"
-        2 calls of puppet:answering.
-        20 tokens read, 0 % of them from the cache, 10 written; what it cost is not known.
-        tools, and the rule that decided: inbox_add (context).
-        it was finished after 0 s.
-        human> /why 9
-        told> there is no answer with the number 9. `/why` alone tells of the last one.
-        human> /cost
-        told> today: no known price, 2 calls, 30 tokens, 0 % of what was read was cached.
-          main: no known price, 2 calls, 30 tokens
-        7 days: no known price, 2 calls, 30 tokens.
-        work nobody waits for has no daily limit (`/config daily_limit` sets one).
-    "#]],
-    );
-}
-
 /// SL-6, SL-13: the limit that holds is told with what was spent: it is changed without a restart, and kept.
 #[test]
 fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {

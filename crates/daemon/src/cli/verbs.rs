@@ -10,13 +10,13 @@ use super::names;
 pub enum Verb {
     /// The one thing to do now, and why that
     Now,
-    /// What is left of today, or what a day brings
+    /// What is left of today, or what is planned on a day
     #[command(before_help = "examples:\n  ollim-bot today\n  ollim-bot today friday\n  ollim-bot today week")]
     Today {
         /// A day in words: `tomorrow`, `friday`, `24.12.`, or `week`
         day: Vec<String>,
     },
-    /// What the next seven days bring
+    /// What is planned in the next seven days
     Week,
     /// Keep or plan something, in plain words
     #[command(before_help = "examples:\n  ollim-bot add call the dentist tomorrow at 10\n  \

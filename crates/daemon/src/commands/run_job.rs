@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::chat::told_to_stop;
 use crate::cli::Output;
+use crate::commands::in_the_shell;
 use crate::exit::Failed;
 use crate::house::{Doors, House, SOCKET};
 use crate::reach::runs;
@@ -44,7 +45,8 @@ pub async fn run(
 
 async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode, Failed> {
     let mut events = client.events().await?;
-    let begun = client.post("/api/schedule/run", &json!({ "job": job.to_string() })).await?;
+    let begun = client.post("/api/schedule/run", &json!({ "job": job.to_string() })).await;
+    let begun = begun.map_err(|why| Failed::NotDone(in_the_shell(&why.to_string())))?;
     let mut work = Work {
         turn: begun["turn"].as_u64(),
         message: begun["message"].as_u64(),

@@ -71,9 +71,9 @@ impl Plans {
         self.changes.last()
     }
 
-    /// The change that was made after `before` was the last one. What is last once another was taken back is older.
-    pub fn made_after(&self, before: Option<&Changed>) -> Option<&Changed> {
-        self.last().filter(|last| before.is_none_or(|before| *last != before && last.at >= before.at))
+    /// The change that was made since all was as in `before`. What is last once another was taken back is older.
+    pub fn made_since(&self, before: &Self) -> Option<&Changed> {
+        self.last().filter(|last| !before.changes.contains(last))
     }
 
     /// Something is wrong with `file`. Whether nobody knew.

@@ -30,9 +30,9 @@ pub(super) struct CaughtWire {
 
 pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<Json<CaughtWire>, Refusal> {
     let Captured { text } = read(&app, request, BODY_BYTES).await?;
-    let before = plans(&app).await?.last().cloned();
+    let before = plans(&app).await?;
     let text = change(&app, Planning::Capture(text)).await?;
-    let undo = plans(&app).await?.made_after(before.as_ref()).map(mark);
+    let undo = plans(&app).await?.made_since(&before).map(mark);
     Ok(Json(CaughtWire { ok: true, text, undo }))
 }
 

@@ -140,11 +140,11 @@ struct Said {
 
 async fn plan(State(app): State<App>, request: Request) -> Result<Json<MadeWire>, Refusal> {
     let Said { text } = read(&app, request, BODY_BYTES).await?;
-    let before = plans(&app).await?.last().cloned();
+    let before = plans(&app).await?;
     let answer = app.ports().desk.ask(Ask::Plan(Planning::Capture(text))).await;
     let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
     let after = plans(&app).await?;
-    let made = after.made_after(before.as_ref()).cloned().unwrap_or_default();
+    let made = after.made_since(&before).cloned().unwrap_or_default();
     Ok(Json(MadeWire::new(text, (&made, &after), &app.ports().clock.now())))
 }
 

@@ -42,7 +42,7 @@ const TOOLS: [Lent; 8] = [
     },
     Lent {
         name: "today",
-        description: "Tells what is left of today, or what a day brings: `tomorrow`, `friday`, `24.12.`, `week`.",
+        description: "Tells what is left of today, or what is planned on a day: `tomorrow`, `friday`, `24.12.`, `week`.",
         schema: r#"{"type":"object","properties":{"day":{"type":"string"}},"additionalProperties":false}"#,
         words: |input| {
             let Day { day } = read(input)?;

@@ -34,6 +34,7 @@ pub(super) async fn numbers(shared: &Shared) -> Result<Numbers, String> {
 
 /// Does what is wanted of what is planned. What was planned is told with times that tick.
 pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, String> {
+    let before = plans(shared).await?;
     let answer = ask(shared, Request::Plan(planning)).await;
     if matches!(answer, Answer::Begun(_) | Answer::Heard(_)) {
         return Ok("it runs now.".to_owned());
@@ -43,7 +44,8 @@ pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, 
         return Ok(told);
     }
     let plans = plans(shared).await?;
-    let since = plans.last().map(|last| planned(&plans, &last.since)).unwrap_or_default();
+    let made = plans.made_since(&before);
+    let since = made.map(|made| planned(&plans, &made.since)).unwrap_or_default();
     let notes: Vec<&str> = told.lines().filter(|line| line.starts_with('(')).collect();
     Ok(match since.is_empty() {
         true => told,
