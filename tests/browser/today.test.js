@@ -177,7 +177,7 @@ for (const width of [1280, 380]) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
       await page.fill("#captured", "call tom fri 10:00");
-      await page.waitForSelector("#capture .reading:not([hidden])");
+      await page.waitForSelector("#capture .reading[data-does=plan]:not([hidden])");
       assert.deepEqual(await wide(), [0, 0]);
       await page.screenshot({ path: join(OUT, `today-${width}-${colorScheme}.png`) });
       if (colorScheme === "light") await page.screenshot({ path: join(SCREENS, `today-${width}.png`) });

@@ -37,6 +37,7 @@ export class Capture {
   }
 
   clear() {
+    clearTimeout(this.soon);
     this.asked += 1;
     this.reading.replaceChildren();
     this.reading.hidden = true;
