@@ -7,27 +7,28 @@ use std::time::Duration;
 use domain::approval::{Approval, ApprovalId, Reply, Verdict, Waits};
 use domain::assistant::{Assistant, Memory, Request, Shown};
 use domain::compaction::Room;
-use domain::conversation::{Branch, Conversation, Entry, EntryId, Json, Lineage, Said};
+use domain::conversation::{Branch, Conversation, EntryId, Json};
 use domain::dice::Dice;
 use domain::label::Label;
-use domain::record::{Record, SurfaceName};
+use domain::record::SurfaceName;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::World;
 use engine::places::Places;
 use engine::played::PlayedClock;
-use engine::ports::{Clock, Hands, Journal, Margin, Surface, Unreadable, Unwritten};
+use engine::ports::{Clock, Hands, Surface};
 use engine::run::House;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, ready};
+use futures_util::future::BoxFuture;
 use jiff::Zoned;
+use testkit::forgetful::Forgetful;
 use testkit::puppet::{Line, Puppet};
 use tokio::sync::oneshot;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Hands that need a minute for everything, a journal without a disk, and somebody who looks.
+/// Hands that need a minute for everything, and somebody who looks.
 struct Played {
     clock: Arc<PlayedClock>,
     shown: Mutex<Vec<String>>,
@@ -56,37 +57,6 @@ impl Surface for Played {
     }
 }
 
-impl Journal for Played {
-    fn write(&self, _: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
-        ready(Ok(())).boxed()
-    }
-
-    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
-        ready(Ok(Vec::new())).boxed()
-    }
-
-    fn recent(
-        &self,
-        _: Branch,
-        _: Option<EntryId>,
-        _: usize,
-    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
-        ready(Ok(Vec::new())).boxed()
-    }
-
-    fn lineage(&self, _: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
-        ready(Ok(Lineage::default())).boxed()
-    }
-
-    fn entry(&self, _: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
-        ready(Ok(None)).boxed()
-    }
-
-    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
-        ready(Ok(Margin::default())).boxed()
-    }
-}
-
 /// What an assistant has in mind that left a card.
 fn with_a_card(now: &Zoned) -> Memory {
     let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
@@ -107,7 +77,7 @@ async fn a_card_is_carried_out_in_played_time() {
     let world = World {
         model: Arc::new(Puppet::answering(|_| Line::says("Yes."))),
         hands: played.clone(),
-        journal: played.clone(),
+        journal: Arc::new(Forgetful),
         surface: played.clone(),
         instructions: Arc::from(""),
         patience: domain::patience::Limits::NONE,

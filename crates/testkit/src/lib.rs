@@ -6,6 +6,7 @@ pub mod discord;
 pub mod disk;
 pub mod dovecot;
 pub mod elsewhere;
+pub mod forgetful;
 pub mod google;
 pub mod kill;
 pub mod life;

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
+use domain::conversation::{Branch, EntryId, calls};
 use domain::cost::{Account, Call, Day, Refusal};
 use domain::permission::{Authority, Ruling, decide};
-use domain::record::Record;
 use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
 use engine::places::Places;
-use engine::ports::{Hands, Journal, Margin, Surface, Unreadable, Unwritten};
+use engine::ports::{Hands, Surface};
 use engine::reins::Hold;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
+use testkit::forgetful::Forgetful;
 use testkit::puppet::{Line, Puppet};
 
 /// How it ended.
@@ -49,37 +49,6 @@ impl Hands for Nowhere {
             label: domain::label::Label::PLAIN,
         })
         .boxed()
-    }
-}
-
-impl Journal for Nowhere {
-    fn write(&self, _: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
-        ready(Ok(())).boxed()
-    }
-
-    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
-        ready(Ok(Vec::new())).boxed()
-    }
-
-    fn recent(
-        &self,
-        _: Branch,
-        _: Option<EntryId>,
-        _: usize,
-    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
-        ready(Ok(Vec::new())).boxed()
-    }
-
-    fn lineage(&self, _limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
-        ready(Ok(Lineage::default())).boxed()
-    }
-
-    fn entry(&self, _: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
-        ready(Ok(None)).boxed()
-    }
-
-    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
-        ready(Ok(Margin::default())).boxed()
     }
 }
 
@@ -124,7 +93,7 @@ pub fn run(
     let world = World {
         model: model.clone(),
         hands: Arc::new(Nowhere),
-        journal: Arc::new(Nowhere),
+        journal: Arc::new(Forgetful),
         surface: Arc::new(Nowhere),
         instructions: Arc::from(""),
         patience: domain::patience::Limits::NONE,
