@@ -20,7 +20,6 @@ pub const LIST: &str = "docs/requirements.txt";
 
 /// Shows which requirements have a test.
 #[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Requirements {
     /// Only this section, with the tests of each id (DD, SE, A, ...).
     #[arg(long, value_name = "LETTERS")]

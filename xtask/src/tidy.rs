@@ -12,7 +12,7 @@ pub mod arrows;
 pub mod layout;
 pub mod links;
 pub mod promises;
-pub mod shapes;
+pub mod attributes;
 pub mod words;
 
 /// One breach of one rule.
@@ -53,11 +53,9 @@ pub type Rule = fn(&[SourceFile]) -> Vec<Complaint>;
 /// Every rule, with the sentence it holds.
 pub const RULES: &[(&str, Rule)] = &[
     ("every Rust file opens with its reason", layout::opens_with_its_reason),
-    ("a file has at most 400 lines before its tests", layout::is_short),
     ("no file or folder is named like a drawer", layout::has_a_subject),
-    ("an enum has at most 12 variants and a struct at most 10 fields", shapes::are_small),
-    ("a test that is ignored says why", shapes::ignored_says_why),
-    ("a lint is expected with a reason, never allowed", shapes::expects_never_allows),
+    ("a test that is ignored says why", attributes::ignored_says_why),
+    ("a lint is expected with a reason, never allowed", attributes::expects_never_allows),
     ("no test sleeps", words::no_test_sleeps),
     ("no file names a folder of somebody's machine", words::no_machine_paths),
     ("every prompt is used", words::every_prompt_is_used),

@@ -1,20 +1,11 @@
-//! Rules about the shape of Rust code, on the syntax tree.
+//! Rules about attributes in Rust code, checked on the syntax tree.
 
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Ident, ItemEnum, ItemStruct, Meta, Token};
+use syn::{Attribute, Meta, Token};
 
 use super::Complaint;
 use crate::tree::SourceFile;
-
-const VARIANTS: usize = 12;
-const FIELDS: usize = 10;
-
-/// An enum has at most 12 variants and a struct at most 10 fields; a vendor's wire types may be as they are.
-pub fn are_small(files: &[SourceFile]) -> Vec<Complaint> {
-    let ours: Vec<_> = files.iter().filter(|file| !is_wire(file)).cloned().collect();
-    looked_at(&ours, |looker| &mut looker.big)
-}
 
 /// A test that is ignored says why.
 pub fn ignored_says_why(files: &[SourceFile]) -> Vec<Complaint> {
@@ -24,10 +15,6 @@ pub fn ignored_says_why(files: &[SourceFile]) -> Vec<Complaint> {
 /// A lint is expected, with a reason; it is never allowed.
 pub fn expects_never_allows(files: &[SourceFile]) -> Vec<Complaint> {
     looked_at(files, |looker| &mut looker.allowed)
-}
-
-fn is_wire(file: &SourceFile) -> bool {
-    file.name() == "wire.rs" || file.path.contains("/wire/")
 }
 
 /// What one of the lists holds after looking through all Rust files.
@@ -50,21 +37,11 @@ fn looked_at(files: &[SourceFile], list: fn(&mut Looker) -> &mut Vec<(usize, Str
 /// What was found in one file, with its line, by the rule it breaks.
 #[derive(Default)]
 struct Looker {
-    big: Vec<(usize, String)>,
     ignored: Vec<(usize, String)>,
     allowed: Vec<(usize, String)>,
 }
 
 impl Looker {
-    fn measure(&mut self, name: &Ident, parts: (usize, &str), most: usize) {
-        let (count, what) = parts;
-        if count > most {
-            let line = name.span().start().line;
-            self.big
-                .push((line, format!("`{name}` has {count} {what}, {most} at most: find the noun in it")));
-        }
-    }
-
     fn judge(&mut self, line: usize, meta: &Meta) {
         if meta.path().is_ident("cfg_attr") {
             for inner in list_of(meta).iter().skip(1) {
@@ -93,16 +70,6 @@ fn has_reason(meta: &Meta) -> bool {
 }
 
 impl<'ast> Visit<'ast> for Looker {
-    fn visit_item_enum(&mut self, item: &'ast ItemEnum) {
-        self.measure(&item.ident, (item.variants.len(), "variants"), VARIANTS);
-        visit::visit_item_enum(self, item);
-    }
-
-    fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
-        self.measure(&item.ident, (item.fields.len(), "fields"), FIELDS);
-        visit::visit_item_struct(self, item);
-    }
-
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let line = attribute.pound_token.span.start().line;
         self.judge(line, &attribute.meta);
@@ -116,29 +83,6 @@ mod tests {
 
     fn file(path: &str, text: &str) -> Vec<SourceFile> {
         vec![SourceFile::new(path, text)]
-    }
-
-    fn big(kind: &str, parts: usize) -> String {
-        let parts: Vec<_> =
-            (0..parts).map(|n| if kind == "enum" { format!("V{n}") } else { format!("f{n}: u8") }).collect();
-        format!("{kind} Big {{ {} }}", parts.join(", "))
-    }
-
-    #[test]
-    fn a_wide_enum_and_a_wide_struct_are_found() {
-        assert_eq!(are_small(&file("a.rs", &big("enum", 13))).len(), 1);
-        assert_eq!(are_small(&file("a.rs", &big("struct", 11))).len(), 1);
-        assert_eq!(
-            are_small(&file("a.rs", &format!("mod a {{ fn b() {{ {} }} }}", big("enum", 13)))).len(),
-            1
-        );
-        assert_eq!(are_small(&file("a.rs", &big("enum", 12))), []);
-        assert_eq!(are_small(&file("a.rs", &big("struct", 10))), []);
-    }
-
-    #[test]
-    fn the_wire_of_a_vendor_may_be_wide() {
-        assert_eq!(are_small(&file("models/src/anthropic/wire.rs", &big("enum", 40))), []);
     }
 
     #[test]
@@ -165,6 +109,6 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_rust_is_found() {
-        assert_eq!(are_small(&file("a.rs", "fn (")).len(), 1);
+        assert_eq!(ignored_says_why(&file("a.rs", "fn (")).len(), 1);
     }
 }
