@@ -108,8 +108,19 @@ impl Drive {
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
         let task = start.purpose.task(&said);
-        let (branch, model, thinking) = (start.branch.clone(), start.model.clone(), start.thinking);
-        let context = Context { branch, model, thinking, tools, instructions, said, aside: 0 };
+        let (branch, model, thinking, effort) =
+            (start.branch.clone(), start.model.clone(), start.thinking, start.effort);
+        let context = Context {
+            branch,
+            model,
+            thinking,
+            effort,
+            tools,
+            instructions,
+            said,
+            notes: Vec::new(),
+            aside: 0,
+        };
         let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed))
             .reading(Measure::all(&context.said));
         Ok(Self { start, world, desk, reins, turn, context, written: 0, counted: 0 })

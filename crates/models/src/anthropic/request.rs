@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use domain::context::{self, Context, UNKNOWN_OUTCOME};
-use domain::conversation::{Block, Heard, Json, Said, calls};
+use domain::conversation::{Block, Heard, Opaque, Said, calls};
 use domain::failure::Failure;
 use domain::thinking::Thinking;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
@@ -171,7 +171,8 @@ fn block(block: &Block) -> Option<Content<'_>> {
             input: object_or(&call.input.0, NOTHING),
             cache_control: None,
         }),
-        Block::Opaque(Json(json)) => object(json).map(Content::Opaque),
+        Block::Opaque(opaque) if opaque.origin != Opaque::ANTHROPIC => None,
+        Block::Opaque(opaque) => object(&opaque.json.0).map(Content::Opaque),
     }
 }
 

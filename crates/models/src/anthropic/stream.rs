@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::conversation::{Block, Json, Usage};
+use domain::conversation::{Block, Opaque, Usage};
 use domain::failure::Failure;
 use domain::tool::ToolCall;
 use domain::turn::{Reply, Stop};
@@ -182,13 +182,13 @@ impl What {
             Self::Text(text) => Block::Text(text),
             Self::Thinking { thinking, signature } => {
                 let whole = Thinking { thinking: &thinking, signature: &signature };
-                Block::Opaque(Json(
+                Block::Opaque(Opaque::anthropic(
                     serde_json::to_string(&whole).map_err(|error| garbled(&error.to_string()))?,
                 ))
             }
             Self::Call { id, name, input } => Block::Call(ToolCall { id, name, input: json_object(input)? }),
-            Self::Unknown { start, input } if input.is_empty() => Block::Opaque(Json(start)),
-            Self::Unknown { start, input } => Block::Opaque(with_input(&start, input)?),
+            Self::Unknown { start, input } if input.is_empty() => Block::Opaque(Opaque::anthropic(start)),
+            Self::Unknown { start, input } => Block::Opaque(Opaque::anthropic(with_input(&start, input)?)),
         };
         Ok(Some(block))
     }
@@ -199,10 +199,10 @@ fn given(input: &str) -> bool {
     input.bytes().any(|byte| !b"{} \t\r\n".contains(&byte))
 }
 
-fn with_input(start: &str, input: String) -> Result<Json, Failure> {
+fn with_input(start: &str, input: String) -> Result<String, Failure> {
     let mut block: BTreeMap<&str, Box<RawValue>> = read(start)?;
     block.insert("input", RawValue::from_string(input).map_err(|_| garbled("a part is no JSON"))?);
-    serde_json::to_string(&block).map(Json).map_err(|error| garbled(&error.to_string()))
+    serde_json::to_string(&block).map_err(|error| garbled(&error.to_string()))
 }
 
 fn stop(reason: &str) -> Stop {
@@ -266,7 +266,7 @@ mod tests {
                 r#"message_delta - {"delta":{"stop_reason":"a_new_reason"},"usage":{"output_tokens":3}}"#,
             ],
             expect![[
-                r#"Said [Text("Hi!"), Opaque(Json("{\"id\":\"s\",\"input\":{\"q\": 1},\"type\":\"server_tool_use\"}")), Call(ToolCall { id: "c", name: "n", input: Json("{\"a\":1}") })]"#
+                r#"Said [Text("Hi!"), Opaque(Opaque { origin: "anthropic", json: Json("{\"id\":\"s\",\"input\":{\"q\": 1},\"type\":\"server_tool_use\"}") }), Call(ToolCall { id: "c", name: "n", input: Json("{\"a\":1}") })]"#
             ]],
         );
     }

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use domain::context::Context;
-use domain::conversation::{Block, Branch, EntryId, Heard, Image, Json, Reach, Said};
+use domain::conversation::{Block, Branch, EntryId, Heard, Image, Json, Opaque, Reach, Said};
+use domain::effort::Effort;
 use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use proptest::prelude::*;
@@ -64,7 +65,7 @@ fn block() -> impl Strategy<Value = Block> {
         "[ab]".prop_map(|id| {
             Block::Call(ToolCall { id, name: "note".to_owned(), input: Json("{}".to_owned()) })
         }),
-        Just(Block::Opaque(Json(r#"{"type":"thinking"}"#.to_owned()))),
+        Just(Block::Opaque(Opaque::anthropic(r#"{"type":"thinking"}"#))),
     ]
 }
 
@@ -123,9 +124,11 @@ impl Tree {
             branch: name,
             model: None,
             thinking: Thinking::Off,
+            effort: Effort::Low,
             tools: Arc::from([TOOL]),
             instructions: Arc::from("Be kind."),
             said: self.paths[branch].clone(),
+            notes: Vec::new(),
             aside: 0,
         }
     }
@@ -185,9 +188,11 @@ fn context(branch: Branch, said: Vec<Arc<Said>>) -> Context {
         branch,
         model: None,
         thinking: Thinking::Off,
+        effort: Effort::Low,
         tools: Arc::from([]),
         instructions: Arc::from(""),
         said,
+        notes: Vec::new(),
         aside: 0,
     }
 }

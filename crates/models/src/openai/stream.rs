@@ -41,7 +41,7 @@ impl Completion {
     pub fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
         let words = match self.take(body)? {
             News::Words(words) => words,
-            News::Quiet | News::Ended => String::new(),
+            News::Quiet | News::Progress(_) | News::Ended => String::new(),
         };
         let said_something = self.stop.is_some() || !words.is_empty() || !self.calls.is_empty();
         if !said_something {
