@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::failure::Failure;
+use domain::thinking::Thinking;
 use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
 use models::openai::{self, OpenAi};
@@ -129,7 +130,9 @@ fn examination(place: &str, cause: Cause, examined: Result<Result<(), Failure>, 
 
 /// What was said about thinking and nobody heeds.
 pub fn thinking(settings: &Settings) -> Option<Finding> {
-    settings.thinking?;
+    if settings.thinking == Thinking::Auto {
+        return None;
+    }
     let who = match &settings.brain {
         Brain::Anthropic(_) | Brain::Claude(_) => return None,
         Brain::OpenAi(settings) => settings.model.as_str(),

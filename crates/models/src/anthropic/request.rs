@@ -74,7 +74,7 @@ pub fn messages(said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
 /// said. So two turns that should share what was said must think in the same way.
 fn thinking(thinking: Thinking, reply: u32) -> (ThinkingMode, u32) {
     match thinking {
-        Thinking::Off => (ThinkingMode::Disabled, reply),
+        Thinking::Auto | Thinking::Off => (ThinkingMode::Disabled, reply),
         Thinking::Adaptive => (ThinkingMode::Adaptive, reply),
         Thinking::Budget(budget) => {
             let budget_tokens = budget.get().max(LEAST);
