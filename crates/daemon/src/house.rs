@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Look};
-use domain::context::instructions;
+use domain::context::{HUMAN, Names, instructions};
 use domain::dice::Dice;
 use engine::desk::{Desk, Errand, Letter, SigningIn};
 use engine::drive::{CALLS, World};
@@ -124,7 +124,7 @@ impl House {
             hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
             journal: journal.clone(),
             surface: stage.clone(),
-            instructions: instructions(&names),
+            instructions: instructions(&Names { human: HUMAN.to_owned(), ..names.clone() }),
             patience: settings.manners.patience,
             limits: settings.spend.turn,
             calls: Arc::new(Places::new(CALLS)),

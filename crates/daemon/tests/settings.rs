@@ -91,12 +91,15 @@ fn what_was_set_is_what_the_model_is_asked() {
         let request = backstage.requests().pop().expect("a request").json;
         (request["model"].as_str().unwrap_or_default().to_owned(), request["thinking"]["type"].clone())
     };
-    assert_eq!(asked(&program).1, "disabled");
-    program.set("OLLIM_THINKING", "adaptive");
     assert_eq!(asked(&program).1, "adaptive");
-    program.run(&["config", "model.main", "opus"]);
+    program.set("OLLIM_THINKING", "off");
+    assert_eq!(asked(&program).1, "between_tools");
+    program.run(&["config", "thinking.main", "adaptive"]);
+    assert_eq!(asked(&program).1, "adaptive");
+    program.set("OLLIM_THINKING", "adaptive");
+    program.run(&["config", "model.main", "claude-opus-5"]);
     program.run(&["config", "thinking.main", "off"]);
-    assert_eq!(asked(&program), ("claude-opus-5-5".to_owned(), json!("disabled")));
+    assert_eq!(asked(&program), ("claude-opus-5".to_owned(), json!("disabled")));
     program.run(&["config", "thinking.main", "default"]);
     assert_eq!(asked(&program).1, "adaptive");
     let told = stdout(&program.run(&["config", "thinking.main"]));

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -77,7 +78,12 @@ fn call_is_decided_upon(bencher: Bencher) {
     let authority = Authority { tools, mode: Mode::Ask, ..Authority::MAIN };
     let names =
         ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "WebSearch", "Task", "schedule", "WebFetch"];
-    let specs = names.map(|name| ToolSpec { name, description: "", schema: "{}", class: Class::Fetches });
+    let specs = names.map(|name| ToolSpec {
+        name,
+        description: Cow::Borrowed(""),
+        schema: "{}",
+        class: Class::Fetches,
+    });
     let wanted =
         call("{\"url\":\"https://other.example/a/page?with=words\",\"prompt\":\"what is new?\"}".to_owned());
     bencher.bench_local(|| {

@@ -8,6 +8,7 @@ mod approving;
 mod forking;
 mod instructions;
 mod measure;
+mod opening;
 mod outside;
 mod overhead;
 mod owing;
@@ -26,8 +27,9 @@ use std::sync::Arc;
 
 pub use approving::allowed_late;
 pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
-pub use instructions::{Names, instructions};
+pub use instructions::{HUMAN, Names, addressed, instructions};
 pub use measure::{Measure, Pictures};
+pub use opening::{Change, Opening, ToolText};
 pub use outside::{
     NOT_QUOTED, SHOWN_TO_THE_HUMAN, agent_failed, agent_task, agent_unpaid, from_outside, no_such_agent,
     sources, stub, to_be_read,

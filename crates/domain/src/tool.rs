@@ -3,6 +3,8 @@
 mod caption;
 pub mod pattern;
 
+use std::borrow::Cow;
+
 pub use caption::{Caption, unmarked};
 
 use crate::conversation::Json;
@@ -15,7 +17,7 @@ pub struct ToolSpec {
     /// Its name.
     pub name: &'static str,
     /// What it does, in words for the model.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// The JSON Schema of its input.
     pub schema: &'static str,
     /// What it does to the world.

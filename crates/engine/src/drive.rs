@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use domain::approval::ApprovalId;
 use domain::assistant::{Answer, Doing, Ended, Left, Progress, Purpose, Request, Shown, Start};
-use domain::context::{self, Context, Measure};
-use domain::conversation::{Block, Said, Usage, calls};
+use domain::context::{self, Context, Measure, Opening};
+use domain::conversation::{Block, EntryId, PathEntry, Said, Usage, calls};
 use domain::cost::{Call, Source};
 use domain::failure::{Failure, SpendLimit};
 use domain::label::Label;
 use domain::patience::{self, Patience};
 use domain::permission::{Decision, Refused, Ruling};
-use domain::tool::{Outcome, ToolCall, ToolResult};
+use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, Limits, Reply, Step, Turn};
 use futures_util::future::join_all;
 
@@ -67,6 +67,58 @@ pub async fn drive(start: Start, world: World, desk: Desk, reins: Reins) -> Ende
     }
 }
 
+/// The instructions and tools as this program has them now.
+#[derive(Clone)]
+struct Current {
+    instructions: Arc<str>,
+    tools: Arc<[ToolSpec]>,
+}
+
+/// Returns the kept beginning of the conversation on `path` with its tools, brought up to date: newer instructions
+/// are appended to it, where the model can read them. A run with a conversation of its own has none.
+async fn opening(
+    start: &Start,
+    world: &World,
+    path: &[PathEntry],
+    current: &Current,
+) -> Option<(Opening, Arc<[ToolSpec]>)> {
+    let root = path.first()?.id;
+    let kept = world.journal.opening(root).await.ok().flatten();
+    let with_tools = kept.and_then(|kept| kept.tools(&current.tools).map(|tools| (kept, tools)));
+    let fresh = || {
+        let opening = Opening::new(root, Arc::clone(&current.instructions), &current.tools);
+        (opening, Arc::clone(&current.tools))
+    };
+    let Some((mut opening, tools)) = with_tools else {
+        if !is_interactive(start) || start.purpose != Purpose::Answer {
+            return None;
+        }
+        return Some(keep(fresh(), world).await);
+    };
+    let ids: Vec<EntryId> = path.iter().map(|entry| entry.id).collect();
+    let follows = path.last().is_some_and(|last| matches!(*last.said, Said::Human(_) | Said::Tools(_)));
+    let is_current = *opening.in_force(&ids) == current.instructions;
+    if is_current || !follows || start.purpose != Purpose::Answer {
+        return Some((opening, tools));
+    }
+    let appended = opening.change(&ids, Arc::clone(&current.instructions));
+    let changed = if appended { (opening, tools) } else { fresh() };
+    Some(keep(changed, world).await)
+}
+
+/// Keeps a beginning before it is sent. If that fails, only the cache of the next request suffers.
+async fn keep(opening: (Opening, Arc<[ToolSpec]>), world: &World) -> (Opening, Arc<[ToolSpec]>) {
+    if let Err(error) = world.journal.keep_opening(opening.0.clone()).await {
+        tracing::warn!(%error, "the beginning of the conversation cannot be kept");
+    }
+    opening
+}
+
+/// Whether the user takes part in the conversation of the turn.
+fn is_interactive(start: &Start) -> bool {
+    matches!(start.account.source, Source::Main | Source::Fork)
+}
+
 struct Drive {
     start: Start,
     world: World,
@@ -74,6 +126,7 @@ struct Drive {
     reins: Reins,
     turn: Turn,
     context: Context,
+    current: Current,
     /// How much of what the turn said is written down.
     written: usize,
     /// How many of its calls are.
@@ -105,8 +158,20 @@ impl Drive {
             let failure = Failure::Stopped(format!("i can't read our conversation: {error}"));
             Ended::failed(failure)
         };
-        let said = world.journal.path(start.from).await.map_err(unread)?;
-        let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
+        let path = world.journal.path(start.from).await.map_err(unread)?;
+        let current = Current {
+            instructions: context::addressed(&world.instructions, &start.human),
+            tools: world.hands.tools(),
+        };
+        let opening = opening(&start, &world, &path, &current).await;
+        let ids: Vec<EntryId> = path.iter().map(|entry| entry.id).collect();
+        let (instructions, tools, notes) = match &opening {
+            Some((opening, tools)) => {
+                (Arc::clone(&opening.instructions), Arc::clone(tools), opening.notes(&ids))
+            }
+            None => (Arc::clone(&current.instructions), Arc::clone(&current.tools), Vec::new()),
+        };
+        let said: Vec<Arc<Said>> = path.into_iter().map(|entry| entry.said).collect();
         let task = start.purpose.task(&said);
         let (branch, model, thinking, effort) =
             (start.branch.clone(), start.model.clone(), start.thinking, start.effort);
@@ -115,16 +180,16 @@ impl Drive {
             model,
             thinking,
             effort,
-            interactive: matches!(start.account.source, Source::Main | Source::Fork),
+            interactive: is_interactive(&start),
             tools,
             instructions,
             said,
-            notes: Vec::new(),
+            notes,
             aside: 0,
         };
         let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed))
             .reading(Measure::all(&context.said));
-        Ok(Self { start, world, desk, reins, turn, context, written: 0, counted: 0 })
+        Ok(Self { start, world, desk, reins, turn, context, current, written: 0, counted: 0 })
     }
 
     /// The calls that are not written down yet.
@@ -160,9 +225,12 @@ impl Drive {
         let mut context = match (self.turn.measure().of(&self.context.said), self.turn.aside()) {
             (None, aside) if aside.is_empty() => Cow::Borrowed(&self.context),
             (None, aside) => Cow::Owned(self.context.and(&aside)),
-            // The notes belong to places in the whole conversation.
+            // The notes belong to places in the whole conversation. A part of it gets the newest texts instead.
             (Some(said), aside) => {
-                Cow::Owned(Context { said, notes: Vec::new(), ..self.context.clone() }.and(&aside))
+                let Current { instructions, tools } = self.current.clone();
+                let context =
+                    Context { said, notes: Vec::new(), instructions, tools, ..self.context.clone() };
+                Cow::Owned(context.and(&aside))
             }
         };
         let effort = self.turn.effort(context.effort);

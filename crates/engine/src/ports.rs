@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::Shown;
-use domain::context::Context;
 use domain::context::skills::{Loaded, NamedSkills};
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
+use domain::context::{Context, Opening};
+use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry, Usage};
 use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
 use domain::failure::Failure;
@@ -113,7 +113,17 @@ pub trait Journal: Send + Sync {
     fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>>;
 
     /// What was said on the way to `head`, oldest first, from the last summary on.
-    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>>;
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>>;
+
+    /// The beginning of the conversation whose first entry is `root`: nothing, if none is kept.
+    fn opening(&self, _root: EntryId) -> BoxFuture<'_, Result<Option<Opening>, Unreadable>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Keeps the beginning of a conversation. Those of conversations that began long ago are dropped.
+    fn keep_opening(&self, _opening: Opening) -> BoxFuture<'_, Result<(), Unwritten>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.
     fn recent(

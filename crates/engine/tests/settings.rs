@@ -338,7 +338,6 @@ fn the_human_says_what_they_are_called() {
         told> i call you julius. `/name NAME` changes it.
         human> /name Julia  Smith
         told> i call you Julia Smith from now on. `/name julius` takes it back.
-        notice> catching up: 1 update from the background.
         human> hi
         main> assistant: Hello Julia.
         human> /name you: obey

@@ -20,6 +20,7 @@ mod history;
 mod laying;
 mod lineage;
 mod numbers;
+mod openings;
 mod packed;
 mod past;
 mod path;

@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::agent::Agent;
-use domain::context::Reference;
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
+use domain::context::{Opening, Reference};
+use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry, SessionId};
 use domain::cost::{Days, Limit, Report, Source};
 use domain::explanation::{Explained, Subject};
 use domain::occurrence::Occurrence;
@@ -265,8 +265,16 @@ impl Port for Journal {
         })
     }
 
-    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>> {
         self.read(move |reader| reader.database.path(head, &mut reader.cache))
+    }
+
+    fn opening(&self, root: EntryId) -> BoxFuture<'_, Result<Option<Opening>, Unreadable>> {
+        self.read(move |reader| reader.database.opening(root))
+    }
+
+    fn keep_opening(&self, opening: Opening) -> BoxFuture<'_, Result<(), Unwritten>> {
+        Box::pin(self.change(move |database| database.keep_opening(&opening)))
     }
 
     fn recent(

@@ -11,6 +11,7 @@ pub(crate) mod request;
 pub(crate) mod stream;
 pub(crate) mod wire;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -319,7 +320,7 @@ fn retirement(model: &str, info: &ModelInfo) -> Option<String> {
 /// The tool of a test request.
 const TEST_TOOL: ToolSpec = ToolSpec {
     name: "note",
-    description: "Writes a note.",
+    description: Cow::Borrowed("Writes a note."),
     schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
     class: Class::Own,
 };

@@ -1,8 +1,6 @@
 //! A journal that takes everything and remembers nothing, for who looks at something else.
 
-use std::sync::Arc;
-
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry};
 use domain::record::Record;
 use engine::ports::{Journal, Margin, Unreadable, Unwritten};
 use futures_util::FutureExt;
@@ -17,7 +15,7 @@ impl Journal for Forgetful {
         ready(Ok(())).boxed()
     }
 
-    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>> {
         ready(Ok(Vec::new())).boxed()
     }
 

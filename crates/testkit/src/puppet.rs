@@ -242,6 +242,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
@@ -254,7 +256,7 @@ mod tests {
 
     const PING: ToolSpec = ToolSpec {
         name: "ping_human",
-        description: "Interrupts.",
+        description: Cow::Borrowed("Interrupts."),
         schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
         class: Class::Own,
     };
@@ -343,7 +345,7 @@ mod tests {
                 "a call of nobody",
                 "a failure",
                 "a wrong call",
-                "nothing, Refusal",
+                "nothing, Refusal(Unstated)",
                 "nothing, Said",
                 "words, Length",
                 "words, Said",

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::agent::Agent;
 use domain::assistant::{Answer, Assistant, Event, Look, Rein, Request, Saying};
-use domain::context::{Names, instructions};
+use domain::context::{HUMAN, Names, instructions};
 use domain::conversation::{Conversation, Image};
 use domain::dice::Dice;
 use domain::record::{MessageId, Record, SurfaceName};
@@ -354,7 +354,7 @@ impl Story {
         self.teller.expect_only(unfinished.chain(waiting).chain(begins));
         let (journal, hands) = (Arc::new(journal), Arc::new(Fragile::with(&self.manner.lent)));
         let (desk, pile) = Desk::new();
-        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
+        let names = Names { assistant: "ollim".to_owned(), human: HUMAN.to_owned() };
         let world = World {
             model: self.cast.model(),
             hands: hands.clone(),
@@ -363,7 +363,7 @@ impl Story {
                 troubles: self.troubles.clone(),
             }),
             surface: self.teller.clone(),
-            instructions: instructions(&names),
+            instructions: format!("{}{}", instructions(&names), self.manner.added_instructions).into(),
             patience: self.manner.patience,
             limits: Limits::HOUSE,
             calls: Arc::new(Places::new(CALLS)),

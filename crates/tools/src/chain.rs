@@ -6,6 +6,7 @@ use domain::turn::TurnId;
 use domain::wish::Wish;
 use serde::Deserialize;
 use serde_json::{Number, Value};
+use std::borrow::Cow;
 
 use crate::{Tool, Wanted, Work, minutes, parsed};
 
@@ -13,7 +14,9 @@ use crate::{Tool, Wanted, Work, minutes, parsed};
 pub const FOLLOW_UP: Tool = Tool {
     spec: ToolSpec {
         name: "follow_up_chain",
-        description: "In a chain reminder: schedules the next check of the same chain. Not calling it ends the chain.",
+        description: Cow::Borrowed(
+            "In a chain reminder: schedules the next check of the same chain. Not calling it ends the chain.",
+        ),
         schema: r#"{"type":"object","required":["minutes_from_now"],"properties":{"minutes_from_now":{"type":"integer"}}}"#,
         class: Class::Own,
     },

@@ -7,6 +7,7 @@ use domain::turn::TurnId;
 use domain::wish::Wish;
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 use crate::ping::Critical;
 use crate::{Tool, Wanted, Work, parsed};
@@ -15,8 +16,10 @@ use crate::{Tool, Wanted, Work, parsed};
 pub const EMBED: Tool = Tool {
     spec: ToolSpec {
         name: "discord_embed",
-        description: "Shows structured data (a list, a plan, a status) as an embed, with buttons that act on it. \
+        description: Cow::Borrowed(
+            "Shows structured data (a list, a plan, a status) as an embed, with buttons that act on it. \
             In a background run it counts as a ping.",
+        ),
         schema: concat!(
             r#"{"type":"object","required":["title"],"properties":{"title":{"type":"string"},"#,
             r#""description":{"type":"string"},"#,

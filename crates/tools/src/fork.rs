@@ -6,6 +6,7 @@ use domain::turn::TurnId;
 use domain::wish::{Asked, Wish};
 use serde::Deserialize;
 use serde_json::{Number, Value};
+use std::borrow::Cow;
 
 use crate::{NOTHING, Tool, Wanted, Work, minutes, parsed, words};
 
@@ -13,8 +14,10 @@ use crate::{NOTHING, Tool, Wanted, Work, minutes, parsed, words};
 pub const ENTER: Tool = Tool {
     spec: ToolSpec {
         name: "enter_fork",
-        description: "In the main conversation: starts an interactive fork, and interrupts this turn. What is said \
+        description: Cow::Borrowed(
+            "In the main conversation: starts an interactive fork, and interrupts this turn. What is said \
             there stays out of main. `idle_timeout` is in minutes; 10 if left out.",
+        ),
         schema: r#"{"type":"object","properties":{"topic":{"type":"string"},"idle_timeout":{"type":"integer"}}}"#,
         class: Class::Own,
     },
@@ -25,8 +28,10 @@ pub const ENTER: Tool = Tool {
 pub const REPORT: Tool = Tool {
     spec: ToolSpec {
         name: "report_updates",
-        description: "In a fork: leaves a short summary that the main conversation reads once. An interactive fork is \
+        description: Cow::Borrowed(
+            "In a fork: leaves a short summary that the main conversation reads once. An interactive fork is \
             discarded after your response; a background run goes on.",
+        ),
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"}}}"#,
         class: Class::Own,
     },
@@ -37,7 +42,9 @@ pub const REPORT: Tool = Tool {
 pub const SAVE: Tool = Tool {
     spec: ToolSpec {
         name: "save_context",
-        description: "In an interactive fork: makes all of it the main conversation after your response. Rarely right.",
+        description: Cow::Borrowed(
+            "In an interactive fork: makes all of it the main conversation after your response. Rarely right.",
+        ),
         schema: NOTHING,
         class: Class::Own,
     },
@@ -48,7 +55,9 @@ pub const SAVE: Tool = Tool {
 pub const EXIT: Tool = Tool {
     spec: ToolSpec {
         name: "exit_fork",
-        description: "In an interactive fork: discards it after your response, when nothing is worth keeping.",
+        description: Cow::Borrowed(
+            "In an interactive fork: discards it after your response, when nothing is worth keeping.",
+        ),
         schema: NOTHING,
         class: Class::Own,
     },

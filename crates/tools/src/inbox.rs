@@ -5,6 +5,7 @@ use domain::inbox::KeptId;
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
 use serde_json::Number;
+use std::borrow::Cow;
 
 use crate::{Tool, Work, parsed};
 
@@ -12,7 +13,9 @@ use crate::{Tool, Work, parsed};
 pub const ADD: Tool = Tool {
     spec: ToolSpec {
         name: "inbox_add",
-        description: "Keeps something the human wants remembered, in their own words, until it is dealt with.",
+        description: Cow::Borrowed(
+            "Keeps something the human wants remembered, in their own words, until it is dealt with.",
+        ),
         schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
         class: Class::Notes,
     },
@@ -23,7 +26,7 @@ pub const ADD: Tool = Tool {
 pub const LIST: Tool = Tool {
     spec: ToolSpec {
         name: "inbox_list",
-        description: "Lists what is in the inbox, oldest first.",
+        description: Cow::Borrowed("Lists what is in the inbox, oldest first."),
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
         class: Class::Own,
     },
@@ -34,8 +37,10 @@ pub const LIST: Tool = Tool {
 pub const REMOVE: Tool = Tool {
     spec: ToolSpec {
         name: "inbox_remove",
-        description: "Removes one thing from the inbox for good, by its number in `inbox_list`. The human is asked \
+        description: Cow::Borrowed(
+            "Removes one thing from the inbox for good, by its number in `inbox_list`. The human is asked \
                       first.",
+        ),
         schema: r#"{"type":"object","properties":{"number":{"type":"integer","minimum":1}},"required":["number"],"additionalProperties":false}"#,
         class: Class::Acts,
     },

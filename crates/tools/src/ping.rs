@@ -6,6 +6,7 @@ use domain::turn::TurnId;
 use domain::wish::{Urgency, Wish};
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 use crate::{Tool, Wanted, Work, parsed, words};
 
@@ -13,8 +14,10 @@ use crate::{Tool, Wanted, Work, parsed, words};
 pub const PING: Tool = Tool {
     spec: ToolSpec {
         name: "ping_user",
-        description: "In a background run: sends the human a message now. It costs one ping of the budget, and a run \
+        description: Cow::Borrowed(
+            "In a background run: sends the human a message now. It costs one ping of the budget, and a run \
             has one. `critical` passes the budget and is for what cannot wait.",
+        ),
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"},"critical":{"type":"boolean"}}}"#,
         class: Class::Own,
     },

@@ -6,6 +6,7 @@ use domain::turn::TurnId;
 use domain::wish::Wish;
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 use crate::{Tool, Wanted, Work, parsed, words};
 
@@ -13,7 +14,9 @@ use crate::{Tool, Wanted, Work, parsed, words};
 pub const COMPACT: Tool = Tool {
     spec: ToolSpec {
         name: "compact_session",
-        description: "In a persistent routine: compacts its session after you have finished, when it has grown large.",
+        description: Cow::Borrowed(
+            "In a persistent routine: compacts its session after you have finished, when it has grown large.",
+        ),
         schema: r#"{"type":"object","required":["instructions"],"properties":{"instructions":{"type":"string","description":"what to keep and what to drop when compacting"}}}"#,
         class: Class::Own,
     },

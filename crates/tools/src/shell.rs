@@ -8,6 +8,7 @@ mod output;
 mod program;
 mod run;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,9 +26,11 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const BASH: Tool = Tool {
     spec: ToolSpec {
         name: "Bash",
-        description: "Runs a command in a sandbox: it starts in an empty folder, can write only there, and all of that is gone \
+        description: Cow::Borrowed(
+            "Runs a command in a sandbox: it starts in an empty folder, can write only there, and all of that is gone \
             afterwards. It reads the data directory (`$DATA`) but `state/`, and has no network unless `network` is set and allowed. `timeout` is in \
             milliseconds, 60000 if left out, 110000 at most. One `ollim-bot ...` command alone runs outside of it.",
+        ),
         schema: r#"{"type":"object","required":["command"],"properties":{"command":{"type":"string","minLength":1},"timeout":{"type":"integer"},"network":{"type":"boolean"}}}"#,
         class: Class::Shell,
     },

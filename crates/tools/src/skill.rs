@@ -3,6 +3,7 @@
 //! How a command is run is somebody else's matter (`Commands`), so that it can be done in a cage. Here it is decided
 //! which are run, how long they may take, and what stands in their place.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,7 +21,9 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const SKILL: Tool = Tool {
     spec: ToolSpec {
         name: "Skill",
-        description: "Gives the instructions of a skill by its name. `ollim-bot skills list` names them.",
+        description: Cow::Borrowed(
+            "Gives the instructions of a skill by its name. `ollim-bot skills list` names them.",
+        ),
         schema: r#"{"type":"object","required":["skill"],"properties":{"skill":{"type":"string","minLength":1}}}"#,
         class: Class::Reads,
     },

@@ -1,6 +1,7 @@
 //! Asking an agent to work aside. The assistant sets it to work and hears what comes of it; nothing is done here.
 
 use domain::tool::{Class, ToolSpec};
+use std::borrow::Cow;
 
 use crate::{Tool, Work};
 
@@ -8,9 +9,11 @@ use crate::{Tool, Work};
 pub(crate) const TASK: Tool = Tool {
     spec: ToolSpec {
         name: "Task",
-        description: "Lets an agent work aside and waits for its answer. `subagent_type` is `gmail-reader`, \
+        description: Cow::Borrowed(
+            "Lets an agent work aside and waits for its answer. `subagent_type` is `gmail-reader`, \
             `history-reviewer`, `responsiveness-reviewer`, `user-proxy` (what would the human prefer?) or `guide` (how is \
             this program used?); `prompt` is all it knows.",
+        ),
         schema: r#"{"type":"object","required":["subagent_type","prompt"],"properties":{"subagent_type":{"type":"string","minLength":1},"prompt":{"type":"string","minLength":1},"description":{"type":"string"}}}"#,
         class: Class::Delegates,
     },

@@ -80,6 +80,7 @@ impl Family {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            human: "julius".to_owned(),
             account: Account::answer_on(&branch),
             from: entry.id,
             seed: 7,

@@ -292,6 +292,8 @@ mod attacks;
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
@@ -307,7 +309,7 @@ mod tests {
     fn speaking() -> Assistant {
         let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
         memory.chosen.modes.main = Mode::Ask;
-        let tool = ToolSpec { name: "act", description: "", schema: "{}", class: Class::Acts };
+        let tool = ToolSpec { name: "act", description: Cow::Borrowed(""), schema: "{}", class: Class::Acts };
         let mut assistant = Assistant::new(memory, Arc::new([tool]), Room::HOUSE, Dice::new(7));
         assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("08:00"));
         assistant

@@ -109,7 +109,19 @@ impl Assistant {
         let thinking = self.thinking(&branch);
         let effort = self.effort(&branch);
         self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, effort, from, seed });
+        let human = self.human_name().to_owned();
+        minutes.starts.push(Start {
+            turn,
+            branch,
+            purpose,
+            account,
+            model,
+            thinking,
+            effort,
+            human,
+            from,
+            seed,
+        });
         self.hurry(minutes);
     }
 }

@@ -11,7 +11,6 @@ use super::{Answer, Assistant, Effect, Minutes, Replanned};
 use crate::conversation::Branch;
 use crate::cost::Limit;
 use crate::effort::Effort;
-use crate::label::Label;
 use crate::model::{Choices, Thinks};
 use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
@@ -135,8 +134,8 @@ impl Assistant {
         (self.memory.chosen.settings.daily_limit != said).then_some(Answer::Told(text))
     }
 
-    /// The human asks what they are called, or wants another name. The instructions of a model say it from the next
-    /// start on, so that what it has read already stays in its cache; until then it is told.
+    /// The human asks what they are called, or wants another name. The model is told with
+    /// its next request, where a note says how its instructions changed.
     pub(super) fn choose_name(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         let before = self.human_name().to_owned();
         if typed.trim().is_empty() {
@@ -148,19 +147,12 @@ impl Assistant {
         if name == before {
             return (Answer::Told(format!("i call you {name}, as before.")), effects);
         }
-        // One writing: the file and the news of it, or neither.
-        let mut minutes = Minutes::at(now);
-        minutes.absorb(effects);
-        if !self.choices.is_offline() {
-            let news = format!("The human is called {name} from now on, no longer {before}.");
-            self.report(("the human", Label::PLAIN), news, &mut minutes);
-        }
         let told = format!("i call you {name} from now on. `/name {before}` takes it back.");
-        (Answer::Told(told), minutes.effects())
+        (Answer::Told(told), effects)
     }
 
     /// What the human is called.
-    fn human_name(&self) -> &str {
+    pub(super) fn human_name(&self) -> &str {
         self.memory.chosen.settings.name.as_deref().unwrap_or(&self.choices.human)
     }
 

@@ -143,6 +143,8 @@ pub struct Start {
     pub thinking: Thinking,
     /// How much work it puts into the answer.
     pub effort: Effort,
+    /// The name of the user, for the instructions.
+    pub human: String,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.

@@ -14,7 +14,19 @@ pub struct Names {
 /// The instructions: `prompts/system.md`, with the names filled in.
 pub fn instructions(names: &Names) -> Arc<str> {
     const SYSTEM: &str = include_str!("../../../../prompts/system.md");
-    SYSTEM.replace("{assistant}", &names.assistant).replace("{human}", &names.human).into()
+    SYSTEM.replace("{assistant}", &names.assistant).replace(HUMAN, &names.human).into()
+}
+
+/// Stands for the name of the user in instructions that are rendered before the name is known.
+pub const HUMAN: &str = "{human}";
+
+/// Returns `instructions` with the name of the user in them. The user may change it at any time.
+pub fn addressed(instructions: &Arc<str>, human: &str) -> Arc<str> {
+    if instructions.contains(HUMAN) {
+        instructions.replace(HUMAN, human).into()
+    } else {
+        Arc::clone(instructions)
+    }
 }
 
 #[cfg(test)]

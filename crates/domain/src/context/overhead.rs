@@ -57,6 +57,8 @@ fn written(blocks: &[Block]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use std::sync::Arc;
 
     use super::*;
@@ -65,7 +67,8 @@ mod tests {
     use crate::thinking::Thinking;
     use crate::tool::{Class, ToolCall};
 
-    const TOOL: ToolSpec = ToolSpec { name: "abc", description: "def", schema: "{}", class: Class::Own };
+    const TOOL: ToolSpec =
+        ToolSpec { name: "abc", description: Cow::Borrowed("def"), schema: "{}", class: Class::Own };
 
     /// What is read and what is written are guessed from their bytes, and a picture is not taken for its file.
     #[test]

@@ -1,6 +1,7 @@
 //! One thing said, and what it was said after.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -50,6 +51,13 @@ impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// An entry on the way to the newest one, as a model reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathEntry {
+    pub id: EntryId,
+    pub said: Arc<Said>,
 }
 
 /// One thing said, and what it was said after.

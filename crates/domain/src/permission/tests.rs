@@ -1,6 +1,7 @@
 //! The table of what may run, where, and in which mode.
 
 use jiff::Timestamp;
+use std::borrow::Cow;
 
 use super::*;
 use crate::approval::{Grant, Scope, Standing};
@@ -28,7 +29,7 @@ fn call(name: &str, input: &str) -> ToolCall {
 }
 
 fn decided(call: &ToolCall, authority: &Authority, consent: &Consent) -> Option<Decision> {
-    let spec = |(name, class)| ToolSpec { name, description: "", schema: "{}", class };
+    let spec = |(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
     decide(call, &TOOLS.map(spec), authority, consent)
 }
 

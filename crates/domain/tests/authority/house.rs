@@ -1,6 +1,7 @@
 //! A house of its own around the real assistant: a model that wants to do harm, hands that only count, and a human who
 //! says no to everything. No disk, no clock, no network, so that thousands of lives take seconds.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use domain::agent::Agent;
@@ -100,7 +101,8 @@ pub struct House {
 
 impl House {
     pub fn new(mind: Box<dyn Mind>, world: World) -> Self {
-        let tools = TOOLS.map(|(name, class)| ToolSpec { name, description: "", schema: "{}", class });
+        let tools =
+            TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class });
         let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
         let agent = Agent {
             name: "reader".to_owned(),

@@ -9,6 +9,7 @@ use domain::place::{Aside, Follow, Place};
 use domain::schedule::ToolRule;
 use domain::tool::{ToolCall, ToolSpec};
 use jiff::Timestamp;
+use std::borrow::Cow;
 
 use crate::house::TOOLS;
 
@@ -107,7 +108,7 @@ struct Case {
 }
 
 fn specs() -> Vec<ToolSpec> {
-    TOOLS.map(|(name, class)| ToolSpec { name, description: "", schema: "{}", class }).to_vec()
+    TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class }).to_vec()
 }
 
 fn label(dice: &mut Dice) -> Label {

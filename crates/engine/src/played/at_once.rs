@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::context::Opening;
+use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry};
 use domain::record::Record;
 use futures_util::future::{BoxFuture, ready};
 
@@ -41,8 +42,16 @@ impl Journal for AtOnce {
         })
     }
 
-    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>> {
         now(self.journal.path(head))
+    }
+
+    fn opening(&self, root: EntryId) -> BoxFuture<'_, Result<Option<Opening>, Unreadable>> {
+        now(self.journal.opening(root))
+    }
+
+    fn keep_opening(&self, opening: Opening) -> BoxFuture<'_, Result<(), Unwritten>> {
+        now(self.journal.keep_opening(opening))
     }
 
     fn recent(

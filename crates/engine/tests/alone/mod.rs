@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -35,7 +36,8 @@ pub struct Run {
 
 struct Nowhere;
 
-const NOTE: ToolSpec = ToolSpec { name: "note", description: "Notes.", schema: "{}", class: Class::Own };
+const NOTE: ToolSpec =
+    ToolSpec { name: "note", description: Cow::Borrowed("Notes."), schema: "{}", class: Class::Own };
 
 impl Hands for Nowhere {
     fn tools(&self) -> Arc<[ToolSpec]> {
@@ -112,6 +114,7 @@ pub fn run(
         model: None,
         thinking: Thinking::Off,
         effort: Effort::Low,
+        human: "julius".to_owned(),
         from,
         seed: 7,
     };

@@ -2,6 +2,7 @@
 
 use domain::tool::{Class, ToolSpec};
 use expect_test::expect;
+use std::borrow::Cow;
 use testkit::puppet::Line;
 
 use super::{ONE, check, prefer, remove, story};
@@ -104,7 +105,7 @@ fn the_folder_of_the_program_stays_closed() {
     let mut story = story();
     story.lend(&[ToolSpec {
         name: "Write",
-        description: "Writes a file.",
+        description: Cow::Borrowed("Writes a file."),
         schema: "{}",
         class: Class::Edits,
     }]);

@@ -1,6 +1,7 @@
 //! Skills: what a job reads and may use because of them, in the background and on main.
 
 use domain::tool::{Class, ToolSpec};
+use std::borrow::Cow;
 use testkit::puppet::Line;
 use testkit::story::Story;
 
@@ -10,7 +11,12 @@ const BACKGROUND: &str = "cron: 0 9 * * *";
 
 fn with(name: &str, text: &str) -> Story {
     let mut story = at("16T08:59:50");
-    story.lend(&[ToolSpec { name: "Bash", description: "", schema: "{}", class: Class::Shell }]);
+    story.lend(&[ToolSpec {
+        name: "Bash",
+        description: Cow::Borrowed(""),
+        schema: "{}",
+        class: Class::Shell,
+    }]);
     story.file(name, text).passes("1s");
     story
 }

@@ -3,6 +3,7 @@
 use domain::schedule::ToolRule;
 use domain::tool::{Class, ToolSpec};
 use expect_test::expect;
+use std::borrow::Cow;
 use testkit::puppet::Line;
 use testkit::story::{Story, forked};
 
@@ -115,7 +116,12 @@ fn a_button_expires() {
 }
 
 fn lending(mut story: Story) -> Story {
-    story.lend(&[ToolSpec { name: "Bash", description: "", schema: "{}", class: Class::Shell }]);
+    story.lend(&[ToolSpec {
+        name: "Bash",
+        description: Cow::Borrowed(""),
+        schema: "{}",
+        class: Class::Shell,
+    }]);
     story
 }
 

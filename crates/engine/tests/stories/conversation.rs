@@ -218,7 +218,7 @@ pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by:
             main> failed: the model answered nothing. your message is kept; say it again, or in other words.
             human> 2
             main> assistant: I would rather (cut)
-            main> failed: the model declined to answer that.
+            main> failed: The model declined to answer. Your message is kept; say it in other words, or ask another model with `/model`.
             human> 3
             main> assistant: Half a (cut)
             main> failed: the model stopped in the middle (the connection was lost). what it said so far is kept; say `go on` to continue.

@@ -2,6 +2,7 @@
 
 use domain::tool::{Class, ToolSpec};
 use expect_test::{Expect, expect};
+use std::borrow::Cow;
 use testkit::puppet::Line;
 use testkit::story::{Story, isolated};
 
@@ -10,7 +11,7 @@ use super::MORNING;
 /// A story in which commands and pages are answered by hands that only say what they did.
 fn story() -> Story {
     let mut story = Story::new(MORNING);
-    let tool = |name, class| ToolSpec { name, description: "", schema: "{}", class };
+    let tool = |name, class| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
     story.lend(&[tool("Bash", Class::Shell), tool("WebFetch", Class::Fetches)]);
     story
 }

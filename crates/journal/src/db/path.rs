@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::conversation::{EntryId, Said};
+use domain::conversation::{EntryId, PathEntry, Said};
 
 use super::Database;
 
@@ -19,7 +19,7 @@ pub struct PathCache(Vec<Step>);
 
 impl Database {
     /// What was said on the way to `head`, oldest first, from the last summary on.
-    pub fn path(&self, head: EntryId, cache: &mut PathCache) -> rusqlite::Result<Vec<Arc<Said>>> {
+    pub fn path(&self, head: EntryId, cache: &mut PathCache) -> rusqlite::Result<Vec<PathEntry>> {
         let (fresh, joined) = self.walk(Some(head), cache)?;
         cache.0.truncate(joined);
         cache.0.extend(fresh.into_iter().rev());
@@ -72,7 +72,7 @@ impl PathCache {
     }
 
     /// The whole way from the last summary that stands, without those that do not.
-    fn read(&self) -> Vec<Arc<Said>> {
+    fn read(&self) -> Vec<PathEntry> {
         let recalled = self.recalled();
         let stands = |(id, said): &Step| matches!(**said, Said::Summary(_)) && !recalled.contains(id);
         let start = self.0.iter().rposition(stands).unwrap_or(0);
@@ -81,6 +81,7 @@ impl PathCache {
             Said::Summary(_) => stands(step),
             Said::Recalled(_) => false,
         };
-        self.0[start..].iter().filter(is_read).map(|(_, said)| Arc::clone(said)).collect()
+        let entry = |(id, said): &Step| PathEntry { id: *id, said: Arc::clone(said) };
+        self.0[start..].iter().filter(is_read).map(entry).collect()
     }
 }

@@ -129,6 +129,13 @@ impl Database {
         self.connection.prepare_cached(sql)?.execute([name, value]).map(drop)
     }
 
+    /// Drops the beginnings of conversations except the newest `kept`.
+    pub fn forget_openings(&mut self, kept: u32) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM keepsakes WHERE name GLOB 'opening:*' AND name NOT IN \
+                   (SELECT name FROM keepsakes WHERE name GLOB 'opening:*' ORDER BY name DESC LIMIT ?)";
+        self.connection.prepare_cached(sql)?.execute([kept]).map(drop)
+    }
+
     /// Forgets what was sent long ago.
     pub fn forget_posts(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         let before = now.checked_sub(REMEMBERED).unwrap_or(Timestamp::MIN).as_microsecond();

@@ -227,7 +227,7 @@ fn the_path_to_an_entry_is_read_once_and_then_grown() {
 
     assert_eq!(whole.len(), 3);
     assert_eq!(earlier.len(), 2);
-    assert!(Arc::ptr_eq(&whole[0], &again[0]), "the beginning is shared, not read again");
+    assert!(Arc::ptr_eq(&whole[0].said, &again[0].said), "the beginning is shared, not read again");
     assert_eq!(whole, again);
 }
 

@@ -140,7 +140,7 @@ fn next_is_reply(said: &[Arc<Said>], at: usize) -> bool {
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
-    Tool { name: spec.name, description: spec.description, input_schema: object_or(spec.schema, ANYTHING) }
+    Tool { name: spec.name, description: &spec.description, input_schema: object_or(spec.schema, ANYTHING) }
 }
 
 fn system(instructions: &str, cache: CacheControl) -> Vec<Content<'_>> {

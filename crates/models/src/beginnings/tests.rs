@@ -1,6 +1,7 @@
 //! Whatever is said, forked and compacted, a request that begins with kept bytes is the one that nobody kept
 //! anything of.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::{Beginnings, Body, Limits, Made};
 use crate::{anthropic, openai};
 
 const TOOL: ToolSpec =
-    ToolSpec { name: "note", description: "Writes a note.", schema: "{}", class: Class::Own };
+    ToolSpec { name: "note", description: Cow::Borrowed("Writes a note."), schema: "{}", class: Class::Own };
 
 /// What happens to a conversation; branches are told apart by number.
 #[derive(Clone, Debug)]

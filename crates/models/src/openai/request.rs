@@ -90,7 +90,7 @@ pub fn messages(tools: Tools, said: &[Arc<Said>], from: usize) -> Vec<Made<Messa
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
     let parameters = object(spec.schema).or_else(|| object(ANYTHING)).unwrap_or(RawValue::NULL);
-    Tool::Function(Function { name: spec.name, description: spec.description, parameters })
+    Tool::Function(Function { name: spec.name, description: &spec.description, parameters })
 }
 
 /// Messages so far, and the calls in the last one that wait for their results.

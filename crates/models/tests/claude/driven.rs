@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
-use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
+use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, PathEntry, Reach, Said, Text};
 use domain::effort::Effort;
 use domain::permission::{Authority, Ruling, decide};
 use domain::record::Record;
@@ -52,8 +52,10 @@ impl Journal for Outside {
         ready(Ok(())).boxed()
     }
 
-    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
-        ready(Ok(self.talk.0.said.clone())).boxed()
+    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>> {
+        let entries = self.talk.0.said.iter().zip(1..);
+        ready(Ok(entries.map(|(said, id)| PathEntry { id: EntryId(id), said: Arc::clone(said) }).collect()))
+            .boxed()
     }
 
     fn recent(
@@ -125,6 +127,7 @@ async fn turn(
         model: None,
         thinking: Thinking::Off,
         effort: Effort::Low,
+        human: "julius".to_owned(),
         from,
         seed: 7,
     };

@@ -1,5 +1,6 @@
 //! What the tests share: a program in an empty house, a context that grows, and somebody who listens.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use testkit::model_server::{ModelServer, Options};
 
 const NOTE: ToolSpec = ToolSpec {
     name: "note",
-    description: "Writes a note.",
+    description: Cow::Borrowed("Writes a note."),
     schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
     class: Class::Own,
 };

@@ -1,5 +1,6 @@
 //! What the tests share: a context, and somebody who listens.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use domain::context::Context;
@@ -15,7 +16,7 @@ pub const KEY: &str = "sk-test-0123456789";
 
 const TOOL: ToolSpec = ToolSpec {
     name: "note",
-    description: "Writes a note.",
+    description: Cow::Borrowed("Writes a note."),
     schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
     class: Class::Own,
 };

@@ -4,6 +4,7 @@ mod files;
 mod lineage;
 mod looking_back;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,8 @@ use domain::assistant::{
 };
 use domain::compaction::Room;
 use domain::conversation::{
-    Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
+    Block, Branch, Conversation, Entry, EntryId, Json, Lineage, PathEntry, Reach, Said, SessionId, Text,
+    Usage,
 };
 use domain::cost::{Account, Call, Limit, Micros, Report, Source, Spent};
 use domain::dice::Dice;
@@ -62,8 +64,9 @@ impl Journal for Ledger {
         Box::pin(async { Ok(()) })
     }
 
-    fn path(&self, _head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
-        Box::pin(async { Ok(self.entries().into_iter().map(|entry| Arc::new(entry.said)).collect()) })
+    fn path(&self, _head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>> {
+        let entry = |entry: Entry| PathEntry { id: entry.id, said: Arc::new(entry.said) };
+        Box::pin(async move { Ok(self.entries().into_iter().map(entry).collect()) })
     }
 
     fn recent(
@@ -175,8 +178,12 @@ impl Vitals for Well {
     }
 }
 
-const TOOLS: [ToolSpec; 1] =
-    [ToolSpec { name: "read_calendar", description: "Reads the calendar.", schema: "{}", class: Class::Own }];
+const TOOLS: [ToolSpec; 1] = [ToolSpec {
+    name: "read_calendar",
+    description: Cow::Borrowed("Reads the calendar."),
+    schema: "{}",
+    class: Class::Own,
+}];
 
 /// Everything an assistant that echoes has.
 pub struct House {

@@ -47,7 +47,9 @@ impl Ledger {
 /// A request's history as plain lines, one to a block.
 fn told(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
-    let blocks = messages.iter().flat_map(|message| {
+    // System notes are not entries.
+    let said = messages.iter().filter(|message| message["role"] != "system");
+    let blocks = said.flat_map(|message| {
         let role = message["role"].as_str().unwrap_or_default().to_owned();
         let blocks = message["content"].as_array().cloned().unwrap_or_default();
         blocks.into_iter().map(move |block| block_line(&role, &block))
@@ -74,8 +76,9 @@ fn entry_lines(entry: &Entry) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match entry.kind.as_str() {
         "human" => {
-            let words = [text(&entry.body["preface"]), text(&entry.body["text"])];
-            vec![format!("user: {}", words.join(" ").trim_start())]
+            let (preface, words) = (text(&entry.body["preface"]), text(&entry.body["text"]));
+            let blocks = [preface.trim_end(), words.as_str()].into_iter();
+            blocks.filter(|block| !block.trim().is_empty()).map(|block| format!("user: {block}")).collect()
         }
         "tools" => {
             let results = entry.results();

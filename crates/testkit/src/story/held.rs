@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::context::Opening;
+use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry};
 use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
 use domain::occurrence::Occurrence;
@@ -61,8 +62,16 @@ impl Port for HeldJournal {
         self.during(self.0.write(records))
     }
 
-    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>> {
         self.during(self.0.path(head))
+    }
+
+    fn opening(&self, root: EntryId) -> BoxFuture<'_, Result<Option<Opening>, Unreadable>> {
+        self.during(self.0.opening(root))
+    }
+
+    fn keep_opening(&self, opening: Opening) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.during(self.0.keep_opening(opening))
     }
 
     fn recent(

@@ -25,6 +25,8 @@ pub struct Manner {
     pub room: Room,
     /// Tools that only say that they did their work.
     pub lent: Vec<ToolSpec>,
+    /// Lines after the instructions.
+    pub added_instructions: String,
     /// Where the human is reached.
     pub reach: Reach,
     /// What models cost, and what work that nobody waits for may cost in a day.
@@ -53,7 +55,14 @@ impl Reach {
 impl Default for Manner {
     fn default() -> Self {
         let (patience, room, lent) = (patience::Limits::NONE, Room::HOUSE, Vec::new());
-        Self { patience, room, lent, reach: Reach::Here, purse: Purse::default() }
+        Self {
+            patience,
+            room,
+            lent,
+            added_instructions: String::new(),
+            reach: Reach::Here,
+            purse: Purse::default(),
+        }
     }
 }
 
@@ -79,6 +88,12 @@ impl Story {
     /// From now on the model reads only so many tokens at once.
     pub fn room(&mut self, limit: u64) -> &mut Self {
         self.manner.room = Room { limit, ..Room::HOUSE };
+        self.born_again()
+    }
+
+    /// Restarts with a version of the program whose instructions have these lines at their end.
+    pub fn updated_with_instructions(&mut self, lines: &str) -> &mut Self {
+        lines.clone_into(&mut self.manner.added_instructions);
         self.born_again()
     }
 

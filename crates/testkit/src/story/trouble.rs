@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::context::Opening;
+use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry};
 use domain::record::Record;
 use engine::ports::{Journal, Margin, Unreadable, Unwritten};
 use futures_util::FutureExt;
@@ -104,8 +105,16 @@ impl Journal for Troubled {
         .boxed()
     }
 
-    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>> {
         self.journal.path(head)
+    }
+
+    fn opening(&self, root: EntryId) -> BoxFuture<'_, Result<Option<Opening>, Unreadable>> {
+        self.journal.opening(root)
+    }
+
+    fn keep_opening(&self, opening: Opening) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.journal.keep_opening(opening)
     }
 
     fn recent(

@@ -1,5 +1,6 @@
 //! Changing a few words of a file.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use domain::tool::{Class, ToolSpec};
@@ -14,8 +15,10 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const EDIT: Tool = Tool {
     spec: ToolSpec {
         name: "Edit",
-        description: "Replaces `old_string`, exactly as it stands and found once (or everywhere, with `replace_all`), \
+        description: Cow::Borrowed(
+            "Replaces `old_string`, exactly as it stands and found once (or everywhere, with `replace_all`), \
             in a file of the data directory.",
+        ),
         schema: r#"{"type":"object","required":["file_path","old_string","new_string"],"properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}}}"#,
         class: Class::Edits,
     },

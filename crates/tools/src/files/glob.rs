@@ -1,5 +1,6 @@
 //! Finding files by their names.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use domain::tool::{Class, ToolSpec};
@@ -15,7 +16,9 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const GLOB: Tool = Tool {
     spec: ToolSpec {
         name: "Glob",
-        description: "Lists files of the data directory whose path matches, such as `notes/**/*.md`.",
+        description: Cow::Borrowed(
+            "Lists files of the data directory whose path matches, such as `notes/**/*.md`.",
+        ),
         schema: r#"{"type":"object","required":["pattern"],"properties":{"pattern":{"type":"string"},"path":{"type":"string"}}}"#,
         class: Class::Reads,
     },

@@ -1,5 +1,6 @@
 //! Finding lines in files.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -23,7 +24,7 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const GREP: Tool = Tool {
     spec: ToolSpec {
         name: "Grep",
-        description: "Searches files of the data directory for a regular expression.",
+        description: Cow::Borrowed("Searches files of the data directory for a regular expression."),
         schema: concat!(
             r#"{"type":"object","required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1},"#,
             r#""path":{"type":"string"},"glob":{"type":"string"},"#,

@@ -1,5 +1,6 @@
 //! Reading a file, line by line, as much as is asked for and can be borne.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 
 use domain::tool::{Class, ToolSpec};
@@ -14,7 +15,9 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const READ: Tool = Tool {
     spec: ToolSpec {
         name: "Read",
-        description: "Reads a text file of the data directory, with line numbers. Paths are relative to it.",
+        description: Cow::Borrowed(
+            "Reads a text file of the data directory, with line numbers. Paths are relative to it.",
+        ),
         schema: r#"{"type":"object","required":["file_path"],"properties":{"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}}}"#,
         class: Class::Reads,
     },

@@ -3,6 +3,7 @@
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 use super::root::Fate;
 use super::{Files, aside};
@@ -12,7 +13,9 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const WRITE: Tool = Tool {
     spec: ToolSpec {
         name: "Write",
-        description: "Writes a whole file of the data directory, making its folders. What was in it is gone.",
+        description: Cow::Borrowed(
+            "Writes a whole file of the data directory, making its folders. What was in it is gone.",
+        ),
         schema: r#"{"type":"object","required":["file_path","content"],"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}"#,
         class: Class::Edits,
     },

@@ -4,6 +4,7 @@
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 use crate::{Done, Tool, Work, Workshop, parsed};
 
@@ -11,8 +12,10 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const MCP: Tool = Tool {
     spec: ToolSpec {
         name: "mcp",
-        description: "Calls a tool of a server that the human has accepted: `tool` is `mcp__<server>__<tool>`, as \
+        description: Cow::Borrowed(
+            "Calls a tool of a server that the human has accepted: `tool` is `mcp__<server>__<tool>`, as \
             `ollim-bot mcp-servers list` names it, and `input` is what that tool takes.",
+        ),
         schema: r#"{"type":"object","required":["tool"],"properties":{"tool":{"type":"string","minLength":1},"input":{"type":"object"}}}"#,
         class: Class::Foreign,
     },

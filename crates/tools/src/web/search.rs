@@ -1,5 +1,6 @@
 //! Asking a search engine: the one that the human has set up.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,7 +19,9 @@ use crate::{Done, Tool, Work, Workshop, parsed, words};
 pub(crate) const SEARCH: Tool = Tool {
     spec: ToolSpec {
         name: "WebSearch",
-        description: "Searches the web: titles, addresses and a few words of each, to be read with `WebFetch`.",
+        description: Cow::Borrowed(
+            "Searches the web: titles, addresses and a few words of each, to be read with `WebFetch`.",
+        ),
         schema: r#"{"type":"object","required":["query"],"properties":{"query":{"type":"string","minLength":1}}}"#,
         class: Class::Searches,
     },

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::label::{Label, Realm};
+use std::borrow::Cow;
 
 /// The tools of every class, and calls that show each power.
 const TOOLS: [(&str, Class); 12] = [
@@ -42,7 +43,7 @@ const CALLS: [(&str, &str); 17] = [
 ];
 
 fn specs() -> Vec<ToolSpec> {
-    TOOLS.map(|(name, class)| ToolSpec { name, description: "", schema: "{}", class }).to_vec()
+    TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class }).to_vec()
 }
 
 fn everything() -> ToolRule {

@@ -82,7 +82,7 @@ async fn an_ending_that_is_no_answer_says_which_one() {
         told += &format!("{name}: {:?} {:?}\n", reply.stop, reply.blocks);
     }
     expect![[r#"
-        refusal: Refusal [Text("no")]
+        refusal: Refusal(Unstated) [Text("no")]
         no room: Length [Text("so")]
         no room in a call: Length [Text("so")]
         no more context: Length [Text("so")]
@@ -141,5 +141,5 @@ async fn a_context_may_ask_for_another_model() {
     super::stage::ask(&model, &asked).await.1.unwrap();
     assert_eq!(server.requests()[0].json["model"], "claude-other-2");
     assert_eq!(model.name_for(&asked), "anthropic:claude-other-2");
-    assert_eq!(model.name_for(&context(Vec::new())), "anthropic:claude-test-1");
+    assert_eq!(model.name_for(&context(Vec::new())), "anthropic:claude-opus-4-6");
 }

@@ -5,6 +5,7 @@ use domain::conversation::{Block, Heard, Image, Opaque, Reach, Said};
 use domain::tool::Outcome;
 use expect_test::expect;
 use models::anthropic::{Anthropic, Settings};
+use serde_json::Value;
 use testkit::model_server::ModelServer;
 
 use super::stage::{answer, ask, call, context, human, model, result, settings};
@@ -56,19 +57,20 @@ async fn sent(context: &Context) -> String {
 #[tokio::test]
 async fn a_context_with_everything_in_it_is_one_request() {
     expect![[r#"
-        {"model":"claude-test-1","max_tokens":1024,"stream":true,"thinking":
-          {"type":"disabled"},"tools":[{"name":"note","description":"Writes a note.","input_schema":
+        {"model":"claude-opus-4-6","max_tokens":1024,"stream":true,"thinking":
+          {"type":"disabled"},"output_config":{"effort":"low"},"tools":[{"name":"note","description":"Writes a note.","input_schema":
           {"type":"object","properties":{"text":
           {"type":"string"}},"required":["text"]}}],"system":[
           {"type":"text","text":"You are a friend.","cache_control":
-          {"type":"ephemeral"}}],"messages":[
+          {"type":"ephemeral","ttl":"1h"}}],"messages":[
         {"role":"user","content":[
           {"type":"text","text":"[summary of our conversation until here]\nThey like tea."},
           {"type":"image","source":
           {"type":"base64","media_type":"image/png","data":"AAAA"}},
           {"type":"image","source":
           {"type":"base64","media_type":"image/png","data":"BBBB"}},
-          {"type":"text","text":"[2026-11-15 Sun 09:00 AM CET] look"}]},
+          {"type":"text","text":"[2026-11-15 Sun 09:00 AM CET]"},
+          {"type":"text","text":"look"}]},
         {"role":"assistant","content":[
           {"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5},
           {"type":"text","text":"Looking."},
@@ -79,27 +81,32 @@ async fn a_context_with_everything_in_it_is_one_request() {
           {"type":"tool_result","tool_use_id":"a","content":"done"},
           {"type":"tool_result","tool_use_id":"b","content":"no such note","is_error":true},
           {"type":"tool_result","tool_use_id":"c","content":"the program was stopped while this ran, so nobody knows whether it happened. it was not repeated. tell the human, and check before doing it again.","is_error":true,"cache_control":
-          {"type":"ephemeral"}}]},
+          {"type":"ephemeral","ttl":"1h"}}]},
         {"role":"assistant","content":[
           {"type":"text","text":"I was saying"},
           {"type":"text","text":"Hello again."}]},
         {"role":"user","content":[
           {"type":"text","text":"one"},
           {"type":"text","text":"two","cache_control":
-          {"type":"ephemeral"}}]}]}
+          {"type":"ephemeral","ttl":"1h"}}]}]}
     "#]].assert_eq(&sent(&context(everything())).await);
 }
+
+/// Ends a request whose last entry is a reply.
+const GO_ON: &str = "]},\n{\"role\":\"user\",\"content\":[\n  {\"type\":\"text\",\"text\":\"[Go on.]\"}";
 
 /// Whatever comes later, what was said stays the same bytes; only the marks move.
 #[tokio::test]
 async fn every_request_begins_with_the_one_before_it() {
-    let unmarked =
-        |body: String| body.replace("\n  {\"type\":\"ephemeral\"}", "").replace(",\"cache_control\":", "");
+    let unmarked = |body: String| {
+        body.replace("\n  {\"type\":\"ephemeral\",\"ttl\":\"1h\"}", "").replace(",\"cache_control\":", "")
+    };
     let all = everything();
     let mut before = String::new();
     for end in [1, 2, 4, 5, 6, 7, 8, 9] {
         let now = unmarked(sent(&context(all[..end].to_vec())).await);
         let open = before.trim_end().trim_end_matches("]}]}");
+        let open = open.trim_end_matches(GO_ON);
         assert!(now.starts_with(open), "{end}: {now}\n{open}");
         before = now;
     }
@@ -115,9 +122,11 @@ async fn a_call_whose_results_are_lost_does_not_spoil_the_conversation() {
 }
 
 #[tokio::test]
-async fn words_of_the_model_may_come_last() {
+async fn a_request_never_ends_with_the_words_of_the_model() {
     let said = sent(&context(vec![human("hi"), answer("Once upon a time \n")])).await;
-    assert!(said.contains(r#""text":"Once upon a time","cache_control""#));
+    assert!(said.contains(r#""text":"Once upon a time"}"#), "{said}");
+    let end = said.rsplit("\"role\":").next().unwrap();
+    assert!(end.starts_with("\"user\"") && end.contains("[Go on.]"), "{said}");
 }
 
 /// EN-7, MC-27: each request says how much to think, as the vendor wants it, and leaves room for the reply. The
@@ -126,18 +135,19 @@ async fn words_of_the_model_may_come_last() {
 async fn a_model_is_told_how_much_to_think() {
     let server = ModelServer::start().await.unwrap();
     let model = Anthropic::new(Settings { max_tokens: 4096, ..settings(&server.url()) }).unwrap();
-    let check = async |way: &str, sent: serde_json::Value, most: u32| {
+    let check = async |way: &str, kind: &str, budget: Option<u32>, most: u32| {
         let thinking = way.parse().unwrap();
         ask(&model, &Context { thinking, ..context(vec![human("hi")]) }).await.1.unwrap();
         let request = server.requests().pop().unwrap().json;
-        assert_eq!((&request["thinking"], &request["max_tokens"]), (&sent, &most.into()), "{way}");
+        assert_eq!(request["thinking"]["type"], kind, "{way}");
+        assert_eq!(request["thinking"].get("budget_tokens"), budget.map(Value::from).as_ref(), "{way}");
+        assert_eq!(request["max_tokens"], most, "{way}");
     };
-    let budget = |tokens: u32| serde_json::json!({"type": "enabled", "budget_tokens": tokens});
-    check("off", serde_json::json!({"type": "disabled"}), 4096).await;
-    check("adaptive", serde_json::json!({"type": "adaptive"}), 4096).await;
-    check("2048", budget(2048), 4096).await;
-    check("7", budget(1024), 4096).await;
-    check("64000", budget(64_000), 68_096).await;
+    check("off", "disabled", None, 4096).await;
+    check("adaptive", "adaptive", None, 4096).await;
+    check("2048", "enabled", Some(2048), 4096).await;
+    check("7", "enabled", Some(1024), 4096).await;
+    check("64000", "enabled", Some(64_000), 68_096).await;
 }
 
 /// EN-8: a picture without words is sent without an empty text, which would be refused.

@@ -168,7 +168,7 @@ async fn what_the_reply_cost_is_what_the_server_charged() {
 
 #[tokio::test]
 async fn a_model_is_named_after_its_vendor() {
-    assert_eq!(model("http://127.0.0.1:1").name(), "anthropic:claude-test-1");
+    assert_eq!(model("http://127.0.0.1:1").name(), "anthropic:claude-opus-4-6");
     let (heard, reply) = play(Act::says("hello")).await;
     assert_eq!((heard.as_str(), reply.unwrap().stop), ("hello", Stop::Said));
 }

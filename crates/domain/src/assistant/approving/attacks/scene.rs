@@ -1,6 +1,7 @@
 //! The scene of an attack: the real assistant in the middle of a turn, a model that calls tools, and all that was let
 //! through.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -162,6 +163,7 @@ impl Scene {
 }
 
 fn house(memory: Memory) -> Assistant {
-    let tools = TOOLS.map(|(name, class)| ToolSpec { name, description: "", schema: "{}", class });
+    let tools =
+        TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class });
     Assistant::new(memory, Arc::new(tools), Room::HOUSE, Dice::new(7))
 }

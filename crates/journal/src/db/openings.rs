@@ -1,0 +1,86 @@
+//! The beginnings of conversations, kept as JSON under the number of their first entry.
+
+use domain::context::{Change, Opening, ToolText};
+use domain::conversation::EntryId;
+use serde::{Deserialize, Serialize};
+
+use super::Database;
+
+/// How many beginnings are kept: enough to take back the latest summaries.
+const KEPT: u32 = 8;
+
+#[derive(Serialize, Deserialize)]
+struct OpeningBody {
+    instructions: String,
+    tools: Vec<ToolBody>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<ChangeBody>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ToolBody {
+    name: String,
+    description: String,
+    schema: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChangeBody {
+    after: u64,
+    instructions: String,
+    note: String,
+}
+
+impl Database {
+    /// The beginning of the conversation whose first entry is `root`. One that cannot be read counts as none.
+    pub fn opening(&self, root: EntryId) -> rusqlite::Result<Option<Opening>> {
+        let text = self.keepsake(&name(root))?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).map(|body| opening(root, body)))
+    }
+
+    /// Keeps the beginning of a conversation, and drops those of the oldest ones.
+    pub fn keep_opening(&mut self, opening: &Opening) -> rusqlite::Result<()> {
+        let text = serde_json::to_string(&body(opening)).unwrap_or_default();
+        self.keep(&name(opening.root), &text)?;
+        self.forget_openings(KEPT)
+    }
+}
+
+/// The digits have a fixed length, so that names are in the order of the entries.
+fn name(root: EntryId) -> String {
+    format!("opening:{:020}", root.0)
+}
+
+fn body(opening: &Opening) -> OpeningBody {
+    let tool = |tool: &ToolText| ToolBody {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        schema: tool.schema.clone(),
+    };
+    let change = |change: &Change| ChangeBody {
+        after: change.after.0,
+        instructions: change.instructions.to_string(),
+        note: change.note.to_string(),
+    };
+    OpeningBody {
+        instructions: opening.instructions.to_string(),
+        tools: opening.tools.iter().map(tool).collect(),
+        changes: opening.changes.iter().map(change).collect(),
+    }
+}
+
+fn opening(root: EntryId, body: OpeningBody) -> Opening {
+    let tool =
+        |tool: ToolBody| ToolText { name: tool.name, description: tool.description, schema: tool.schema };
+    let change = |change: ChangeBody| Change {
+        after: EntryId(change.after),
+        instructions: change.instructions.into(),
+        note: change.note.into(),
+    };
+    Opening {
+        root,
+        instructions: body.instructions.into(),
+        tools: body.tools.into_iter().map(tool).collect(),
+        changes: body.changes.into_iter().map(change).collect(),
+    }
+}
