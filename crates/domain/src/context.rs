@@ -45,6 +45,7 @@ pub use stamp::stamp;
 pub use webhook::{called, shown_as_it_came, to_be_checked};
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};
+use crate::effort::Effort;
 use crate::thinking::Thinking;
 use crate::tool::ToolSpec;
 
@@ -61,14 +62,31 @@ pub struct Context {
     pub model: Option<String>,
     /// How much it thinks before it answers.
     pub thinking: Thinking,
+    /// How much work it puts into the answer.
+    pub effort: Effort,
+    /// Whether the user takes part in the conversation. Its cached beginning is then worth keeping for an hour.
+    pub interactive: bool,
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// Who the model is and how it behaves.
     pub instructions: Arc<str>,
     /// What was said, oldest first, from the last summary on.
     pub said: Vec<Arc<Said>>,
+    /// System notes between the entries of `said`, in order: changes of the instructions since the conversation
+    /// began. They are appended, because changing the instructions themselves would invalidate the vendor's cache
+    /// and every signed thinking block.
+    pub notes: Vec<SystemNote>,
     /// How many of these, at the end, are only read now: the next request goes on without them.
     pub aside: usize,
+}
+
+/// A message from us to the model that is read like instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemNote {
+    /// The index in `Context::said` of the entry that the note follows. That entry is a user message or tool results.
+    pub after: usize,
+    /// Its text.
+    pub text: Arc<str>,
 }
 
 impl Context {

@@ -19,7 +19,7 @@ use crate::label::Label;
 
 pub use branch::{Branch, ForkName, InvalidName};
 pub use drawing::{draw, left_out};
-pub use entry::{Block, Entry, EntryId, Heard, Json, Reach, Said, SessionId, Text, Usage, calls};
+pub use entry::{Block, Entry, EntryId, Heard, Json, Opaque, Reach, Said, SessionId, Text, Usage, calls};
 pub use image::{IMAGE_BYTES, Image, NoImage};
 pub use lineage::{Line, Lineage, Picture, Row, Tip};
 

@@ -16,6 +16,7 @@ pub mod conversation;
 pub mod cost;
 pub mod delivery;
 pub mod dice;
+pub mod effort;
 pub mod embed;
 pub mod explanation;
 pub mod failure;

@@ -32,6 +32,9 @@ pub trait Hearing: Send + Sync {
     /// A few words more.
     fn words(&self, text: &str);
 
+    /// A note about the work in progress, which the model writes between tool calls. It is not part of the answer.
+    fn progress(&self, _text: &str) {}
+
     /// What the call has used so far. It is told as soon as it is known, because a reply may break off.
     fn used(&self, _usage: Usage) {}
 }

@@ -20,6 +20,8 @@ pub enum News {
     Quiet,
     /// More words.
     Words(String),
+    /// More of a note about the work in progress, which is not part of the answer.
+    Progress(String),
     /// The reply ended.
     Ended,
 }

@@ -176,6 +176,7 @@ impl Line {
                 match taken? {
                     News::Quiet => {}
                     News::Words(words) => listener.words(&words),
+                    News::Progress(text) => listener.progress(&text),
                     News::Ended => return assembly.finish(),
                 }
             }

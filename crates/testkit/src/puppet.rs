@@ -246,6 +246,7 @@ mod tests {
     use std::sync::Arc;
 
     use domain::conversation::{Branch, Heard};
+    use domain::effort::Effort;
     use domain::thinking::Thinking;
     use domain::tool::{Class, Outcome, ToolResult, ToolSpec};
 
@@ -268,9 +269,12 @@ mod tests {
             branch: Branch::Main,
             model: None,
             thinking: Thinking::Off,
+            effort: Effort::Low,
+            interactive: true,
             tools: Arc::from([PING]),
             instructions: Arc::from(""),
             said,
+            notes: Vec::new(),
             aside: 0,
         }
     }

@@ -9,6 +9,7 @@ use domain::context::{Names, instructions};
 use domain::conversation::{Branch, Conversation, Heard, Said};
 use domain::cost::Account;
 use domain::dice::Dice;
+use domain::effort::Effort;
 use domain::patience;
 use domain::record::Record;
 use domain::thinking::Thinking;
@@ -78,6 +79,7 @@ impl Family {
             purpose: Purpose::Answer,
             model: None,
             thinking: Thinking::Off,
+            effort: Effort::Low,
             account: Account::answer_on(&branch),
             from: entry.id,
             seed: 7,
@@ -99,6 +101,7 @@ fn model(url: &str) -> Anthropic {
         max_tokens: 1024,
         connect: Duration::from_secs(60),
         stall: Duration::from_secs(60),
+        store: None,
     };
     Anthropic::new(settings).unwrap()
 }

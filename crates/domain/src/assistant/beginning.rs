@@ -105,9 +105,11 @@ impl Assistant {
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
         let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
-        let (model, thinking) = (self.model(&branch), self.thinking(&branch));
+        let model = self.model(&branch);
+        let thinking = self.thinking(&branch);
+        let effort = self.effort(&branch);
         self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, from, seed });
+        minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, effort, from, seed });
         self.hurry(minutes);
     }
 }

@@ -10,6 +10,7 @@ use jiff::Zoned;
 use super::{Answer, Assistant, Effect, Minutes, Replanned};
 use crate::conversation::Branch;
 use crate::cost::Limit;
+use crate::effort::Effort;
 use crate::label::Label;
 use crate::model::{Choices, Thinks};
 use crate::permission::{Mode, Modes};
@@ -218,6 +219,11 @@ impl Assistant {
             (Branch::Fork(_), Some(fork)) if fork.branch == *branch => fork.thinking,
             (Branch::Fork(_), _) => self.thinking_aside(),
         }
+    }
+
+    /// Returns how much work the next turn on `branch` puts into its answer.
+    pub(super) fn effort(&self, branch: &Branch) -> Effort {
+        Effort::for_thinking(self.thinking(branch))
     }
 
     /// IF-34: how much is thought in a fork that begins now.

@@ -10,6 +10,7 @@ use crate::compaction::{Gate, Summary};
 use crate::context::skills::{Loaded, NamedSkills};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call, Source};
+use crate::effort::Effort;
 use crate::failure::Failure;
 use crate::occurrence::Key;
 use crate::permission::Decision;
@@ -140,6 +141,8 @@ pub struct Start {
     pub model: Option<String>,
     /// How much it thinks.
     pub thinking: Thinking,
+    /// How much work it puts into the answer.
+    pub effort: Effort,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.

@@ -50,7 +50,7 @@ fn written(blocks: &[Block]) -> usize {
     let bytes = blocks.iter().map(|block| match block {
         Block::Text(text) => text.len(),
         Block::Call(call) => call.name.len() + call.input.0.len(),
-        Block::Opaque(json) => json.0.len(),
+        Block::Opaque(opaque) => opaque.json.0.len(),
     });
     bytes.sum()
 }
@@ -61,6 +61,7 @@ mod tests {
 
     use super::*;
     use crate::conversation::{Branch, Heard, Image, Json};
+    use crate::effort::Effort;
     use crate::thinking::Thinking;
     use crate::tool::{Class, ToolCall};
 
@@ -77,9 +78,12 @@ mod tests {
             branch: Branch::Main,
             model: None,
             thinking: Thinking::Off,
+            effort: Effort::Low,
+            interactive: true,
             tools: Arc::from([TOOL]),
             instructions: Arc::from("x".repeat(292)),
             said: vec![Arc::new(Said::Human(heard)), Arc::new(Said::Summary("y".repeat(290)))],
+            notes: Vec::new(),
             aside: 0,
         };
         let answer = [Block::Text("z".repeat(18)), Block::Call(call)];

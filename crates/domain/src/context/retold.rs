@@ -63,7 +63,7 @@ fn line<'a>(block: &'a Block, names: &mut HashMap<&'a str, &'a str>) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::{Heard, Json, Reach};
+    use crate::conversation::{Heard, Json, Opaque, Reach};
     use crate::tool::{ToolCall, ToolResult};
 
     fn human(text: &str) -> Arc<Said> {
@@ -82,7 +82,7 @@ mod tests {
             outcome,
             label: crate::label::Label::PLAIN,
         };
-        let blocks = vec![Block::Text("sure".to_owned()), Block::Opaque(Json("{}".to_owned())), call("a")];
+        let blocks = vec![Block::Text("sure".to_owned()), Block::Opaque(Opaque::anthropic("{}")), call("a")];
         let said = [
             Arc::new(Said::Summary("tea".to_owned())),
             human("note it"),

@@ -141,8 +141,27 @@ pub enum Block {
     Text(String),
     /// A tool to run.
     Call(ToolCall),
-    /// Something only its vendor reads (thinking, for one), kept byte for byte.
-    Opaque(Json),
+    /// A part that only the service that wrote it can read, such as signed thinking.
+    Opaque(Opaque),
+}
+
+/// A part of a reply that only the service that wrote it can read. It is sent back there unchanged, and nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opaque {
+    /// The service that wrote it: `anthropic`, or a name that another client gives itself and its model.
+    pub origin: String,
+    /// The part as it came.
+    pub json: Json,
+}
+
+impl Opaque {
+    /// The origin of blocks that the Messages API wrote.
+    pub const ANTHROPIC: &str = "anthropic";
+
+    /// A block that the Messages API wrote.
+    pub fn anthropic(json: impl Into<String>) -> Self {
+        Self { origin: Self::ANTHROPIC.to_owned(), json: Json(json.into()) }
+    }
 }
 
 /// A JSON text, kept byte for byte.

@@ -9,6 +9,7 @@ use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Branch, EntryId, calls};
 use domain::cost::{Account, Call, Day, Refusal};
+use domain::effort::Effort;
 use domain::permission::{Authority, Ruling, decide};
 use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
@@ -103,7 +104,17 @@ pub fn run(
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, model: None, thinking: Thinking::Off, from, seed: 7 };
+    let start = Start {
+        turn,
+        branch,
+        purpose,
+        account,
+        model: None,
+        thinking: Thinking::Off,
+        effort: Effort::Low,
+        from,
+        seed: 7,
+    };
     let how = runtime.expect("a runtime").block_on(async {
         let door = async {
             while let Some(Letter::Asked(request, reply)) = pile.recv().await {

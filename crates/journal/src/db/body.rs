@@ -1,6 +1,6 @@
 //! What was said, as JSON: the format of the column `body`.
 
-use domain::conversation::{Block, EntryId, Heard, Image, Json, Reach, Said};
+use domain::conversation::{Block, EntryId, Heard, Image, Json, Opaque, Reach, Said};
 use domain::label::{Label, Realm};
 use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,18 @@ struct AssistantBody {
 #[serde(rename_all = "lowercase")]
 enum BlockBody {
     Text(String),
-    Call { id: String, name: String, input: String },
+    Call {
+        id: String,
+        name: String,
+        input: String,
+    },
+    /// Written by the Messages API.
     Opaque(String),
+    /// Written by another service.
+    Foreign {
+        origin: String,
+        json: String,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -151,7 +161,12 @@ fn block_body(block: &Block) -> BlockBody {
         Block::Call(ToolCall { id, name, input }) => {
             BlockBody::Call { id: id.clone(), name: name.clone(), input: input.0.clone() }
         }
-        Block::Opaque(json) => BlockBody::Opaque(json.0.clone()),
+        Block::Opaque(Opaque { origin, json }) if origin == Opaque::ANTHROPIC => {
+            BlockBody::Opaque(json.0.clone())
+        }
+        Block::Opaque(Opaque { origin, json }) => {
+            BlockBody::Foreign { origin: origin.clone(), json: json.0.clone() }
+        }
     }
 }
 
@@ -176,7 +191,8 @@ fn assistant(body: AssistantBody) -> Said {
     let block = |block| match block {
         BlockBody::Text(text) => Block::Text(text),
         BlockBody::Call { id, name, input } => Block::Call(ToolCall { id, name, input: Json(input) }),
-        BlockBody::Opaque(json) => Block::Opaque(Json(json)),
+        BlockBody::Opaque(json) => Block::Opaque(Opaque::anthropic(json)),
+        BlockBody::Foreign { origin, json } => Block::Opaque(Opaque { origin, json: Json(json) }),
     };
     let reach = if body.cut { Reach::Cut } else { Reach::Whole };
     Said::Assistant(body.blocks.into_iter().map(block).collect(), reach)

@@ -82,7 +82,7 @@ impl Print {
         match block {
             Block::Text(text) => self.parts(&["text", text]),
             Block::Call(call) => self.parts(&["call", &call.id, &call.name, &call.input.0]),
-            Block::Opaque(json) => self.parts(&["opaque", &json.0]),
+            Block::Opaque(opaque) => self.parts(&["opaque", &opaque.json.0]),
         }
     }
 
@@ -117,7 +117,8 @@ impl Print {
 mod tests {
     use std::sync::Arc;
 
-    use domain::conversation::{Branch, EntryId, Image, Json};
+    use domain::conversation::{Branch, EntryId, Image, Json, Opaque};
+    use domain::effort::Effort;
     use domain::thinking::Thinking;
     use domain::tool::ToolCall;
 
@@ -130,9 +131,12 @@ mod tests {
             branch: Branch::Main,
             model: None,
             thinking: Thinking::Off,
+            effort: Effort::Low,
+            interactive: true,
             tools,
             instructions,
             said,
+            notes: Vec::new(),
             aside: 0,
         })
     }
@@ -148,7 +152,8 @@ mod tests {
             outcome: Outcome::Done,
             label: domain::label::Label::PLAIN,
         };
-        let blocks = vec![Block::Opaque(Json("{}".into())), Block::Text("hm".into()), Block::Call(call)];
+        let blocks =
+            vec![Block::Opaque(Opaque::anthropic("{}")), Block::Text("hm".into()), Block::Call(call)];
         let past = past(vec![
             Said::Summary("They like tea.".into()),
             Said::Human(Heard { preface: "[now]".into(), text: "hi".into(), images: vec![image] }),

@@ -155,6 +155,7 @@ fn picture(image: &Image) -> Value {
 #[cfg(test)]
 mod tests {
     use domain::conversation::{Block, Heard};
+    use domain::effort::Effort;
     use domain::thinking::Thinking;
 
     use super::*;
@@ -173,9 +174,12 @@ mod tests {
             branch,
             model: None,
             thinking: Thinking::Off,
+            effort: Effort::Low,
+            interactive: true,
             tools: Arc::from([]),
             instructions: Arc::from(""),
             said,
+            notes: Vec::new(),
             aside: 0,
         }
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
+use domain::effort::Effort;
 use domain::permission::{Authority, Ruling, decide};
 use domain::record::Record;
 use domain::thinking::Thinking;
@@ -116,7 +117,17 @@ async fn turn(
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, model: None, thinking: Thinking::Off, from, seed: 7 };
+    let start = Start {
+        turn,
+        branch,
+        purpose,
+        account,
+        model: None,
+        thinking: Thinking::Off,
+        effort: Effort::Low,
+        from,
+        seed: 7,
+    };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::context::Context;
 use domain::conversation::{Block, Branch, Heard, Reach, Said, Text};
+use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolResult, ToolSpec};
@@ -139,9 +140,12 @@ impl Talk {
             branch,
             model: None,
             thinking: Thinking::Off,
+            effort: Effort::Low,
+            interactive: true,
             tools,
             instructions,
             said: Vec::new(),
+            notes: Vec::new(),
             aside: 0,
         })
     }

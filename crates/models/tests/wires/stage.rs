@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use domain::context::Context;
 use domain::conversation::{Block, Branch, Heard, Json, Reach, Said};
+use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
@@ -24,9 +25,12 @@ pub fn context(said: Vec<Said>) -> Context {
         branch: Branch::Main,
         model: None,
         thinking: Thinking::Off,
+        effort: Effort::Low,
+        interactive: true,
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),
+        notes: Vec::new(),
         aside: 0,
     }
 }

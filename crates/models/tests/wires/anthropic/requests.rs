@@ -1,7 +1,7 @@
 //! What is sent.
 
 use domain::context::Context;
-use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
+use domain::conversation::{Block, Heard, Image, Opaque, Reach, Said};
 use domain::tool::Outcome;
 use expect_test::expect;
 use models::anthropic::{Anthropic, Settings};
@@ -22,7 +22,7 @@ fn everything() -> Vec<Said> {
         }),
         Said::Assistant(
             vec![
-                Block::Opaque(Json(OPAQUE.to_owned())),
+                Block::Opaque(Opaque::anthropic(OPAQUE)),
                 Block::Text("Looking. \n".to_owned()),
                 Block::Text(" \n".to_owned()),
                 call("a", r#"{"text": "one", "n": 1.50}"#),

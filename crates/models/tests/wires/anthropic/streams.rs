@@ -109,7 +109,7 @@ async fn thinking_and_blocks_we_do_not_know_go_back_byte_for_byte() {
         .blocks
         .iter()
         .filter_map(|block| match block {
-            Block::Opaque(json) => Some(json.0.clone()),
+            Block::Opaque(opaque) => Some(opaque.json.0.clone()),
             Block::Text(_) | Block::Call(_) => None,
         })
         .collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::context::Context;
-use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
+use domain::conversation::{Block, Heard, Image, Opaque, Reach, Said};
 use domain::tool::Outcome;
 use expect_test::expect;
 use testkit::chat_server::{ChatServer, Style};
@@ -23,7 +23,7 @@ fn everything() -> Vec<Said> {
         }),
         Said::Assistant(
             vec![
-                Block::Opaque(Json(OPAQUE.to_owned())),
+                Block::Opaque(Opaque::anthropic(OPAQUE)),
                 Block::Text("Looking. \n".to_owned()),
                 Block::Text(" \n".to_owned()),
                 call("a", r#"{"text": "one", "n": 1.50}"#),
