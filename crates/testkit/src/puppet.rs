@@ -343,7 +343,7 @@ mod tests {
                 "a call of nobody",
                 "a failure",
                 "a wrong call",
-                "nothing, Refusal",
+                "nothing, Refusal(Unstated)",
                 "nothing, Said",
                 "words, Length",
                 "words, Said",

@@ -86,7 +86,6 @@ async fn thoughts_before_calls_go_back_with_their_results() {
     let sent = &server.requests()[1];
     let thought = r#"{"type":"thinking","thinking":"Two \"notes\".\n","signature":"c2ln/+="}"#;
     assert!(sent.body.contains(&format!(r#"{{"role":"assistant","content":[{thought},{{"type":"text""#)));
-    assert_eq!(sent.json["thinking"]["budget_tokens"], 2048);
     let kinds: Vec<_> = (0..2).map(|at| sent.json["messages"][2]["content"][at]["type"].clone()).collect();
     assert_eq!(kinds, ["tool_result", "tool_result"]);
 }
