@@ -25,7 +25,7 @@ ASKED = {
     "tools": [{"name": "note", "description": "Writes a note.", "input_schema": NOTE}],
 }
 
-# The newest models, and what our program should send to each of them.
+# The models that our program is tried with.
 CURRENT = ["claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-sonnet-5"]
 OLDER = ["claude-haiku-4-5", "claude-opus-4-8", "claude-sonnet-4-6"]
 
@@ -218,7 +218,7 @@ class Requests(unittest.TestCase):
                 {"say": "Here it is."},
             ]
             with Played("model-server", script, "--record", file) as url:
-                environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-test", "OLLIM_MODEL": model}
+                environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-test", "OLLIM_MODEL": f"anthropic:{model}"}
                 with Bot(environment) as bot:
                     bot.run("chat", "--once", "what is planned?")
             cls.lines += recorded(file)
@@ -244,6 +244,15 @@ class Requests(unittest.TestCase):
             elif line["path"].endswith("count_tokens"):
                 self.assertEqual(violations(line["body"], message_count_tokens_params.MessageCountTokensParams), [])
         self.assertGreaterEqual(checked, len(CURRENT + OLDER))
+        # The check itself must notice a field that does not exist, and a wrong value.
+        for wrong in ({"effort": "low"}, {"output_config": {"effort": "least"}}):
+            spoilt = self.lines[0]["body"] | wrong
+            self.assertNotEqual(violations(spoilt, beta_create_params.MessageCreateParamsStreaming), [])
+
+    def test_thinking_goes_back_with_the_results_of_tools(self):
+        second = [line["body"] for line in self.lines if line["path"] == "/v1/messages"][1]
+        kinds = [block["type"] for block in second["messages"][1]["content"]]
+        self.assertEqual((second["model"], kinds), (CURRENT[0], ["thinking", "thinking", "tool_use"]))
 
     @unittest.skipUnless("OLLIM_NODE_MODULES" in os.environ, "the packages of Node are not installed")
     def test_requests_have_the_types_of_the_typescript_client(self):

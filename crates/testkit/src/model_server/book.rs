@@ -56,7 +56,7 @@ impl Logged {
 #[derive(Debug)]
 pub enum Decision {
     /// Play this.
-    Play(Act, Title),
+    Play(Box<Act>, Title),
     /// Refuse it.
     Refuse(Refusal),
 }
@@ -124,7 +124,8 @@ impl Book {
             _ => None,
         };
         self.enter("POST", "/v1/messages", &received, scripted);
-        if let Act { fault: Some(Fault::Refuse(refused)), hold: None, error_code, .. } = act {
+        let error_code = act.error_code();
+        if let Act { fault: Some(Fault::Refuse(refused)), hold: None, .. } = act {
             return Decision::Refuse(Refusal { refused, error_code, serial });
         }
         let charge = self.cache.charge(&checked.request, &model, (self.elapsed)());
@@ -145,7 +146,7 @@ impl Book {
             transformations: reports.then_some(checked.transformations),
         };
         reply::shape(&mut act, &received.json, &model, &self.account, &title);
-        Decision::Play(act, title)
+        Decision::Play(Box::new(act), title)
     }
 
     /// Counts the tokens of a request, by the same rules.

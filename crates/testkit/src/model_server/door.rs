@@ -57,7 +57,7 @@ async fn messages(State(house): State<House>, headers: HeaderMap, body: Bytes) -
         house.stop.run_until_cancelled(gate.pass()).await;
     }
     if let Some(Fault::Refuse(refused)) = &act.fault {
-        let (refused, error_code) = (refused.clone(), act.error_code.clone());
+        let (refused, error_code) = (refused.clone(), act.error_code());
         return refuse(&Refusal { refused, error_code, serial: title.serial });
     }
     if act.fault == Some(Fault::Html) {

@@ -40,7 +40,7 @@ fn events(act: &Act, title: &Title) -> Vec<Value> {
     events.insert(events.len().min(2), json!({"type": "ping"}));
     events.push(json!({
         "type": "message_delta",
-        "delta": {"stop_reason": reason(act), "stop_sequence": null, "stop_details": act.stop_details},
+        "delta": {"stop_reason": reason(act), "stop_sequence": null, "stop_details": act.stop_details()},
         "usage": {"output_tokens": title.usage.output},
     }));
     events.push(json!({"type": "message_stop"}));
@@ -53,7 +53,7 @@ pub fn message(act: &Act, title: &Title) -> Value {
     let mut message = start(title);
     message["content"] = content.collect();
     message["stop_reason"] = reason(act).into();
-    message["stop_details"] = json!(act.stop_details);
+    message["stop_details"] = json!(act.stop_details());
     message["usage"] = usage(title, title.usage.output);
     message
 }

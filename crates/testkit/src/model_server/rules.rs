@@ -239,11 +239,10 @@ fn check_thinking_fields(request: &Request<'_>, kind: &str) -> Result<(), String
         match (field.as_str(), value.as_str()) {
             ("display", Some("omitted" | "summarized")) => {}
             ("display", None) if value.is_null() => {}
+            ("display", Some("updates")) if has(betas::DISPLAY_UPDATES) && request.model.display_updates => {}
+            // Not stated whether a model that is not listed refuses or ignores it.
             ("display", Some("updates")) if has(betas::DISPLAY_UPDATES) => {
-                // Not stated whether a model that is not listed refuses or ignores it.
-                if !request.model.display_updates {
-                    return Err(format!("{path}: 'updates' is not supported for this model."));
-                }
+                return Err(format!("{path}: 'updates' is not supported for this model."));
             }
             ("display", _) => return Err(format!("{path}: Input should be 'summarized' or 'omitted'")),
             ("block_binding", _) => check_block_binding(&path, value)?,

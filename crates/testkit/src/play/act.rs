@@ -14,10 +14,16 @@ pub struct Act {
     pub(crate) hold: Option<(At, Gate)>,
     pub(crate) chopped: Option<u64>,
     pub(crate) charge: Option<Box<Usage>>,
-    /// `error.details.error_code` of a refusal on the Messages API.
+    pub(crate) details: Option<Box<Details>>,
+}
+
+/// Details that only the Messages API has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    /// `error.details.error_code` of a refusal.
     pub(crate) error_code: Option<String>,
-    /// `stop_details` of a reply on the Messages API.
-    pub(crate) stop_details: Option<Box<Value>>,
+    /// `stop_details` of a reply.
+    pub(crate) stop_details: Option<Value>,
 }
 
 /// A part of an answer.
@@ -97,8 +103,7 @@ impl Act {
             hold: None,
             chopped: None,
             charge: None,
-            error_code: None,
-            stop_details: None,
+            details: None,
         }
     }
 
@@ -135,7 +140,8 @@ impl Act {
     pub fn spend_limited() -> Self {
         let mut act =
             Self::refuses(429, "rate_limit_error", "You have reached your specified workspace spend limit.");
-        act.error_code = Some("enforced_spend_limit_reached".to_owned());
+        let error_code = Some("enforced_spend_limit_reached".to_owned());
+        act.details = Some(Box::new(Details { error_code, ..Details::default() }));
         act
     }
 
@@ -190,7 +196,7 @@ impl Act {
         let explanation = "This request was declined.";
         let details =
             serde_json::json!({"type": "refusal", "category": category, "explanation": explanation});
-        self.stop_details = Some(Box::new(details));
+        self.details = Some(Box::new(Details { stop_details: Some(details), ..Details::default() }));
         self.stopping("refusal")
     }
 
@@ -241,6 +247,16 @@ impl Act {
     pub fn charging(mut self, usage: Usage) -> Self {
         self.charge = Some(Box::new(usage));
         self
+    }
+
+    /// The `error_code` of its refusal.
+    pub(crate) fn error_code(&self) -> Option<String> {
+        self.details.as_ref().and_then(|details| details.error_code.clone())
+    }
+
+    /// The `stop_details` of its reply.
+    pub(crate) fn stop_details(&self) -> Option<&Value> {
+        self.details.as_ref().and_then(|details| details.stop_details.as_ref())
     }
 
     /// Whether it calls a tool.

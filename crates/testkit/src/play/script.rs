@@ -93,9 +93,10 @@ impl Written {
         if let Some(category) = self.declines {
             act = act.declining(Some(&category));
         }
-        let fault = self.fault.map(WrittenFault::fault);
-        act.error_code = fault.as_ref().and_then(|act| act.error_code.clone());
-        act.fault = fault.and_then(|act| act.fault);
+        if let Some(fault) = self.fault.map(WrittenFault::fault) {
+            act.details = fault.details.or(act.details);
+            act.fault = fault.fault;
+        }
         act
     }
 }

@@ -78,10 +78,11 @@ async fn the_cache_forgets_after_five_minutes_without_use() {
 #[tokio::test]
 async fn a_fork_that_thinks_as_main_does_reads_what_was_said_from_the_cache() {
     let server = ModelServer::start().await.unwrap();
-    charged(&server, &context(long_conversation())).await;
-    // The same effort as main has for "off"; more of it for "adaptive".
+    let model = Some("claude-sonnet-5-5".to_owned());
+    charged(&server, &Context { model: model.clone(), ..context(long_conversation()) }).await;
     let aside = |way: Thinking| Context {
         branch: Branch::fork("aside").unwrap(),
+        model: model.clone(),
         thinking: way,
         effort: Effort::for_thinking(way),
         ..and(long_conversation(), [answer("So."), human("what if not?")])
