@@ -62,8 +62,10 @@ fn a_newer_version_appends_its_instructions() {
 
 #[test]
 fn a_summary_begins_with_the_newest_instructions_and_its_undo_with_the_old_ones() {
-    let mut story = story();
-    story.human("one").human_commands("/name Julia").human("two").human("and a third thing, at some length");
+    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+    let summary = "They booked flight LH4711 to Lisbon, and like tea.";
+    story.model(["Noted.", "Yes.", summary, "LH4711.", "Tea."].map(Line::says));
+    story.human("my booking to Lisbon is LH4711").human_commands("/name Julia").human("i like tea");
     story.human_commands("/compact").human("four").human_commands("/undo").human("five");
 
     let contexts = story.contexts();

@@ -1,17 +1,29 @@
-//! A scripted model server that speaks the Messages API on loopback.
+//! A scripted model server that speaks the Messages API on loopback, as strict as the vendor.
 //!
-//! It reads requests as the vendor documents them and shares no code with our client, so that the two can
-//! catch each other's mistakes. Scripted acts come first, then the closure of [`ModelServer::answering`], then
-//! an echo.
+//! It reads requests as the vendor documents them and shares no code with our client, so that the two can catch each
+//! other's mistakes. Scripted acts come first, then the closure of [`ModelServer::answering`], then an echo.
+//!
+//! The vendor's models have the rules of [`catalog`]: a request that the vendor refuses is refused in the same words.
+//! A name that is none of the vendor's (it begins with `claude-test`, or not with `claude-`) is served by
+//! [`GENERIC`], which accepts every setting and checks no signatures; [`Options::model`] declares other names.
+//!
+//! [`ModelServer::log`] has every request with its status. [`ModelServer::refused`] has those that broke a rule.
 
+mod betas;
+mod binding;
 mod book;
 mod cache;
+pub mod catalog;
 mod door;
 mod echo;
 mod events;
+mod foreign;
+mod models_api;
 mod prompt;
+mod reply;
 mod rules;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,13 +32,24 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::play::{Act, BadScript, FORMAT, Fault, Gate, Piece, Refused, parse};
-pub use book::Received;
+pub use binding::Account;
+pub use book::{Logged, Received};
+pub use catalog::{GENERIC, Lifecycle, ModelSpec};
 
 use crate::play::house::House;
 use book::Book;
 
 /// The time since some moment, as the cache knows it.
 pub type Elapsed = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// The host that the server plays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Host {
+    #[default]
+    Vendor,
+    /// Another host behind `ANTHROPIC_BASE_URL`, which refuses the newer fields and has no Models API.
+    Foreign,
+}
 
 /// How a server differs from the usual one.
 #[derive(Clone)]
@@ -39,12 +62,37 @@ pub struct Options {
     pub elapsed: Elapsed,
     /// The fewest tokens worth caching.
     pub least_cached: u64,
+    pub host: Host,
+    /// The account of the requests; a new one, unless a test says otherwise.
+    pub account: Account,
+    /// Models besides those of the vendor, or other rules for one of them.
+    pub models: Vec<(String, ModelSpec)>,
+    /// A file that gets every request as one line of JSON.
+    pub record: Option<PathBuf>,
+}
+
+impl Options {
+    /// Declares the model `id` with the rules of `spec`.
+    #[must_use]
+    pub fn model(mut self, id: &str, spec: ModelSpec) -> Self {
+        self.models.push((id.to_owned(), spec));
+        self
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
         let started = Instant::now();
-        Self { port: 0, key: None, elapsed: Arc::new(move || started.elapsed()), least_cached: 0 }
+        Self {
+            port: 0,
+            key: None,
+            elapsed: Arc::new(move || started.elapsed()),
+            least_cached: 0,
+            host: Host::default(),
+            account: Account { id: "org1".to_owned(), is_new: true },
+            models: Vec::new(),
+            record: None,
+        }
     }
 }
 
@@ -62,8 +110,10 @@ impl ModelServer {
 
     /// A server as `options` want it.
     pub async fn start_with(options: Options) -> std::io::Result<Self> {
-        let (port, stop) = (options.port, CancellationToken::new());
-        let book = Arc::new(Mutex::new(Book::new(options)));
+        let port = options.port;
+        let stop = CancellationToken::new();
+        let record = options.record.as_ref().map(std::fs::File::create).transpose()?;
+        let book = Arc::new(Mutex::new(Book::new(options, record)));
         let routes = door::routes(Arc::clone(&book), stop.clone());
         Ok(Self { house: House::open(port, routes, stop).await?, book })
     }
@@ -86,6 +136,40 @@ impl ModelServer {
     /// Every request that came, oldest first, the refused ones too.
     pub fn requests(&self) -> Vec<Received> {
         self.book().received.clone()
+    }
+
+    /// Every request of any endpoint with the status of its answer, oldest first.
+    pub fn log(&self) -> Vec<Logged> {
+        self.book().log.clone()
+    }
+
+    /// The requests that a rule of the vendor refused; refusals by the script are not among them.
+    pub fn refused(&self) -> Vec<Logged> {
+        self.log().into_iter().filter(Logged::is_refused).collect()
+    }
+
+    /// Changes the rules of the model `id`, which is served by `change` of its current ones from now on.
+    pub fn change_model(&self, id: &str, change: impl FnOnce(&mut ModelSpec)) {
+        let mut book = self.book();
+        let declared = book.models.iter().position(|(name, _)| name == id).map(|at| book.models.remove(at).1);
+        let mut spec = declared.or_else(|| catalog::find(id).copied()).unwrap_or(GENERIC);
+        change(&mut spec);
+        book.models.push((id.to_owned(), spec));
+    }
+
+    /// Retires the model `id`: requests to it get a 404, its record stays.
+    pub fn retire(&self, id: &str) {
+        self.change_model(id, |model| model.lifecycle = Lifecycle::Retired);
+    }
+
+    /// Takes the model `id` away from the key: it is as if there were no such model.
+    pub fn deny_access(&self, id: &str) {
+        self.book().denied.push(id.to_owned());
+    }
+
+    /// Goes on with another account, as after a change of the key.
+    pub fn change_account(&self, account: Account) {
+        self.book().account = account;
     }
 
     /// What every accepted request was charged, oldest first.

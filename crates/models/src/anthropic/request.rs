@@ -49,7 +49,8 @@ impl Shape {
     /// Requests with another thinking type or effort share only tools and instructions in the vendor's cache, so a
     /// fork must get the same shape as the conversation it left.
     pub fn new(capabilities: &Capabilities, context: &Context, max_tokens: u32) -> Self {
-        let thinking = capabilities.thinking(context.thinking);
+        let wanted = capabilities.thinking(context.thinking);
+        let thinking = wanted.map(|mode| with_room_for_words(mode, max_tokens, capabilities.max_output));
         let cache = if context.interactive && capabilities.hour_cache {
             CacheControl::ONE_HOUR
         } else {
@@ -75,6 +76,17 @@ impl Shape {
         let betas = [block_binding.map(|_| BINDING_BETA), display.map(|_| PROGRESS_BETA)];
         let betas: Vec<&str> = betas.into_iter().flatten().collect();
         (!betas.is_empty()).then(|| betas.join(","))
+    }
+}
+
+/// Lowers a thinking budget that would fill the longest reply of the model, which the server refuses.
+fn with_room_for_words(mode: ThinkingMode, max_tokens: u32, max_output: u32) -> ThinkingMode {
+    match mode {
+        ThinkingMode::Enabled { budget_tokens, block_binding } => {
+            let most = max_output.saturating_sub(max_tokens).max(max_output / 2);
+            ThinkingMode::Enabled { budget_tokens: budget_tokens.min(most), block_binding }
+        }
+        ThinkingMode::Disabled | ThinkingMode::BetweenTools | ThinkingMode::Adaptive { .. } => mode,
     }
 }
 

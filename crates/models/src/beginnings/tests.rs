@@ -168,7 +168,7 @@ const SHAPE: anthropic::request::Shape = anthropic::request::Shape {
 fn notes(said: &[Arc<Said>], branch: usize) -> Vec<SystemNote> {
     let noted = said.iter().enumerate().filter(|(at, said)| match &***said {
         Said::Human(heard) => (heard.text.len() + at + branch).is_multiple_of(4),
-        _ => false,
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => false,
     });
     noted.map(|(after, _)| SystemNote { after, text: Arc::from("Be short.") }).collect()
 }

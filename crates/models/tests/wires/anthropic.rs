@@ -9,3 +9,4 @@ mod requests;
 mod server;
 pub mod stage;
 mod streams;
+mod strict;

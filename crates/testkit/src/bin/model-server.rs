@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Parser;
-use testkit::model_server::{FORMAT, ModelServer, Options, parse};
+use testkit::model_server::{FORMAT, Host, ModelServer, Options, parse};
 
 /// A model server on loopback that plays a script and speaks the Messages API.
 #[derive(Parser)]
@@ -20,6 +20,12 @@ struct Arguments {
     /// The only key to accept.
     #[arg(long)]
     key: Option<String>,
+    /// Write each request to this file, as one line of JSON.
+    #[arg(long)]
+    record: Option<PathBuf>,
+    /// Refuse the newer fields, as other hosts of this API do.
+    #[arg(long)]
+    foreign_host: bool,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -32,7 +38,13 @@ async fn main() -> anyhow::Result<()> {
         }
         None => Vec::new(),
     };
-    let options = Options { port: arguments.port, key: arguments.key, ..Options::default() };
+    let options = Options {
+        port: arguments.port,
+        key: arguments.key,
+        record: arguments.record,
+        host: if arguments.foreign_host { Host::Foreign } else { Host::Vendor },
+        ..Options::default()
+    };
     let server = ModelServer::start_with(options).await.context("cannot listen")?;
     server.script(acts);
     writeln!(std::io::stdout(), "ANTHROPIC_BASE_URL={}", server.url())?;

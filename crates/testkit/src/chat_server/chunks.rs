@@ -66,7 +66,9 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
     let mut calls = 0;
     for (at, piece) in act.pieces.iter().enumerate() {
         match piece {
-            Piece::Text(text) => deltas.extend(split(text).into_iter().map(|part| said(title.style, &part))),
+            Piece::Text(text) | Piece::Note(text) => {
+                deltas.extend(split(text).into_iter().map(|part| said(title.style, &part)))
+            }
             Piece::Thinking { thinking, .. } => {
                 deltas.extend(split(thinking).into_iter().map(|part| thought(title.style, &part)));
             }
@@ -164,7 +166,7 @@ fn calls<'a>(act: &'a Act, title: &'a Title) -> impl Iterator<Item = (String, Va
         Piece::Call { name, input } => {
             Some((call_id(title, at), json!({"function": {"name": name, "arguments": input}})))
         }
-        Piece::Text(_) | Piece::Thinking { .. } | Piece::Raw(_) => None,
+        Piece::Text(_) | Piece::Note(_) | Piece::Thinking { .. } | Piece::Raw(_) => None,
     })
 }
 
@@ -176,7 +178,7 @@ fn with_id(id: String, mut call: Value) -> Value {
 
 fn words(piece: &Piece) -> Option<&str> {
     match piece {
-        Piece::Text(text) => Some(text),
+        Piece::Text(text) | Piece::Note(text) => Some(text),
         Piece::Thinking { .. } | Piece::Call { .. } | Piece::Raw(_) => None,
     }
 }
@@ -184,7 +186,7 @@ fn words(piece: &Piece) -> Option<&str> {
 fn thoughts(act: &Act) -> String {
     let thoughts = act.pieces.iter().filter_map(|piece| match piece {
         Piece::Thinking { thinking, .. } => Some(thinking.as_str()),
-        Piece::Text(_) | Piece::Call { .. } | Piece::Raw(_) => None,
+        Piece::Text(_) | Piece::Note(_) | Piece::Call { .. } | Piece::Raw(_) => None,
     });
     thoughts.collect()
 }

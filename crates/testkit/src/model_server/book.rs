@@ -1,11 +1,16 @@
-//! What the server knows: what to play next, what came, and what it charged.
+//! The state of the server: the script, the log of requests, and the prompt cache.
+
+use std::io::Write;
 
 use domain::conversation::Usage;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::cache::Cache;
+use super::binding::{self, Account};
+use super::cache::{Cache, prompt_tokens};
+use super::catalog::{self, GENERIC, Lifecycle, MODELS, ModelSpec};
 use super::events::{Title, output_tokens};
-use super::{Elapsed, Options, echo, rules};
+use super::rules::{self, Endpoint};
+use super::{Elapsed, Host, Options, betas, echo, foreign, models_api, reply};
 use crate::play::programme::Programme;
 use crate::play::{Act, Fault, Refused};
 
@@ -16,90 +21,277 @@ pub struct Received {
     pub key: Option<String>,
     /// The version it speaks.
     pub version: Option<String>,
+    /// The values of its `anthropic-beta` header.
+    pub betas: Vec<String>,
     /// Its bytes.
     pub body: String,
     /// The same as JSON; null, if it is none.
     pub json: Value,
 }
 
+/// One request of any endpoint in the log, with the answer it got.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logged {
+    pub method: String,
+    pub path: String,
+    pub betas: Vec<String>,
+    pub version: Option<String>,
+    /// The body; null for a request without one.
+    pub json: Value,
+    pub status: u16,
+    /// The text of the refusal.
+    pub refusal: Option<String>,
+    /// Whether the script asked for the refusal, rather than a rule of the vendor.
+    pub scripted: bool,
+}
+
+impl Logged {
+    /// Whether a rule of the server refused it.
+    pub fn is_refused(&self) -> bool {
+        self.status >= 400 && !self.scripted
+    }
+}
+
 /// What to do with a request.
 #[derive(Debug)]
 pub enum Decision {
     /// Play this.
-    Play(Act, Title),
+    Play(Box<Act>, Title),
     /// Refuse it.
-    Refuse(Refused, usize),
+    Refuse(Refusal),
+}
+
+/// A refusal as it is sent.
+#[derive(Debug)]
+pub struct Refusal {
+    pub refused: Refused,
+    /// `error.details.error_code`.
+    pub error_code: Option<String>,
+    pub serial: usize,
 }
 
 /// The whole state of a server.
 pub struct Book {
     pub programme: Programme,
     pub received: Vec<Received>,
+    pub log: Vec<Logged>,
     pub usage: Vec<Usage>,
+    /// Models that a test declared or changed; they come before those of the catalog.
+    pub models: Vec<(String, ModelSpec)>,
+    /// Models that the key may not use.
+    pub denied: Vec<String>,
+    pub account: Account,
     cache: Cache,
+    host: Host,
     key: Option<String>,
     elapsed: Elapsed,
+    record: Option<std::fs::File>,
 }
 
 impl Book {
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: Options, record: Option<std::fs::File>) -> Self {
         Self {
             programme: Programme::default(),
             received: Vec::new(),
+            log: Vec::new(),
             usage: Vec::new(),
+            models: options.models,
+            denied: Vec::new(),
+            account: options.account,
             cache: Cache::new(options.least_cached),
+            host: options.host,
             key: options.key,
             elapsed: options.elapsed,
+            record,
         }
     }
 
     /// Enters a request, and decides what comes of it.
     pub fn decide(&mut self, received: Received) -> Decision {
         let serial = self.received.len() + 1;
-        let wrong = self.wrong(&received);
-        let request = received.json.clone();
-        self.received.push(received);
-        if let Some(refused) = wrong {
-            return Decision::Refuse(refused, serial);
-        }
-        match self.programme.next(&request, echo::echo) {
-            Act { fault: Some(Fault::Refuse(refused)), hold: None, .. } => Decision::Refuse(refused, serial),
-            act => {
-                let usage = self.charge(&request, &act);
-                let model = request["model"].as_str().unwrap_or_default().to_owned();
-                Decision::Play(act, Title { serial, model, usage })
+        self.received.push(received.clone());
+        let checked = self.checked(Endpoint::Messages, &received);
+        let (model, checked) = match checked {
+            Ok(checked) => checked,
+            Err(refused) => {
+                self.enter("POST", "/v1/messages", &received, Some((&refused, false)));
+                return Decision::Refuse(Refusal { refused, error_code: None, serial });
             }
-        }
-    }
-
-    /// Says why `received` cannot be answered.
-    pub fn wrong(&self, received: &Received) -> Option<Refused> {
-        let refused = |status, kind: &str, message: &str| {
-            let (kind, message) = (kind.to_owned(), message.to_owned());
-            Some(Refused { status, kind, message, retry_after: None })
         };
-        if self.key.is_some() && self.key != received.key {
-            return refused(401, "authentication_error", "invalid x-api-key");
+        let mut act = self.programme.next(&received.json, echo::echo);
+        let scripted = match &act.fault {
+            Some(Fault::Refuse(refused)) => Some((refused, true)),
+            _ => None,
+        };
+        self.enter("POST", "/v1/messages", &received, scripted);
+        let error_code = act.error_code();
+        if let Act { fault: Some(Fault::Refuse(refused)), hold: None, .. } = act {
+            return Decision::Refuse(Refusal { refused, error_code, serial });
         }
-        if received.version.is_none() {
-            return refused(400, "invalid_request_error", "anthropic-version: header is required");
-        }
-        if received.json.is_null() {
-            return refused(400, "invalid_request_error", "the body is not valid JSON");
-        }
-        rules::check(&received.json).err().and_then(|why| refused(400, "invalid_request_error", &why))
-    }
-
-    fn charge(&mut self, request: &Value, act: &Act) -> Usage {
-        let charge = self.cache.charge(request, (self.elapsed)());
+        let charge = self.cache.charge(&checked.request, &model, (self.elapsed)());
         let usage = Usage {
             input: charge.plain,
             cache_read: charge.read,
             cache_write: charge.written,
-            output: output_tokens(act),
+            output: output_tokens(&act),
         };
         let usage = act.charge.as_deref().copied().unwrap_or(usage);
         self.usage.push(usage);
-        usage
+        let reports = received.betas.iter().any(|beta| beta == betas::BINDING_CONTROLS);
+        let title = Title {
+            serial,
+            model: received.json["model"].as_str().unwrap_or_default().to_owned(),
+            usage,
+            hour_write: charge.written_for_an_hour.min(usage.cache_write),
+            transformations: reports.then_some(checked.transformations),
+        };
+        reply::shape(&mut act, &received.json, &model, &self.account, &title);
+        Decision::Play(Box::new(act), title)
     }
+
+    /// Counts the tokens of a request, by the same rules.
+    pub fn count(&mut self, received: &Received) -> Result<u64, Refused> {
+        let counted = self
+            .checked(Endpoint::CountTokens, received)
+            .map(|(model, checked)| prompt_tokens(&checked.request, &model));
+        let refusal = counted.as_ref().err().map(|refused| (refused, false));
+        self.enter("POST", "/v1/messages/count_tokens", received, refusal);
+        counted
+    }
+
+    /// Answers `GET /v1/models`, with `id` the record of one model.
+    pub fn models(
+        &mut self,
+        id: Option<&str>,
+        query: &[(String, String)],
+        received: &Received,
+    ) -> Result<Value, Refused> {
+        let answer = self.answer_models(id, query, received);
+        let path = id.map_or_else(|| "/v1/models".to_owned(), |id| format!("/v1/models/{id}"));
+        self.enter("GET", &path, received, answer.as_ref().err().map(|refused| (refused, false)));
+        answer
+    }
+
+    fn answer_models(
+        &self,
+        id: Option<&str>,
+        query: &[(String, String)],
+        received: &Received,
+    ) -> Result<Value, Refused> {
+        if self.host == Host::Foreign {
+            return Err(refusal(404, "not_found_error", "Not Found"));
+        }
+        self.check_headers(received)?;
+        let field = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let Some(id) = id else {
+            let limit = field("limit").and_then(|limit| limit.parse().ok()).unwrap_or(20);
+            return Ok(models_api::page(self.records(), field("after_id"), limit));
+        };
+        let known = self.declared(id).or_else(|| catalog::find(id).copied());
+        match known.filter(|_| !self.is_denied(id)) {
+            Some(model) => Ok(models_api::record(if model.id == GENERIC.id { id } else { model.id }, &model)),
+            None => Err(not_found(id)),
+        }
+    }
+
+    fn records(&self) -> Vec<Value> {
+        let declared = self.models.iter().map(|(id, model)| (id.as_str(), *model));
+        let catalog = MODELS.iter().map(|model| (model.id, *model));
+        let undeclared = catalog.filter(|(id, _)| self.declared(id).is_none());
+        let all = declared.chain(undeclared).filter(|(id, _)| !self.is_denied(id));
+        all.map(|(id, model)| models_api::record(id, &model)).collect()
+    }
+
+    /// Checks a request by every rule. Returns its model, and the request as the model reads it.
+    fn checked(
+        &self,
+        endpoint: Endpoint,
+        received: &Received,
+    ) -> Result<(ModelSpec, binding::Checked), Refused> {
+        let invalid = |why: String| refusal(400, "invalid_request_error", &why);
+        self.check_headers(received)?;
+        if received.json.is_null() {
+            return Err(invalid("the body is not valid JSON".to_owned()));
+        }
+        let version = received.version.as_deref().unwrap_or_default();
+        if self.host == Host::Foreign {
+            foreign::check(&received.json, &received.betas).map_err(invalid)?;
+        }
+        rules::check_shape(endpoint, &received.json, &received.betas, version).map_err(invalid)?;
+        let model = self.model(received.json["model"].as_str().unwrap_or_default())?;
+        let request =
+            rules::Request { endpoint, json: &received.json, betas: &received.betas, version, model: &model };
+        rules::check(&request).map_err(invalid)?;
+        let checked =
+            binding::check(&received.json, &model, &received.betas, &self.account).map_err(invalid)?;
+        rules::check_length(prompt_tokens(&checked.request, &model), model.window).map_err(invalid)?;
+        Ok((model, checked))
+    }
+
+    fn check_headers(&self, received: &Received) -> Result<(), Refused> {
+        if self.key.is_some() && self.key != received.key {
+            return Err(refusal(401, "authentication_error", "invalid x-api-key"));
+        }
+        if received.version.is_none() {
+            return Err(refusal(400, "invalid_request_error", "anthropic-version: header is required"));
+        }
+        Ok(())
+    }
+
+    /// Finds the model of a request: 404 for one that is unknown, retired or not for this key.
+    fn model(&self, id: &str) -> Result<ModelSpec, Refused> {
+        if self.host == Host::Foreign {
+            return Ok(GENERIC);
+        }
+        let test_name = !id.starts_with("claude-") || id.starts_with("claude-test");
+        let found = self.declared(id).or_else(|| catalog::find(id).copied()).or(test_name.then_some(GENERIC));
+        found
+            .filter(|model| model.lifecycle != Lifecycle::Retired && !self.is_denied(id))
+            .ok_or_else(|| not_found(id))
+    }
+
+    fn declared(&self, id: &str) -> Option<ModelSpec> {
+        self.models.iter().find(|(name, _)| name == id).map(|(_, model)| *model)
+    }
+
+    fn is_denied(&self, id: &str) -> bool {
+        self.denied.iter().any(|denied| denied == id)
+    }
+
+    /// Writes a request to the log and to the file of `--record`.
+    fn enter(&mut self, method: &str, path: &str, received: &Received, refused: Option<(&Refused, bool)>) {
+        let logged = Logged {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            betas: received.betas.clone(),
+            version: received.version.clone(),
+            json: received.json.clone(),
+            status: refused.map_or(200, |(refused, _)| refused.status),
+            refusal: refused.map(|(refused, _)| refused.message.clone()),
+            scripted: refused.is_some_and(|(_, scripted)| scripted),
+        };
+        if let Some(file) = &mut self.record {
+            let line = json!({
+                "method": logged.method,
+                "path": logged.path,
+                "betas": logged.betas,
+                "version": logged.version,
+                "body": logged.json,
+                "status": logged.status,
+                "refusal": logged.refusal,
+                "scripted": logged.scripted,
+            });
+            // A disk that is full fails the test that reads the file.
+            let _ = writeln!(file, "{line}");
+        }
+        self.log.push(logged);
+    }
+}
+
+fn not_found(id: &str) -> Refused {
+    refusal(404, "not_found_error", &format!("model: {id}"))
+}
+
+fn refusal(status: u16, kind: &str, message: &str) -> Refused {
+    Refused { status, kind: kind.to_owned(), message: message.to_owned(), retry_after: None }
 }

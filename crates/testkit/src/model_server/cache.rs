@@ -10,10 +10,12 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::catalog::ModelSpec;
 use super::prompt::parts;
 
-/// How long a beginning is kept after it was last read.
-const LIFETIME: Duration = Duration::from_secs(5 * 60);
+/// How long a beginning is kept after it was last read, by the `ttl` of its mark.
+const SHORT_LIFE: Duration = Duration::from_secs(5 * 60);
+const LONG_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// How many blocks before a mark are looked at.
 const LOOK_BACK: usize = 20;
@@ -25,6 +27,8 @@ pub struct Charge {
     pub plain: u64,
     /// Written to the cache.
     pub written: u64,
+    /// The part of `written` that is kept for an hour.
+    pub written_for_an_hour: u64,
     /// Read from the cache.
     pub read: u64,
 }
@@ -32,8 +36,8 @@ pub struct Charge {
 /// The beginnings that are kept.
 #[derive(Debug, Default)]
 pub struct Cache {
-    /// When each of them is forgotten.
-    kept: HashMap<[u8; 32], Duration>,
+    /// When each of them is forgotten, and how long it lives after each use.
+    kept: HashMap<[u8; 32], (Duration, Duration)>,
     least: u64,
 }
 
@@ -41,7 +45,7 @@ pub struct Cache {
 struct Beginning {
     print: [u8; 32],
     tokens: u64,
-    marked: bool,
+    life: Option<Duration>,
 }
 
 impl Cache {
@@ -50,35 +54,47 @@ impl Cache {
         Self { kept: HashMap::new(), least }
     }
 
-    /// Reads `request` at the time `now`, and remembers it.
-    pub fn charge(&mut self, request: &Value, now: Duration) -> Charge {
-        self.kept.retain(|_, forgotten| *forgotten > now);
-        let beginnings = beginnings(request);
+    /// Reads `request` to `model` at the time `now`, and remembers it.
+    pub fn charge(&mut self, request: &Value, model: &ModelSpec, now: Duration) -> Charge {
+        self.kept.retain(|_, (forgotten, _)| *forgotten > now);
+        let beginnings = beginnings(request, model);
         let total = beginnings.last().map_or(0, |last| last.tokens);
+        let least = self.least.max(model.min_cached);
         let marks: Vec<usize> = (0..beginnings.len())
-            .filter(|at| beginnings[*at].marked && beginnings[*at].tokens >= self.least)
+            .filter(|at| beginnings[*at].life.is_some() && beginnings[*at].tokens >= least)
             .collect();
         let Some(last) = marks.last() else { return Charge { plain: total, ..Charge::default() } };
         let near = marks.iter().flat_map(|mark| mark.saturating_sub(LOOK_BACK)..=*mark);
         let found = near.filter(|at| self.kept.contains_key(&beginnings[*at].print)).max();
         for at in marks.iter().copied().chain(found) {
-            self.kept.insert(beginnings[at].print, now + LIFETIME);
+            let beginning = &beginnings[at];
+            let kept_life = self.kept.get(&beginning.print).map(|(_, life)| *life);
+            let life = beginning.life.max(kept_life).unwrap_or(SHORT_LIFE);
+            self.kept.insert(beginning.print, (now + life, life));
         }
         let read = found.map_or(0, |at| beginnings[at].tokens);
         let cached = beginnings[*last].tokens;
-        Charge { plain: total - cached.max(read), written: cached.saturating_sub(read), read }
+        // Marks of one hour stand before those of five minutes, so the last one of them ends that part.
+        let long = marks.iter().rev().find(|at| beginnings[**at].life == Some(LONG_LIFE));
+        let long = long.map_or(0, |at| beginnings[*at].tokens);
+        Charge {
+            plain: total - cached.max(read),
+            written: cached.saturating_sub(read),
+            written_for_an_hour: long.saturating_sub(read),
+            read,
+        }
     }
 }
 
 /// The tokens of everything in `request`.
-pub fn prompt_tokens(request: &Value) -> u64 {
-    beginnings(request).last().map_or(0, |last| last.tokens)
+pub fn prompt_tokens(request: &Value, model: &ModelSpec) -> u64 {
+    beginnings(request, model).last().map_or(0, |last| last.tokens)
 }
 
-fn beginnings(request: &Value) -> Vec<Beginning> {
+fn beginnings(request: &Value, model: &ModelSpec) -> Vec<Beginning> {
     let mut print = Sha256::new().chain_update(request["model"].to_string());
     let mut bytes = 0_usize;
-    let thinking = request["thinking"].to_string();
+    let thinking = format!("{}{}{}", request["thinking"], request["output_config"], request["tool_choice"]);
     let beginnings = parts(request).into_iter().map(|part| {
         let text = part.block.to_string();
         if !matches!(part.section.as_str(), "tools" | "system") {
@@ -87,8 +103,10 @@ fn beginnings(request: &Value) -> Vec<Beginning> {
         bytes += text.len();
         print.update(format!("{}\n{}\n", part.section, text.len()));
         print.update(text);
-        let tokens = bytes.div_ceil(4) as u64;
-        Beginning { print: print.clone().finalize().into(), tokens, marked: part.marked }
+        let tokens = model.tokens(bytes);
+        let long = part.mark.as_ref().is_some_and(|mark| mark["ttl"] == "1h");
+        let life = part.mark.map(|_| if long { LONG_LIFE } else { SHORT_LIFE });
+        Beginning { print: print.clone().finalize().into(), tokens, life }
     });
     beginnings.collect()
 }
@@ -98,6 +116,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model_server::catalog::GENERIC;
 
     fn request(texts: &[&str], marks: &[usize]) -> Value {
         let block = |(at, text): (usize, &&str)| match marks.contains(&at) {
@@ -111,7 +130,7 @@ mod tests {
     fn charges(requests: &[(Value, u64)]) -> Vec<(u64, u64, u64)> {
         let mut cache = Cache::new(0);
         let charge = |(request, now): &(Value, u64)| {
-            let charge = cache.charge(request, Duration::from_secs(*now));
+            let charge = cache.charge(request, &GENERIC, Duration::from_secs(*now));
             (charge.plain, charge.written, charge.read)
         };
         requests.iter().map(charge).collect()
@@ -125,6 +144,17 @@ mod tests {
         assert_eq!(at(&[0, 0]), [(7, 15, 0), (7, 0, 15)]);
         assert_eq!(at(&[0, 299, 598]), [(7, 15, 0), (7, 0, 15), (7, 0, 15)]);
         assert_eq!(at(&[0, 300]), [(7, 15, 0), (7, 15, 0)]);
+    }
+
+    #[test]
+    fn marks_of_one_hour_are_kept_for_an_hour() {
+        let mut long = request(&["aaaa", "bbbb"], &[0, 1]);
+        long["messages"][0]["content"][0]["cache_control"]["ttl"] = json!("1h");
+        let mut cache = Cache::new(0);
+        let mut charge = |now| cache.charge(&long, &GENERIC, Duration::from_secs(now));
+        let expected = Charge { plain: 0, written: 15, written_for_an_hour: 8, read: 0 };
+        assert_eq!(charge(0), expected);
+        assert_eq!(charge(3599), Charge { written: 7, written_for_an_hour: 0, read: 8, ..expected });
     }
 
     #[test]

@@ -1,18 +1,17 @@
 //! The HTTP side of the server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::book::{Book, Decision, Received};
-use super::cache::prompt_tokens;
+use super::book::{Book, Decision, Received, Refusal};
 use super::events::{message, written};
 use crate::play::sending::{self, event_stream, html};
 use crate::play::{At, Fault, Refused};
@@ -20,17 +19,28 @@ use crate::play::{At, Fault, Refused};
 /// The most bytes of a request, as the vendor has it.
 const REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
+/// First part of the user agent of the vendor's own program, whose beta headers are not published.
+const CLAUDE_CODE: &str = "claude-cli/";
+
 #[derive(Clone)]
 struct House {
     book: Arc<Mutex<Book>>,
     stop: CancellationToken,
 }
 
-/// The two doors of the server.
+impl House {
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The endpoints of the server.
 pub fn routes(book: Arc<Mutex<Book>>, stop: CancellationToken) -> Router {
     Router::new()
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(count_tokens))
+        .route("/v1/models", get(models))
+        .route("/v1/models/{id}", get(model))
         .layer(DefaultBodyLimit::max(REQUEST_BYTES))
         .with_state(House { book, stop })
 }
@@ -38,16 +48,17 @@ pub fn routes(book: Arc<Mutex<Book>>, stop: CancellationToken) -> Router {
 async fn messages(State(house): State<House>, headers: HeaderMap, body: Bytes) -> Response {
     let received = received(&headers, &body);
     let streamed = received.json["stream"] == true;
-    let decision = house.book.lock().unwrap_or_else(PoisonError::into_inner).decide(received);
+    let decision = house.book().decide(received);
     let (act, title) = match decision {
-        Decision::Refuse(refused, serial) => return refusal(&refused, serial),
+        Decision::Refuse(refusal) => return refuse(&refusal),
         Decision::Play(act, title) => (act, title),
     };
     if let Some((At::Head, gate)) = &act.hold {
         house.stop.run_until_cancelled(gate.pass()).await;
     }
     if let Some(Fault::Refuse(refused)) = &act.fault {
-        return refusal(refused, title.serial);
+        let (refused, error_code) = (refused.clone(), act.error_code());
+        return refuse(&Refusal { refused, error_code, serial: title.serial });
     }
     if act.fault == Some(Fault::Html) {
         return html();
@@ -59,16 +70,26 @@ async fn messages(State(house): State<House>, headers: HeaderMap, body: Bytes) -
 }
 
 async fn count_tokens(State(house): State<House>, headers: HeaderMap, body: Bytes) -> Response {
-    let mut received = received(&headers, &body);
-    let tokens = prompt_tokens(&received.json);
-    // What is only counted is not asked for, so it needs no length.
-    if received.json.is_object() {
-        received.json["max_tokens"] = json!(1);
-    }
-    let wrong = house.book.lock().unwrap_or_else(PoisonError::into_inner).wrong(&received);
-    match wrong {
-        Some(refused) => refusal(&refused, 0),
-        None => with_id(Json(json!({"input_tokens": tokens})), 0),
+    let counted = house.book().count(&received(&headers, &body));
+    answer(counted.map(|tokens| json!({"input_tokens": tokens})))
+}
+
+async fn models(
+    State(house): State<House>,
+    Query(query): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+) -> Response {
+    answer(house.book().models(None, &query, &received(&headers, b"")))
+}
+
+async fn model(State(house): State<House>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    answer(house.book().models(Some(&id), &[], &received(&headers, b"")))
+}
+
+fn answer(answer: Result<Value, Refused>) -> Response {
+    match answer {
+        Ok(body) => with_id(Json(body), 0),
+        Err(refused) => refuse(&Refusal { refused, error_code: None, serial: 0 }),
     }
 }
 
@@ -77,18 +98,29 @@ fn received(headers: &HeaderMap, body: &[u8]) -> Received {
         |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     // The vendor's own clients have moved from the one header to the other; it takes both.
     let bearer = || Some(header("authorization")?.strip_prefix("Bearer ")?.to_owned());
+    let given = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+    let mut betas: Vec<String> =
+        given.flat_map(|value| value.split(',')).map(|beta| beta.trim().to_owned()).collect();
+    if header("user-agent").is_some_and(|agent| agent.starts_with(CLAUDE_CODE)) {
+        betas.retain(|beta| super::betas::is_known(beta));
+    }
     Received {
         key: header("x-api-key").or_else(bearer),
         version: header("anthropic-version"),
+        betas,
         body: String::from_utf8_lossy(body).into_owned(),
         json: serde_json::from_slice(body).unwrap_or(Value::Null),
     }
 }
 
-fn refusal(refused: &Refused, serial: usize) -> Response {
-    let error = json!({"type": refused.kind, "message": refused.message});
-    let body = json!({"type": "error", "error": error, "request_id": request_id(serial)});
-    with_id(sending::refusal(refused, body), serial)
+fn refuse(refusal: &Refusal) -> Response {
+    let refused = &refusal.refused;
+    let mut error = json!({"type": refused.kind, "message": refused.message});
+    if let Some(code) = &refusal.error_code {
+        error["details"] = json!({ "error_code": code });
+    }
+    let body = json!({"type": "error", "error": error, "request_id": request_id(refusal.serial)});
+    with_id(sending::refusal(refused, body), refusal.serial)
 }
 
 fn with_id(response: impl IntoResponse, serial: usize) -> Response {

@@ -15,6 +15,10 @@ pub struct Title {
     pub model: String,
     /// What the request is charged.
     pub usage: Usage,
+    /// The part of the cache write that is kept for an hour.
+    pub hour_write: u64,
+    /// The value of `input_transformations`, if the request asked for the report.
+    pub transformations: Option<Vec<Value>>,
 }
 
 /// The stream of `act`.
@@ -36,7 +40,7 @@ fn events(act: &Act, title: &Title) -> Vec<Value> {
     events.insert(events.len().min(2), json!({"type": "ping"}));
     events.push(json!({
         "type": "message_delta",
-        "delta": {"stop_reason": reason(act), "stop_sequence": null},
+        "delta": {"stop_reason": reason(act), "stop_sequence": null, "stop_details": act.stop_details()},
         "usage": {"output_tokens": title.usage.output},
     }));
     events.push(json!({"type": "message_stop"}));
@@ -49,7 +53,8 @@ pub fn message(act: &Act, title: &Title) -> Value {
     let mut message = start(title);
     message["content"] = content.collect();
     message["stop_reason"] = reason(act).into();
-    message["usage"] = usage(title.usage, title.usage.output);
+    message["stop_details"] = json!(act.stop_details());
+    message["usage"] = usage(title, title.usage.output);
     message
 }
 
@@ -60,7 +65,7 @@ pub fn output_tokens(act: &Act) -> u64 {
 }
 
 fn start(title: &Title) -> Value {
-    json!({
+    let mut message = json!({
         "id": format!("msg_{:06}", title.serial),
         "type": "message",
         "role": "assistant",
@@ -68,12 +73,22 @@ fn start(title: &Title) -> Value {
         "content": [],
         "stop_reason": null,
         "stop_sequence": null,
-        "usage": usage(title.usage, 1),
-    })
+        "stop_details": null,
+        "usage": usage(title, 1),
+    });
+    if let Some(transformations) = &title.transformations {
+        message["input_transformations"] = json!(transformations);
+    }
+    message
 }
 
-fn usage(usage: Usage, output: u64) -> Value {
+fn usage(title: &Title, output: u64) -> Value {
+    let usage = title.usage;
     json!({
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": usage.cache_write - title.hour_write,
+            "ephemeral_1h_input_tokens": title.hour_write,
+        },
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,
         "cache_read_input_tokens": usage.cache_read,
@@ -85,9 +100,14 @@ fn call_id(title: &Title, index: usize) -> String {
     format!("toolu_{:06}_{index}", title.serial)
 }
 
+/// The block at `index` of a reply, as it stands in the whole message.
+pub fn whole_block(piece: &Piece, title: &Title, index: usize) -> Value {
+    whole(piece, &call_id(title, index))
+}
+
 fn block(piece: &Piece, id: &str) -> (Value, Vec<Value>) {
     match piece {
-        Piece::Text(text) => {
+        Piece::Text(text) | Piece::Note(text) => {
             let deltas = split(text).into_iter().map(|part| json!({"type": "text_delta", "text": part}));
             (json!({"type": "text", "text": ""}), deltas.collect())
         }
@@ -110,7 +130,7 @@ fn block(piece: &Piece, id: &str) -> (Value, Vec<Value>) {
 
 fn whole(piece: &Piece, id: &str) -> Value {
     match piece {
-        Piece::Text(text) => json!({"type": "text", "text": text}),
+        Piece::Text(text) | Piece::Note(text) => json!({"type": "text", "text": text}),
         Piece::Thinking { thinking, signature } => {
             json!({"type": "thinking", "thinking": thinking, "signature": signature})
         }

@@ -9,8 +9,10 @@ pub struct Part {
     pub section: String,
     /// The block, without its mark.
     pub block: Value,
-    /// Whether it asked to be cached.
-    pub marked: bool,
+    /// Its `cache_control`.
+    pub mark: Option<Value>,
+    /// Its place in the request, such as `messages.1.content.0`.
+    pub path: String,
 }
 
 /// A message with its neighbours of the same role, which the model reads as one.
@@ -24,13 +26,18 @@ pub struct Spoken {
 
 /// Every block of `request`, in the order of the cache.
 pub fn parts(request: &Value) -> Vec<Part> {
-    let tools = blocks(&request["tools"]).into_iter().map(|block| part("tools", block));
-    let system = blocks(&request["system"]).into_iter().map(|block| part("system", block));
-    let messages = list(&request["messages"]).iter().flat_map(|message| {
+    let section = |name: &'static str| {
+        let placed = blocks(&request[name]).into_iter().enumerate();
+        placed.map(move |(at, block)| part(name, format!("{name}.{at}"), block))
+    };
+    let messages = list(&request["messages"]).iter().enumerate().flat_map(|(at, message)| {
         let role = message["role"].as_str().unwrap_or_default();
-        blocks(&message["content"]).into_iter().map(|block| part(role, block)).collect::<Vec<_>>()
+        let placed = blocks(&message["content"]).into_iter().enumerate();
+        placed
+            .map(|(index, block)| part(role, format!("messages.{at}.content.{index}"), block))
+            .collect::<Vec<_>>()
     });
-    tools.chain(system).chain(messages).collect()
+    section("tools").chain(section("system")).chain(messages).collect()
 }
 
 /// The messages of `request`, neighbours of one role joined.
@@ -53,7 +60,7 @@ pub fn list(value: &Value) -> &[Value] {
 }
 
 /// A string stands for one block of text.
-fn blocks(value: &Value) -> Vec<Value> {
+pub fn blocks(value: &Value) -> Vec<Value> {
     match value {
         Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
         Value::Array(blocks) => blocks.clone(),
@@ -61,7 +68,7 @@ fn blocks(value: &Value) -> Vec<Value> {
     }
 }
 
-fn part(section: &str, mut block: Value) -> Part {
+fn part(section: &str, path: String, mut block: Value) -> Part {
     let mark = block.as_object_mut().and_then(|fields| fields.remove("cache_control"));
-    Part { section: section.to_owned(), block, marked: mark.is_some_and(|mark| !mark.is_null()) }
+    Part { section: section.to_owned(), block, mark: mark.filter(|mark| !mark.is_null()), path }
 }

@@ -1,9 +1,15 @@
-//! What the vendor accepts, and the words with which it refuses the rest.
+//! The rules for a request, and the texts with which the vendor refuses it.
+//!
+//! Each rule is one function. What differs between models comes from [`super::catalog`]; the words of the
+//! refusals are the vendor's where they are known. Rules about replayed thinking blocks are in
+//! [`super::binding`].
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::betas;
+use super::catalog::{Disabled, ModelSpec};
 use super::prompt::{Spoken, list, parts, spoken};
 
 /// The most marks in one request.
@@ -12,75 +18,429 @@ const MARKS: usize = 4;
 /// The pictures the vendor can see.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// Says what is wrong with `request`.
-pub fn check(request: &Value) -> Result<(), String> {
-    check_fields(request)?;
-    for (at, message) in list(&request["messages"]).iter().enumerate() {
-        check_role(at, message).map_err(|wrong| format!("messages.{at}.{wrong}"))?;
-        check_message(message).map_err(|wrong| format!("messages.{at}.{wrong}"))?;
+/// The values of the `anthropic-version` header. The newest one forbids sampling parameters on every model.
+const VERSIONS: [&str; 3] = ["2023-01-01", "2023-06-01", STRICT_VERSION];
+const STRICT_VERSION: &str = "2026-10-21";
+
+/// The door that a request came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    Messages,
+    CountTokens,
+}
+
+/// A request with everything that its rules depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub endpoint: Endpoint,
+    pub json: &'a Value,
+    pub betas: &'a [String],
+    pub version: &'a str,
+    pub model: &'a ModelSpec,
+}
+
+/// Fields of `POST /v1/messages` without a beta header, from the request types of the vendor's client.
+const FIELDS: &[&str] = &[
+    "model",
+    "messages",
+    "max_tokens",
+    "cache_control",
+    "container",
+    "diagnostics",
+    "inference_geo",
+    "metadata",
+    "output_config",
+    "service_tier",
+    "speed",
+    "stop_sequences",
+    "stream",
+    "system",
+    "temperature",
+    "thinking",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+];
+
+/// The fields that `POST /v1/messages/count_tokens` has of these.
+const COUNTED_FIELDS: &[&str] = &[
+    "model",
+    "messages",
+    "cache_control",
+    "output_config",
+    "speed",
+    "system",
+    "thinking",
+    "tool_choice",
+    "tools",
+];
+
+/// The fields of a tool that is not one of the vendor's own.
+const TOOL_FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "input_schema",
+    "type",
+    "cache_control",
+    "strict",
+    "defer_loading",
+    "eager_input_streaming",
+    "input_examples",
+    "allowed_callers",
+];
+
+/// The fields of each kind of block; kinds that are not listed are not looked into.
+const BLOCK_FIELDS: &[(&str, &[&str])] = &[
+    ("text", &["text", "cache_control", "citations"]),
+    ("image", &["source", "cache_control", "transformations"]),
+    ("thinking", &["thinking", "signature"]),
+    ("redacted_thinking", &["data"]),
+    ("tool_use", &["id", "name", "input", "cache_control", "caller", "toolset_name"]),
+    ("tool_result", &["tool_use_id", "content", "is_error", "cache_control", "toolset_name"]),
+];
+
+/// Says what is wrong with the headers and the top-level fields, before the model is looked up.
+pub fn check_shape(endpoint: Endpoint, json: &Value, betas: &[String], version: &str) -> Result<(), String> {
+    if !VERSIONS.contains(&version) {
+        return Err(format!("anthropic-version: \"{version}\" is not a valid version"));
     }
-    check_marks(request)?;
-    check_calls(&spoken(request))?;
+    betas::check(betas)?;
+    let Some(fields) = json.as_object() else {
+        return Err("Input should be a valid dictionary or object to extract fields from".to_owned());
+    };
+    let allowed = match endpoint {
+        Endpoint::Messages => FIELDS,
+        Endpoint::CountTokens => COUNTED_FIELDS,
+    };
+    let by_beta = |field: &str| {
+        betas::FIELDS.iter().any(|(name, beta)| *name == field && betas.iter().any(|given| given == beta))
+    };
+    for field in fields.keys() {
+        if !allowed.contains(&field.as_str()) && !by_beta(field) {
+            return Err(extra(field));
+        }
+    }
+    match json["model"].as_str() {
+        None | Some("") => Err("model: Field required".to_owned()),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Says what is wrong with a request to a model that exists.
+pub fn check(request: &Request<'_>) -> Result<(), String> {
+    let json = request.json;
+    check_max_tokens(request)?;
+    check_thinking(request)?;
+    check_effort(request)?;
+    check_sampling(request)?;
+    check_tools(json)?;
+    check_tool_choice(request)?;
+    if list(&json["messages"]).is_empty() {
+        return Err("messages: at least one message is required".to_owned());
+    }
+    list(&json["system"]).iter().try_for_each(check_text)?;
+    check_marks(json)?;
+    for (at, message) in list(&json["messages"]).iter().enumerate() {
+        check_role(request, at).map_err(|wrong| place(at, &wrong))?;
+        check_message(request, message).map_err(|wrong| format!("messages.{at}.{wrong}"))?;
+    }
+    check_calls(&spoken(json))?;
     check_last_words(request)
 }
 
-fn check_fields(request: &Value) -> Result<(), String> {
-    if request["model"].as_str().is_none_or(str::is_empty) {
-        return Err("model: Field required".to_owned());
+/// A refusal that names the message, unless the vendor's text has no place for that.
+fn place(at: usize, wrong: &str) -> String {
+    if wrong == NO_SYSTEM_MESSAGES { wrong.to_owned() } else { format!("messages.{at}.{wrong}") }
+}
+
+/// The refusal of a field that is not known at this place.
+pub fn extra(path: &str) -> String {
+    format!("{path}: Extra inputs are not permitted")
+}
+
+fn check_max_tokens(request: &Request<'_>) -> Result<(), String> {
+    if request.endpoint == Endpoint::CountTokens {
+        return Ok(());
     }
-    if request["max_tokens"].is_null() {
-        return Err("max_tokens: Field required".to_owned());
+    let json = request.json;
+    let most = request.model.max_output;
+    match json["max_tokens"].as_u64() {
+        None if json["max_tokens"].is_null() => Err("max_tokens: Field required".to_owned()),
+        None => Err("max_tokens: Input should be a valid integer".to_owned()),
+        // Zero only writes the cache, which needs no stream.
+        Some(0) if json["stream"] == true => {
+            Err("max_tokens: Input should be greater than or equal to 1".to_owned())
+        }
+        Some(tokens) if tokens > most => {
+            let model = json["model"].as_str().unwrap_or_default();
+            Err(format!(
+                "max_tokens: {tokens} > {most}, which is the maximum allowed number of output tokens for {model}"
+            ))
+        }
+        Some(_) => Ok(()),
     }
-    if request["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0) {
-        return Err("max_tokens: Input should be greater than or equal to 1".to_owned());
+}
+
+fn check_thinking(request: &Request<'_>) -> Result<(), String> {
+    let thinking = &request.json["thinking"];
+    let model = request.model;
+    if thinking.is_null() {
+        return Ok(());
     }
-    check_thinking(&request["thinking"], &request["max_tokens"])?;
-    if list(&request["messages"]).is_empty() {
-        return Err("messages: at least one message is required".to_owned());
+    let Some(kind) = thinking["type"].as_str() else {
+        return Err("thinking: Unable to extract tag using discriminator 'type'".to_owned());
+    };
+    match kind {
+        "adaptive" if !model.adaptive => {
+            return Err("adaptive thinking is not supported on this model".to_owned());
+        }
+        "disabled" => {
+            if let Disabled::Refused(text) = model.disabled {
+                return Err(text.to_owned());
+            }
+        }
+        "enabled" if !model.enabled => {
+            return Err("\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.".to_owned());
+        }
+        "between_tools" if !model.between_tools => {
+            return Err("\"thinking.type.between_tools\" is not supported for this model.".to_owned());
+        }
+        "adaptive" | "enabled" | "between_tools" => {}
+        other => {
+            return Err(format!(
+                "thinking: Input tag '{other}' found using 'type' does not match any of the expected tags: 'adaptive', 'between_tools', 'disabled', 'enabled'"
+            ));
+        }
     }
-    for (at, tool) in list(&request["tools"]).iter().enumerate() {
-        if tool["name"].as_str().is_none_or(str::is_empty) {
+    check_thinking_fields(request, kind)?;
+    if kind == "enabled" { check_budget(request) } else { Ok(()) }
+}
+
+/// `display` and `block_binding` stand only beside `adaptive` and `enabled`, two of their values only with a header.
+fn check_thinking_fields(request: &Request<'_>, kind: &str) -> Result<(), String> {
+    let has = |beta: &str| request.betas.iter().any(|given| given == beta);
+    let allowed: &[&str] = match kind {
+        "adaptive" if has(betas::BINDING_CONTROLS) => &["display", "block_binding"],
+        "adaptive" => &["display"],
+        "enabled" if has(betas::BINDING_CONTROLS) => &["budget_tokens", "display", "block_binding"],
+        "enabled" => &["budget_tokens", "display"],
+        _ => &[],
+    };
+    let thinking = &request.json["thinking"];
+    for (field, value) in thinking.as_object().into_iter().flatten() {
+        let path = format!("thinking.{kind}.{field}");
+        if field == "type" {
+            continue;
+        }
+        if !allowed.contains(&field.as_str()) {
+            return Err(extra(&path));
+        }
+        match (field.as_str(), value.as_str()) {
+            ("display", Some("omitted" | "summarized")) => {}
+            ("display", None) if value.is_null() => {}
+            ("display", Some("updates")) if has(betas::DISPLAY_UPDATES) && request.model.display_updates => {}
+            // Not stated whether a model that is not listed refuses or ignores it.
+            ("display", Some("updates")) if has(betas::DISPLAY_UPDATES) => {
+                return Err(format!("{path}: 'updates' is not supported for this model."));
+            }
+            ("display", _) => return Err(format!("{path}: Input should be 'summarized' or 'omitted'")),
+            ("block_binding", _) => check_block_binding(&path, value)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_block_binding(path: &str, binding: &Value) -> Result<(), String> {
+    let Some(fields) = binding.as_object() else {
+        return if binding.is_null() {
+            Ok(())
+        } else {
+            Err(format!("{path}: Input should be a valid dictionary"))
+        };
+    };
+    for (field, value) in fields {
+        match (field.as_str(), value) {
+            ("prefix_mismatch_behavior", Value::Null) => {}
+            ("prefix_mismatch_behavior", Value::String(text)) if text == "error" || text == "drop_block" => {}
+            ("prefix_mismatch_behavior", _) => {
+                return Err(format!("{path}.{field}: Input should be 'error' or 'drop_block'"));
+            }
+            _ => return Err(extra(&format!("{path}.{field}"))),
+        }
+    }
+    Ok(())
+}
+
+fn check_budget(request: &Request<'_>) -> Result<(), String> {
+    let budget = &request.json["thinking"]["budget_tokens"];
+    let most = request.json["max_tokens"].as_u64();
+    match budget.as_u64() {
+        None => Err("thinking.enabled.budget_tokens: Field required".to_owned()),
+        Some(budget) if budget < 1024 => {
+            Err("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024".to_owned())
+        }
+        Some(budget) if most.is_some_and(|most| most <= budget) => {
+            Err("`max_tokens` must be greater than `thinking.budget_tokens`".to_owned())
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_effort(request: &Request<'_>) -> Result<(), String> {
+    let config = &request.json["output_config"];
+    for field in config.as_object().into_iter().flat_map(serde_json::Map::keys) {
+        let by_beta =
+            field == "task_budget" && request.betas.iter().any(|beta| beta == "task-budgets-2026-03-13");
+        if !matches!(field.as_str(), "effort" | "format") && !by_beta {
+            return Err(extra(&format!("output_config.{field}")));
+        }
+    }
+    if !config.is_null() && !config.is_object() {
+        return Err("output_config: Input should be a valid dictionary".to_owned());
+    }
+    if config["effort"].is_null() {
+        return Ok(());
+    }
+    let effort = check_level(request.model, "output_config.effort", &config["effort"])?;
+    let thinking = request.json["thinking"]["type"].as_str().unwrap_or_default();
+    let limited = thinking == "between_tools"
+        || (thinking == "disabled" && request.model.disabled == Disabled::UpToHigh);
+    if limited && !request.model.generic && matches!(effort, "xhigh" | "max") {
+        return Err(format!(
+            "output_config.effort '{effort}' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking."
+        ));
+    }
+    Ok(())
+}
+
+/// The level in `value`, if the model has it.
+fn check_level<'a>(model: &ModelSpec, path: &str, value: &'a Value) -> Result<&'a str, String> {
+    let effort = value.as_str().unwrap_or_default();
+    if !matches!(effort, "low" | "medium" | "high" | "xhigh" | "max") {
+        return Err(format!("{path}: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'"));
+    }
+    if model.effort.is_empty() {
+        return Err("This model does not support the effort parameter.".to_owned());
+    }
+    if !model.effort.contains(&effort) {
+        let mut levels = model.effort.to_vec();
+        levels.sort_unstable();
+        let levels = levels.join(", ");
+        return Err(format!(
+            "This model does not support effort level '{effort}'. Supported levels: {levels}."
+        ));
+    }
+    Ok(effort)
+}
+
+/// Sampling parameters other than the default.
+fn check_sampling(request: &Request<'_>) -> Result<(), String> {
+    let allowed = request.model.sampling && request.version != STRICT_VERSION;
+    for field in ["temperature", "top_p", "top_k"] {
+        let value = &request.json[field];
+        let default = value.is_null() || (field == "temperature" && value.as_f64() == Some(1.0));
+        if !default && !allowed {
+            return Err(format!("`{field}` is deprecated for this model."));
+        }
+    }
+    Ok(())
+}
+
+fn check_tools(json: &Value) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for (at, tool) in list(&json["tools"]).iter().enumerate() {
+        let name = tool["name"].as_str().unwrap_or_default();
+        if name.is_empty() {
             return Err(format!("tools.{at}.custom.name: Field required"));
+        }
+        if !names.insert(name) {
+            return Err("tools: Tool names must be unique.".to_owned());
+        }
+        // The vendor's own tools have a type and fields of their own.
+        if !tool["type"].is_null() && tool["type"] != "custom" {
+            continue;
+        }
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        if name.len() > 128 || !name.bytes().all(plain) {
+            return Err(format!(
+                "tools.{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
+            ));
         }
         if tool["input_schema"]["type"] != "object" {
             return Err(format!("tools.{at}.custom.input_schema.type: Input should be 'object'"));
         }
+        for field in tool.as_object().into_iter().flat_map(serde_json::Map::keys) {
+            if !TOOL_FIELDS.contains(&field.as_str()) {
+                return Err(extra(&format!("tools.{at}.custom.{field}")));
+            }
+        }
     }
-    list(&request["system"]).iter().try_for_each(check_text)
+    Ok(())
 }
 
-fn check_thinking(thinking: &Value, max_tokens: &Value) -> Result<(), String> {
-    match (thinking["type"].as_str(), thinking["budget_tokens"].as_u64()) {
-        _ if thinking.is_null() => Ok(()),
-        (Some("disabled" | "adaptive"), None) => Ok(()),
-        (Some("enabled"), Some(budget)) if budget < 1024 => {
-            Err("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024".to_owned())
+fn check_tool_choice(request: &Request<'_>) -> Result<(), String> {
+    let choice = &request.json["tool_choice"];
+    match choice["type"].as_str() {
+        None if choice.is_null() => Ok(()),
+        Some("auto" | "none") => Ok(()),
+        Some("any" | "tool") if !request.model.forced_tool_choice => {
+            Err("tool_choice: type \"tool\" and \"any\" are not supported for this model.".to_owned())
         }
-        (Some("enabled"), Some(budget)) if max_tokens.as_u64().is_some_and(|most| most > budget) => Ok(()),
-        (Some("enabled"), Some(_)) => {
-            Err("`max_tokens` must be greater than `thinking.budget_tokens`".to_owned())
-        }
-        _ => Err("thinking: Input tag does not match any of the expected tags or is incomplete".to_owned()),
+        Some("any") => Ok(()),
+        Some("tool") if choice["name"].is_string() => Ok(()),
+        Some("tool") => Err("tool_choice.tool.name: Field required".to_owned()),
+        _ => Err(
+            "tool_choice: Input tag does not match any of the expected tags: 'auto', 'any', 'tool', 'none'"
+                .to_owned(),
+        ),
     }
 }
 
-/// The system may speak in between, as the claude program lets it; the first word is never its own.
-fn check_role(at: usize, message: &Value) -> Result<(), String> {
-    match message["role"].as_str().unwrap_or_default() {
+const NO_SYSTEM_MESSAGES: &str = "role 'system' is not supported on this model";
+
+/// A system message follows a user message and is the last one or followed by the assistant's.
+fn check_role(request: &Request<'_>, at: usize) -> Result<(), String> {
+    let messages = list(&request.json["messages"]);
+    let role = |at: usize| messages.get(at).and_then(|message| message["role"].as_str());
+    match role(at).unwrap_or_default() {
         "user" | "assistant" => Ok(()),
-        "system" if at > 0 => Ok(()),
+        "system" if !request.model.system_messages => Err(NO_SYSTEM_MESSAGES.to_owned()),
+        "system" if at == 0 => Err("role: Input should be 'user' or 'assistant'".to_owned()),
+        "system" if request.model.generic => Ok(()),
+        "system" if role(at - 1) != Some("user") => {
+            Err("role: a 'system' message must follow a 'user' message".to_owned())
+        }
+        "system" if !matches!(role(at + 1), None | Some("assistant")) => {
+            Err("role: a 'system' message must be last or be followed by an 'assistant' message".to_owned())
+        }
+        "system" => Ok(()),
         _ => Err("role: Input should be 'user' or 'assistant'".to_owned()),
     }
 }
 
-fn check_message(message: &Value) -> Result<(), String> {
+fn check_message(request: &Request<'_>, message: &Value) -> Result<(), String> {
     let role = message["role"].as_str().unwrap_or_default();
+    for field in message.as_object().into_iter().flat_map(serde_json::Map::keys) {
+        let needed = match field.as_str() {
+            "role" | "content" => continue,
+            "clear_at" if role == "system" => Some(betas::SYSTEM_CLEAR_AT),
+            "output_config" if role == "system" => Some(betas::MESSAGE_OUTPUT_CONFIG),
+            _ => None,
+        };
+        if !needed.is_some_and(|beta| request.betas.iter().any(|given| given == beta)) {
+            return Err(extra(field));
+        }
+    }
+    check_message_effort(request, message)?;
     match &message["content"] {
         Value::String(text) if text.trim().is_empty() => Err("content: must not be empty".to_owned()),
         Value::String(_) => Ok(()),
+        Value::Array(blocks) if blocks.is_empty() && message["output_config"]["effort"].is_string() => Ok(()),
         Value::Array(blocks) if blocks.is_empty() => Err("content: must not be empty".to_owned()),
         Value::Array(blocks) => blocks.iter().enumerate().try_for_each(|(at, block)| {
-            check_block(role, block).map_err(|wrong| format!("content.{at}.{wrong}"))
+            check_block(request, role, block).map_err(|wrong| format!("content.{at}.{wrong}"))
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
             Err("content: Input should be a valid list".to_owned())
@@ -88,18 +448,59 @@ fn check_message(message: &Value) -> Result<(), String> {
     }
 }
 
-fn check_block(role: &str, block: &Value) -> Result<(), String> {
+/// The effort of a system message holds from the next turn on; it needs thinking.
+fn check_message_effort(request: &Request<'_>, message: &Value) -> Result<(), String> {
+    let effort = &message["output_config"]["effort"];
+    if effort.is_null() {
+        return Ok(());
+    }
+    let level = check_level(request.model, "output_config.effort", effort)?;
+    let before = request.json["output_config"]["effort"].as_str().unwrap_or(request.model.default_effort);
+    let thinking = request.json["thinking"]["type"].as_str();
+    let off = matches!(thinking, Some("disabled" | "between_tools"))
+        || (thinking.is_none() && !request.model.thinks_by_default);
+    if off && level != before {
+        return Err(format!(
+            "output_config.effort '{level}' differs from the '{before}' in effect before it; it can only change with thinking on"
+        ));
+    }
+    Ok(())
+}
+
+fn check_block(request: &Request<'_>, role: &str, block: &Value) -> Result<(), String> {
     let kind = block["type"].as_str().unwrap_or_default();
+    let has = |beta: &str| request.betas.iter().any(|given| given == beta);
     match (kind, role) {
         ("text", _) => check_text(block),
+        ("tool_addition" | "tool_removal", "system")
+            if has(betas::TOOL_CHANGES) || has(betas::INLINE_TOOLS) =>
+        {
+            Ok(())
+        }
         ("image", "user") => check_picture(&block["source"]),
+        ("document" | "search_result", "user") => Ok(()),
         ("tool_result", "user") if block["tool_use_id"].is_string() => Ok(()),
         ("tool_use", "assistant") => check_call(block),
+        ("thinking", "assistant") if !block["thinking"].is_string() => {
+            Err("thinking.thinking: Field required".to_owned())
+        }
         ("thinking", "assistant") if block["signature"].as_str().is_some_and(|it| !it.is_empty()) => Ok(()),
+        ("thinking", "assistant") => Err("thinking.signature: Field required".to_owned()),
         ("redacted_thinking", "assistant") if block["data"].is_string() => Ok(()),
         ("server_tool_use" | "web_search_tool_result", "assistant") => Ok(()),
         _ => Err(format!("{kind}: does not match any of the expected tags or is incomplete")),
+    }?;
+    // Tests send blocks with unknown fields to generic models, to see them come back byte for byte.
+    if request.model.generic {
+        return Ok(());
     }
+    let Some((_, allowed)) = BLOCK_FIELDS.iter().find(|(name, _)| *name == kind) else { return Ok(()) };
+    for field in block.as_object().into_iter().flat_map(serde_json::Map::keys) {
+        if field != "type" && !allowed.contains(&field.as_str()) {
+            return Err(extra(&format!("{kind}.{field}")));
+        }
+    }
+    Ok(())
 }
 
 fn check_text(block: &Value) -> Result<(), String> {
@@ -141,19 +542,45 @@ fn check_call(block: &Value) -> Result<(), String> {
     Ok(())
 }
 
+/// Marks on blocks: at most four, never on thinking or empty text, and one hour before five minutes.
 fn check_marks(request: &Value) -> Result<(), String> {
-    let marked: Vec<_> = parts(request).into_iter().filter(|part| part.marked).collect();
+    let marked: Vec<_> = parts(request).into_iter().filter(|part| part.mark.is_some()).collect();
     if marked.len() > MARKS {
         let found = marked.len();
         return Err(format!(
             "A maximum of {MARKS} blocks with cache_control may be provided. Found {found}."
         ));
     }
-    let thinking = |kind: &Value| kind == "thinking" || kind == "redacted_thinking";
-    match marked.iter().any(|part| thinking(&part.block["type"])) {
-        true => Err("cache_control cannot be set for thinking blocks".to_owned()),
-        false => Ok(()),
+    let mut short_before = false;
+    for part in &marked {
+        let path = &part.path;
+        let kind = &part.block["type"];
+        if kind == "thinking" || kind == "redacted_thinking" {
+            return Err(format!("{path}: cache_control cannot be set for thinking blocks"));
+        }
+        if kind == "text" && part.block["text"].as_str().is_some_and(|text| text.trim().is_empty()) {
+            return Err(format!("{path}: cache_control cannot be set for empty text blocks"));
+        }
+        let mark = part.mark.as_ref().unwrap_or(&Value::Null);
+        if mark["type"] != "ephemeral" {
+            return Err(format!(
+                "{path}.cache_control: Input tag {} found using 'type' does not match any of the expected tags: 'ephemeral'",
+                mark["type"]
+            ));
+        }
+        match mark["ttl"].as_str() {
+            Some("1h") if short_before => {
+                return Err(format!(
+                    "{path}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+                ));
+            }
+            Some("1h") => {}
+            Some("5m") => short_before = true,
+            None if mark["ttl"].is_null() => short_before = true,
+            _ => return Err(format!("{path}.cache_control.ttl: Input should be '5m' or '1h'")),
+        }
     }
+    Ok(())
 }
 
 /// Every call is answered at once, every answer has its call, and answers come before anything else.
@@ -195,9 +622,12 @@ fn check_calls(spoken: &[Spoken]) -> Result<(), String> {
     }
 }
 
-fn check_last_words(request: &Value) -> Result<(), String> {
-    let messages = spoken(request);
+fn check_last_words(request: &Request<'_>) -> Result<(), String> {
+    let messages = spoken(request.json);
     let Some(last) = messages.last().filter(|last| last.role == "assistant") else { return Ok(()) };
+    if !request.model.prefill {
+        return Err("This model does not support assistant message prefill. The conversation must end with a user message.".to_owned());
+    }
     let text = last.blocks.last().and_then(|block| block["text"].as_str()).unwrap_or_default();
     match text.ends_with(char::is_whitespace) {
         true => Err("messages: final assistant content cannot end with trailing whitespace".to_owned()),
@@ -205,73 +635,10 @@ fn check_last_words(request: &Value) -> Result<(), String> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn wrong(change: impl FnOnce(&mut Value)) -> String {
-        let mut request = json!({
-            "model": "m", "max_tokens": 1,
-            "tools": [{"name": "note", "input_schema": {"type": "object"}}],
-            "messages": [
-                {"role": "user", "content": "hi"},
-                {"role": "assistant", "content": [
-                    {"type": "thinking", "thinking": "hm", "signature": "s"},
-                    {"type": "tool_use", "id": "a", "name": "note", "input": {}},
-                ]},
-                {"role": "user", "content": [
-                    {"type": "tool_result", "tool_use_id": "a", "content": "done"},
-                    {"type": "text", "text": "and?"},
-                ]},
-            ],
-        });
-        change(&mut request);
-        check(&request).err().unwrap_or_default()
+/// Refuses a prompt that does not fit into the window.
+pub fn check_length(tokens: u64, window: u64) -> Result<(), String> {
+    if tokens > window {
+        return Err(format!("prompt is too long: {tokens} tokens > {window} maximum"));
     }
-
-    #[test]
-    fn what_the_vendor_refuses_is_refused() {
-        let check = |expected: &str, change: fn(&mut Value)| {
-            let said = wrong(change);
-            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{expected}: {said}");
-        };
-        check("", |_| {});
-        check("max_tokens: Field required", |it| it["max_tokens"] = Value::Null);
-        check("max_tokens", |it| it["max_tokens"] = json!(0));
-        check("model", |it| it["model"] = json!(""));
-        check("", |it| it["thinking"] = json!({"type": "adaptive"}));
-        check("thinking: Input tag", |it| it["thinking"] = json!({"type": "enabled"}));
-        check("or equal to 1024", |it| it["thinking"] = json!({"type": "enabled", "budget_tokens": 9}));
-        check("must be greater", |it| it["thinking"] = json!({"type": "enabled", "budget_tokens": 1024}));
-        check("at least one message", |it| it["messages"] = json!([]));
-        check("messages.0.role", |it| it["messages"][0]["role"] = json!("system"));
-        check("", |it| {
-            let between = json!({"role": "system", "content": "It is late."});
-            it["messages"].as_array_mut().unwrap().insert(1, between);
-        });
-        check("non-empty", |it| it["messages"][2]["content"][1]["text"] = json!(""));
-        check("non-whitespace", |it| it["messages"][2]["content"][1]["text"] = json!(" \n"));
-        check("unexpected `tool_use_id`", |it| it["messages"][2]["content"][0]["tool_use_id"] = json!("b"));
-        check("immediately after: a", |it| it["messages"][2]["content"] = json!("never mind"));
-        check("immediately after: a", |it| it["messages"].as_array_mut().unwrap().truncate(2));
-        check("must come first", |it| {
-            let late = json!({"type": "tool_result", "tool_use_id": "a"});
-            it["messages"][2]["content"].as_array_mut().unwrap().push(late);
-        });
-        check("valid dictionary", |it| it["messages"][1]["content"][1]["input"] = json!([]));
-        check("thinking", |it| it["messages"][1]["content"][0]["signature"] = json!(""));
-        check("thinking blocks", |it| {
-            it["messages"][1]["content"][0]["cache_control"] = json!({"type": "x"})
-        });
-        check("Found 5", |it| {
-            let text = json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}});
-            it["system"] = Value::Array(vec![text; 5]);
-        });
-        check("trailing whitespace", |it| {
-            it["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": "so "}));
-        });
-        check("image", |it| it["messages"][0]["content"] = json!([{"type": "image", "source": {}}]));
-    }
+    Ok(())
 }

@@ -274,7 +274,7 @@ fn what_is_still_to_be_done_or_was_kept_aside_is_no_damage() {
 
 fn request(messages: serde_json::Value) -> Received {
     let json = json!({ "messages": messages });
-    Received { key: None, version: None, body: json.to_string(), json }
+    Received { key: None, version: None, betas: Vec::new(), body: json.to_string(), json }
 }
 
 #[test]

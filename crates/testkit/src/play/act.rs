@@ -14,6 +14,16 @@ pub struct Act {
     pub(crate) hold: Option<(At, Gate)>,
     pub(crate) chopped: Option<u64>,
     pub(crate) charge: Option<Box<Usage>>,
+    pub(crate) details: Option<Box<Details>>,
+}
+
+/// Details that only the Messages API has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    /// `error.details.error_code` of a refusal.
+    pub(crate) error_code: Option<String>,
+    /// `stop_details` of a reply.
+    pub(crate) stop_details: Option<Value>,
 }
 
 /// A part of an answer.
@@ -21,13 +31,15 @@ pub struct Act {
 pub enum Piece {
     /// Words.
     Text(String),
-    /// Thinking, and the signature that proves it.
+    /// Thinking, and its signature. The server of the Messages API signs thinking whose signature is empty.
     Thinking {
         /// What was thought.
         thinking: String,
         /// The proof.
         signature: String,
     },
+    /// A note to the user before a tool call. Newer Anthropic models send it as a thinking block.
+    Note(String),
     /// A call of a tool.
     Call {
         /// The tool.
@@ -84,7 +96,15 @@ pub(crate) enum At {
 impl Act {
     /// An answer without a word in it.
     pub fn empty() -> Self {
-        Self { pieces: Vec::new(), stop: None, fault: None, hold: None, chopped: None, charge: None }
+        Self {
+            pieces: Vec::new(),
+            stop: None,
+            fault: None,
+            hold: None,
+            chopped: None,
+            charge: None,
+            details: None,
+        }
     }
 
     /// An answer of these words.
@@ -118,7 +138,11 @@ impl Act {
 
     /// Says that the money is spent.
     pub fn spend_limited() -> Self {
-        Self::refuses(429, "rate_limit_error", "You have reached your specified workspace spend limit.")
+        let mut act =
+            Self::refuses(429, "rate_limit_error", "You have reached your specified workspace spend limit.");
+        let error_code = Some("enforced_spend_limit_reached".to_owned());
+        act.details = Some(Box::new(Details { error_code, ..Details::default() }));
+        act
     }
 
     /// Says that too many ask.
@@ -147,6 +171,33 @@ impl Act {
     #[must_use]
     pub fn and_thinks(self, thinking: &str, signature: &str) -> Self {
         self.and(Piece::Thinking { thinking: thinking.to_owned(), signature: signature.to_owned() })
+    }
+
+    /// Adds thinking that the server signs.
+    #[must_use]
+    pub fn and_signed_thinking(self, thinking: &str) -> Self {
+        self.and_thinks(thinking, "")
+    }
+
+    /// Adds a note to the user between tool calls.
+    #[must_use]
+    pub fn and_notes(self, note: &str) -> Self {
+        self.and(Piece::Note(note.to_owned()))
+    }
+
+    /// Uses up `max_tokens` with thinking, before the first word.
+    pub fn only_thinks(thinking: &str) -> Self {
+        Self::empty().and_signed_thinking(thinking).stopping("max_tokens")
+    }
+
+    /// Declines to answer for a reason of this `category`, after the pieces so far.
+    #[must_use]
+    pub fn declining(mut self, category: Option<&str>) -> Self {
+        let explanation = "This request was declined.";
+        let details =
+            serde_json::json!({"type": "refusal", "category": category, "explanation": explanation});
+        self.details = Some(Box::new(Details { stop_details: Some(details), ..Details::default() }));
+        self.stopping("refusal")
     }
 
     /// Adds any piece.
@@ -196,6 +247,16 @@ impl Act {
     pub fn charging(mut self, usage: Usage) -> Self {
         self.charge = Some(Box::new(usage));
         self
+    }
+
+    /// The `error_code` of its refusal.
+    pub(crate) fn error_code(&self) -> Option<String> {
+        self.details.as_ref().and_then(|details| details.error_code.clone())
+    }
+
+    /// The `stop_details` of its reply.
+    pub(crate) fn stop_details(&self) -> Option<&Value> {
+        self.details.as_ref().and_then(|details| details.stop_details.as_ref())
     }
 
     /// Whether it calls a tool.

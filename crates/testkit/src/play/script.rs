@@ -10,10 +10,12 @@ pub const FORMAT: &str = r#"A script is a JSON list of acts, one to a request; a
 
   {"say": "words"}                                  an answer of these words
   {"blocks": [BLOCK, ...], "stop": "end_turn"}      an answer of blocks; "stop" may be left out
+  {"blocks": [BLOCK, ...], "declines": "cyber"}     a refusal by the model, with its category
 
 A BLOCK is one of:
   {"text": "words"}
-  {"thinking": "thoughts", "signature": "proof"}
+  {"thinking": "thoughts", "signature": "proof"}    an empty signature is replaced by a valid one
+  {"note": "words"}                                 a note to the user between tool calls
   {"tool": "name", "input": {...}}
   {"raw": {"type": ..., ...}}                       any block, sent whole
 
@@ -51,6 +53,7 @@ struct Written {
     #[serde(default)]
     blocks: Vec<WrittenBlock>,
     stop: Option<String>,
+    declines: Option<String>,
     fault: Option<WrittenFault>,
 }
 
@@ -59,6 +62,7 @@ struct Written {
 enum WrittenBlock {
     Text { text: String },
     Thinking { thinking: String, signature: String },
+    Note { note: String },
     Tool { tool: String, input: Value },
     Raw { raw: Value },
 }
@@ -86,7 +90,13 @@ impl Written {
         let pieces = said.into_iter().chain(self.blocks.into_iter().map(WrittenBlock::piece));
         let mut act = pieces.fold(Act::empty(), Act::and);
         act.stop = self.stop;
-        act.fault = self.fault.and_then(WrittenFault::fault);
+        if let Some(category) = self.declines {
+            act = act.declining(Some(&category));
+        }
+        if let Some(fault) = self.fault.map(WrittenFault::fault) {
+            act.details = fault.details.or(act.details);
+            act.fault = fault.fault;
+        }
         act
     }
 }
@@ -96,6 +106,7 @@ impl WrittenBlock {
         match self {
             Self::Text { text } => Piece::Text(text),
             Self::Thinking { thinking, signature } => Piece::Thinking { thinking, signature },
+            Self::Note { note } => Piece::Note(note),
             Self::Tool { tool, input } => Piece::Call { name: tool, input: input.to_string() },
             Self::Raw { raw } => Piece::Raw(raw),
         }
@@ -103,12 +114,13 @@ impl WrittenBlock {
 }
 
 impl WrittenFault {
-    fn fault(self) -> Option<Fault> {
+    /// An act with nothing but this fault.
+    fn fault(self) -> Act {
         let fault = match self {
-            Self::RateLimited { seconds } => return Act::rate_limited(seconds).fault,
-            Self::SpendLimited {} => return Act::spend_limited().fault,
-            Self::Overloaded {} => return Act::overloaded().fault,
-            Self::Broken {} => return Act::broken().fault,
+            Self::RateLimited { seconds } => return Act::rate_limited(seconds),
+            Self::SpendLimited {} => return Act::spend_limited(),
+            Self::Overloaded {} => return Act::overloaded(),
+            Self::Broken {} => return Act::broken(),
             Self::Refuse { status, error: kind, message } => {
                 Fault::Refuse(Refused { status, kind, message, retry_after: None })
             }
@@ -120,7 +132,7 @@ impl WrittenFault {
             Self::Garbage { at } => Fault::Garbage(at),
             Self::BadJson { at } => Fault::BadJson(at),
         };
-        Some(fault)
+        Act::empty().with(fault)
     }
 }
 
@@ -145,7 +157,7 @@ mod tests {
             assert_eq!(parse(&act).unwrap().len(), 1, "{line}");
             read += 1;
         }
-        assert_eq!(read, 18);
+        assert_eq!(read, 20);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use domain::context::Context;
 use domain::conversation::{Block, Branch, Reach, Said, Usage};
+use domain::effort::Effort;
+use domain::thinking::Thinking;
 use domain::tool::Outcome;
 use testkit::model_server::{ModelServer, Options};
 
@@ -76,12 +78,15 @@ async fn the_cache_forgets_after_five_minutes_without_use() {
 #[tokio::test]
 async fn a_fork_that_thinks_as_main_does_reads_what_was_said_from_the_cache() {
     let server = ModelServer::start().await.unwrap();
-    charged(&server, &context(long_conversation())).await;
-    let aside = |way: &str| Context {
+    let model = Some("claude-sonnet-5-5".to_owned());
+    charged(&server, &Context { model: model.clone(), ..context(long_conversation()) }).await;
+    let aside = |way: Thinking| Context {
         branch: Branch::fork("aside").unwrap(),
-        thinking: way.parse().unwrap(),
+        model: model.clone(),
+        thinking: way,
+        effort: Effort::for_thinking(way),
         ..and(long_conversation(), [answer("So."), human("what if not?")])
     };
-    assert!(share(charged(&server, &aside("off")).await) > 0.98);
-    assert!(share(charged(&server, &aside("adaptive")).await) < 0.05);
+    assert!(share(charged(&server, &aside(Thinking::Off)).await) > 0.98);
+    assert!(share(charged(&server, &aside(Thinking::Adaptive)).await) < 0.05);
 }

@@ -137,9 +137,9 @@ async fn a_context_may_ask_for_another_model() {
     let server = ModelServer::start().await.unwrap();
     let model = super::stage::model(&server.url());
     let asked =
-        domain::context::Context { model: Some("claude-other-2".to_owned()), ..context(vec![human("hi")]) };
+        domain::context::Context { model: Some("claude-test-2".to_owned()), ..context(vec![human("hi")]) };
     super::stage::ask(&model, &asked).await.1.unwrap();
-    assert_eq!(server.requests()[0].json["model"], "claude-other-2");
-    assert_eq!(model.name_for(&asked), "anthropic:claude-other-2");
-    assert_eq!(model.name_for(&context(Vec::new())), "anthropic:claude-opus-4-6");
+    assert_eq!(server.requests()[0].json["model"], "claude-test-2");
+    assert_eq!(model.name_for(&asked), "anthropic:claude-test-2");
+    assert_eq!(model.name_for(&context(Vec::new())), "anthropic:claude-test-1");
 }

@@ -2,10 +2,11 @@
 
 use domain::context::Context;
 use domain::conversation::{Block, Heard, Image, Opaque, Reach, Said};
+use domain::effort::Effort;
+use domain::thinking::Thinking;
 use domain::tool::Outcome;
 use expect_test::expect;
 use models::anthropic::{Anthropic, Settings};
-use serde_json::Value;
 use testkit::model_server::ModelServer;
 
 use super::stage::{answer, ask, call, context, human, model, result, settings};
@@ -57,8 +58,7 @@ async fn sent(context: &Context) -> String {
 #[tokio::test]
 async fn a_context_with_everything_in_it_is_one_request() {
     expect![[r#"
-        {"model":"claude-opus-4-6","max_tokens":1024,"stream":true,"thinking":
-          {"type":"disabled"},"output_config":{"effort":"low"},"tools":[{"name":"note","description":"Writes a note.","input_schema":
+        {"model":"claude-test-1","max_tokens":1024,"stream":true,"tools":[{"name":"note","description":"Writes a note.","input_schema":
           {"type":"object","properties":{"text":
           {"type":"string"}},"required":["text"]}}],"system":[
           {"type":"text","text":"You are a friend.","cache_control":
@@ -99,7 +99,7 @@ const GO_ON: &str = "]},\n{\"role\":\"user\",\"content\":[\n  {\"type\":\"text\"
 #[tokio::test]
 async fn every_request_begins_with_the_one_before_it() {
     let unmarked = |body: String| {
-        body.replace("\n  {\"type\":\"ephemeral\",\"ttl\":\"1h\"}", "").replace(",\"cache_control\":", "")
+        body.replace("\n  {\"type\":\"ephemeral\"}", "").replace(",\"cache_control\":", "")
     };
     let all = everything();
     let mut before = String::new();
@@ -129,25 +129,37 @@ async fn a_request_never_ends_with_the_words_of_the_model() {
     assert!(end.starts_with("\"user\"") && end.contains("[Go on.]"), "{said}");
 }
 
-/// EN-7, MC-27: each request says how much to think, as the vendor wants it, and leaves room for the reply. The
-/// server refuses a budget that is too small, or as large as the whole.
+/// EN-7, MC-27: each request says how much to think, as the model wants it. The server refuses every other way.
 #[tokio::test]
 async fn a_model_is_told_how_much_to_think() {
     let server = ModelServer::start().await.unwrap();
     let model = Anthropic::new(Settings { max_tokens: 4096, ..settings(&server.url()) }).unwrap();
-    let check = async |way: &str, kind: &str, budget: Option<u32>, most: u32| {
-        let thinking = way.parse().unwrap();
-        ask(&model, &Context { thinking, ..context(vec![human("hi")]) }).await.1.unwrap();
+    let check = async |id: &str, way: &str, kind: serde_json::Value, effort: serde_json::Value| {
+        let thinking: Thinking = way.parse().unwrap();
+        let effort_of_the_user = Effort::for_thinking(thinking);
+        let asked = Context {
+            model: Some(id.to_owned()),
+            thinking,
+            effort: effort_of_the_user,
+            ..context(vec![human("hi")])
+        };
+        ask(&model, &asked).await.1.unwrap();
         let request = server.requests().pop().unwrap().json;
-        assert_eq!(request["thinking"]["type"], kind, "{way}");
-        assert_eq!(request["thinking"].get("budget_tokens"), budget.map(Value::from).as_ref(), "{way}");
-        assert_eq!(request["max_tokens"], most, "{way}");
+        let sent = (&request["thinking"]["type"], &request["output_config"]["effort"]);
+        assert_eq!(sent, (&kind, &effort), "{id} {way}: {request}");
+        let budget = request["thinking"]["budget_tokens"].as_u64().unwrap_or_default();
+        assert!(request["max_tokens"].as_u64() > Some(budget), "{id} {way} leaves room: {request}");
     };
-    check("off", "disabled", None, 4096).await;
-    check("adaptive", "adaptive", None, 4096).await;
-    check("2048", "enabled", Some(2048), 4096).await;
-    check("7", "enabled", Some(1024), 4096).await;
-    check("64000", "enabled", Some(64_000), 68_096).await;
+    let null = serde_json::Value::Null;
+    check("claude-sonnet-5-5", "adaptive", "adaptive".into(), "medium".into()).await;
+    check("claude-sonnet-5-5", "64000", "adaptive".into(), "xhigh".into()).await;
+    check("claude-sonnet-5-5", "off", "between_tools".into(), "low".into()).await;
+    check("claude-opus-5-5", "off", "adaptive".into(), "low".into()).await;
+    check("claude-sonnet-5", "off", "disabled".into(), "low".into()).await;
+    check("claude-haiku-4-5", "2048", "enabled".into(), null.clone()).await;
+    check("claude-haiku-4-5", "off", "disabled".into(), null.clone()).await;
+    check("claude-haiku-4-5", "64000", "enabled".into(), null).await;
+    assert_eq!(server.refused(), []);
 }
 
 /// EN-8: a picture without words is sent without an empty text, which would be refused.

@@ -9,12 +9,11 @@ use testkit::model_server::{Act, ModelServer};
 
 pub use crate::stage::{KEY, answer, ask, call, context, human, result};
 
-/// A model that accepts every kind of thinking.
 pub fn settings(url: &str) -> Settings {
     Settings {
         base_url: url.to_owned(),
         key: Key::new(KEY),
-        model: "claude-opus-4-6".to_owned(),
+        model: "claude-test-1".to_owned(),
         max_tokens: 1024,
         connect: Duration::from_secs(10),
         stall: Duration::from_secs(60),

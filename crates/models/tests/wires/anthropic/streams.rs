@@ -86,7 +86,6 @@ async fn thoughts_before_calls_go_back_with_their_results() {
     let sent = &server.requests()[1];
     let thought = r#"{"type":"thinking","thinking":"Two \"notes\".\n","signature":"c2ln/+="}"#;
     assert!(sent.body.contains(&format!(r#"{{"role":"assistant","content":[{thought},{{"type":"text""#)));
-    assert_eq!(sent.json["thinking"]["budget_tokens"], 2048);
     let kinds: Vec<_> = (0..2).map(|at| sent.json["messages"][2]["content"][at]["type"].clone()).collect();
     assert_eq!(kinds, ["tool_result", "tool_result"]);
 }
@@ -168,7 +167,7 @@ async fn what_the_reply_cost_is_what_the_server_charged() {
 
 #[tokio::test]
 async fn a_model_is_named_after_its_vendor() {
-    assert_eq!(model("http://127.0.0.1:1").name(), "anthropic:claude-opus-4-6");
+    assert_eq!(model("http://127.0.0.1:1").name(), "anthropic:claude-test-1");
     let (heard, reply) = play(Act::says("hello")).await;
     assert_eq!((heard.as_str(), reply.unwrap().stop), ("hello", Stop::Said));
 }

@@ -1,0 +1,171 @@
+//! Our client against the rules of the vendor's models, and the rules by themselves.
+
+use std::sync::Arc;
+
+use domain::context::Context;
+use domain::conversation::{Reach, Said};
+use domain::effort::Effort;
+use domain::failure::Failure;
+use domain::tool::Outcome;
+use serde_json::{Value, json};
+use testkit::model_server::catalog::{Lifecycle, MODELS};
+use testkit::model_server::{Act, Host, ModelServer, Options};
+
+use super::stage::{ask, context, human, model, result};
+
+fn turn(id: &str, way: &str, said: Vec<Said>) -> Context {
+    let thinking = way.parse().unwrap();
+    Context { model: Some(id.to_owned()), thinking, effort: Effort::for_thinking(thinking), ..context(said) }
+}
+
+/// Thinks, notes, calls a tool; then answers, and answers again.
+fn acts() -> [Act; 3] {
+    let first = Act::empty().and_signed_thinking("hm").and_notes("Looking.");
+    [
+        first.and_calls("note", &json!({"text": "a"})),
+        Act::empty().and_signed_thinking("so").and_says("Noted."),
+        Act::says("Yes."),
+    ]
+}
+
+/// A conversation with one tool call and a second question; its last request has other instructions.
+async fn talk(server: &ModelServer, id: &str, way: &str) {
+    let client = model(&server.url());
+    server.script(acts());
+    let mut said = vec![human("note it")];
+    let first = ask(&client, &turn(id, way, said.clone())).await.1.unwrap();
+    let call = domain::conversation::calls(&first.blocks).next().unwrap().id.clone();
+    said.push(Said::Assistant(first.blocks, Reach::Whole));
+    said.push(Said::Tools(vec![result(&call, "kept", Outcome::Done)]));
+    let second = ask(&client, &turn(id, way, said.clone())).await.1.unwrap();
+    said.push(Said::Assistant(second.blocks, Reach::Whole));
+    said.push(human("sure?"));
+    let renamed = Context { instructions: Arc::from("You are another friend."), ..turn(id, way, said) };
+    ask(&client, &renamed).await.1.unwrap();
+}
+
+#[tokio::test]
+async fn no_model_refuses_a_request_of_ours() {
+    for spec in MODELS.iter().filter(|spec| spec.lifecycle != Lifecycle::Retired) {
+        for way in ["auto", "off", "adaptive", "2048", "64000"] {
+            let server = ModelServer::start().await.unwrap();
+            talk(&server, spec.id, way).await;
+            let refused: Vec<_> = server.refused().into_iter().map(|logged| logged.refusal).collect();
+            // `between_tools` has no room for `drop_block`: the change of the instructions is refused once.
+            let expected = usize::from(spec.between_tools && way == "off");
+            assert_eq!(refused.len(), expected, "{} {way}: {refused:?}", spec.id);
+            assert_eq!(server.requests().len(), 3 + expected, "{} {way}", spec.id);
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_host_is_asked_without_the_fields_that_it_refused() {
+    let server =
+        ModelServer::start_with(Options { host: Host::Foreign, ..Options::default() }).await.unwrap();
+    let client = model(&server.url());
+    let asked = turn("claude-sonnet-5-5", "auto", vec![human("hi")]);
+    ask(&client, &asked).await.1.unwrap();
+    let refused = server.refused().len();
+    assert!(refused > 0);
+    ask(&client, &asked).await.1.unwrap();
+    assert_eq!(server.refused().len(), refused);
+}
+
+#[tokio::test]
+async fn retired_model_and_model_without_access_are_named() {
+    let server = ModelServer::start().await.unwrap();
+    server.retire("claude-sonnet-5");
+    server.deny_access("claude-fable-5-2");
+    for id in ["claude-sonnet-5", "claude-fable-5-2", "claude-opus-4-1", "claude-sonnet-9"] {
+        let failure = ask(&model(&server.url()), &turn(id, "auto", vec![human("hi")])).await.1.unwrap_err();
+        assert!(matches!(&failure, Failure::NoSuchModel { model, .. } if model == id), "{failure:?}");
+    }
+}
+
+async fn refusal(change: Value, betas: &str) -> Option<String> {
+    wire::provide();
+    let server = ModelServer::start().await.unwrap();
+    let mut body = json!({
+        "model": "claude-sonnet-5-5",
+        "max_tokens": 1000,
+        "messages": [{"role": "user", "content": "hi"}],
+    });
+    for (field, value) in change.as_object().unwrap() {
+        body[field] = value.clone();
+    }
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let mut request = client.post(format!("{}/v1/messages", server.url()));
+    if !betas.is_empty() {
+        request = request.header("anthropic-beta", betas);
+    }
+    request.header("anthropic-version", "2023-06-01").json(&body).send().await.unwrap();
+    server.refused().pop().and_then(|logged| logged.refusal)
+}
+
+/// The texts are the vendor's.
+#[tokio::test]
+async fn requests_that_the_vendor_refuses_are_refused_in_its_words() {
+    let check = async |change: Value, expected: &str| {
+        let refused = refusal(change.clone(), "").await.unwrap_or_default();
+        assert!(refused.contains(expected), "{change}\n  expected: {expected}\n  got: {refused}");
+    };
+    let opus = |thinking: Value| json!({"model": "claude-opus-5-5", "thinking": thinking});
+    let effort = |model: &str, thinking: &str| json!({"model": model, "thinking": {"type": thinking}, "output_config": {"effort": "xhigh"}});
+    check(json!({"thinking": {"type": "disabled"}}), "To turn thinking off on this model, send \"thinking\": {\"type\": \"between_tools\"} instead of {\"type\": \"disabled\"}.").await;
+    check(opus(json!({"type": "disabled"})), "\"thinking.type.disabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.").await;
+    check(
+        opus(json!({"type": "enabled", "budget_tokens": 1024})),
+        "\"thinking.type.enabled\" is not supported for this model.",
+    )
+    .await;
+    check(
+        opus(json!({"type": "between_tools"})),
+        "\"thinking.type.between_tools\" is not supported for this model.",
+    )
+    .await;
+    check(
+        json!({"thinking": {"type": "between_tools", "display": "omitted"}}),
+        "thinking.between_tools.display: Extra inputs are not permitted",
+    )
+    .await;
+    check(
+        json!({"thinking": {"type": "adaptive", "block_binding": {}}}),
+        "thinking.adaptive.block_binding: Extra inputs are not permitted",
+    )
+    .await;
+    check(effort("claude-opus-5", "disabled"), "output_config.effort 'xhigh' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking.").await;
+    check(effort("claude-sonnet-5-5", "between_tools"), "output_config.effort 'xhigh' is not supported")
+        .await;
+    check(json!({"effort": "low"}), "effort: Extra inputs are not permitted").await;
+    check(
+        json!({"tool_choice": {"type": "any"}}),
+        "tool_choice: type \"tool\" and \"any\" are not supported for this model.",
+    )
+    .await;
+    check(json!({"model": "claude-sonnet-5", "messages": [{"role": "user", "content": "hi"}, {"role": "system", "content": "x"}]}), "role 'system' is not supported on this model").await;
+    check(json!({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "x"}]}), "This model does not support assistant message prefill. The conversation must end with a user message.").await;
+    check(json!({"temperature": 0.2}), "`temperature` is deprecated for this model.").await;
+    check(json!({"max_tokens": 128_001}), "max_tokens: 128001 > 128000").await;
+    check(
+        json!({"model": "claude-haiku-4-5", "thinking": {"type": "adaptive"}}),
+        "adaptive thinking is not supported on this model",
+    )
+    .await;
+    check(json!({"model": "claude-haiku-4-5", "output_config": {"effort": "low"}}), "effort").await;
+    check(json!({"model": "claude-opus-4-1"}), "model: claude-opus-4-1").await;
+    let mark =
+        |ttl: &str| json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": ttl}});
+    check(json!({"system": [mark("5m"), mark("1h")]}), "system.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block").await;
+    check(
+        json!({"system": vec![mark("5m"); 5]}),
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+    )
+    .await;
+    let thinking = json!({"type": "thinking", "thinking": "", "signature": "made up"});
+    check(json!({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [thinking]}, {"role": "user", "content": "x"}]}), "messages.1.content.0: Invalid `signature` in `thinking` block").await;
+
+    let unknown = refusal(json!({}), "thinking-binding-controls-2026-08-01, x").await;
+    assert_eq!(unknown.as_deref(), Some("Unexpected value(s) `x` for the `anthropic-beta` header."));
+    assert_eq!(refusal(json!({"thinking": {"type": "between_tools"}}), "").await, None);
+}
