@@ -64,6 +64,32 @@ test("a refused key is told once, after what was said, however often the line br
   assert.deepEqual(await log(page), ["human: hello", "assistant: good morning", "note: the model takes no key."]);
 });
 
+test("a progress note is shown with the step, as plain text, until the answer begins", async (t) => {
+  const note = "Checking <img src=x onerror=alert(1)> the **calendar** first.";
+  const page = await told(t, [[
+    ["hello", SCENE],
+    ["began", { turn: 7, branch: "main", answers: 1 }],
+    ["progress", { turn: 7, note: "Reading the mail." }],
+    ["progress", { turn: 7, note }],
+    ["working", { turn: 7, tool: "read_calendar", doing: "runs" }],
+    ["progress", { turn: 8, note: "Another turn." }],
+  ]], [TALK]);
+  await page.waitForSelector("text=read calendar");
+  assert.deepEqual(await log(page), ["human: hello", "assistant: good morning", `assistant live: ${note}\n\nread calendar…`]);
+});
+
+test("a progress note goes when the answer begins, and who comes late sees the newest one", async (t) => {
+  const run = { turn: 7, branch: "main", answers: 1, text: "", note: "Reading the mail.", tool: null, doing: null };
+  const late = await told(t, [[["hello", { ...SCENE, running: [run] }]]], [TALK]);
+  await late.waitForSelector("text=Reading the mail.");
+  const page = await told(t, [[
+    ["hello", { ...SCENE, running: [run] }],
+    ["delta", { turn: 7, text: "you are free" }],
+  ]], [TALK]);
+  await page.waitForSelector("text=you are free");
+  assert.deepEqual(await log(page), ["human: hello", "assistant: good morning", "assistant live: you are free"]);
+});
+
 test("a page lists the commands when it is asked for help, after the command itself", async (t) => {
   const page = await told(t, [], [TALK]);
   await page.fill("#words", "/help");

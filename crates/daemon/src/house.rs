@@ -116,6 +116,7 @@ impl House {
         let around =
             Surroundings { journal: journal.clone(), surface: stage.clone(), now, clock: clock.clone() };
         let (model, notice) = brain::brain(settings, around).await?;
+        notices.extend(settings.spend.price_file_problem.clone());
         notices.extend(mended.into_iter().chain(beginning::found_at_start(settings, doors)).chain(notice));
         let ((desk, pile), errands) = Errands::with_a_desk(settings);
         let names = settings.names_with(memory.chosen.settings.name.as_deref()).value;

@@ -162,7 +162,8 @@ impl Settings {
                 .into_iter()
                 .filter(|(name, _)| SHORT_NAMES.contains(&name.as_str()))
                 .collect(),
-            spend: refused.or(Part::File, spend::read(&file), || spend::read(&File::usual()?))?,
+            spend: refused
+                .or(Part::File, spend::read(&file, &paths), || spend::read(&File::usual()?, &paths))?,
             manners: Manners {
                 patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
                 room: refused.or(Part::File, room(&file), || room(&File::usual()?))?,

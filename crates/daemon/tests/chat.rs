@@ -300,7 +300,8 @@ fn another_model_can_be_chosen_while_it_runs_and_stays_chosen() {
     let unknown = program.run(&["model", "gpt"]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(
-        stderr(&unknown).contains("i know no model called `gpt`. choose haiku, opus, sonnet or default.")
+        stderr(&unknown)
+            .contains("i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.")
     );
     running.kill();
     program.run(&["chat", "--once", "three"]);

@@ -33,6 +33,7 @@ pub mod phrase;
 pub mod ping_budget;
 pub mod place;
 pub mod post;
+pub mod progress;
 pub mod record;
 pub mod renewal;
 pub mod report;

@@ -6,7 +6,7 @@ use crate::settings::{BadSetting, Setting, Settings};
 use crate::thinking::Thinking;
 
 /// RC-3: the short names of the models of Anthropic.
-pub const SHORT_NAMES: [&str; 3] = ["haiku", "opus", "sonnet"];
+pub const SHORT_NAMES: [&str; 4] = ["fable", "haiku", "opus", "sonnet"];
 
 /// What the brain is called that is always there, and reads nothing but the words before it.
 pub const OFFLINE: &str = "offline";

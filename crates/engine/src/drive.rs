@@ -15,6 +15,7 @@ use domain::failure::{Failure, SpendLimit};
 use domain::label::Label;
 use domain::patience::{self, Patience};
 use domain::permission::{Decision, Refused, Ruling};
+use domain::progress::Note;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, Limits, Reply, Step, Turn};
 use futures_util::future::join_all;
@@ -137,6 +138,7 @@ struct Drive {
 struct Ear<'a> {
     drive: &'a Drive,
     heard: Mutex<(String, Usage)>,
+    note: Mutex<Note>,
 }
 
 impl Hearing for Ear<'_> {
@@ -145,6 +147,13 @@ impl Hearing for Ear<'_> {
         self.drive.tell_notice();
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).0.push_str(text);
         self.drive.tell_words(text);
+    }
+
+    fn progress(&self, text: &str) {
+        let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = note.add(text) {
+            self.drive.show_progress(line);
+        }
     }
 
     fn used(&self, usage: Usage) {
@@ -198,7 +207,7 @@ impl Drive {
     }
 
     async fn call(&mut self) {
-        let ear = Ear { drive: self, heard: Mutex::default() };
+        let ear = Ear { drive: self, heard: Mutex::default(), note: Mutex::default() };
         let context = self.readable();
         let reply = self.reins.stop.run_until_cancelled(self.world.model.reply(&context, &ear)).await;
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -245,6 +254,17 @@ impl Drive {
         match self.start.purpose {
             Purpose::Answer => {
                 self.world.surface.show(&Shown::Delta { turn: self.start.turn, text: text.to_owned() });
+            }
+            Purpose::Compact(_) => {}
+        }
+    }
+
+    /// Shows a progress note. Like its words, the notes of a compaction are not shown.
+    fn show_progress(&self, note: &str) {
+        match self.start.purpose {
+            Purpose::Answer => {
+                let turn = self.start.turn;
+                self.world.surface.show(&Shown::Progress { turn, note: note.to_owned() });
             }
             Purpose::Compact(_) => {}
         }

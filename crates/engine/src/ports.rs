@@ -32,7 +32,8 @@ pub trait Hearing: Send + Sync {
     /// A few words more.
     fn words(&self, text: &str);
 
-    /// A note about the work in progress, which the model writes between tool calls. It is not part of the answer.
+    /// A piece of a note about the work in progress, which the model writes between tool calls. It appends to the current
+    /// note; an empty piece starts a new one. Notes are not part of the answer.
     fn progress(&self, _text: &str) {}
 
     /// What the call has used so far. It is told as soon as it is known, because a reply may break off.

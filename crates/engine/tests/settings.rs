@@ -82,7 +82,7 @@ fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
         human> /exit
         -- fork/3fdabe86 discarded.
         human> /model gpt
-        refused> i know no model called `gpt`. choose haiku, opus, sonnet or default.
+        refused> i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.
     "#]],
     );
 }
@@ -173,7 +173,7 @@ fn settings_are_told_changed_and_refused_in_words() {
             human> /config auto_update_hour 24
             refused> auto_update_hour: it cannot be `24`. use an hour from 0 to 23.
             human> /config model.fork gpt
-            refused> model.fork: i know no model called `gpt`. choose haiku, opus, sonnet or default.
+            refused> model.fork: i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.
             human> /config colour red
             refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, daily_limit, name.
             human> /config permission_mode acceptedits

@@ -63,7 +63,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "card", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "progress", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "card", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

@@ -60,6 +60,7 @@ export class Chat {
     if (name === "said" && data.branch === this.branch) this.said(data.entry);
     if (name === "began" && data.branch === this.branch) this.began(data.turn, "", null);
     if (name === "delta") this.delta(data);
+    if (name === "progress") this.progress(data);
     if (name === "working") this.working(data);
     if (name === "asked") this.asks.asked(data);
     if (name === "answered") this.asks.answered(data);
@@ -95,7 +96,7 @@ export class Chat {
     this.branch = scene.fork?.branch ?? MAIN;
     for (const run of this.running.values()) run.li.remove();
     this.running.clear();
-    for (const run of scene.running.filter((run) => run.branch === this.branch)) this.began(run.turn, run.text, run.tool, run.doing);
+    for (const run of scene.running.filter((run) => run.branch === this.branch)) this.began(run.turn, run.text, run.tool, run.doing, run.note);
     this.asks.stand(scene.approvals);
     if (scene.compacting) this.compacting(scene.compacting);
     if (!scene.held) this.refusal = null;
@@ -190,9 +191,9 @@ export class Chat {
     if (this.running.size && entry.text) this.parts.voice.textContent = entry.text;
   }
 
-  began(turn, text, tool, doing = "runs") {
+  began(turn, text, tool, doing = "runs", note = null) {
     this.running.get(turn)?.li.remove();
-    const run = { text, tool, doing, li: make("li", "assistant live"), since: Date.now(), spoke: false, drawing: false };
+    const run = { text, tool, doing, note, li: make("li", "assistant live"), since: Date.now(), spoke: false, drawing: false };
     this.running.set(turn, run);
     this.parts.log.append(run.li);
     this.draw(run);
@@ -203,6 +204,7 @@ export class Chat {
     if (!run) return;
     run.text += text;
     run.tool = null;
+    run.note = null;
     if (run.drawing) return;
     run.drawing = true;
     requestAnimationFrame(() => {
@@ -211,6 +213,14 @@ export class Chat {
       this.draw(run);
       this.settle(stay);
     });
+  }
+
+  // A note of the model about its work. It is shown until words of the answer follow, and is no part of the answer.
+  progress({ turn, note }) {
+    const run = this.running.get(turn);
+    if (!run) return;
+    run.note = note;
+    this.draw(run);
   }
 
   working({ turn, tool, doing = "runs" }) {
@@ -343,6 +353,7 @@ export class Chat {
     const seconds = Math.round((Date.now() - run.since) / 1000);
     const parts = [];
     if (run.text.trim()) parts.push(spoken(run.text));
+    if (run.note) parts.push(make("p", "doing progress", run.note));
     if (run.tool) parts.push(doing(run, seconds));
     if (!parts.length) parts.push(run.li.querySelector(".dots") ?? dots());
     if (parts.length === 1 && parts[0].parentNode === run.li) return;

@@ -4,7 +4,7 @@ import { make } from "./bubbles.js";
 
 const SOON = 150; // milliseconds
 const NOW_AND_THEN = 10_000;
-const OFTEN = ["delta", "working", "waiting"]; // these begin and end nothing
+const OFTEN = ["delta", "progress", "working", "waiting"]; // these begin and end nothing
 
 // A view that shows what it is told, and asks again when something happened.
 export class View {

@@ -55,6 +55,8 @@ pub struct Running {
     pub answers: MessageId,
     /// The words since the last thing that was written down.
     pub words: String,
+    /// The progress note of the model, until words of the answer follow.
+    pub note: Option<String>,
     /// The tool that runs or waits, if one does.
     pub tool: Option<(String, Doing)>,
 }
@@ -99,9 +101,11 @@ impl Scene {
             Shown::Began { turn, branch, answers } => {
                 let (branch, answers) = (branch.clone(), *answers);
                 self.held.remove(turn);
-                self.running.insert(*turn, Running { branch, answers, words: String::new(), tool: None });
+                let words = String::new();
+                self.running.insert(*turn, Running { branch, answers, words, note: None, tool: None });
             }
             Shown::Delta { turn, text } => self.change(*turn, |run| run.hear(text)),
+            Shown::Progress { turn, note } => self.change(*turn, |run| run.note = Some(note.clone())),
             Shown::Working { turn, tool, doing } => {
                 self.change(*turn, |run| run.tool = Some((tool.clone(), *doing)));
             }
@@ -162,6 +166,7 @@ impl Scene {
 impl Running {
     fn hear(&mut self, text: &str) {
         self.tool = None;
+        self.note = None;
         if self.words.len() + text.len() <= WORDS_KEPT {
             self.words.push_str(text);
         }
@@ -260,6 +265,22 @@ mod tests {
         assert_eq!(scene.running[&TurnId(1)].words, "good morn");
         let Sight::Cue(cue) = watcher.next().await else { panic!("a cue was expected") };
         assert_eq!(cue.shown, delta("ing"));
+    }
+
+    #[test]
+    fn a_progress_note_stays_until_the_next_note_or_words_of_the_answer() {
+        let progress = |note: &str| Shown::Progress { turn: TurnId(1), note: note.to_owned() };
+        let mut scene = Scene::default();
+        scene.take(&began());
+        scene.take(&progress("Checking the calendar."));
+        scene.take(&Shown::Working { turn: TurnId(1), tool: "Read".to_owned(), doing: Doing::Runs });
+        let note = |scene: &Scene| scene.running[&TurnId(1)].note.clone();
+        assert_eq!(note(&scene).as_deref(), Some("Checking the calendar."));
+        scene.take(&progress("Now the mail."));
+        assert_eq!(note(&scene).as_deref(), Some("Now the mail."));
+        scene.take(&delta("you are free"));
+        assert_eq!(note(&scene), None);
+        assert_eq!(scene.running[&TurnId(1)].words, "you are free");
     }
 
     #[test]

@@ -144,6 +144,7 @@ struct Actor {
 /// What is heard elsewhere.
 enum Heard {
     Words(String),
+    Progress(String),
     Used(Usage),
 }
 
@@ -154,6 +155,10 @@ impl Hearing for Ear {
     fn words(&self, text: &str) {
         // Whoever has left does not want to hear it.
         let _ = self.0.send(Heard::Words(text.to_owned()));
+    }
+
+    fn progress(&self, text: &str) {
+        let _ = self.0.send(Heard::Progress(text.to_owned()));
     }
 
     fn used(&self, usage: Usage) {
@@ -185,6 +190,7 @@ impl Model for Actor {
             let mut half = String::new();
             while let Some(heard) = heard.recv().await {
                 match heard {
+                    Heard::Progress(text) => listener.progress(&text),
                     Heard::Words(words) => half.push_str(&words),
                     Heard::Used(usage) => listener.used(usage),
                 }

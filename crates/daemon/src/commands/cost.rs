@@ -148,7 +148,7 @@ fn unpriced(report: &Report) -> String {
     match names.is_empty() {
         true => String::new(),
         false => format!(
-            "\nthe price of {} is not known: those calls are counted in tokens alone. [prices] in settings.toml sets it.",
+            "\nthe price of {} is not known: those calls are counted in tokens alone. prices.toml in the data directory sets it.",
             names.join(", ")
         ),
     }
@@ -178,7 +178,8 @@ mod tests {
             | Source::Agent(_)
             | Source::Reader => Attended::Unattended,
         };
-        let usage = Usage { input: 1_200, cache_read: 98_000, cache_write: 800, output: 450 };
+        let usage =
+            Usage { input: 1_200, cache_read: 98_000, cache_write: 800, cache_write_1h: 0, output: 450 };
         let account = Account { source, attended };
         let call = Call { model: model.to_owned(), usage };
         let at = jiff::Timestamp::UNIX_EPOCH;
@@ -219,7 +220,7 @@ mod tests {
               routine · read the mail      $0.02       2 calls   200.9k tokens  98 % cached
 
             work nobody waits for, today: $0.00 of $5.00, 2.5k of 5.0M tokens.
-            the price of openai:qwen3 is not known: those calls are counted in tokens alone. [prices] in settings.toml sets it."#]]
+            the price of openai:qwen3 is not known: those calls are counted in tokens alone. prices.toml in the data directory sets it."#]]
         .assert_eq(&told(&report, CostBy::Source));
         assert!(told(&report, CostBy::Model).contains("  openai:qwen3                no price       1 call"));
         assert!(told(&report, CostBy::Day).contains("by day:\n  2026-11-10      $0.02"));

@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(choices.id(choices.read("Opus").unwrap().as_deref()), Some("opus"));
         assert_eq!(
             choices.read("gpt").unwrap_err(),
-            "i know no model called `gpt`. choose haiku, opus, sonnet or default."
+            "i know no model called `gpt`. choose fable, haiku, opus, sonnet or default."
         );
     }
 }

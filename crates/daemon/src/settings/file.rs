@@ -81,8 +81,22 @@ pub enum Most {
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    pub cache_read: f64,
-    pub cache_write: f64,
+    pub cache_read: Option<f64>,
+    pub cache_write: Option<f64>,
+    pub cache_write_1h: Option<f64>,
+    pub long_prompt: Option<LongPrompt>,
+}
+
+/// Dollars for a million tokens of a call that reads more than `above` tokens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LongPrompt {
+    pub above: u64,
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: Option<f64>,
+    pub cache_write: Option<f64>,
+    pub cache_write_1h: Option<f64>,
 }
 
 impl File {

@@ -1,9 +1,12 @@
 //! What may be spent, and what models cost.
 
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
-use domain::cost::{Limit, Micros, Price, Prices, Purse};
+use domain::cost::{Limit, LongPrompt, Micros, Price, Prices, Purse, Rates};
 use domain::turn;
+use journal::Paths;
 
 use super::file::{self, File, Most};
 use crate::exit::Failed;
@@ -15,22 +18,42 @@ pub struct Spend {
     pub purse: Purse,
     /// How far one turn may go.
     pub turn: turn::Limits,
+    /// What is wrong with the price file, if it could not be used.
+    pub price_file_problem: Option<String>,
 }
 
 /// Reads it.
-pub fn read(file: &File) -> Result<Spend, Failed> {
+pub fn read(file: &File, paths: &Paths) -> Result<Spend, Failed> {
     let spend = &file.spend;
     let (dollars, tokens) = ("unattended_dollars_per_day", "unattended_tokens_per_day");
     let limit = Limit {
         money: most(dollars, &spend.unattended_dollars_per_day, Micros::dollars)?,
         tokens: most(tokens, &spend.unattended_tokens_per_day, whole)?,
     };
-    let prices = file.prices.iter().map(|(name, price)| Ok((name.clone(), priced(name, price)?)));
-    let prices = Prices::new(prices.collect::<Result<Vec<_>, Failed>>()?);
+    let wrong = |why: String| {
+        Failed::Configuration(format!(
+            "settings.toml: {why} write dollars for a million tokens, such as 3.0."
+        ))
+    };
+    let mut prices = BTreeMap::new();
+    for (name, price) in &file.prices {
+        prices.insert(name.clone(), priced(name, price).map_err(wrong)?);
+    }
+    let price_file_problem = match price_file(paths) {
+        Ok(newer) => {
+            prices.extend(newer);
+            None
+        }
+        Err(why) => Some(format!(
+            "I can't use prices.toml, so the built-in prices apply: {why} Write dollars for a million tokens, such as \
+             \"claude-opus-5-5\" = {{ input = 4.0, output = 20.0 }}, and restart."
+        )),
+    };
+    let prices = Prices::new(prices);
     let turn = turn::Limits { tokens: spend.turn_tokens, ..turn::Limits::HOUSE };
     let reply = u64::from(file.model.max_tokens);
     let purse = Purse { prices: Arc::new(prices), limit, reply, ..Purse::default() };
-    Ok(Spend { purse, turn })
+    Ok(Spend { purse, turn, price_file_problem })
 }
 
 fn most<T>(name: &str, most: &Most, read: impl Fn(f64) -> Option<T>) -> Result<Option<T>, Failed> {
@@ -50,34 +73,118 @@ fn whole(amount: f64) -> Option<u64> {
     (amount.is_finite() && (0.0..1e15).contains(&amount)).then_some(amount as u64)
 }
 
-fn priced(name: &str, price: &file::Price) -> Result<Price, Failed> {
-    let read = |dollars: f64| {
-        Micros::dollars(dollars).ok_or_else(|| {
-            Failed::Configuration(format!(
-                "settings.toml: a price of \"{name}\" is {dollars}. write dollars for a million tokens, such as 3.0."
-            ))
+/// The price file in the data directory. Its prices replace those of the defaults and of `settings.toml`.
+const PRICE_FILE: &str = "prices.toml";
+
+/// Reads the price file. A missing file has no prices; a bad file has a sentence that says what is wrong with it.
+fn price_file(paths: &Paths) -> Result<Vec<(String, Price)>, String> {
+    let text = match std::fs::read_to_string(paths.root().join(PRICE_FILE)) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(format!("{PRICE_FILE} can't be read ({error}).")),
+    };
+    let prices: BTreeMap<String, file::Price> = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        format!("{PRICE_FILE}{line} is not a price ({}).", error.message().replace('\n', " "))
+    })?;
+    prices.iter().map(|(name, price)| Ok((name.clone(), priced(name, price)?))).collect()
+}
+
+/// Reads one price, or returns a sentence that says which price is wrong.
+fn priced(name: &str, price: &file::Price) -> Result<Price, String> {
+    let rates = |input: f64, output, cache_read: Option<f64>, cache_write: Option<f64>, hour: Option<f64>| {
+        let read = |dollars: f64| {
+            Micros::dollars(dollars).ok_or_else(|| format!("a price of \"{name}\" is {dollars}."))
+        };
+        // Servers without a price for the cache bill its tokens as input.
+        let cache_write = cache_write.unwrap_or(input);
+        Ok::<_, String>(Rates {
+            input: read(input)?,
+            output: read(output)?,
+            cache_read: read(cache_read.unwrap_or(input))?,
+            cache_write: read(cache_write)?,
+            // The vendor charges twice the input price for one hour.
+            cache_write_1h: read(hour.unwrap_or_else(|| (2.0 * input).max(cache_write)))?,
         })
     };
-    Ok(Price {
-        input: read(price.input)?,
-        output: read(price.output)?,
-        cache_read: read(price.cache_read)?,
-        cache_write: read(price.cache_write)?,
-    })
+    let long = price.long_prompt.as_ref().map(|long| {
+        let rates = rates(long.input, long.output, long.cache_read, long.cache_write, long.cache_write_1h)?;
+        Ok::<_, String>(LongPrompt { above: long.above, rates })
+    });
+    let rates = rates(price.input, price.output, price.cache_read, price.cache_write, price.cache_write_1h)?;
+    Ok(Price { rates, long: long.transpose()? })
 }
 
 #[cfg(test)]
 mod tests {
     use domain::conversation::Usage;
     use domain::cost::Call;
-    use journal::Paths;
 
     use super::*;
 
     fn with(text: &str) -> Result<Spend, String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("settings.toml"), text).unwrap();
-        File::read(&Paths::new(dir.path())).and_then(|file| read(&file)).map_err(|failed| failed.to_string())
+        spend_in(dir.path())
+    }
+
+    fn spend_in(dir: &std::path::Path) -> Result<Spend, String> {
+        let paths = Paths::new(dir);
+        File::read(&paths).and_then(|file| read(&file, &paths)).map_err(|failed| failed.to_string())
+    }
+
+    #[test]
+    fn the_price_file_replaces_prices_and_a_bad_one_affects_only_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let with = |text: &str| {
+            std::fs::write(dir.path().join("prices.toml"), text).unwrap();
+            spend_in(dir.path()).unwrap()
+        };
+        let spend =
+            with("\"claude-opus-5-5\" = { input = 7, output = 9 }\n\"openai:\" = { input = 0, output = 0 }");
+        assert_eq!(spend.price_file_problem, None);
+        assert_eq!(cost(&spend, "anthropic:claude-opus-5-5"), Some(Micros(7_000_000)));
+        assert_eq!(cost(&spend, "openai:qwen3"), Some(Micros(0)));
+        assert_eq!(cost(&spend, "anthropic:claude-sonnet-5-5"), Some(Micros(2_000_000)));
+        for (bad, says) in [
+            ("\"claude-opus-5-5\" = { output = 9 }", "line 1"),
+            ("\n\"x\" = { input = 1, output = 9, inptu = 3 }", "line 2"),
+            ("\"claude-opus-5-5\" = { input = -7, output = 9 }", "claude-opus-5-5"),
+            ("[[[", "line 1"),
+        ] {
+            let spend = with(bad);
+            let problem = spend.price_file_problem.clone().unwrap_or_default();
+            assert!(problem.starts_with("I can't use prices.toml") && problem.contains(says), "{problem}");
+            assert_eq!(cost(&spend, "anthropic:claude-opus-5-5"), Some(Micros(4_000_000)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_list_prices_are_those_of_the_vendor() {
+        let spend = spend_in(std::path::Path::new("/nowhere")).unwrap();
+        let million = 1_000_000;
+        let dollars = |model: &str, usage: Usage| {
+            spend.purse.prices.of(&Call { model: format!("anthropic:{model}"), usage }).map(|micros| micros.0)
+        };
+        let hour = Usage { cache_write: million, cache_write_1h: million, ..Usage::default() };
+        for (model, price) in [
+            ("claude-fable-5-2", 16_000_000),
+            ("claude-fable-5-1", 20_000_000),
+            ("claude-opus-5-5", 8_000_000),
+            ("claude-opus-4-8", 10_000_000),
+            ("claude-sonnet-5-5", 4_000_000),
+            ("claude-sonnet-4-6", 6_000_000),
+            ("claude-haiku-5-5", 1_000_000),
+            ("claude-haiku-4-5", 2_000_000),
+        ] {
+            assert_eq!(dollars(model, hour), Some(price), "{model}");
+        }
+        let read = |input| Usage { input, ..Usage::default() };
+        assert_eq!(dollars("claude-haiku-5-5", read(100_000)), Some(10_000));
+        assert_eq!(dollars("claude-haiku-5-5", read(100_001)), Some(50_001));
     }
 
     fn cost(spend: &Spend, model: &str) -> Option<Micros> {
@@ -89,7 +196,7 @@ mod tests {
     #[test]
     fn every_model_that_has_a_short_name_has_a_price() {
         let file = File::read(&Paths::new("/nowhere")).unwrap();
-        let spend = read(&file).unwrap();
+        let spend = read(&file, &Paths::new("/nowhere")).unwrap();
         for model in file.model.aliases.values() {
             assert!(file.prices.contains_key(model), "{model} is not among the prices");
             for name in [format!("anthropic:{model}"), format!("claude:{model}")] {

@@ -38,6 +38,8 @@ use crate::google::Account;
 /// What the model says to something: words as they come, with the time before each, and then calls.
 #[derive(Clone, Debug, Default)]
 pub struct Speech {
+    /// Progress notes that come before its words, in pieces as a model sends them.
+    pub notes: Vec<&'static str>,
     pub words: Vec<(Duration, String)>,
     pub calls: Vec<(&'static str, String)>,
     /// How it fails after its words, if it does.
@@ -84,6 +86,7 @@ impl Model for Speaker {
                 speaks.1 += 1;
                 (speaks.0(&newest(context)), speaks.1)
             };
+            speech.notes.iter().for_each(|note| listener.progress(note));
             let mut text = String::new();
             for (pause, words) in &speech.words {
                 tokio::time::sleep(*pause).await;

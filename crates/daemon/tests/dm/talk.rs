@@ -270,6 +270,55 @@ async fn each_tool_is_counted_from_its_own_beginning() {
     rig.sees("found it.").await;
 }
 
+/// A model that writes these notes, looks into the inbox, and then answers after 40 seconds.
+fn notes_its_work(notes: Vec<&'static str>) -> impl FnMut(&str) -> Speech {
+    let mut calls = 0;
+    move |_: &str| {
+        calls += 1;
+        match calls {
+            1 => Speech { notes: notes.clone(), ..Speech::calls("inbox_list", "{}") },
+            2 => Speech { notes: vec!["", "Two of them ", "are done."], ..after(40, "two things.") },
+            _ => Speech::of("yes."),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_notes_are_a_silent_status_line_that_the_answer_replaces() {
+    let rig = Rig::new(Setup::default(), notes_its_work(vec!["", "Looking into the ", "inbox."])).await;
+    rig.human().types("what did i keep?");
+    let line = rig.sees("Two of them are done.").await;
+    assert!(!line.buzzes() && line.content.starts_with("-# "), "{line:?}");
+    assert_eq!(rig.all("Two of them").len(), 1, "{}", rig.discord.transcript());
+    rig.sees("two things.").await;
+    rig.passes(10).await;
+    expect![[r#"
+        owner: what did i keep?
+        ollim: two things.
+    "#]]
+    .assert_eq(&rig.discord.transcript());
+    let edits = times(&rig, "PATCH", "/channels/*/messages");
+    assert!(edits.len() <= 8 && pace(&edits) >= Duration::from_secs(5), "{edits:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hostile_text_in_a_progress_note_is_shown_as_plain_text() {
+    let note = "hi @everyone <@1> **bold** [a](https://evil.example)\n# title \u{202e}\u{1b}[31m `code";
+    let rig = Rig::new(Setup::default(), move |_: &str| Speech {
+        notes: vec!["", note, "x".repeat(9_000).leak()],
+        ..after(40, "done.")
+    })
+    .await;
+    rig.human().types("go");
+    let line = rig.sees("everyone").await;
+    let safe = "-# hi \\@everyone \\<\\@1\\> \\*\\*bold\\*\\* \\[a\\]\\(https\\://evil.example\\) \\# title \\[31m \\`codexx";
+    assert!(line.content.starts_with(safe), "{line:?}");
+    assert!(line.content.chars().count() < 400 && line.content.ends_with('…'), "{line:?}");
+    rig.sees("done.").await;
+    rig.passes(10).await;
+    assert!(rig.all("everyone").is_empty(), "{}", rig.discord.transcript());
+}
+
 /// When requests of one kind came.
 fn times(rig: &Rig, method: &str, route: &str) -> Vec<Duration> {
     rig.discord.ledger().of(method, route).map(|request| request.at).collect()

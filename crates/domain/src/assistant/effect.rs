@@ -196,6 +196,14 @@ pub enum Shown {
         /// The words.
         text: String,
     },
+    /// The progress note of a turn, as far as it has arrived. It replaces the note before, and ends with the next words of
+    /// the answer or with the turn. It is shown only: neither the journal nor the answer contains it.
+    Progress {
+        /// The turn.
+        turn: TurnId,
+        /// One line, as `progress::Note` makes it.
+        note: String,
+    },
     /// A tool is about to do something, or is kept from it.
     Working {
         /// The turn.

@@ -192,9 +192,11 @@ impl Assistant {
                 None if text.starts_with(CATCHING_UP) || !self.posting.is_away(now) => Vec::new(),
                 None => note(Ring::Quiet, Sheet::of(text)),
             },
-            Shown::Delta { .. } | Shown::Working { .. } | Shown::Waiting { .. } | Shown::Moved(_) => {
-                Vec::new()
-            }
+            Shown::Delta { .. }
+            | Shown::Progress { .. }
+            | Shown::Working { .. }
+            | Shown::Waiting { .. }
+            | Shown::Moved(_) => Vec::new(),
             Shown::Compaction(_) => Vec::new(),
         }
     }

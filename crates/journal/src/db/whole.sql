@@ -42,7 +42,7 @@ CREATE TABLE turns (
     cache_read  INTEGER NOT NULL DEFAULT 0,
     cache_write INTEGER NOT NULL DEFAULT 0,
     output      INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, cache_write_1h INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE INDEX open_turns ON turns (id) WHERE closed IS NULL;
 CREATE TABLE decisions (
     id    INTEGER PRIMARY KEY,
@@ -84,7 +84,7 @@ CREATE TABLE spending (
     cache_write INTEGER NOT NULL,
     output      INTEGER NOT NULL,
     micros      INTEGER        -- millionths of a dollar; null when the price is not known
-) STRICT;
+, cache_write_1h INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE INDEX spending_by_time ON spending (at);
 CREATE INDEX spending_by_branch ON spending (branch);
 CREATE INDEX moves_by_branch ON moves (branch, at);

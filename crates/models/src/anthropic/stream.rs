@@ -187,6 +187,10 @@ impl Message {
             (&mut self.usage.input, tokens.input_tokens),
             (&mut self.usage.cache_read, tokens.cache_read_input_tokens),
             (&mut self.usage.cache_write, tokens.cache_creation_input_tokens),
+            (
+                &mut self.usage.cache_write_1h,
+                tokens.cache_creation.and_then(|creation| creation.ephemeral_1h_input_tokens),
+            ),
             (&mut self.usage.output, tokens.output_tokens),
         ];
         for (count, said) in counts {
@@ -335,6 +339,14 @@ mod tests {
             &["message_start - {\"message\":{\"usage\":{\"input_tokens\":\"many\"}}}"],
             expect![[r#"Garbled("an event that is not in its language")"#]],
         );
+    }
+
+    #[test]
+    fn cache_writes_of_one_hour_are_counted_apart() {
+        let start = r#"message_start - {"message":{"usage":{"cache_creation_input_tokens":300,
+            "cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":200}}}}"#;
+        let usage = told(&[start, STOP]).unwrap().usage;
+        assert_eq!((usage.cache_write, usage.cache_write_1h), (300, 200));
     }
 
     #[test]

@@ -161,8 +161,15 @@ pub struct Started {
 pub struct Tokens {
     pub input_tokens: Option<u64>,
     pub cache_creation_input_tokens: Option<u64>,
+    pub cache_creation: Option<CacheCreation>,
     pub cache_read_input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
+}
+
+/// The tokens written to the cache, by the lifetime of the cache entry.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct CacheCreation {
+    pub ephemeral_1h_input_tokens: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]

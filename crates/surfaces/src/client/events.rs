@@ -30,7 +30,7 @@ pub struct Events {
 /// Something that was shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `asked`, `answered`, `compacting`, `compacted`, `undone`,
+    /// Its name: `said`, `began`, `delta`, `progress`, `working`, `ended`, `asked`, `answered`, `compacting`, `compacted`, `undone`,
     /// `held`, `waiting`, `forked`, `unforked`, `sent`, `away`, `card`, `notice`, `hello`, `reload`.
     pub name: String,
     /// What it says.

@@ -23,6 +23,8 @@ struct Work {
     /// When the last word came.
     quiet: Instant,
     step: &'static str,
+    /// The progress note of the model, without control characters.
+    note: String,
 }
 
 /// How work ended.
@@ -37,7 +39,7 @@ pub enum Took {
 impl Progress {
     /// The human asked for something.
     pub fn asked(&mut self, now: Instant) {
-        self.work.get_or_insert(Work { began: now, quiet: now, step: "thinking" });
+        self.work.get_or_insert(Work { began: now, quiet: now, step: "thinking", note: String::new() });
     }
 
     /// Takes note of what is shown about the turn that is followed.
@@ -46,9 +48,18 @@ impl Progress {
             "began" => "thinking",
             "compacting" => "tidying up our conversation",
             "working" => step(shown.data["tool"].as_str().unwrap_or_default()),
+            "progress" => {
+                self.asked(now);
+                if let Some(work) = &mut self.work {
+                    let note = shown.data["note"].as_str().unwrap_or_default();
+                    work.note = note.chars().filter(|c| !c.is_control()).collect();
+                }
+                return Took::Short;
+            }
             "delta" => {
                 if let Some(work) = &mut self.work {
                     work.quiet = now;
+                    work.note.clear();
                 }
                 return Took::Short;
             }
@@ -80,7 +91,9 @@ impl Progress {
     pub fn status(&self, now: Instant) -> Option<String> {
         let work = self.work.as_ref()?;
         let quiet = now.duration_since(work.quiet);
-        (quiet >= PATIENCE).then(|| format!("  {}… {} s", work.step, quiet.as_secs()))
+        let note = if work.note.is_empty() { String::new() } else { format!(" · {}", work.note) };
+        // The note is last, so that a narrow screen cuts the note and not the time.
+        (quiet >= PATIENCE).then(|| format!("  {}… {} s{note}", work.step, quiet.as_secs()))
     }
 
     /// When there is something else to tell.
@@ -139,6 +152,21 @@ mod tests {
         assert_eq!(progress.status(after(16_000)), None);
         assert_eq!(progress.hear(&shown("ended", json!({})), after(16_000)), Took::Short);
         assert_eq!(progress.status(after(60_000)), None);
+    }
+
+    #[test]
+    fn a_progress_note_is_told_beside_the_step_until_the_answer_begins() {
+        let (mut progress, start) = (Progress::default(), Instant::now());
+        let after = |millis| start + Duration::from_millis(millis);
+        let note = |note: &str| shown("progress", json!({ "note": note }));
+        progress.hear(&note("Checking the calendar\u{1b}[2J first.\n"), start);
+        let told = |progress: &Progress, millis| progress.status(after(millis)).unwrap_or_default();
+        assert_eq!(told(&progress, 2_000), "  thinking… 2 s · Checking the calendar[2J first.");
+        progress.hear(&shown("working", json!({ "tool": "Read(notes.md)" })), after(2_000));
+        progress.hear(&note("Now the notes."), after(2_500));
+        assert_eq!(told(&progress, 3_000), "  reading… 3 s · Now the notes.");
+        progress.hear(&shown("delta", json!({})), after(4_000));
+        assert_eq!(told(&progress, 6_000), "  reading… 2 s");
     }
 
     #[test]

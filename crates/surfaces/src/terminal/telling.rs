@@ -151,7 +151,7 @@ impl Telling {
     pub fn follows(&self, shown: &Shown) -> bool {
         match shown.name.as_str() {
             "began" => self.is_ours(&shown.data),
-            "delta" | "working" | "asked" => self.is_ours(&shown.data),
+            "delta" | "progress" | "working" | "asked" => self.is_ours(&shown.data),
             "ended" | "held" => self.turn.is_none(),
             "compacting" | "compacted" => self.is_near(&shown.data),
             "reload" => true,

@@ -133,6 +133,7 @@ impl Book {
             input: charge.plain,
             cache_read: charge.read,
             cache_write: charge.written,
+            cache_write_1h: charge.written_for_an_hour.min(charge.written),
             output: output_tokens(&act),
         };
         let usage = act.charge.as_deref().copied().unwrap_or(usage);
@@ -142,7 +143,7 @@ impl Book {
             serial,
             model: received.json["model"].as_str().unwrap_or_default().to_owned(),
             usage,
-            hour_write: charge.written_for_an_hour.min(usage.cache_write),
+            hour_write: usage.cache_write_1h,
             transformations: reports.then_some(checked.transformations),
         };
         reply::shape(&mut act, &received.json, &model, &self.account, &title);

@@ -91,6 +91,10 @@ fn usage(title: &Title, output: u64) -> Value {
         },
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": usage.cache_write.saturating_sub(usage.cache_write_1h),
+            "ephemeral_1h_input_tokens": usage.cache_write_1h,
+        },
         "cache_read_input_tokens": usage.cache_read,
         "output_tokens": output,
     })

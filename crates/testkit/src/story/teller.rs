@@ -118,7 +118,7 @@ impl Telling {
                 self.running.insert(*turn, *answers);
             }
             Shown::Delta { turn, .. } => self.begun.extend(self.running.get(turn)),
-            Shown::Working { .. } | Shown::Waiting { .. } => {}
+            Shown::Progress { .. } | Shown::Working { .. } | Shown::Waiting { .. } => {}
             Shown::Ended { turn, branch, answers, ending } => {
                 self.running.remove(turn);
                 self.ended.insert(*answers);

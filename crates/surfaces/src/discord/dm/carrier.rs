@@ -138,6 +138,11 @@ impl Carrier {
                     live.rests(&self.shared).await;
                 }
             }
+            Shown::Progress { turn, note } => {
+                if let Some(live) = self.live.get_mut(turn) {
+                    live.note(note);
+                }
+            }
             Shown::Working { turn, tool, doing } => {
                 if let Some(live) = self.live.get_mut(turn) {
                     live.works(tool, *doing);
@@ -212,6 +217,9 @@ impl Carrier {
             let live = self.live.entry(*turn).or_insert_with(|| Live::new((*turn, answers), (branch, None)));
             live.lost_track();
             live.heard(&running.words);
+            if let Some(note) = &running.note {
+                live.note(note);
+            }
             self.begun = self.begun.max(Some(answers));
         }
         let running: BTreeSet<MessageId> = scene.running.values().map(|running| running.answers).collect();

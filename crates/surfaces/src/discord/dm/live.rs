@@ -29,6 +29,8 @@ const PACE: Duration = Duration::from_millis(1_200);
 const TYPING: Duration = Duration::from_secs(8);
 /// How long a tool works before a line says so.
 const WORKING: Duration = Duration::from_secs(12);
+/// How long a progress note of the model waits before the line shows it: an answer that comes sooner needs none.
+const NOTED: Duration = Duration::from_secs(3);
 /// How often that line is changed.
 const COUNTED: Duration = Duration::from_secs(5);
 
@@ -49,9 +51,12 @@ pub(super) struct Live {
     work: Option<Work>,
 }
 
-/// Tools that work, one after the other.
+/// Work before the answer: tools that run one after the other, and the progress notes of the model.
 struct Work {
+    /// The caption of the tool; empty if none has run yet.
     what: String,
+    /// The current progress note.
+    note: Option<String>,
     /// When the first of them began.
     since: Instant,
     /// When this one began.
@@ -107,12 +112,17 @@ impl Live {
             return;
         }
         let now = Instant::now();
-        let begun = Work { what: String::new(), since: now, named: now, line: None, tried: None };
-        let work = self.work.get_or_insert(begun);
+        let work = self.work.get_or_insert_with(|| Work::new(now));
         if work.what != tool {
             tool.clone_into(&mut work.what);
             work.named = now;
         }
+    }
+
+    /// Takes the current progress note of the model, which the status line shows.
+    pub(super) fn note(&mut self, note: &str) {
+        let work = self.work.get_or_insert_with(|| Work::new(Instant::now()));
+        work.note = Some(note.to_owned());
     }
 
     /// What was said is written down: what comes next is said after it.
@@ -132,10 +142,7 @@ impl Live {
             (Some(spoke), None) => Some(spoke + WHOLE),
             _ => None,
         };
-        let work = self.work.as_ref().map(|work| match work.tried {
-            None => work.since + WORKING,
-            Some(tried) => tried + COUNTED,
-        });
+        let work = self.work.as_ref().map(Work::due);
         [Some(typing), words, work].into_iter().flatten().min().unwrap_or(typing)
     }
 
@@ -200,10 +207,8 @@ impl Live {
     async fn count(&mut self, shared: &Shared) -> Result<(), Trouble> {
         let (turn, now) = (self.turn, Instant::now());
         let Some(work) = &mut self.work else { return Ok(()) };
-        let seconds = now.duration_since(work.named).as_secs();
-        let line = status(&format!("{}… {seconds} s", unmarked(&work.what)));
-        let due = work.tried.map_or(work.since + WORKING, |tried| tried + COUNTED);
-        if now < due {
+        let line = status(&work.text(now));
+        if now < work.due() {
             return Ok(());
         }
         work.tried = Some(now);
@@ -235,6 +240,41 @@ impl Live {
         }
         self.shown.clear();
     }
+}
+
+impl Work {
+    fn new(now: Instant) -> Self {
+        Self { what: String::new(), note: None, since: now, named: now, line: None, tried: None }
+    }
+
+    /// When the line is sent or changed next.
+    fn due(&self) -> Instant {
+        match (self.tried, &self.note) {
+            (Some(tried), _) => tried + COUNTED,
+            (None, Some(_)) => self.since + NOTED,
+            (None, None) => self.since + WORKING,
+        }
+    }
+
+    /// The text of the line: the note, then the tool and its time.
+    fn text(&self, now: Instant) -> String {
+        let seconds = now.duration_since(self.named).as_secs();
+        let tool = (!self.what.is_empty()).then(|| format!("{}… {seconds} s", unmarked(&self.what)));
+        let note = self.note.as_deref().map(escaped);
+        note.into_iter().chain(tool).collect::<Vec<_>>().join(" · ")
+    }
+}
+
+/// Returns `text` with a backslash before each character that could begin Markdown, a mention, an emoji or a link.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if "\\*_~`|<>[]()#@:-".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
 }
 
 const LINE: &str = "line:";

@@ -288,7 +288,13 @@ fn an_answer_comes_word_by_word_and_what_goes_on_is_told() {
         └ F1 help  F2-F4 panes ────────────────┘
     "#]],
     );
+    rig.shown("progress", json!({ "turn": 8, "note": "Another turn." }));
+    assert!(!rig.drawn((40, 15)).contains("Another"));
+    rig.shown("progress", json!({ "turn": 7, "note": "First the notes, then the mail." }));
+    let drawn = rig.drawn((40, 15));
+    assert!(drawn.contains("┌ reading… 14 s · First the notes, then"), "{drawn}");
     rig.shown("delta", json!({ "turn": 7, "text": "good mor" }));
+    assert!(!rig.drawn((40, 15)).contains("First the notes"));
     assert!(rig.drawn((40, 15)).contains("  good mor"));
     assert!(!rig.drawn((40, 15)).contains("reading"));
     rig.press(Key::Escape);

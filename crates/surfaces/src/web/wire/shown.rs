@@ -43,6 +43,7 @@ pub struct RunningWire {
     pub branch: String,
     pub answers: u64,
     pub text: String,
+    pub note: Option<String>,
     pub tool: Option<String>,
     pub doing: Option<&'static str>,
 }
@@ -54,6 +55,7 @@ impl From<Scene> for SceneWire {
             branch: run.branch.to_string(),
             answers: run.answers.0,
             text: run.words,
+            note: run.note,
             doing: run.tool.as_ref().map(|(_, doing)| word(*doing)),
             tool: run.tool.map(|(tool, _)| tool),
         });
@@ -75,6 +77,7 @@ pub enum ShownWire {
     Said { branch: String, entry: EntryWire },
     Began { turn: u64, branch: String, answers: u64 },
     Delta { turn: u64, text: String },
+    Progress { turn: u64, note: String },
     Working { turn: u64, tool: String, doing: &'static str },
     Asked(ApprovalWire),
     Answered(AnsweredWire),
@@ -99,6 +102,7 @@ impl ShownWire {
             Self::Said { .. } => "said",
             Self::Began { .. } => "began",
             Self::Delta { .. } => "delta",
+            Self::Progress { .. } => "progress",
             Self::Working { .. } => "working",
             Self::Asked(_) => "asked",
             Self::Answered(_) => "answered",
@@ -127,6 +131,7 @@ impl From<&Shown> for ShownWire {
                 Self::Began { turn: turn.0, branch: branch.to_string(), answers: answers.0 }
             }
             Shown::Delta { turn, text } => Self::Delta { turn: turn.0, text: text.clone() },
+            Shown::Progress { turn, note } => Self::Progress { turn: turn.0, note: note.clone() },
             Shown::Working { turn, tool, doing } => {
                 Self::Working { turn: turn.0, tool: tool.clone(), doing: word(*doing) }
             }
