@@ -22,7 +22,7 @@ pub use alert::alert;
 pub use forecast::{Amount, Forecast, LOOKS_BACK, Times};
 pub use limit::{Day, Days, Limit, Most, Next, Pace, Refusal, may_spend};
 pub use money::Micros;
-pub use price::{Price, Prices};
+pub use price::{LongPrompt, Price, Prices, Rates};
 pub use report::{Lists, Report, Total};
 pub use source::{Account, Attended, Source, UnknownSource};
 pub use standing::Bound;

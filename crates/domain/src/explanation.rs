@@ -207,7 +207,7 @@ mod tests {
             images: Vec::new(),
             mark: None,
         };
-        let usage = Usage { input: 100, cache_read: 9_900, cache_write: 0, output: 50 };
+        let usage = Usage { input: 100, cache_read: 9_900, cache_write: 0, cache_write_1h: 0, output: 50 };
         let call = |cost: Option<u64>| Spent {
             at: at(1),
             branch: branch.clone(),

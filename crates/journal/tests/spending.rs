@@ -35,7 +35,7 @@ fn write(opened: &Opened, records: Vec<Record>) {
 }
 
 fn spent(at: Timestamp, account: Account, input: u64, cost: Option<u64>) -> Spent {
-    let usage = Usage { input, cache_read: 100, cache_write: 20, output: 5 };
+    let usage = Usage { input, cache_read: 100, cache_write: 20, cache_write_1h: 8, output: 5 };
     let call = Call { model: "anthropic:claude-sonnet-5-5".to_owned(), usage };
     Spent { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
 }

@@ -178,7 +178,8 @@ mod tests {
             | Source::Agent(_)
             | Source::Reader => Attended::Unattended,
         };
-        let usage = Usage { input: 1_200, cache_read: 98_000, cache_write: 800, output: 450 };
+        let usage =
+            Usage { input: 1_200, cache_read: 98_000, cache_write: 800, cache_write_1h: 0, output: 450 };
         let account = Account { source, attended };
         let call = Call { model: model.to_owned(), usage };
         let at = jiff::Timestamp::UNIX_EPOCH;

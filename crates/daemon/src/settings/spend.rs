@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::cost::{Limit, Micros, Price, Prices, Purse};
+use domain::cost::{Limit, Micros, Price, Prices, Purse, Rates};
 use domain::turn;
 
 use super::file::{self, File, Most};
@@ -58,12 +58,14 @@ fn priced(name: &str, price: &file::Price) -> Result<Price, Failed> {
             ))
         })
     };
-    Ok(Price {
+    let rates = Rates {
         input: read(price.input)?,
         output: read(price.output)?,
         cache_read: read(price.cache_read)?,
         cache_write: read(price.cache_write)?,
-    })
+        cache_write_1h: read((2.0 * price.input).max(price.cache_write))?,
+    };
+    Ok(Price { rates, long: None })
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
-    use crate::cost::{Days, Limit, Micros, Price, Prices};
+    use crate::cost::{Days, Limit, Micros, Price, Prices, Rates};
     use crate::dice::Dice;
     use crate::place::{Aside, Follow};
     use crate::record::SurfaceName;
@@ -161,7 +161,7 @@ mod tests {
     /// An assistant in the middle of a turn that may use 100 millionths of a dollar a day, at one a token.
     fn working(account: Account) -> Assistant {
         let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
-        let price = Price { input: Micros(1_000_000), ..Price::default() };
+        let price = Price { rates: Rates { input: Micros(1_000_000), ..Rates::default() }, long: None };
         let limit = Limit { money: Some(Micros(100)), tokens: None };
         let prices = Prices::new([("known".to_owned(), price)]);
         let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };

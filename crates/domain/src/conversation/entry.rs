@@ -183,8 +183,11 @@ pub struct Usage {
     pub input: u64,
     /// Read from the cache.
     pub cache_read: u64,
-    /// Written to the cache.
+    /// Written to the cache, whatever the lifetime of the cache entry.
     pub cache_write: u64,
+    /// The part of `cache_write` that was written with a lifetime of one hour. It is already contained in
+    /// `cache_write`, so sums such as `read` do not add it again.
+    pub cache_write_1h: u64,
     /// Produced.
     pub output: u64,
 }
@@ -211,6 +214,7 @@ impl std::ops::AddAssign for Usage {
         self.input = self.input.saturating_add(other.input);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
         self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.cache_write_1h = self.cache_write_1h.saturating_add(other.cache_write_1h);
         self.output = self.output.saturating_add(other.output);
     }
 }

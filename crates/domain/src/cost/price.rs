@@ -3,34 +3,77 @@
 use super::{Call, Micros};
 use crate::conversation::Usage;
 
-/// What a million tokens of each kind cost.
+/// The price of a million tokens of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Price {
+pub struct Rates {
     /// Read in full.
     pub input: Micros,
     /// Produced.
     pub output: Micros,
     /// Read from the cache.
     pub cache_read: Micros,
-    /// Written to the cache.
+    /// Written to the cache for five minutes.
     pub cache_write: Micros,
+    /// Written to the cache for one hour.
+    pub cache_write_1h: Micros,
 }
 
-impl Price {
-    /// What `usage` costs, rounded up: a limit that errs does not err on the dear side.
-    pub fn of(&self, usage: Usage) -> Micros {
+impl Rates {
+    /// Returns the cost of `usage`, rounded up so that a limit is never exceeded by rounding.
+    fn of(&self, usage: Usage) -> Micros {
         let part = |tokens: u64, price: Micros| u128::from(tokens) * u128::from(price.0);
+        let for_an_hour = usage.cache_write_1h.min(usage.cache_write);
         let sum = part(usage.input, self.input)
             + part(usage.output, self.output)
             + part(usage.cache_read, self.cache_read)
-            + part(usage.cache_write, self.cache_write);
+            + part(usage.cache_write - for_an_hour, self.cache_write)
+            + part(for_an_hour, self.cache_write_1h);
         Micros(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
 
-    /// The most it costs to read so many tokens, in whichever way, and to give so many.
+    /// Returns the highest cost of a call that reads `read` tokens, cached or not, and produces `gives`.
     fn most(&self, read: u64, gives: u64) -> Micros {
-        let input = self.input.max(self.cache_write).max(self.cache_read);
+        let input = self.input.max(self.cache_write).max(self.cache_write_1h).max(self.cache_read);
         Self { input, ..*self }.of(Usage { input: read, output: gives, ..Usage::default() })
+    }
+}
+
+/// The price of a model: its rates, and other rates for calls with long prompts where the vendor has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Price {
+    /// The rates of a call, unless `long` applies to it.
+    pub rates: Rates,
+    /// The rates of a call with a long prompt.
+    pub long: Option<LongPrompt>,
+}
+
+/// The rates of calls whose prompt is longer than a threshold. They apply to all tokens of such a call, those of the
+/// reply included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongPrompt {
+    /// The threshold: a prompt of exactly this many tokens (`Usage::read`) is not long.
+    pub above: u64,
+    /// The rates of a call above it.
+    pub rates: Rates,
+}
+
+impl Price {
+    /// Returns the cost of one call with `usage`. The sum of several calls must not be priced at once: the length of
+    /// each prompt decides which rates apply.
+    pub fn of(&self, usage: Usage) -> Micros {
+        match &self.long {
+            Some(long) if usage.read() > long.above => long.rates.of(usage),
+            Some(_) | None => self.rates.of(usage),
+        }
+    }
+
+    /// Returns the highest cost of a call that reads at most `read` tokens and produces at most `gives`.
+    fn most(&self, read: u64, gives: u64) -> Micros {
+        let short = |read: u64| self.rates.most(read, gives);
+        match &self.long {
+            Some(long) if read > long.above => long.rates.most(read, gives).max(short(long.above)),
+            Some(_) | None => short(read),
+        }
     }
 }
 
@@ -78,12 +121,14 @@ mod tests {
 
     fn price(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Price {
         let micros = |dollars: u64| Micros(dollars * 1_000_000);
-        Price {
+        let rates = Rates {
             input: micros(input),
             output: micros(output),
             cache_read: micros(cache_read),
             cache_write: micros(cache_write),
-        }
+            cache_write_1h: micros(cache_write),
+        };
+        Price { rates, long: None }
     }
 
     /// E4: what the claude program calls by a short name costs at most what the dearest of that name does.
@@ -126,12 +171,47 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_own_price_and_fractions_are_rounded_up() {
-        let usage = Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 2_000 };
+        let usage =
+            Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 2_000, cache_write_1h: 0 };
         assert_eq!(price(3, 15, 1, 4).of(usage), Micros(3_000 + 1_500 + 10_000 + 8_000));
-        let cheap = Price { input: Micros(1), ..Price::default() };
+        let cheap = Price { rates: Rates { input: Micros(1), ..Rates::default() }, long: None };
         assert_eq!(cheap.of(usage), Micros(1));
-        let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: u64::MAX };
+        let most = Usage {
+            input: u64::MAX,
+            output: u64::MAX,
+            cache_read: u64::MAX,
+            cache_write: u64::MAX,
+            cache_write_1h: u64::MAX,
+        };
         assert_eq!(price(1_000, 1_000, 1_000, 1_000).of(most), Micros(u64::MAX));
+    }
+
+    #[test]
+    fn tokens_cached_for_an_hour_have_a_price_of_their_own() {
+        let rates =
+            Rates { cache_write: Micros(5_000_000), cache_write_1h: Micros(8_000_000), ..Rates::default() };
+        let price = Price { rates, long: None };
+        let cost =
+            |cache_write, cache_write_1h| price.of(Usage { cache_write, cache_write_1h, ..Usage::default() });
+        assert_eq!(cost(1_000, 0), Micros(5_000));
+        assert_eq!(cost(1_000, 400), Micros(600 * 5 + 400 * 8));
+        assert_eq!(cost(1_000, 1_000), Micros(8_000));
+        assert_eq!(cost(1_000, 9_000), Micros(8_000), "a part larger than the whole counts as the whole");
+        assert_eq!(price.most(1_000, 0), Micros(8_000));
+    }
+
+    #[test]
+    fn a_long_prompt_is_priced_by_its_own_rates() {
+        let long = LongPrompt { above: 1_000, rates: price(5, 25, 1, 6).rates };
+        let tiered = Price { long: Some(long), ..price(1, 5, 0, 1) };
+        let usage = |input, cache_read| Usage { input, cache_read, output: 100, ..Usage::default() };
+        assert_eq!(tiered.of(usage(600, 400)), Micros(600 + 500), "1,000 tokens are not above 1,000");
+        assert_eq!(tiered.of(usage(601, 400)), Micros(601 * 5 + 400 + 2_500));
+        assert_eq!(tiered.most(1_000, 100), Micros(1_000 + 500));
+        assert_eq!(tiered.most(1_001, 100), Micros(1_001 * 6 + 2_500));
+        let cheaper = LongPrompt { above: 1_000, rates: price(0, 0, 0, 0).rates };
+        let falling = Price { long: Some(cheaper), ..price(1, 5, 0, 1) };
+        assert_eq!(falling.most(2_000, 100), Micros(1_000 + 500), "a shorter prompt can be the dearer one");
     }
 
     /// E4: no call costs more than the most that was counted for it, in whichever way it is read.
@@ -140,7 +220,8 @@ mod tests {
         for price in [price(3, 15, 1, 4), price(3, 15, 1, 0), price(1, 15, 9, 1)] {
             for (input, cache_read) in [(0, 0), (1_000, 0), (0, 1_000), (400, 300)] {
                 let cache_write = 1_000 - input - cache_read;
-                let usage = Usage { input, cache_read, cache_write, output: 100 };
+                let cache_write_1h = cache_write / 2;
+                let usage = Usage { input, cache_read, cache_write, cache_write_1h, output: 100 };
                 assert!(price.of(usage) <= price.most(1_000, 100), "{usage:?} at {price:?}");
             }
         }

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn spent(model: &str, account: Account, cost: Option<u64>) -> Spent {
-        let usage = Usage { input: 10, cache_read: 30, cache_write: 0, output: 5 };
+        let usage = Usage { input: 10, cache_read: 30, cache_write: 0, cache_write_1h: 0, output: 5 };
         Spent {
             at: Timestamp::UNIX_EPOCH,
             branch: Branch::Main,

@@ -69,7 +69,7 @@ mod tests {
             report.today_in_words(),
             "no model was called today, so nothing was spent.\nwork nobody waits for, today: $0.00 of $5.00."
         );
-        let usage = Usage { input: 1_000, cache_read: 9_000, cache_write: 0, output: 500 };
+        let usage = Usage { input: 1_000, cache_read: 9_000, cache_write: 0, cache_write_1h: 0, output: 500 };
         let spent = |branch: Branch, cost: Option<u64>| Spent {
             at: now.timestamp(),
             account: Account::answer_on(&branch),

@@ -12,8 +12,8 @@ use super::Database;
 use super::read::{branch_in, time_in, unread};
 
 /// What a call is read from.
-pub(super) const COLUMNS: &str =
-    "at, branch, turn, source, attended, model, input, cache_read, cache_write, output, micros";
+pub(super) const COLUMNS: &str = "at, branch, turn, source, attended, model, input, cache_read, cache_write, output, micros, \
+     cache_write_1h";
 
 /// How far back the days are known at a start: the one of the clock and the one before it, whatever the zone.
 const AROUND: SignedDuration = SignedDuration::from_hours(72);
@@ -83,7 +83,7 @@ impl Database {
 /// Writes one call down.
 pub fn spend(transaction: &Transaction<'_>, spent: &Spent) -> rusqlite::Result<()> {
     let sql = "INSERT INTO spending (at, branch, turn, source, attended, model, input, cache_read, cache_write, \
-               output, micros) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+               output, micros, cache_write_1h) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let Spent { at, branch, turn, account, call: Call { model, usage }, cost } = spent;
     let row = params![
         at.as_microsecond(),
@@ -97,6 +97,7 @@ pub fn spend(transaction: &Transaction<'_>, spent: &Spent) -> rusqlite::Result<(
         usage.cache_write,
         usage.output,
         cost.map(|cost| cost.0),
+        usage.cache_write_1h,
     ];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
@@ -105,8 +106,13 @@ pub(super) fn spent(row: &Row<'_>) -> rusqlite::Result<Spent> {
     let source = row.get::<_, String>(3)?.parse().map_err(|error| unread(3, error))?;
     let attended = row.get::<_, String>(4)?;
     let attended = if attended == "waited" { Attended::Waited } else { Attended::Unattended };
-    let usage =
-        Usage { input: row.get(6)?, cache_read: row.get(7)?, cache_write: row.get(8)?, output: row.get(9)? };
+    let usage = Usage {
+        input: row.get(6)?,
+        cache_read: row.get(7)?,
+        cache_write: row.get(8)?,
+        cache_write_1h: row.get(11)?,
+        output: row.get(9)?,
+    };
     Ok(Spent {
         at: time_in(row, 0)?,
         branch: branch_in(row, 1)?,

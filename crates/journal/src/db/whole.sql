@@ -42,7 +42,7 @@ CREATE TABLE turns (
     cache_read  INTEGER NOT NULL DEFAULT 0,
     cache_write INTEGER NOT NULL DEFAULT 0,
     output      INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, cache_write_1h INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE INDEX open_turns ON turns (id) WHERE closed IS NULL;
 CREATE TABLE decisions (
     id    INTEGER PRIMARY KEY,
@@ -84,7 +84,7 @@ CREATE TABLE spending (
     cache_write INTEGER NOT NULL,
     output      INTEGER NOT NULL,
     micros      INTEGER        -- millionths of a dollar; null when the price is not known
-) STRICT;
+, cache_write_1h INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE INDEX spending_by_time ON spending (at);
 CREATE INDEX spending_by_branch ON spending (branch);
 CREATE INDEX moves_by_branch ON moves (branch, at);
@@ -110,7 +110,7 @@ CREATE TABLE forks (
     report  TEXT,             -- the words, when it leaves with a report
     until   INTEGER NOT NULL, -- the first message that is not heard in it any more, when it is leaving
     thinking TEXT NOT NULL    -- off, adaptive, or a number of tokens
-) STRICT;
+, effort TEXT) STRICT;
 CREATE TABLE entering (
     one   INTEGER PRIMARY KEY CHECK (one = 1),
     topic TEXT,
@@ -146,7 +146,7 @@ CREATE TABLE runs (
     denied  TEXT,             -- JSON
     root    INTEGER,          -- the entry of main at which it began
     parent  TEXT              -- the session of main then
-, name TEXT NOT NULL DEFAULT '', due INTEGER, model TEXT, thinking INTEGER NOT NULL DEFAULT 1, reporting TEXT NOT NULL DEFAULT 'on_ping', pings INTEGER NOT NULL DEFAULT 1, busy INTEGER NOT NULL DEFAULT 0, pinged INTEGER NOT NULL DEFAULT 0, critical INTEGER NOT NULL DEFAULT 0, untold INTEGER NOT NULL DEFAULT 0, reports INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, compact TEXT) STRICT;
+, name TEXT NOT NULL DEFAULT '', due INTEGER, model TEXT, thinking INTEGER NOT NULL DEFAULT 1, reporting TEXT NOT NULL DEFAULT 'on_ping', pings INTEGER NOT NULL DEFAULT 1, busy INTEGER NOT NULL DEFAULT 0, pinged INTEGER NOT NULL DEFAULT 0, critical INTEGER NOT NULL DEFAULT 0, untold INTEGER NOT NULL DEFAULT 0, reports INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, compact TEXT, effort TEXT) STRICT;
 CREATE TABLE sent (
     entry  INTEGER PRIMARY KEY REFERENCES entries (id),
     branch TEXT NOT NULL,

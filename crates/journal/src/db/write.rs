@@ -185,7 +185,8 @@ fn closed(transaction: &Transaction<'_>, turn: &Closed) -> rusqlite::Result<()> 
         Ending::Failed(failure) => ("failed", Some(failure.to_string())),
     };
     let sql = "UPDATE turns SET closed = :at, ending = :ending, reason = :reason, input = :input, \
-               cache_read = :cache_read, cache_write = :cache_write, output = :output WHERE id = :id";
+               cache_read = :cache_read, cache_write = :cache_write, cache_write_1h = :cache_write_1h, \
+               output = :output WHERE id = :id";
     let row = named_params! {
         ":id": turn.turn.0,
         ":at": turn.at.as_microsecond(),
@@ -194,6 +195,7 @@ fn closed(transaction: &Transaction<'_>, turn: &Closed) -> rusqlite::Result<()> 
         ":input": turn.usage.input,
         ":cache_read": turn.usage.cache_read,
         ":cache_write": turn.usage.cache_write,
+        ":cache_write_1h": turn.usage.cache_write_1h,
         ":output": turn.usage.output,
     };
     transaction.prepare_cached(sql)?.execute(row).map(drop)

@@ -133,7 +133,15 @@ pub struct Tokens {
     input_tokens: u64,
     cache_read_input_tokens: u64,
     cache_creation_input_tokens: u64,
+    cache_creation: CacheCreation,
     pub output_tokens: u64,
+}
+
+/// How many of the tokens written to the cache were written for how long.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct CacheCreation {
+    ephemeral_1h_input_tokens: u64,
 }
 
 impl Tokens {
@@ -143,6 +151,7 @@ impl Tokens {
             input: self.input_tokens,
             cache_read: self.cache_read_input_tokens,
             cache_write: self.cache_creation_input_tokens,
+            cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens,
             output: 0,
         }
     }

@@ -95,6 +95,7 @@ impl Completion {
             input: believed(tokens.prompt_tokens).saturating_sub(cached),
             cache_read: cached,
             cache_write: 0,
+            cache_write_1h: 0,
             output: believed(tokens.completion_tokens),
         };
     }

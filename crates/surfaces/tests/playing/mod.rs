@@ -143,7 +143,7 @@ impl Vitals for Well {
         let now: jiff::Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
         let limit = Limit { money: Some(Micros(5_000_000)), tokens: None };
         let mut report = Report::new(&now, days, limit);
-        let usage = Usage { input: 10, cache_read: 90, cache_write: 0, output: 5 };
+        let usage = Usage { input: 10, cache_read: 90, cache_write: 0, cache_write_1h: 0, output: 5 };
         let spent = Spent {
             at: now.timestamp(),
             branch: Branch::Main,

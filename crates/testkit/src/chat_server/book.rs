@@ -88,8 +88,13 @@ impl Book {
 
     fn charge(&mut self, request: &Value, act: &Act) -> Usage {
         let (total, read) = self.cache.charge(request);
-        let usage =
-            Usage { input: total - read, cache_read: read, cache_write: 0, output: output_tokens(act) };
+        let usage = Usage {
+            input: total - read,
+            cache_read: read,
+            cache_write: 0,
+            cache_write_1h: 0,
+            output: output_tokens(act),
+        };
         let usage = act.charge.as_deref().copied().unwrap_or(usage);
         self.usage.push(usage);
         usage

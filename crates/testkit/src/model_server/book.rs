@@ -96,6 +96,7 @@ impl Book {
             input: charge.plain,
             cache_read: charge.read,
             cache_write: charge.written,
+            cache_write_1h: 0,
             output: output_tokens(act),
         };
         let usage = act.charge.as_deref().copied().unwrap_or(usage);
