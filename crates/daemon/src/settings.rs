@@ -312,6 +312,7 @@ fn messages_api(
         max_tokens: file.model.max_tokens,
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
+        store: None,
     }
 }
 

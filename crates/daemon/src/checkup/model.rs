@@ -62,8 +62,9 @@ pub async fn examine(settings: &Settings) -> Looked {
         Brain::Keyless(why) => return Looked::other(Finding::wrong("model", why.clone()).fixed_by(FIX)),
         Brain::Anthropic(brain) => {
             let model = Anthropic::new(anthropic::Settings { connect, stall, ..brain.clone() });
+            let thinking = settings.thinking;
             let examined = match model.and_then(Anthropic::guarded) {
-                Ok(model) => Ok(model.examine().await),
+                Ok(model) => Ok(model.examine(thinking).await),
                 Err(bad) => Err(bad),
             };
             (format!("{} at {}", brain.model, brain.base_url), true, examined)
