@@ -79,8 +79,9 @@ fn thinking_and_effort_of_a_job_are_kept_as_written() {
     check("thinking: true\n", Thinking::On, None);
     check("thinking: false\neffort: \"xhigh\"\n", Thinking::Off, Some(Effort::Xhigh));
     for kind in [wrong::<Routine>, wrong::<Reminder>, wrong::<WebhookSpec>] {
-        let said =
-            expect!["line 6: `effort`: I don't understand `hard` as an effort. Use low, medium, high, xhigh or max."];
+        let said = expect![
+            "line 6: `effort`: I don't understand `hard` as an effort. Use low, medium, high, xhigh or max."
+        ];
         kind("id: x\ncron: 0 9 * * *\nrun-at: 2026-11-20T09:00\nfields: {type: object}\neffort: hard", said);
     }
 }

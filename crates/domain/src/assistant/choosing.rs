@@ -311,7 +311,9 @@ impl Assistant {
             let effort = background.unwrap_or_else(|| self.effort_with(self.thinking(branch)));
             return match run.terms.thinking {
                 terms::Thinking::On => effort.max(Effort::Medium),
-                terms::Thinking::Inherit | terms::Thinking::Off => effort,
+                terms::Thinking::Inherit => effort,
+                // Models that cannot stop thinking think least at low effort.
+                terms::Thinking::Off => Effort::Low,
             };
         }
         match (branch, &self.memory.fork) {

@@ -1,8 +1,7 @@
 //! What a model lets its caller choose about thinking and effort.
 //!
-//! Used for texts only: the clients know themselves what they may send. The table covers Anthropic's models by the
-//! family in their id. A client that has asked the vendor's models endpoint puts its answer into
-//! `Choices::abilities`, which wins over the table.
+//! The table covers Anthropic's models by the family in their id. It is the only one: the client of the Messages API
+//! takes its defaults from here too, and then learns from the vendor's models endpoint and from refusals.
 
 use crate::effort::Effort;
 use crate::thinking::Thinking;
