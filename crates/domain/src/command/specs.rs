@@ -239,7 +239,7 @@ const CHOICES: [Spec; 10] = [
     Spec {
         name: "/effort",
         also: &[],
-        takes: "[low … max]",
+        takes: "[level]",
         does: "shows how much work goes into an answer, or sets it until i start again",
         read: effort,
     },
