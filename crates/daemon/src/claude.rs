@@ -99,12 +99,18 @@ impl Sessions for KeptSessions {
 
 fn read(place: &ModelPlace) -> Place {
     let mark = |mark: &ModelMark| Mark { said: mark.said, print: mark.print.clone() };
-    Place { session: place.session.clone(), heard: mark(&place.heard), told: mark(&place.told) }
+    Place {
+        session: place.session.clone(),
+        heard: mark(&place.heard),
+        told: mark(&place.told),
+        instructions: place.instructions.clone(),
+    }
 }
 
 fn kept(place: Place) -> ModelPlace {
     let mark = |mark: Mark| ModelMark { said: mark.said, print: mark.print };
-    ModelPlace { session: place.session, heard: mark(place.heard), told: mark(place.told) }
+    let instructions = place.instructions;
+    ModelPlace { session: place.session, heard: mark(place.heard), told: mark(place.told), instructions }
 }
 
 /// Tells the human what the program tells us, if it concerns them.
@@ -148,7 +154,7 @@ mod tests {
 
     fn at(session: &str) -> Place {
         let mark = Mark { said: 1, print: String::new() };
-        Place { session: session.to_owned(), heard: mark.clone(), told: mark }
+        Place { session: session.to_owned(), heard: mark.clone(), told: mark, instructions: None }
     }
 
     fn run(number: usize) -> Branch {

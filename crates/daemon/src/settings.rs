@@ -200,12 +200,12 @@ impl Settings {
     pub fn choices(&self, usual: &str) -> Choices {
         let (naming, thinks) = match &self.brain {
             Brain::Anthropic(_) => (Naming::Short(self.aliases.clone()), Thinks::AsTold),
-            Brain::Claude(_) => (Naming::Short(claude_code::aliases()), Thinks::AsTold),
+            Brain::Claude(_) => (Naming::Short(claude_code::aliases()), Thinks::ByEffort),
             Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
             Brain::Offline | Brain::Keyless(_) => (Naming::default(), Thinks::ByItself),
         };
         let (thinking, human) = (self.thinking, self.names.value.human.clone());
-        Choices { usual: usual.to_owned(), naming, thinks, thinking, human }
+        Choices { usual: usual.to_owned(), naming, thinks, thinking, human, ..Choices::default() }
     }
 
     /// The names, with the one that the human said in the chat, if they did.

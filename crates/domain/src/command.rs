@@ -112,6 +112,7 @@ fn specs() -> impl Iterator<Item = &'static Spec> {
 mod tests {
     use super::*;
     use crate::assistant::{Choice, Question, Rein, Reshape, Step, Way};
+    use crate::effort::{Effort, EffortChoice};
     use crate::ping_budget::Pace;
     use crate::settings::Setting;
     use crate::thinking::Thinking;
@@ -154,6 +155,10 @@ mod tests {
         check("/model Opus", chooses(Choice::Model("Opus".to_owned())));
         check("/thinking", chooses(Choice::Thinking(None)));
         check("/thinking off", chooses(Choice::Thinking(Some(Thinking::Off))));
+        check("/effort", chooses(Choice::Effort(EffortChoice::Show)));
+        check("/effort High", chooses(Choice::Effort(EffortChoice::Set(Effort::High))));
+        check("/effort default", chooses(Choice::Effort(EffortChoice::Default)));
+        check("/effort hard", Err("I don't understand `hard` as an effort. Use low, medium"));
         check("/thinking hard", Err("`hard` is no way to think"));
         check("/stop", asks(Request::Rein(Rein::Stop)));
         check("/interrupt", asks(Request::Rein(Rein::Stop)));

@@ -21,6 +21,28 @@ pub enum Effort {
 #[error("I don't understand `{0}` as an effort. Use low, medium, high, xhigh or max.")]
 pub struct BadEffort(String);
 
+/// What the user wants of the effort in the main conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffortChoice {
+    /// To know which it is.
+    Show,
+    /// The one of the settings again.
+    Default,
+    /// This one until the next start.
+    Set(Effort),
+}
+
+impl EffortChoice {
+    /// Reads the words after `/effort`.
+    pub fn read(words: &str) -> Result<Self, BadEffort> {
+        match words.trim().to_lowercase().as_str() {
+            "" => Ok(Self::Show),
+            "default" => Ok(Self::Default),
+            level => level.parse().map(Self::Set),
+        }
+    }
+}
+
 impl Effort {
     /// Every effort, lowest first.
     pub const ALL: [Self; 5] = [Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::conversation::{Branch, EntryId, Why};
+use crate::effort::Effort;
 use crate::embed::{Action, Button, Colour, Embed, Exiting, Style};
 use crate::record::MessageId;
 use crate::report::ReportId;
@@ -32,6 +33,8 @@ pub struct Fork {
     pub leaving: Leaving,
     /// How much is thought in it, from its first word to its last.
     pub thinking: Thinking,
+    /// How much work goes into its answers, from the first to the last.
+    pub effort: Effort,
     /// The first message that is not heard in it any more, if it ends because the human wants it to.
     pub until: MessageId,
 }
@@ -88,7 +91,8 @@ impl Fork {
         let idle_minutes = idle_minutes.filter(|minutes| *minutes > 0).unwrap_or(IDLE_MINUTES);
         let (asked, seen, leaving, until) = (None, None, Leaving::Not, MessageId(0));
         let thinking = Thinking::default();
-        Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, thinking, until }
+        let effort = Effort::for_thinking(thinking);
+        Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, thinking, effort, until }
     }
 
     /// IF-27 to IF-31: what it needs at the time `now`, if nobody speaks in it.

@@ -1,6 +1,10 @@
 //! Which model answers: the names the human may choose from.
 
+mod abilities;
+
 use std::collections::BTreeMap;
+
+pub use abilities::Abilities;
 
 use crate::settings::{BadSetting, Setting, Settings};
 use crate::thinking::Thinking;
@@ -22,6 +26,9 @@ pub struct Choices {
     pub thinks: Thinks,
     /// How much it thinks when nothing is chosen.
     pub thinking: Thinking,
+    /// Abilities of models as the vendor's models endpoint says, by id. The family of an id stands for one that is not
+    /// here.
+    pub abilities: BTreeMap<String, Abilities>,
     /// What the human is called when nothing is chosen.
     pub human: String,
 }
@@ -46,6 +53,8 @@ impl Default for Naming {
 pub enum Thinks {
     /// It is.
     AsTold,
+    /// It always thinks, and is told only its effort: the `claude` program ignores everything else.
+    ByEffort,
     /// It is not: there is no word for it on its wire.
     #[default]
     ByItself,
@@ -111,6 +120,21 @@ impl Choices {
         }
     }
 
+    /// Name of the model that was chosen, without the service that runs it.
+    pub fn model_name<'a>(&'a self, chosen: Option<&'a str>) -> &'a str {
+        let usual = self.usual.split_once(':').map_or(self.usual.as_str(), |(_, model)| model);
+        self.id(chosen).unwrap_or(usual)
+    }
+
+    /// What can be chosen about the thinking of `model`, as `model_name` gives it.
+    pub fn abilities_of(&self, model: &str) -> Abilities {
+        match (self.abilities.get(model), self.thinks) {
+            (Some(known), _) => known.clone(),
+            (None, Thinks::AsTold) => Abilities::of_family(model),
+            (None, Thinks::ByEffort | Thinks::ByItself) => Abilities::always_thinking(),
+        }
+    }
+
     /// Which one answers, in words.
     pub fn tell(&self, chosen: Option<&str>) -> String {
         match (chosen, self.id(chosen)) {
@@ -157,6 +181,20 @@ mod tests {
         assert_eq!(choices.read("Default"), Ok(None));
         assert!(choices.read("Opus").unwrap_err().contains("the server of openai:qwen3"));
         assert!(choices.read("two words").is_err());
+    }
+
+    /// The vendor's word about a model wins over the table, and the `claude` program treats all models alike.
+    #[test]
+    fn abilities_come_from_the_vendor_then_from_the_family() {
+        let mut choices = Choices { thinks: Thinks::AsTold, ..of_anthropic() };
+        choices.usual = "anthropic:claude-sonnet-5".to_owned();
+        assert_eq!(choices.model_name(None), "claude-sonnet-5");
+        assert_eq!(choices.model_name(Some("opus")), "claude-opus-9");
+        assert!(choices.abilities_of("claude-sonnet-5").can_turn_off);
+        choices.abilities.insert("claude-sonnet-5".to_owned(), Abilities::always_thinking());
+        assert!(!choices.abilities_of("claude-sonnet-5").can_turn_off);
+        let program = Choices { usual: "claude".to_owned(), thinks: Thinks::ByEffort, ..Choices::default() };
+        assert_eq!(program.abilities_of(program.model_name(None)), Abilities::always_thinking());
     }
 
     /// RC-10: what was chosen for another brain is named and not used.

@@ -11,6 +11,7 @@ pub use setting::{BadSetting, Given, Setting, Wait};
 pub use telling::Usual;
 
 use crate::attention::Calm;
+use crate::effort::Effort;
 use crate::permission::Mode;
 use crate::phrase::Habits;
 use crate::thinking::Thinking;
@@ -22,6 +23,8 @@ pub struct Settings {
     pub models: Models,
     /// How much is thought before an answer.
     pub thinking: Thoughts,
+    /// How much work goes into an answer.
+    pub effort: Efforts,
     /// When to stop waiting.
     pub timeouts: Timeouts,
     /// What may be done without asking.
@@ -63,6 +66,19 @@ pub struct Thoughts {
     pub main: Option<Thinking>,
     /// In forks; nothing, for as much as in main.
     pub fork: Option<Thinking>,
+}
+
+/// How much work the model puts into an answer, where the user said so.
+///
+/// Background runs use the effort of the main conversation unless told otherwise, and have no default of their own:
+/// Anthropic caches what was said per effort and way to think, so a run that forks from the main conversation with
+/// another effort pays for reading all of it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Efforts {
+    /// In the main conversation and in side conversations; if not set, it follows the way to think.
+    pub main: Option<Effort>,
+    /// In background runs; if not set, that of main.
+    pub background: Option<Effort>,
 }
 
 /// When to stop waiting.

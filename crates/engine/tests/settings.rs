@@ -62,28 +62,28 @@ fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
     check(
         &story.told(),
         &expect![[r#"
-        human> /model Haiku
-        told> from the next answer on, haiku answers (claude-haiku-9).
-        human> /thinking adaptive
-        told> from the next answer on, thinking is adaptive, until i start again. `/config thinking.main` sets it for good.
-        human> hi
-        main> assistant: Yes.
-        human> /fork taxes
-        -- fork/3fdabe86 begins about taxes
-        fork/3fdabe86> assistant: Yes.
-        human> /model opus
-        refused> exit the side conversation first: /save, /report or /exit.
-        human> /thinking off
-        refused> exit the side conversation first: /save, /report or /exit.
-        human> /model
-        told> haiku answers (claude-haiku-9).
-        human> /thinking
-        told> thinking is adaptive here.
-        human> /exit
-        -- fork/3fdabe86 discarded.
-        human> /model gpt
-        refused> i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.
-    "#]],
+            human> /model Haiku
+            told> from the next answer on, haiku answers (claude-haiku-9).
+            human> /thinking adaptive
+            told> From the next answer on, thinking is adaptive, until I start again. `/config thinking.main` sets it for good.
+            human> hi
+            main> assistant: Yes.
+            human> /fork taxes
+            -- fork/3fdabe86 begins about taxes
+            fork/3fdabe86> assistant: Yes.
+            human> /model opus
+            refused> exit the side conversation first: /save, /report or /exit.
+            human> /thinking off
+            refused> exit the side conversation first: /save, /report or /exit.
+            human> /model
+            told> haiku answers (claude-haiku-9).
+            human> /thinking
+            told> Thinking is adaptive here, at medium effort. claude-haiku-9 always thinks; `off` means as little as possible, at low effort. Token budgets become an effort: 8k = medium.
+            human> /exit
+            -- fork/3fdabe86 discarded.
+            human> /model gpt
+            refused> i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.
+        "#]],
     );
 }
 
@@ -154,6 +154,8 @@ fn settings_are_told_changed_and_refused_in_words() {
             **model.fork**: (inherit main)
             **thinking.main**: auto (default)
             **thinking.fork**: (inherit main)
+            **effort.main**: low (default)
+            **effort.background**: (inherit main)
             **bg_fork_timeout**: 1800s (default)
             **fork_idle_timeout**: 10m (default)
             **permission_mode**: dontAsk (default)
@@ -175,7 +177,7 @@ fn settings_are_told_changed_and_refused_in_words() {
             human> /config model.fork gpt
             refused> model.fork: i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.
             human> /config colour red
-            refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, daily_limit, name.
+            refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, effort.main, effort.background, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, daily_limit, name.
             human> /config permission_mode acceptedits
             refused> permission_mode: it cannot be `acceptedits`. use `dontAsk`, `default`, `acceptEdits` or `bypassPermissions`.
         "#]],
@@ -209,27 +211,27 @@ fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
     check(
         &story.told(),
         &expect![[r#"
-        human> hello
-        human> /model opus
-        told> from the next answer on, opus answers (claude-opus-9).
-        human> /thinking off
-        told> from the next answer on, thinking is off, until i start again. `/config thinking.main` sets it for good.
-        human> /config auto_update on
-        told> **auto_update**: on
-        human> /ping-budget 3
-        told> budget: 3/3
-        human> /cost
-        told> no model was called today, so nothing was spent.
-        work nobody waits for has no daily limit (`/config daily_limit` sets one).
-        human> /why
-        told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
-        it answers what you said in the terminal: "hello"
-        no call of a model was counted.
-        it still goes on.
-        human> /interrupt
-        main> assistant: I was saying (cut)
-        main> stopped
-    "#]],
+            human> hello
+            human> /model opus
+            told> from the next answer on, opus answers (claude-opus-9).
+            human> /thinking off
+            told> From the next answer on, thinking is off, until I start again. `/config thinking.main` sets it for good. claude-opus-9 always thinks, so this means as little as possible.
+            human> /config auto_update on
+            told> **auto_update**: on
+            human> /ping-budget 3
+            told> budget: 3/3
+            human> /cost
+            told> no model was called today, so nothing was spent.
+            work nobody waits for has no daily limit (`/config daily_limit` sets one).
+            human> /why
+            told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
+            it answers what you said in the terminal: "hello"
+            no call of a model was counted.
+            it still goes on.
+            human> /interrupt
+            main> assistant: I was saying (cut)
+            main> stopped
+        "#]],
     );
 }
 

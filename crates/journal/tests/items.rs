@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::dice::Dice;
+use domain::effort::Effort;
 use domain::schedule::{
     Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Proof, Reminder, Reporting, Rhythm,
     Routine, Terms, Thinking, ToolRule, WebhookSpec,
@@ -62,6 +63,27 @@ fn a_routine_is_read_as_it_is_written() {
     assert_eq!((terms.thinking, terms.model.as_ref().unwrap().as_str()), (Thinking::Off, "opus"));
     assert_eq!(terms.tools, ToolRule::Except(vec!["Bash".into(), "010".into()]));
     assert_eq!(spelled.skills, ["a", "b"]);
+}
+
+/// The three states of `thinking` and the effort are read and written back; a wrong effort names the right ones.
+#[test]
+fn thinking_and_effort_of_a_job_are_kept_as_written() {
+    let check = |lines: &str, thinking: Thinking, effort: Option<Effort>| {
+        let text = format!("---\nid: \"x\"\ncron: \"0 9 * * *\"\nbackground: true\n{lines}---\nGo.\n");
+        let routine = Routine::read(&text, &zone()).unwrap();
+        let terms = routine.charter.written_terms();
+        assert_eq!((terms.thinking, terms.effort), (thinking, effort), "{text}");
+        assert_eq!(routine.to_text(), text);
+    };
+    check("", Thinking::Inherit, None);
+    check("thinking: true\n", Thinking::On, None);
+    check("thinking: false\neffort: \"xhigh\"\n", Thinking::Off, Some(Effort::Xhigh));
+    for kind in [wrong::<Routine>, wrong::<Reminder>, wrong::<WebhookSpec>] {
+        let said = expect![
+            "line 6: `effort`: I don't understand `hard` as an effort. Use low, medium, high, xhigh or max."
+        ];
+        kind("id: x\ncron: 0 9 * * *\nrun-at: 2026-11-20T09:00\nfields: {type: object}\neffort: hard", said);
+    }
 }
 
 /// DD-24: text is the text that was written, whatever YAML takes it for.

@@ -1,6 +1,7 @@
 //! What the assistant writes it reads again, whatever the words.
 #![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
 
+use domain::effort::Effort;
 use domain::schedule::{
     Beat, Chain, Charter, Cron, Entrance, IfMissed, ItemId, Knowing, Manner, ModelName, Moment, Overlap,
     Pings, Prompt, Proof, Reminder, Reporting, Rest, Rhythm, Routine, SkillSpec, Standing, Terms, Thinking,
@@ -93,8 +94,15 @@ fn terms() -> impl Strategy<Value = Terms> {
         list().prop_map(ToolRule::Except)
     ];
     let model = words().prop_map(|text| ModelName::read(&text));
-    (model, select(vec![Thinking::On, Thinking::Off]), voice, tools)
-        .prop_map(|(model, thinking, voice, tools)| Terms { model, thinking, voice, tools })
+    let thinking = select(vec![Thinking::Inherit, Thinking::On, Thinking::Off]);
+    let effort = proptest::option::of(select(Effort::ALL.to_vec()));
+    (model, thinking, effort, voice, tools).prop_map(|(model, thinking, effort, voice, tools)| Terms {
+        model,
+        thinking,
+        effort,
+        voice,
+        tools,
+    })
 }
 
 fn knowing() -> impl Strategy<Value = Knowing> {

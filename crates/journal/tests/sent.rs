@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::conversation::{Branch, EntryId, Head, Move, Said, SessionId, Why};
 use domain::cost::Source;
+use domain::effort::Effort;
 use domain::place::{Aside, Follow};
 use domain::record::{ForkChange, Record, SentChange, Showed};
 use domain::run::{Busy, Doings, Run};
@@ -164,7 +165,8 @@ fn a_run_and_what_it_showed_survive_a_restart() {
         terms: Terms {
             tools: ToolRule::Only(vec!["ping_user".to_owned()]),
             model: ModelName::read("haiku"),
-            thinking: Thinking::Off,
+            thinking: Thinking::On,
+            effort: Some(Effort::High),
             voice: Voice { reporting: Reporting::Always, pings: Pings::Never },
         },
         root: None,

@@ -263,7 +263,7 @@ fn the_places_of_models_are_kept_and_damage_is_kept_aside() {
     let disk = Arc::new(MemoryDisk::default());
     let mut file = ModelPlaces::new(disk.clone(), state());
     let mark = |said: usize| ModelMark { said, print: format!("print-{said}") };
-    let place = ModelPlace { session: "s-1".to_owned(), heard: mark(1), told: mark(3) };
+    let place = ModelPlace { session: "s-1".to_owned(), heard: mark(1), told: mark(3), instructions: None };
     let places = [(Branch::Main, place.clone()), (Branch::fork("aside").unwrap(), place)].into();
     file.save(&places).unwrap();
     assert_eq!(file.load(at()).unwrap().value, places);

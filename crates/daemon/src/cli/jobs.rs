@@ -203,9 +203,15 @@ pub struct AsideKeys {
     /// Who answers: opus, sonnet or haiku
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// It does not think at length
+    /// Whether the model thinks before it answers; `inherit` runs as the main conversation does
+    #[arg(long, value_name = "WAY", value_parser = PossibleValuesParser::new(["inherit", "on", "off"]), conflicts_with = "no_thinking")]
+    pub thinking: Option<String>,
+    /// Think as little as the model allows, like `--thinking off`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false", hide_possible_values = true)]
     pub no_thinking: Option<bool>,
+    /// How much work goes into an answer; "" uses the effort of the settings
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(["low", "medium", "high", "xhigh", "max", ""]))]
+    pub effort: Option<String>,
     /// Whether main hears of it
     #[arg(long, value_name = "MODE", value_parser = PossibleValuesParser::new(["always", "on_ping", "freely", "blocked"]))]
     pub update_main_session: Option<String>,

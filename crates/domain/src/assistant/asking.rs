@@ -58,6 +58,7 @@ impl Assistant {
             Request::Plan(planning) => self.plan(planning, now),
             Request::Announce(words) => (Answer::Noted, vec![Effect::Show(Shown::Notice(words))]),
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
+            Request::Choose(Choice::Effort(choice)) => self.choose_effort(choice),
             Request::Choose(Choice::Setting(Setting::Name, typed)) => self.choose_name(&typed, now),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),

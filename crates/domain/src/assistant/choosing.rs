@@ -10,7 +10,7 @@ use jiff::Zoned;
 use super::{Answer, Assistant, Effect, Minutes, Replanned};
 use crate::conversation::Branch;
 use crate::cost::Limit;
-use crate::effort::Effort;
+use crate::effort::{Effort, EffortChoice};
 use crate::model::{Choices, Thinks};
 use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
@@ -51,8 +51,19 @@ impl Assistant {
 
     /// MC-27: the human asks how much is thought, or wants another way until the next start.
     pub(super) fn choose_thinking(&mut self, way: Option<Thinking>) -> (Answer, Vec<Effect>) {
+        let here = self.here();
+        let model = self.choices.model_name(self.chosen_model(&here)).to_owned();
+        let abilities = self.choices.abilities_of(&model);
         let Some(way) = way else {
-            return told(format!("thinking is {} here.", self.thinking(&self.here()).shown()));
+            let state = format!(
+                "Thinking is {} here, at {} effort.",
+                self.thinking(&here).shown(),
+                self.effort(&here)
+            );
+            return told(match self.choices.thinks {
+                Thinks::AsTold | Thinks::ByEffort => format!("{state} {}", abilities.explain(&model)),
+                Thinks::ByItself => state,
+            });
         };
         if self.memory.fork.is_some() {
             return refused(ASIDE.to_owned());
@@ -64,10 +75,54 @@ impl Assistant {
             ));
         }
         self.memory.chosen.thinking = Some(way);
-        told(format!(
-            "from the next answer on, thinking is {}, until i start again. `/config thinking.main` sets it for good.",
+        let answer = format!(
+            "From the next answer on, thinking is {}, until I start again. `/config thinking.main` sets it for good.",
             way.shown()
-        ))
+        );
+        told(match abilities.remark(&model, way) {
+            Some(remark) => format!("{answer} {remark}"),
+            None => answer,
+        })
+    }
+
+    /// The user asks for the effort, or wants another one until the next start.
+    pub(super) fn choose_effort(&mut self, choice: EffortChoice) -> (Answer, Vec<Effect>) {
+        if self.choices.is_offline() {
+            return refused("Only the offline brain answers, and it has no effort to set.".to_owned());
+        }
+        let here = self.here();
+        if choice != EffortChoice::Show && self.memory.fork.is_some() {
+            return refused(ASIDE.to_owned());
+        }
+        let answer = match choice {
+            EffortChoice::Show => format!("Effort is {} here.", self.effort(&here)),
+            EffortChoice::Default => {
+                self.memory.chosen.effort = None;
+                format!("From the next answer on, effort is {} again.", self.effort(&here))
+            }
+            EffortChoice::Set(effort) => {
+                self.memory.chosen.effort = Some(effort);
+                format!(
+                    "From the next answer on, effort is {effort}, until I start again. `/config effort.main` sets it \
+                     for good."
+                )
+            }
+        };
+        told(match self.effort_remark(&here) {
+            Some(remark) => format!("{answer} {remark}"),
+            None => answer,
+        })
+    }
+
+    /// Returns the remark that the model on `branch` works with another effort than the one set there, if it does.
+    fn effort_remark(&self, branch: &Branch) -> Option<String> {
+        let model = self.choices.model_name(self.chosen_model(branch));
+        let effort = self.effort(branch);
+        match self.choices.abilities_of(model).nearest(effort) {
+            None => Some(format!("{model} has no effort to set, so this holds when another model answers.")),
+            Some(used) if used != effort => Some(format!("{model} has no {effort} effort and uses {used}.")),
+            Some(_) => None,
+        }
     }
 
     /// SL-13: all settings.
@@ -97,6 +152,8 @@ impl Assistant {
             },
             Setting::ThinkingMain
             | Setting::ThinkingFork
+            | Setting::EffortMain
+            | Setting::EffortBackground
             | Setting::Timeout(_)
             | Setting::PermissionMode
             | Setting::AutoUpdate
@@ -115,13 +172,34 @@ impl Assistant {
         if setting == Setting::ThinkingMain {
             self.memory.chosen.thinking = None;
         }
+        if setting == Setting::EffortMain {
+            self.memory.chosen.effort = None;
+        }
         if setting == Setting::PermissionMode {
             let modes = &mut self.memory.chosen.modes;
             *modes = Modes { main: self.memory.chosen.settings.permission_mode, ..*modes };
         }
         let told = self.tell_setting(setting).0;
-        let answer = if setting == Setting::DailyLimit { self.limited(before).unwrap_or(told) } else { told };
+        let answer = match setting {
+            Setting::DailyLimit => self.limited(before).unwrap_or(told),
+            Setting::EffortBackground => self.uncached(told),
+            _ => told,
+        };
         (answer, self.kept(setting, now))
+    }
+
+    /// Adds to `answer` that background runs cannot read the main conversation from the vendor's cache, if their effort
+    /// is another one.
+    fn uncached(&self, answer: Answer) -> Answer {
+        let background = self.memory.chosen.settings.effort.background;
+        let differs = background.is_some_and(|effort| effort != self.effort(&Branch::Main));
+        match answer {
+            Answer::Told(text) if differs => Answer::Told(format!(
+                "{text}. Background runs that know the main conversation now read it without the vendor's cache, which \
+                 costs more. `/config effort.background default` uses the effort of main again."
+            )),
+            answer => answer,
+        }
     }
 
     /// Which daily limit holds now, which one did, and what takes that back: nothing, if it is the same.
@@ -201,9 +279,10 @@ impl Assistant {
     pub(super) fn thinking(&self, branch: &Branch) -> Thinking {
         if let Some(run) = self.memory.turns.runs.get(branch) {
             // BF-8.
-            return match run.terms.thinking {
-                terms::Thinking::Off => Thinking::Off,
-                terms::Thinking::On => self.thinking_aside(),
+            return match (run.terms.thinking, self.thinking_aside()) {
+                (terms::Thinking::Off, _) => Thinking::Off,
+                (terms::Thinking::On, Thinking::Auto | Thinking::Off) => Thinking::Adaptive,
+                (terms::Thinking::On | terms::Thinking::Inherit, aside) => aside,
             };
         }
         match (branch, &self.memory.fork) {
@@ -213,9 +292,37 @@ impl Assistant {
         }
     }
 
-    /// Returns how much work the next turn on `branch` puts into its answer.
+    /// Returns how much work the next turn on `branch` puts into its answer: what the job says, then the setting for
+    /// background runs, then main's effort, then what the way to think asks for.
     pub(super) fn effort(&self, branch: &Branch) -> Effort {
-        Effort::for_thinking(self.thinking(branch))
+        if let Some(run) = self.memory.turns.runs.get(branch) {
+            if let Some(effort) = run.terms.effort {
+                return effort;
+            }
+            let background = self.memory.chosen.settings.effort.background;
+            let effort = background.unwrap_or_else(|| self.effort_with(self.thinking(branch)));
+            return match run.terms.thinking {
+                terms::Thinking::On => effort.max(Effort::Medium),
+                terms::Thinking::Inherit => effort,
+                // Models that cannot stop thinking think least at low effort.
+                terms::Thinking::Off => Effort::Low,
+            };
+        }
+        match (branch, &self.memory.fork) {
+            (Branch::Fork(_), Some(fork)) if fork.branch == *branch => fork.effort,
+            (Branch::Main | Branch::Fork(_), _) => self.effort_with(self.thinking(branch)),
+        }
+    }
+
+    /// Returns the effort of a side conversation that begins now.
+    pub(super) fn effort_aside(&self) -> Effort {
+        self.effort_with(self.thinking_aside())
+    }
+
+    /// Returns the effort that was chosen for main, or else the one that `thinking` asks for.
+    fn effort_with(&self, thinking: Thinking) -> Effort {
+        let chosen = &self.memory.chosen;
+        chosen.effort.or(chosen.settings.effort.main).unwrap_or_else(|| Effort::for_thinking(thinking))
     }
 
     /// IF-34: how much is thought in a fork that begins now.

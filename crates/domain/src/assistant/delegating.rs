@@ -10,6 +10,7 @@ use super::{Assistant, Effect, Ended, Ending, Left, Minutes, Spot};
 use crate::context;
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
+use crate::effort::Effort;
 use crate::label::Label;
 use crate::place::{Aside, Follow};
 use crate::record::{Record, SentChange};
@@ -77,8 +78,12 @@ impl Assistant {
             let call = calls.iter().find(|call| call.id == result.call);
             let question = call.and_then(|call| call.input.text("prompt")).unwrap_or_default();
             let prompt = Prompt::new(&context::to_be_read(&question, &result.text));
-            let terms =
-                Terms { thinking: Thinking::Off, tools: ToolRule::Only(Vec::new()), ..Terms::default() };
+            let terms = Terms {
+                thinking: Thinking::Off,
+                effort: Some(Effort::Low),
+                tools: ToolRule::Only(Vec::new()),
+                ..Terms::default()
+            };
             let (source, aside) = (Source::Reader, Aside::Isolated(Follow::Alone));
             let job = Job { source, name: "reader".to_owned(), aside, terms, prompt };
             let asker = Asker { turn, call: result.call.clone() };

@@ -13,6 +13,7 @@ use crate::context::{self, Preamble};
 use crate::conversation::Branch;
 use crate::cost::Source;
 use crate::delivery::{Delivery, DeliveryChange, REPEAT, Verdict, WAITING};
+use crate::effort::Effort;
 use crate::label::{Label, Realm};
 use crate::occurrence::{End, Key, Occurrence, Stage, TRIES, wait_after};
 use crate::ping_budget::PingBudget;
@@ -132,6 +133,7 @@ impl Assistant {
         let terms = Terms {
             model: ModelName::read(CHECKER),
             thinking: Thinking::Off,
+            effort: Some(Effort::Low),
             tools: ToolRule::Only(Vec::new()),
             ..Terms::default()
         };

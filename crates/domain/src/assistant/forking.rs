@@ -141,7 +141,8 @@ impl Assistant {
         minutes.shown.push(Shown::Aside(Aside::Began { branch: branch.clone(), topic }));
         let entering = Entering { idle_minutes: self.idle_minutes(entering.idle_minutes), ..entering };
         let begun = Fork::begun(branch.clone(), root, entering, at);
-        self.memory.fork = Some(Fork { thinking: self.thinking_aside(), ..begun });
+        self.memory.fork =
+            Some(Fork { thinking: self.thinking_aside(), effort: self.effort_aside(), ..begun });
         self.change_fork(minutes, |_| {});
         branch
     }

@@ -13,6 +13,7 @@ use crate::attention::Attending;
 use crate::card::Cards;
 use crate::conversation::{Branch, Conversation, EntryId, Head};
 use crate::delivery::Deliveries;
+use crate::effort::Effort;
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
 use crate::label::Label;
@@ -160,6 +161,8 @@ pub struct Chosen {
     pub settings: Settings,
     /// How much is thought on main until the next start, whatever the settings say.
     pub thinking: Option<Thinking>,
+    /// The effort on main until the next start, whatever the settings say.
+    pub effort: Option<Effort>,
     /// How many pings are left; nothing, before anybody looked.
     pub pings: Option<PingBudget>,
     /// What may be done without asking, until the next start.

@@ -13,6 +13,7 @@ use crate::compaction::Room;
 use crate::conversation::{Block, Image};
 use crate::cost::{Call, Limit, Next, Refusal, Source};
 use crate::delivery::Delivery;
+use crate::effort::EffortChoice;
 use crate::embed::Action;
 use crate::inbox::KeptId;
 use crate::permission::Ruling;
@@ -147,6 +148,8 @@ pub enum Choice {
     Model(String),
     /// To think so much from now on; to know how much it is, if nothing is given.
     Thinking(Option<Thinking>),
+    /// Another effort from now on.
+    Effort(EffortChoice),
     /// To set this to that.
     Setting(Setting, String),
     /// This pace of pings; to know how many are left, if nothing is given.

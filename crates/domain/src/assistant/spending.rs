@@ -79,7 +79,8 @@ impl Assistant {
         others.filter_map(|running| running.calling).fold(Most::default(), Most::and)
     }
 
-    /// The most that one call on `branch` can use: a full room, and the longest reply.
+    /// The most that one call on `branch` can use: a full room, and the longest reply. Thinking counts towards the longest
+    /// reply whatever the effort; only a token budget is granted on top of it.
     fn most(&self, branch: &Branch, model: &str) -> Most {
         let thoughts = match self.thinking(branch) {
             Thinking::Auto | Thinking::Off | Thinking::Adaptive => 0,

@@ -4,6 +4,7 @@ use super::{Command, LOGIN, Look, REPLY};
 use crate::approval::{Reply, Verdict};
 use crate::assistant::{Choice, Question, Rein, Request, Reshape, Step, Way};
 use crate::attention::Ease;
+use crate::effort::EffortChoice;
 use crate::explanation::Subject;
 use crate::ping_budget::Pace;
 use crate::record::SurfaceName;
@@ -220,7 +221,7 @@ const CALM: [Spec; 4] = [
     },
 ];
 
-const CHOICES: [Spec; 9] = [
+const CHOICES: [Spec; 10] = [
     Spec {
         name: "/model",
         also: &[],
@@ -234,6 +235,13 @@ const CHOICES: [Spec; 9] = [
         takes: "[auto, off, adaptive]",
         does: "chooses how much i think until i start again, or tells how much it is",
         read: thinking,
+    },
+    Spec {
+        name: "/effort",
+        also: &[],
+        takes: "[level]",
+        does: "shows how much work goes into an answer, or sets it until i start again",
+        read: effort,
     },
     Spec {
         name: "/ping-budget",
@@ -291,6 +299,11 @@ fn choose(choice: Choice) -> Command {
 fn thinking(words: &str) -> Result<Command, String> {
     let way = (!words.is_empty()).then(|| words.parse()).transpose();
     way.map(|way| choose(Choice::Thinking(way))).map_err(|bad| format!("{bad}."))
+}
+
+fn effort(words: &str) -> Result<Command, String> {
+    let choice = EffortChoice::read(words).map_err(|bad| bad.to_string())?;
+    Ok(choose(Choice::Effort(choice)))
 }
 
 /// SL-13: no key, a key, or a key and its value.

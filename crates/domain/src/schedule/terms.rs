@@ -1,14 +1,17 @@
 //! The terms under which a job runs aside: its model, its voice and its tools.
 
 use super::{Invalid, Voice};
+use crate::effort::Effort;
 
 /// What holds while a job runs aside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// The model that answers, if not the usual one.
     pub model: Option<ModelName>,
-    /// Whether it thinks at length.
+    /// Whether it thinks.
     pub thinking: Thinking,
+    /// How much work it puts into an answer; if not given, the settings say.
+    pub effort: Option<Effort>,
     /// How it may reach the human.
     pub voice: Voice,
     /// What it may use.
@@ -32,14 +35,36 @@ impl ModelName {
     }
 }
 
-/// Whether the model thinks at length before it answers.
+/// Whether the model thinks before it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Thinking {
-    /// It does.
+    /// As the main conversation does. A run that forks from it can then read the vendor's cache of it.
     #[default]
+    Inherit,
+    /// It thinks, even if the main conversation does not.
     On,
-    /// It does not.
+    /// It thinks as little as the model allows.
     Off,
+}
+
+impl Thinking {
+    /// Reads the key `thinking` of a job's file.
+    pub fn from_key(key: Option<bool>) -> Self {
+        match key {
+            None => Self::Inherit,
+            Some(true) => Self::On,
+            Some(false) => Self::Off,
+        }
+    }
+
+    /// Returns the key `thinking` of a job's file; nothing, if the key is left out.
+    pub fn key(self) -> Option<bool> {
+        match self {
+            Self::Inherit => None,
+            Self::On => Some(true),
+            Self::Off => Some(false),
+        }
+    }
 }
 
 /// Which tools a job may use.

@@ -1,6 +1,7 @@
 //! Each setting by its name: what it accepts, and how it is given back.
 
 use super::{CalmSetting, DailyLimit, Settings};
+use crate::effort::Effort;
 use crate::permission::Mode;
 use crate::thinking::Thinking;
 
@@ -15,6 +16,10 @@ pub enum Setting {
     ThinkingMain,
     /// How much is thought in forks.
     ThinkingFork,
+    /// How much work goes into an answer in the main conversation.
+    EffortMain,
+    /// How much work goes into an answer in background runs.
+    EffortBackground,
     /// When to stop waiting.
     Timeout(Wait),
     /// What may be done without asking.
@@ -76,11 +81,13 @@ const CALLED_CHARS: usize = 40;
 
 impl Setting {
     /// All of them, in the order they are shown.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::ModelMain,
         Self::ModelFork,
         Self::ThinkingMain,
         Self::ThinkingFork,
+        Self::EffortMain,
+        Self::EffortBackground,
         Self::Timeout(Wait::BgFork),
         Self::Timeout(Wait::ForkIdle),
         Self::PermissionMode,
@@ -114,6 +121,8 @@ impl Setting {
             Self::ModelFork => "model_fork",
             Self::ThinkingMain => "thinking_main",
             Self::ThinkingFork => "thinking_fork",
+            Self::EffortMain => "effort_main",
+            Self::EffortBackground => "effort_background",
             Self::Timeout(Wait::BgFork) => "bg_fork_timeout",
             Self::Timeout(Wait::ForkIdle) => "fork_idle_timeout",
             Self::PermissionMode => "permission_mode",
@@ -133,6 +142,8 @@ impl Setting {
             Self::ModelFork => "model.fork",
             Self::ThinkingMain => "thinking.main",
             Self::ThinkingFork => "thinking.fork",
+            Self::EffortMain => "effort.main",
+            Self::EffortBackground => "effort.background",
             Self::Timeout(_)
             | Self::PermissionMode
             | Self::AutoUpdate
@@ -152,6 +163,8 @@ impl Setting {
             Self::ModelFork => settings.models.fork = model(typed).ok_or_else(wrong)?,
             Self::ThinkingMain => settings.thinking.main = thinking(typed).ok_or_else(wrong)?,
             Self::ThinkingFork => settings.thinking.fork = thinking(typed).ok_or_else(wrong)?,
+            Self::EffortMain => settings.effort.main = effort(typed).ok_or_else(wrong)?,
+            Self::EffortBackground => settings.effort.background = effort(typed).ok_or_else(wrong)?,
             Self::Timeout(Wait::BgFork) => {
                 settings.timeouts.bg_fork_seconds = positive(typed).ok_or_else(wrong)?
             }
@@ -182,6 +195,8 @@ impl Setting {
             Self::ModelFork => settings.models.fork.clone_from(&other.models.fork),
             Self::ThinkingMain => settings.thinking.main = other.thinking.main,
             Self::ThinkingFork => settings.thinking.fork = other.thinking.fork,
+            Self::EffortMain => settings.effort.main = other.effort.main,
+            Self::EffortBackground => settings.effort.background = other.effort.background,
             Self::Timeout(Wait::BgFork) => settings.timeouts.bg_fork_seconds = other.timeouts.bg_fork_seconds,
             Self::Timeout(Wait::ForkIdle) => {
                 settings.timeouts.fork_idle_minutes = other.timeouts.fork_idle_minutes
@@ -204,6 +219,8 @@ impl Setting {
             Self::ModelFork => word(settings.models.fork.clone()),
             Self::ThinkingMain => word(settings.thinking.main.map(|way| way.to_string())),
             Self::ThinkingFork => word(settings.thinking.fork.map(|way| way.to_string())),
+            Self::EffortMain => word(settings.effort.main.map(|effort| effort.to_string())),
+            Self::EffortBackground => word(settings.effort.background.map(|effort| effort.to_string())),
             Self::Timeout(Wait::BgFork) => Given::Number(settings.timeouts.bg_fork_seconds),
             Self::Timeout(Wait::ForkIdle) => Given::Number(settings.timeouts.fork_idle_minutes),
             Self::PermissionMode => Given::Text(settings.permission_mode.as_str().to_owned()),
@@ -225,6 +242,9 @@ impl Setting {
             Self::ModelMain | Self::ModelFork => "the name of a model, or `default`",
             Self::ThinkingMain | Self::ThinkingFork => {
                 "`auto`, `off`, `adaptive`, a number of tokens such as 8000, or `default`"
+            }
+            Self::EffortMain | Self::EffortBackground => {
+                "`low`, `medium`, `high`, `xhigh`, `max`, or `default`"
             }
             Self::Timeout(Wait::BgFork) => "a number of seconds above 0",
             Self::Timeout(Wait::ForkIdle) | Self::AutoUpdateInterval => "a number of minutes above 0",
@@ -268,6 +288,14 @@ fn thinking(typed: &str) -> Option<Option<Thinking>> {
     match typed {
         "default" | "null" => Some(None),
         way => way.parse().ok().map(Some),
+    }
+}
+
+/// Reads an effort, or its absence; nothing, if it is neither.
+fn effort(typed: &str) -> Option<Option<Effort>> {
+    match typed.trim().to_lowercase().as_str() {
+        "default" | "null" => Some(None),
+        level => level.parse().ok().map(Some),
     }
 }
 
@@ -325,6 +353,12 @@ mod tests {
         check(ThinkingFork, "default", Some(Given::Nothing));
         for typed in ["on", "0", "-5", "Off", "1.5", ""] {
             check(ThinkingFork, typed, None);
+        }
+        check(EffortMain, "Medium", text("medium"));
+        check(EffortBackground, "max", text("max"));
+        check(EffortBackground, "default", Some(Given::Nothing));
+        for typed in ["", "none at all", "8000", "hard"] {
+            check(EffortMain, typed, None);
         }
         check(Timeout(Wait::BgFork), "90", Some(Given::Number(90)));
         for typed in ["0", "-1", "+1", "1s", "", "99999999999"] {

@@ -2,6 +2,7 @@
 
 use super::{DailyLimit, Setting, Settings, Wait};
 use crate::cost::Limit;
+use crate::effort::Effort;
 use crate::thinking::Thinking;
 
 /// What holds when nothing was said.
@@ -46,6 +47,13 @@ impl Setting {
             Self::ThinkingFork => {
                 settings.thinking.fork.map_or_else(|| INHERITED.to_owned(), Thinking::shown)
             }
+            Self::EffortMain => {
+                let way = settings.thinking.main.unwrap_or(usual.thinking);
+                told(settings.effort.main.unwrap_or_else(|| Effort::for_thinking(way)).to_string())
+            }
+            Self::EffortBackground => {
+                settings.effort.background.map_or_else(|| INHERITED.to_owned(), |effort| effort.to_string())
+            }
             Self::Timeout(Wait::BgFork) => told(format!("{}s", settings.timeouts.bg_fork_seconds)),
             Self::Timeout(Wait::ForkIdle) => told(format!("{}m", settings.timeouts.fork_idle_minutes)),
             Self::PermissionMode => told(settings.permission_mode.as_str().to_owned()),
@@ -82,6 +90,8 @@ mod tests {
 **model.fork**: (inherit main)
 **thinking.main**: off (default)
 **thinking.fork**: (inherit main)
+**effort.main**: low (default)
+**effort.background**: (inherit main)
 **bg_fork_timeout**: 1800s (default)
 **fork_idle_timeout**: 10m (default)
 **permission_mode**: dontAsk (default)
@@ -109,6 +119,8 @@ mod tests {
         check(Setting::ThinkingMain, "off", "off (default)");
         check(Setting::ThinkingMain, "adaptive", "adaptive");
         check(Setting::ThinkingFork, "32000", "32k budget");
+        check(Setting::EffortMain, "high", "high");
+        check(Setting::EffortBackground, "low", "low");
         check(Setting::Timeout(Wait::BgFork), "90", "90s");
         check(Setting::AutoUpdate, "on", "on");
         check(Setting::AutoUpdateHour, "0", "0:00");
@@ -117,6 +129,10 @@ mod tests {
         assert_eq!(
             Setting::ThinkingMain.value(&Settings::default(), &usual(Thinking::Adaptive)),
             "adaptive (default)"
+        );
+        assert_eq!(
+            Setting::EffortMain.value(&Settings::default(), &usual(Thinking::Adaptive)),
+            "medium (default)"
         );
     }
 }

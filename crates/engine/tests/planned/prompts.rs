@@ -251,6 +251,26 @@ fn a_run_has_the_model_that_its_file_names() {
     }
 }
 
+/// BF-8: `thinking: true` asks for thinking, `false` for as little as possible, and a file that says nothing runs as the
+/// main conversation does, so that the vendor's cache is shared.
+#[test]
+fn a_job_turns_thinking_on_or_off_or_inherits_it() {
+    for (head, thinking, effort) in [
+        ("thinking: true", "adaptive", "medium"),
+        ("thinking: false", "off", "low"),
+        ("allow-ping: false", "auto", "low"),
+    ] {
+        let head = format!("cron: 0 9 * * *\n{head}");
+        let isolated = mail(&format!("{head}\nisolated: true"));
+        for text in [mail(&head), isolated, persistent(&head)] {
+            let story = nine(&[("routines/a.md", &text)]);
+            let context = &story.contexts()[0];
+            let ran = (context.thinking.to_string(), context.effort.as_str());
+            assert_eq!(ran, (thinking.to_owned(), effort), "{text}");
+        }
+    }
+}
+
 /// SC-16, SC-20: the prompt of a job that was interrupted by a crash is read again as it was.
 #[test]
 fn a_crash_changes_nothing_in_what_a_job_reads() {

@@ -1,9 +1,11 @@
 //! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
 
 use domain::conversation::{EntryId, Why};
+use domain::effort::Effort;
 use domain::fork::{Entering, Exit, Fork, Leaving};
 use domain::record::{ForkChange, MessageId, Reading, ReportChange};
 use domain::report::{Report, ReportId};
+use domain::thinking::Thinking;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -52,7 +54,7 @@ impl Database {
 
     /// The side conversation that is open.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
-        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until, thinking, root FROM forks";
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until, thinking, root, effort FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
 
@@ -81,6 +83,11 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
         "with-report" => Leaving::WithReport,
         other => return Err(unread(6, format!("no fork is left in the way `{other}`"))),
     };
+    let thinking: Thinking = row.get::<_, String>(9)?.parse().map_err(|error| unread(9, error))?;
+    let effort = match row.get::<_, Option<String>>(11)? {
+        Some(effort) => effort.parse().map_err(|error| unread(11, error))?,
+        None => Effort::for_thinking(thinking),
+    };
     Ok(Fork {
         branch: branch_in(row, 0)?,
         root: row.get::<_, Option<u64>>(10)?.map(EntryId),
@@ -91,7 +98,8 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
         seen: row.get::<_, Option<u64>>(5)?.map(ReportId),
         leaving,
         until: MessageId(row.get(8)?),
-        thinking: row.get::<_, String>(9)?.parse().map_err(|error| unread(9, error))?,
+        thinking,
+        effort,
     })
 }
 
@@ -151,7 +159,7 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
         Leaving::WithReport => ("with-report", None),
     };
     let sql = "INSERT OR REPLACE INTO forks (branch, root, topic, idle, active, asked, seen, leaving, report, until, \
-               thinking) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+               thinking, effort) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     transaction
         .prepare_cached(sql)?
         .execute(params![
@@ -166,6 +174,7 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
             report,
             fork.until.0,
             fork.thinking.to_string(),
+            fork.effort.as_str(),
         ])
         .map(drop)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::conversation::{Branch, EntryId, SessionId, Why};
+use domain::effort::Effort;
 use domain::place::{Aside, Follow};
 use domain::run::{Busy, Doings, Kind, Run, Wording};
 use domain::schedule::{ModelName, Pings, Reporting, Terms, Thinking, ToolRule, Voice};
@@ -19,7 +20,7 @@ impl Database {
     /// The runs that go on, each with what it has shown.
     pub(super) fn runs(&self) -> rusqlite::Result<BTreeMap<Branch, Arc<Run>>> {
         let sql = "SELECT branch, source, kind, depth, most, allowed, denied, root, parent, name, due, model, thinking, \
-                   reporting, pings, busy, pinged, critical, untold, reports, refusals, compact FROM runs";
+                   reporting, pings, busy, pinged, critical, untold, reports, refusals, compact, effort FROM runs";
         let run = |row: &Row<'_>| {
             let run = run(row)?;
             let sent = self.sent_by(&run.branch)?;
@@ -63,9 +64,28 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
 fn terms(row: &Row<'_>) -> rusqlite::Result<Terms> {
     let reporting = Reporting::parse(&row.get::<_, String>(13)?).map_err(|error| unread(13, error))?;
     let pings = if row.get(14)? { Pings::Allowed } else { Pings::Never };
-    let thinking = if row.get(12)? { Thinking::On } else { Thinking::Off };
+    let thinking = thinking_of(row.get(12)?);
+    let effort = row.get::<_, Option<String>>(22)?;
+    let effort = effort.map(|effort| effort.parse().map_err(|error| unread(22, error))).transpose()?;
     let model = row.get::<_, Option<String>>(11)?.as_deref().and_then(ModelName::read);
-    Ok(Terms { model, thinking, voice: Voice { reporting, pings }, tools: ToolRule::Usual })
+    Ok(Terms { model, thinking, effort, voice: Voice { reporting, pings }, tools: ToolRule::Usual })
+}
+
+/// Programs from before knew two numbers: 0, and 1 for all else.
+fn thinking_number(thinking: Thinking) -> i64 {
+    match thinking {
+        Thinking::Off => 0,
+        Thinking::Inherit => 1,
+        Thinking::On => 2,
+    }
+}
+
+fn thinking_of(number: i64) -> Thinking {
+    match number {
+        0 => Thinking::Off,
+        1 => Thinking::Inherit,
+        _ => Thinking::On,
+    }
 }
 
 fn doings(row: &Row<'_>) -> rusqlite::Result<Doings> {
@@ -99,7 +119,7 @@ pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
     };
     let json = |list: &[String]| serde_json::Value::from(list.to_vec()).to_string();
     let sql = "INSERT INTO runs (branch, source, kind, depth, most, allowed, denied, root, parent, name, due, model, \
-               thinking, reporting, pings, busy) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+               thinking, reporting, pings, busy, effort) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let terms = &run.terms;
     let row = params![
         run.branch.to_string(),
@@ -114,10 +134,11 @@ pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
         run.name,
         run.due.map(Timestamp::as_microsecond),
         terms.model.as_ref().map(ModelName::as_str),
-        terms.thinking == Thinking::On,
+        thinking_number(terms.thinking),
         terms.voice.reporting.as_str(),
         terms.voice.pings == Pings::Allowed,
         run.doings.busy == Busy::Talking,
+        terms.effort.map(Effort::as_str),
     ];
     transaction.prepare_cached(sql)?.execute(row)?;
     let sql = "UPDATE moves SET label = ? WHERE branch = ? AND why IN (?, ?) AND label IS NULL";

@@ -110,7 +110,7 @@ CREATE TABLE forks (
     report  TEXT,             -- the words, when it leaves with a report
     until   INTEGER NOT NULL, -- the first message that is not heard in it any more, when it is leaving
     thinking TEXT NOT NULL    -- off, adaptive, or a number of tokens
-) STRICT;
+, effort TEXT) STRICT;
 CREATE TABLE entering (
     one   INTEGER PRIMARY KEY CHECK (one = 1),
     topic TEXT,
@@ -146,7 +146,7 @@ CREATE TABLE runs (
     denied  TEXT,             -- JSON
     root    INTEGER,          -- the entry of main at which it began
     parent  TEXT              -- the session of main then
-, name TEXT NOT NULL DEFAULT '', due INTEGER, model TEXT, thinking INTEGER NOT NULL DEFAULT 1, reporting TEXT NOT NULL DEFAULT 'on_ping', pings INTEGER NOT NULL DEFAULT 1, busy INTEGER NOT NULL DEFAULT 0, pinged INTEGER NOT NULL DEFAULT 0, critical INTEGER NOT NULL DEFAULT 0, untold INTEGER NOT NULL DEFAULT 0, reports INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, compact TEXT) STRICT;
+, name TEXT NOT NULL DEFAULT '', due INTEGER, model TEXT, thinking INTEGER NOT NULL DEFAULT 1, reporting TEXT NOT NULL DEFAULT 'on_ping', pings INTEGER NOT NULL DEFAULT 1, busy INTEGER NOT NULL DEFAULT 0, pinged INTEGER NOT NULL DEFAULT 0, critical INTEGER NOT NULL DEFAULT 0, untold INTEGER NOT NULL DEFAULT 0, reports INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, compact TEXT, effort TEXT) STRICT;
 CREATE TABLE sent (
     entry  INTEGER PRIMARY KEY REFERENCES entries (id),
     branch TEXT NOT NULL,

@@ -96,11 +96,13 @@ fn read(mut map: Map<String, Value>) -> (Config, Vec<BadSetting>) {
 
 /// RC-4: older files have a flag where there is a way to think now.
 fn read_one(setting: Setting, settings: &mut Settings, value: &Value) -> Result<(), BadSetting> {
-    use Setting::{AutoUpdate, DailyLimit, ModelFork, ModelMain, Name, ThinkingFork, ThinkingMain};
+    use Setting::{
+        AutoUpdate, DailyLimit, EffortBackground, EffortMain, ModelFork, ModelMain, Name, ThinkingFork,
+        ThinkingMain,
+    };
     let typed = match (setting, value) {
-        (ModelMain | ModelFork | ThinkingMain | ThinkingFork | DailyLimit | Name, Value::Null) => {
-            "null".to_owned()
-        }
+        (ModelMain | ModelFork | ThinkingMain | ThinkingFork, Value::Null)
+        | (EffortMain | EffortBackground | DailyLimit | Name, Value::Null) => "null".to_owned(),
         (ThinkingMain | ThinkingFork, Value::Bool(true)) => "adaptive".to_owned(),
         (ThinkingMain | ThinkingFork, Value::Bool(false)) => "off".to_owned(),
         (AutoUpdate, Value::Bool(flag)) => flag.to_string(),

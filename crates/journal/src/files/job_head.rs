@@ -1,8 +1,9 @@
 //! The keys that routines, reminders and webhooks share, as they are written.
 
+use domain::effort::Effort;
 use domain::schedule::{
     Charter, IfMissed, Knowing, Manner, ModelName, Overlap, Pings, Reporting, Rest, Standing, Terms,
-    Thinking, ToolRule, Voice,
+    ToolRule, Voice,
 };
 
 use crate::frontmatter::{Head, Value};
@@ -30,11 +31,9 @@ impl JobHead for Head {
     }
 
     fn model_and_thinking(self, terms: &Terms) -> Self {
-        let thinking = match terms.thinking {
-            Thinking::On => None,
-            Thinking::Off => Some(Value::Flag(false)),
-        };
-        self.text("model", terms.model.as_ref().map_or("", ModelName::as_str), "").with("thinking", thinking)
+        self.text("model", terms.model.as_ref().map_or("", ModelName::as_str), "")
+            .with("thinking", terms.thinking.key().map(Value::Flag))
+            .text("effort", terms.effort.map_or("", Effort::as_str), "")
     }
 
     fn isolated(self, knowing: Knowing) -> Self {

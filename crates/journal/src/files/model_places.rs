@@ -23,6 +23,9 @@ pub struct ModelPlace {
     pub heard: ModelMark,
     /// What it may have heard.
     pub told: ModelMark,
+    /// Fingerprint of the instructions that it began with, if they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
 }
 
 /// The beginning of what was said on a branch.

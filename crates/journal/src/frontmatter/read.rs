@@ -90,6 +90,7 @@ fn shape(key: &str) -> Option<&'static str> {
         | "cue"
         | "description"
         | "model"
+        | "effort"
         | "session"
         | "chain-parent"
         | "name"

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::effort::{BadEffort, Effort};
 use domain::schedule::{
     IfMissed, Invalid, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Reporting, Rest, Standing,
     Terms, Thinking, ToolRule, Voice,
@@ -22,6 +23,7 @@ pub(crate) struct RoutineKeys {
     pub background: Option<bool>,
     pub model: Option<String>,
     pub thinking: Option<bool>,
+    pub effort: Option<String>,
     pub isolated: Option<bool>,
     pub description: Option<String>,
     #[serde(alias = "update_main_session", alias = "update-main_session", alias = "update_main-session")]
@@ -57,6 +59,7 @@ pub(crate) struct ReminderKeys {
     pub chain_parent: Option<String>,
     pub model: Option<String>,
     pub thinking: Option<bool>,
+    pub effort: Option<String>,
     pub isolated: Option<bool>,
     pub description: Option<String>,
     #[serde(alias = "update_main_session", alias = "update-main_session", alias = "update_main-session")]
@@ -88,6 +91,7 @@ pub(crate) struct WebhookKeys {
     pub isolated: Option<bool>,
     pub model: Option<String>,
     pub thinking: Option<bool>,
+    pub effort: Option<String>,
     #[serde(alias = "allow_ping")]
     pub allow_ping: Option<bool>,
     #[serde(alias = "update_main_session", alias = "update-main_session", alias = "update_main-session")]
@@ -135,6 +139,7 @@ pub(crate) struct IdKey {
 pub(crate) struct TermsKeys {
     pub model: Option<String>,
     pub thinking: Option<bool>,
+    pub effort: Option<String>,
     pub update_main_session: Option<String>,
     pub allow_ping: Option<bool>,
     pub allowed_tools: Option<Vec<String>>,
@@ -147,6 +152,7 @@ macro_rules! terms_of {
         $crate::frontmatter::wire::TermsKeys {
             model: $keys.model,
             thinking: $keys.thinking,
+            effort: $keys.effort,
             update_main_session: $keys.update_main_session,
             allow_ping: $keys.allow_ping,
             allowed_tools: $keys.allowed_tools,
@@ -159,17 +165,15 @@ pub(crate) use terms_of;
 impl TermsKeys {
     pub(crate) fn checked(self) -> Result<Terms, Invalid> {
         let reporting = self.update_main_session.as_deref().map(Reporting::parse).transpose()?;
-        let thinking = match self.thinking {
-            None | Some(true) => Thinking::On,
-            Some(false) => Thinking::Off,
-        };
+        let effort = self.effort.as_deref().map(effort).transpose()?;
         let pings = match self.allow_ping {
             None | Some(true) => Pings::Allowed,
             Some(false) => Pings::Never,
         };
         Ok(Terms {
             model: self.model.as_deref().and_then(ModelName::read),
-            thinking,
+            thinking: Thinking::from_key(self.thinking),
+            effort,
             voice: Voice { reporting: reporting.unwrap_or_default(), pings },
             tools: ToolRule::read(self.allowed_tools, self.disallowed_tools)?,
         })
@@ -220,6 +224,11 @@ fn rest(text: &str, zone: &TimeZone) -> Result<Rest, Invalid> {
             Invalid::new("paused", reason)
         }),
     }
+}
+
+/// Reads `effort`.
+fn effort(text: &str) -> Result<Effort, Invalid> {
+    text.parse().map_err(|bad: BadEffort| Invalid::new("effort", bad.to_string()))
 }
 
 /// Reads the id, which every file must have.

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use domain::effort::Effort;
+use domain::model::Abilities;
 use domain::thinking::Thinking;
 use serde::{Deserialize, Serialize};
 
@@ -172,56 +173,39 @@ impl Capabilities {
     /// Source: the vendor's guide of 2026-11-03 (models, thinking and effort, preserved thinking).
     pub fn built_in(model: &str) -> Option<Self> {
         let newest = Self::newest();
-        let with_budgets = |max_output, window| Self {
-            adaptive: false,
-            disabled: true,
-            budget: true,
-            efforts: Vec::new(),
-            checks_prefix: false,
-            max_output,
-            window,
-            ..Self::newest()
-        };
-        let without_xhigh = || vec![Effort::Low, Effort::Medium, Effort::High, Effort::Max];
-        let of_4_6 = || Self {
-            disabled: true,
-            budget: true,
-            efforts: without_xhigh(),
-            checks_prefix: false,
-            ..Self::newest()
-        };
+        let shows_progress = Self { progress: true, system_messages: true, ..newest.clone() };
+        let checks_nothing = Self { checks_prefix: false, ..newest.clone() };
+        let takes_notes = Self { system_messages: true, ..checks_nothing.clone() };
+        let small = Self { max_output: 64_000, window: 200_000, ..checks_nothing.clone() };
         let table = [
-            (
-                "claude-fable-5",
-                Self { progress: true, system_messages: true, checks_prefix: false, ..newest.clone() },
-            ),
-            ("claude-fable-5-1", Self { progress: true, system_messages: true, ..newest.clone() }),
-            ("claude-fable-5-2", Self { progress: true, system_messages: true, ..newest.clone() }),
-            ("claude-mythos-5", Self { progress: true, system_messages: true, ..newest.clone() }),
-            ("claude-opus-5-5", Self { progress: true, system_messages: true, ..newest.clone() }),
-            (
-                "claude-opus-5",
-                Self { disabled: true, checks_prefix: false, system_messages: true, ..newest.clone() },
-            ),
-            (
-                "claude-opus-4-8",
-                Self { disabled: true, checks_prefix: false, system_messages: true, ..newest.clone() },
-            ),
-            ("claude-opus-4-7", Self { disabled: true, checks_prefix: false, ..newest.clone() }),
-            ("claude-opus-4-6", of_4_6()),
-            ("claude-opus-4-5", with_budgets(64_000, 200_000)),
-            (
-                "claude-sonnet-5-5",
-                Self { between_tools: true, progress: true, system_messages: true, ..newest.clone() },
-            ),
-            ("claude-sonnet-5", Self { disabled: true, checks_prefix: false, ..newest.clone() }),
-            ("claude-sonnet-4-6", of_4_6()),
-            ("claude-sonnet-4-5", with_budgets(64_000, 200_000)),
-            ("claude-haiku-5-5", Self { disabled: true, system_messages: true, ..newest }),
-            ("claude-haiku-4-5", with_budgets(64_000, 200_000)),
+            ("claude-fable-5", Self { checks_prefix: false, ..shows_progress.clone() }),
+            ("claude-fable-5-1", shows_progress.clone()),
+            ("claude-fable-5-2", shows_progress.clone()),
+            ("claude-mythos-5", shows_progress.clone()),
+            ("claude-opus-5-5", shows_progress.clone()),
+            ("claude-opus-5", takes_notes.clone()),
+            ("claude-opus-4-8", takes_notes),
+            ("claude-opus-4-7", checks_nothing.clone()),
+            ("claude-opus-4-6", checks_nothing.clone()),
+            ("claude-opus-4-5", small.clone()),
+            ("claude-sonnet-5-5", Self { between_tools: true, ..shows_progress }),
+            ("claude-sonnet-5", checks_nothing.clone()),
+            ("claude-sonnet-4-6", checks_nothing),
+            ("claude-sonnet-4-5", small.clone()),
+            ("claude-haiku-5-5", Self { system_messages: true, ..newest }),
+            ("claude-haiku-4-5", small),
         ];
         let matching = table.into_iter().filter(|(id, _)| matches_id(model, id));
-        matching.max_by_key(|(id, _)| id.len()).map(|(_, capabilities)| capabilities)
+        let (id, found) = matching.max_by_key(|(id, _)| id.len())?;
+        // Thinking and effort are in the domain's table, from which `/thinking` and `/effort` explain a model.
+        let abilities = Abilities::of_family(id);
+        Some(Self {
+            adaptive: abilities.adaptive,
+            disabled: abilities.can_turn_off,
+            budget: abilities.budgets,
+            efforts: abilities.efforts,
+            ..found
+        })
     }
 
     /// The features to use for `model`, from all sources.

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use domain::context::Context;
 use domain::conversation::Branch;
+use domain::effort::Effort;
 use domain::failure::Failure;
-use domain::thinking::Thinking;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -27,6 +27,7 @@ pub use ask::{Ask, Compaction, News, Order, Outcome, Wanted};
 use super::assembly::Assembly;
 use super::company::{Company, Notice, Place};
 use super::control::{Answered, Control};
+use super::past;
 use super::plan::{self, Plan, Start};
 use super::process::Process;
 use super::refusal;
@@ -87,10 +88,12 @@ struct Program {
     control: Control,
     tools: Tools,
     session: String,
+    /// Fingerprint of the instructions that its session began with, if they are known.
+    began_with: Option<String>,
     /// The model that it speaks with; its own choice, if there is none.
     model: Option<String>,
-    /// How much it thinks.
-    thinking: Thinking,
+    /// How much work it puts into an answer. It cannot be changed while it runs.
+    effort: Effort,
     told: (Arc<str>, Arc<[domain::tool::ToolSpec]>),
 }
 
@@ -173,7 +176,17 @@ async fn start(
 ) -> Result<(Program, Phase), Failure> {
     let choices = shared.choices_for(context);
     let settings = &shared.settings;
-    let command = settings.command(&choices, &plan.start, context);
+    let now = past::instructions_print(&context.instructions);
+    let began_with = match plan.start.session() {
+        None => Some(now.clone()),
+        Some(session) => {
+            let places = shared.company.sessions.all();
+            let place = places.into_iter().find(|(_, place)| place.session == *session);
+            place.and_then(|(_, place)| place.instructions)
+        }
+    };
+    let snapshot = began_with.as_ref() == Some(&now);
+    let command = settings.command(&choices, &plan.start, context, snapshot);
     let name = settings.program.display().to_string();
     let process = Process::spawn(command).map_err(|error| refusal::unstarted(&name, &error))?;
     let mut control = Control::new(process);
@@ -190,8 +203,10 @@ async fn start(
         Start::Resume(session) => session.clone(),
         Start::Fork(_) | Start::Fresh => String::new(),
     };
-    let (model, thinking) = (choices.model, context.thinking);
-    Ok((Program { control, tools, session, model, thinking, told }, Phase::Starting(ready, plan)))
+    let model = choices.model;
+    let effort = context.effort;
+    let program = Program { control, tools, session, began_with, model, effort, told };
+    Ok((program, Phase::Starting(ready, plan)))
 }
 
 impl Client {
@@ -343,7 +358,8 @@ impl Client {
             return;
         }
         let session = self.program.session.clone();
-        let place = Place { session, heard: ask.past.mark(heard), told: ask.past.mark(told) };
+        let instructions = self.program.began_with.clone();
+        let place = Place { session, heard: ask.past.mark(heard), told: ask.past.mark(told), instructions };
         self.shared.company.sessions.keep(&self.branch, place).await;
     }
 

@@ -132,6 +132,8 @@ pub struct Place {
     /// What it may have heard: written down before it is told, so that whoever dies in between does not forget
     /// what the program may remember.
     pub told: Mark,
+    /// Fingerprint of the instructions that the session began with; nothing, if they are not known.
+    pub instructions: Option<String>,
 }
 
 /// The beginning of what was said, up to some point.

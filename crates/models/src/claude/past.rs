@@ -41,6 +41,11 @@ impl Past {
     }
 }
 
+/// Fingerprint of instructions.
+pub fn instructions_print(instructions: &str) -> String {
+    hex(&Sha256::digest(instructions).into())
+}
+
 fn hex(print: &[u8; 32]) -> String {
     print.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use domain::context::{self, Context};
+use domain::context::{self, Context, SystemNote};
 use domain::conversation::{Branch, Image, Reach, Said};
 use serde_json::{Value, json};
 
@@ -18,6 +18,9 @@ const IMAGES: usize = 20;
 
 /// What the program reads when there is nothing new to read.
 const GO_ON: &str = "go on.";
+
+/// Head of a note that changes the instructions.
+const NOTE: &str = "[change of your instructions]";
 
 /// How the program is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,10 +90,25 @@ pub fn message(context: &Context, heard: usize) -> Value {
         let text = if text.is_empty() { GO_ON } else { &text };
         content.push(json!({"type": "text", "text": text}));
     }
+    content.extend(notes(context, heard).map(|text| json!({"type": "text", "text": text})));
     // Composed by us: a slash is no command in it, and an @ names no file.
     let mut message = spoken(Value::Array(content));
     message["client_composed"] = json!(true);
     message
+}
+
+/// Returns the notes that the program has not read when it has heard `heard` things. It is told them in user messages
+/// only, so a note after tool results waits for the next one.
+fn notes(context: &Context, heard: usize) -> impl Iterator<Item = String> {
+    let unread = move |note: &&SystemNote| {
+        let waits = || {
+            let until = context.said.get(note.after + 1..heard).unwrap_or_default();
+            matches!(context.said.get(note.after).map(|said| &**said), Some(Said::Tools(_)))
+                && !until.iter().any(|said| matches!(**said, Said::Human(_)))
+        };
+        note.after >= heard || waits()
+    };
+    context.notes.iter().filter(unread).map(|note| format!("{NOTE}\n{}", note.text))
 }
 
 /// How much of what followed was said by the program itself, and so is in its memory. It does not always remember
@@ -186,7 +204,7 @@ mod tests {
 
     fn place(session: &str, context: &Context, said: usize) -> Place {
         let mark = || Past::of(context).mark(said);
-        Place { session: session.to_owned(), heard: mark(), told: mark() }
+        Place { session: session.to_owned(), heard: mark(), told: mark(), instructions: None }
     }
 
     fn plan(context: &Context, places: &[(Branch, Place)]) -> Plan {
@@ -264,5 +282,25 @@ mod tests {
         check(vec![human("a"), answer("b")], 1, "go on.");
         let half = Said::Assistant(vec![Block::Text("b".to_owned())], Reach::Cut);
         check(vec![human("a"), half, human("c")], 1, &(told("you: b") + "\n\nc"));
+    }
+
+    #[test]
+    fn a_note_is_told_with_the_next_user_message() {
+        let tools = || Said::Tools(Vec::new());
+        let told = |said: Vec<Said>, after: usize, heard: usize| {
+            let mut context = context(Branch::Main, said);
+            context.notes.push(SystemNote { after, text: Arc::from("Your name is Ada.") });
+            let content = message(&context, heard)["message"]["content"].clone();
+            content.as_array().unwrap().last().unwrap()["text"].as_str().unwrap().to_owned()
+        };
+        let note = "[change of your instructions]\nYour name is Ada.";
+        let past = || vec![human("a"), answer("b"), human("c")];
+        assert_eq!(told(past(), 2, 1), note);
+        assert_eq!(told(past(), 0, 0), note);
+        assert_eq!(told(past(), 0, 1), "c");
+        let called = || vec![human("a"), answer("b"), tools(), answer("c"), human("d")];
+        assert_eq!(told(called(), 2, 3), note);
+        let later = called().into_iter().chain([answer("e"), human("f")]).collect();
+        assert_eq!(told(later, 2, 5), "f");
     }
 }

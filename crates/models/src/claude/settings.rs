@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::context::Context;
-use domain::thinking::Thinking;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -224,26 +223,26 @@ impl Settings {
     }
 
     /// The command that starts it as `choices` and `start` want, to answer `context`.
-    pub fn command(&self, choices: &Choices, start: &Start, context: &Context) -> Command {
+    ///
+    /// A session keeps the instructions it began with (its snapshot), so that its signed thinking stays valid. `snapshot`
+    /// is off if our instructions are others by now.
+    pub fn command(&self, choices: &Choices, start: &Start, context: &Context, snapshot: bool) -> Command {
         let mut command = self.program();
         let servers = json!({"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}}).to_string();
         let ours = PREFIX.trim_end_matches('_');
         command
             .args(["--output-format", "stream-json", "--input-format", "stream-json", "--verbose"])
             .args(["--include-partial-messages", "--strict-mcp-config", "--setting-sources="])
-            // A resumed session would otherwise keep the instructions it once began with.
-            .args(["--system-prompt", &context.instructions, "--system-prompt-snapshot", "off"])
+            .args(["--system-prompt", &context.instructions])
+            .args(["--system-prompt-snapshot", if snapshot { "on" } else { "off" }])
+            // The program ignores every flag about thinking with current models.
+            .args(["--effort", context.effort.as_str()])
             .args(["--tools", &self.own_tools.join(","), "--mcp-config", &servers])
             .args(["--allowedTools", ours, "--permission-prompt-tool", "stdio"])
             .args(["--permission-mode", choices.mode.as_str()]);
         if let Some(model) = &choices.model {
             command.args(["--model", model]);
         }
-        match context.thinking {
-            Thinking::Auto | Thinking::Off => command.args(["--thinking", "disabled"]),
-            Thinking::Adaptive => command.args(["--thinking", "adaptive"]),
-            Thinking::Budget(tokens) => command.args(["--max-thinking-tokens", &tokens.to_string()]),
-        };
         match start {
             Start::Fresh => &mut command,
             Start::Resume(session) => command.arg(format!("--resume={session}")),

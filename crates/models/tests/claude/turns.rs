@@ -1,6 +1,7 @@
 //! Turns with the real program.
 
 use domain::conversation::{Block, Heard, Image, Reach, Said};
+use domain::effort::Effort;
 use domain::turn::Stop;
 use engine::ports::Model;
 use models::claude::{Company, Mode};
@@ -76,34 +77,23 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
     rig.claude.close().await;
 }
 
-/// EN-4, MC-27, IF-4: a way to think holds from the next message on, in the same process; a fork has its own.
+/// EN-4, MC-27, IF-4: an effort holds from the next message on; a fork has its own.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn the_mode_and_the_thinking_change_while_it_runs() {
+async fn the_mode_and_the_effort_change_between_messages() {
     let rig = Rig::new().await;
     let mut talk = Talk::main();
-    let mut thinks = async |text: &str, way: &str| {
-        talk.0.thinking = way.parse().unwrap();
-        talk.say(&rig.claude, text).await;
-        let request = rig.server.requests().pop().unwrap().json;
-        let off = request["thinking"].is_null() || request["thinking"]["type"] == "disabled";
-        !off
-    };
-    assert!(!thinks("one", "off").await);
+    let effort_of_the_last = || rig.server.requests().pop().unwrap().json["output_config"]["effort"].clone();
+    talk.say(&rig.claude, "one").await;
+    assert_eq!(effort_of_the_last(), "low");
     rig.claude.set_mode(Mode::AcceptEdits).await.unwrap();
-    assert!(thinks("two", "2048").await);
-    assert!(!thinks("three", "off").await);
-    assert!(thinks("four", "adaptive").await);
-    assert_eq!(rig.notices.processes().len(), 1);
+    talk.0.effort = Effort::High;
+    talk.say(&rig.claude, "two").await;
+    assert_eq!(effort_of_the_last(), "high");
     let mut fork = talk.fork("aside");
-    fork.0.thinking = "off".parse().unwrap();
-    fork.say(&rig.claude, "five").await;
-    let request = rig.server.requests().pop().unwrap().json;
-    assert!(
-        request["thinking"].is_null() || request["thinking"]["type"] == "disabled",
-        "{}",
-        request["thinking"]
-    );
+    fork.0.effort = Effort::Low;
+    fork.say(&rig.claude, "three").await;
+    assert_eq!(effort_of_the_last(), "low");
     rig.claude.close().await;
 }
 

@@ -1,8 +1,10 @@
 //! The stand-in: what the real program would not do on demand.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::conversation::{Block, Text};
+use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::turn::Stop;
 use engine::ports::Model;
@@ -79,10 +81,36 @@ async fn it_is_started_as_it_is_wanted() {
     assert_eq!(after("--permission-mode"), Some("default"));
     assert_eq!(after("--permission-prompt-tool"), Some("stdio"));
     assert_eq!(after("--allowedTools"), Some("mcp__ollim"));
-    assert_eq!(after("--thinking"), Some("disabled"));
+    assert_eq!(after("--effort"), Some("low"));
+    assert_eq!(after("--thinking"), None);
+    assert_eq!(after("--system-prompt-snapshot"), Some("on"));
     assert!(after("--system-prompt").is_some_and(|told| !told.is_empty()), "{words:?}");
     assert!(after("--mcp-config").is_some_and(|servers| servers.contains("\"ollim\"")), "{words:?}");
     assert!(words.contains(&"--include-partial-messages"), "{words:?}");
+}
+
+/// A resumed session keeps its instructions, and with them its signed thinking, until ours change. Another effort needs
+/// another process, because the program has no way to change it while it runs.
+#[tokio::test]
+async fn effort_and_snapshot_follow_what_is_wanted() {
+    let play =
+        play("echo \"$*\" | tr '\\n' ' ' >> words; echo >> words; ready; while true; do turn 'Yes.'; done");
+    let mut talk = Talk::main();
+    talk.say(&play.claude, "one").await;
+    talk.0.effort = Effort::High;
+    talk.say(&play.claude, "two").await;
+    talk.say(&play.claude, "three").await;
+    talk.0.instructions = Arc::from("You are another friend.");
+    talk.say(&play.claude, "four").await;
+    play.claude.close().await;
+    let words = std::fs::read_to_string(play.home.path().join("words")).unwrap();
+    let starts: Vec<[bool; 3]> = words
+        .lines()
+        .map(|line| {
+            ["--effort low", "--system-prompt-snapshot on", "--resume=s-1"].map(|flag| line.contains(flag))
+        })
+        .collect();
+    assert_eq!(starts, [[true, true, false], [false, true, true], [false, false, true]], "{words}");
 }
 
 /// EN-10: the name of a session is the one that its latest result gives it.

@@ -1,6 +1,7 @@
 //! Completion: what the human may be about to type, from the names that there are.
 
 use domain::command;
+use domain::effort::Effort;
 use domain::model::SHORT_NAMES;
 use domain::permission::Mode;
 use domain::settings::Setting;
@@ -40,6 +41,9 @@ fn following(command: &str, names: &[String]) -> Vec<String> {
         "/config" => Setting::ALL.map(|setting| setting.shown().to_owned()).to_vec(),
         "/model" => SHORT_NAMES.into_iter().chain(["default"]).map(str::to_owned).collect(),
         "/permissions" => owned(&Mode::ALL.map(Mode::as_str)),
+        "/effort" => {
+            Effort::ALL.map(Effort::as_str).into_iter().chain(["default"]).map(str::to_owned).collect()
+        }
         "/thinking" => owned(&["auto", "off", "adaptive"]),
         "/why" => names.to_vec(),
         _ => Vec::new(),

@@ -78,6 +78,8 @@ impl Changes {
         self.flag("background", aside.background);
         self.text("model", aside.model.as_deref());
         self.flag("thinking", aside.no_thinking.map(|no| !no));
+        self.thinking(aside.thinking.as_deref());
+        self.text("effort", aside.effort.as_deref());
         self.flag("isolated", aside.isolated);
         self.text("description", flags.description.as_deref());
         self.text("update-main-session", aside.update_main_session.as_deref());
@@ -99,6 +101,17 @@ impl Changes {
 
     fn flag(&mut self, key: &'static str, flag: Option<bool>) {
         self.keys.extend(flag.map(|flag| (key, Change::Set(Value::Flag(flag)))));
+    }
+
+    /// Sets the three-state key `thinking`; `inherit` removes it.
+    fn thinking(&mut self, way: Option<&str>) {
+        let change = match way {
+            Some("on") => Change::Set(Value::Flag(true)),
+            Some("off") => Change::Set(Value::Flag(false)),
+            Some(_) => Change::Remove,
+            None => return,
+        };
+        self.keys.push(("thinking", change));
     }
 
     fn number(&mut self, key: &'static str, number: Option<u32>) {

@@ -1,5 +1,6 @@
 //! A job as the command line tells it: as a line, as a page, as JSON.
 
+use domain::effort::Effort;
 use domain::schedule::{
     Beat, Charter, IfMissed, Knowing, ModelName, Moment, Pings, Planned, Reminder, Rest, Rhythm, Standing,
     Thinking, What,
@@ -162,7 +163,8 @@ fn charter(charter: &Charter) -> Facts {
         ("isolated", json!(charter.knowing() == Knowing::Itself)),
         ("session", json!(session)),
         ("model", json!(terms.model.as_ref().map(ModelName::as_str))),
-        ("thinking", json!(terms.thinking == Thinking::On)),
+        ("thinking", json!(terms.thinking.key())),
+        ("effort", json!(terms.effort.map(Effort::as_str))),
         ("update_main_session", json!(terms.voice.reporting.as_str())),
         ("allow_ping", json!(terms.voice.pings == Pings::Allowed)),
         ("allowed_tools", json!(terms.tools.allowed())),
@@ -200,10 +202,12 @@ fn schedule(planned: &Planned, zone: &TimeZone) -> String {
     let terms = charter.written_terms();
     let model = terms.model.as_ref().map(|model| format!("  (model: {})", model.as_str()));
     let thinking = match terms.thinking {
-        Thinking::On => "",
+        Thinking::Inherit => "",
+        Thinking::On => "  (thinking)",
         Thinking::Off => "  (no-thinking)",
     };
-    format!("{aside}{when}{}{thinking}{chain}", model.unwrap_or_default())
+    let effort = terms.effort.map(|effort| format!("  (effort: {effort})")).unwrap_or_default();
+    format!("{aside}{when}{}{thinking}{effort}{chain}", model.unwrap_or_default())
 }
 
 /// On the human's clock, wherever it was written.

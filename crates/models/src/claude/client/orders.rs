@@ -2,7 +2,6 @@
 
 use domain::conversation::Said;
 use domain::failure::Failure;
-use domain::thinking::Thinking;
 use domain::tool::ToolResult;
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -53,19 +52,18 @@ impl Client {
         self.speak(ask, plan).await
     }
 
-    /// MC-26, MC-27: speaks with the model and the thinking that are wanted. The program may have to change to them
-    /// first, one after the other; it can do so while it runs.
+    /// MC-26, MC-27: speaks with the model and the effort that are wanted. The program can change to another model while
+    /// it runs, but not to another effort.
     pub(super) async fn speak(&mut self, ask: Box<Ask>, plan: Plan) -> Next {
-        let (model, thinking) = (self.shared.choices_for(&ask.context).model, ask.context.thinking);
-        let change = if self.program.model != model {
-            self.program.model.clone_from(&model);
-            json!({"subtype": "set_model", "model": model})
-        } else if self.program.thinking != thinking {
-            self.program.thinking = thinking;
-            json!({"subtype": "set_max_thinking_tokens", "max_thinking_tokens": most_thinking(thinking)})
-        } else {
+        if self.program.effort != ask.context.effort {
+            return self.restart(plan, ask).await;
+        }
+        let model = self.shared.choices_for(&ask.context).model;
+        if self.program.model == model {
             return self.tell(ask, plan.heard).await;
-        };
+        }
+        self.program.model.clone_from(&model);
+        let change = json!({"subtype": "set_model", "model": model});
         let (answer, ready) = oneshot::channel();
         // If it cannot be written to, it is gone, and that is found out when reading.
         let _ = self.program.control.request(&change, answer).await;
@@ -123,15 +121,6 @@ impl Speech {
     fn new(ask: Ask, heard: usize) -> Self {
         let (assembly, compaction) = (Assembly::default(), Compaction::default());
         Self { ask, message: None, heard, assembly, compaction, progress: Progress::Sent }
-    }
-}
-
-fn most_thinking(thinking: Thinking) -> u32 {
-    match thinking {
-        Thinking::Auto | Thinking::Off => 0,
-        // The program has no word for it while it runs; this much is as much as the model likes.
-        Thinking::Adaptive => 32_000,
-        Thinking::Budget(tokens) => tokens.get(),
     }
 }
 

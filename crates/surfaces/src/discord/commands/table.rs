@@ -1,5 +1,6 @@
 //! The table: every command that can be run in Discord, and how Discord is told about them.
 
+use domain::effort::Effort;
 use domain::model::SHORT_NAMES;
 use domain::permission::Mode;
 use domain::settings::Setting;
@@ -200,6 +201,12 @@ pub(super) const COMMANDS: &[Command] = &[
         (Glance, Work),
     ),
     given(
+        "effort",
+        "shows or sets how much work goes into an answer",
+        &[may("level", "how much", Takes::OneOf(efforts))],
+        (Glance, Work),
+    ),
+    given(
         "permissions",
         "tells or chooses what i do without asking",
         &[may("mode", "which", Takes::OneOf(modes))],
@@ -325,6 +332,10 @@ fn models() -> Vec<(String, String)> {
 fn ways_to_think() -> Vec<(String, String)> {
     let budget = |thousand: u32| (format!("{thousand}k budget"), (thousand * 1_000).to_string());
     vec![same("auto"), same("off"), same("adaptive"), budget(8), budget(32), budget(64)]
+}
+
+fn efforts() -> Vec<(String, String)> {
+    Effort::ALL.map(Effort::as_str).into_iter().chain(["default"]).map(same).collect()
 }
 
 /// SL-11.

@@ -2,6 +2,7 @@
 
 use domain::assistant::Plans;
 use domain::brain::{self, Meant};
+use domain::effort::Effort;
 use domain::model::SHORT_NAMES;
 use domain::permission::Mode;
 use domain::phrase::{self, Habits, Reading, When, tell, tell_exact};
@@ -122,7 +123,10 @@ fn values(given: &[Given], typed: &str) -> Vec<Offer> {
     let known: Vec<&str> = match setting {
         Setting::ModelMain | Setting::ModelFork => SHORT_NAMES.into_iter().chain(["default"]).collect(),
         Setting::ThinkingMain | Setting::ThinkingFork => {
-            vec!["off", "adaptive", "8000", "32000", "64000", "default"]
+            vec!["auto", "off", "adaptive", "8000", "32000", "64000", "default"]
+        }
+        Setting::EffortMain | Setting::EffortBackground => {
+            Effort::ALL.map(Effort::as_str).into_iter().chain(["default"]).collect()
         }
         Setting::PermissionMode => Mode::ALL.map(Mode::as_str).to_vec(),
         Setting::AutoUpdate => vec!["on", "off"],

@@ -1,0 +1,2 @@
+UPDATE runs SET thinking = 2, effort = 'high';
+UPDATE forks SET effort = 'medium';
