@@ -179,6 +179,9 @@ pub struct Trouble {
     pub kind: String,
     #[serde(default)]
     pub code: serde_json::Value,
+    /// The field of the request that the error is about.
+    #[serde(default)]
+    pub param: serde_json::Value,
 }
 
 /// Around an error, most servers put this.
