@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use engine::ports::{Model, Surface};
+use engine::ports::{Clock, Model, Surface};
 use jiff::Timestamp;
 use journal::Journal;
-use models::anthropic::{Anthropic, BadSettings};
+use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
 use models::offline::Offline;
 use models::openai::OpenAi;
 
 use crate::claude::company;
 use crate::exit::Failed;
+use crate::model_records::ModelRecords;
 use crate::settings::{Brain, Settings};
 
 /// What a brain may need of the house.
@@ -22,6 +23,8 @@ pub struct Surroundings {
     pub surface: Arc<dyn Surface>,
     /// Now.
     pub now: Timestamp,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// Says what is wrong with the brain of `settings`, before anything is made or opened.
@@ -45,7 +48,11 @@ pub async fn brain(
             let told = format!("{why} until then i answer without a model: ollim-bot setup model");
             return Ok((Arc::new(Offline), Some(told)));
         }
-        Brain::Anthropic(settings) => Arc::new(Anthropic::new(settings.clone()).map_err(bad)?),
+        Brain::Anthropic(anthropic) => {
+            let records = ModelRecords::new(settings.paths.state(), around.clock);
+            let anthropic = anthropic::Settings { store: Some(Arc::new(records)), ..anthropic.clone() };
+            Arc::new(Anthropic::new(anthropic).map_err(bad)?)
+        }
         Brain::OpenAi(settings) => Arc::new(OpenAi::new(settings.clone()).map_err(bad)?),
         Brain::Claude(settings) => return program(settings, around).await,
     };

@@ -113,7 +113,8 @@ impl House {
         let now = clock.now().timestamp();
         let Opened { journal, mut memory, mut notices } = beginning::open(settings, &disk, now)?;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
-        let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
+        let around =
+            Surroundings { journal: journal.clone(), surface: stage.clone(), now, clock: clock.clone() };
         let (model, notice) = brain::brain(settings, around).await?;
         notices.extend(mended.into_iter().chain(beginning::found_at_start(settings, doors)).chain(notice));
         let ((desk, pile), errands) = Errands::with_a_desk(settings);

@@ -23,6 +23,7 @@ mod known;
 mod leash;
 pub mod lenders;
 mod logbook;
+mod model_records;
 mod notify;
 pub mod own;
 mod pairing;

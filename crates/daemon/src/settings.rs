@@ -58,9 +58,9 @@ pub struct Settings {
     pub brain: Brain,
     /// The short names of models that can be chosen.
     pub aliases: BTreeMap<String, String>,
-    /// How much is thought on main, if anything was said about it. It holds until `config.json` says something else
+    /// How much is thought on main; `auto` if nothing was said about it. It holds until `config.json` says something else
     /// (`/config thinking.main`), and that until `/thinking` does: see `Assistant::thinking`.
-    pub thinking: Option<Thinking>,
+    pub thinking: Thinking,
     /// What may be spent.
     pub spend: Spend,
     /// How a model is treated.
@@ -151,7 +151,7 @@ impl Settings {
             Ok(brain) => brain,
         };
         let settings = Self {
-            thinking: refused.or(Part::Thinking, thinking(environment, &file), || Ok(None))?,
+            thinking: refused.or(Part::Thinking, thinking(environment, &file), || Ok(Thinking::Auto))?,
             names: names(environment),
             zone: refused.or(Part::Zone, zone::read(environment), || Ok(zone::guessed()))?,
             brain,
@@ -203,7 +203,7 @@ impl Settings {
             Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
             Brain::Offline | Brain::Keyless(_) => (Naming::default(), Thinks::ByItself),
         };
-        let (thinking, human) = (self.thinking.unwrap_or_default(), self.names.value.human.clone());
+        let (thinking, human) = (self.thinking, self.names.value.human.clone());
         Choices { usual: usual.to_owned(), naming, thinks, thinking, human }
     }
 
@@ -293,15 +293,10 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
     }
 }
 
-/// How much is thought, if anything is said about it.
-fn thinking(environment: &Environment, file: &File) -> Result<Option<Thinking>, Failed> {
-    match environment.get("OLLIM_THINKING").unwrap_or(&file.model.thinking) {
-        "auto" => Ok(None),
-        way => way
-            .parse()
-            .map(Some)
-            .map_err(|bad: BadThinking| Failed::Configuration(format!("OLLIM_THINKING: {bad}, or `auto`."))),
-    }
+/// How much is thought.
+fn thinking(environment: &Environment, file: &File) -> Result<Thinking, Failed> {
+    let way = environment.get("OLLIM_THINKING").unwrap_or(&file.model.thinking);
+    way.parse().map_err(|bad: BadThinking| Failed::Configuration(format!("OLLIM_THINKING: {bad}.")))
 }
 
 fn messages_api(
@@ -317,6 +312,7 @@ fn messages_api(
         max_tokens: file.model.max_tokens,
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
+        store: None,
     }
 }
 

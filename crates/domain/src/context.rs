@@ -64,6 +64,8 @@ pub struct Context {
     pub thinking: Thinking,
     /// How much work it puts into the answer.
     pub effort: Effort,
+    /// Whether the user takes part in the conversation. Its cached beginning is then worth keeping for an hour.
+    pub interactive: bool,
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// Who the model is and how it behaves.

@@ -29,7 +29,7 @@ impl Effort {
     /// thinking asks for more. Token budgets map to efforts because current models have no budgets.
     pub fn for_thinking(thinking: Thinking) -> Self {
         match thinking {
-            Thinking::Off => Self::Low,
+            Thinking::Auto | Thinking::Off => Self::Low,
             Thinking::Adaptive => Self::Medium,
             Thinking::Budget(tokens) => match tokens.get() {
                 0..=4_000 => Self::Low,
@@ -93,6 +93,7 @@ mod tests {
     #[test]
     fn token_budgets_map_to_efforts() {
         let of = |text: &str| Effort::for_thinking(text.parse().unwrap());
+        assert_eq!(of("auto"), Effort::Low);
         assert_eq!(of("off"), Effort::Low);
         assert_eq!(of("adaptive"), Effort::Medium);
         assert_eq!(of("4k"), Effort::Low);

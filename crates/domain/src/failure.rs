@@ -29,6 +29,16 @@ pub enum Failure {
          key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything."
     )]
     BadKey(String),
+    /// It does not exist, is retired, or our key may not use it.
+    #[error("The model `{model}` is not available ({reason}). Your message is kept. {advice}")]
+    NoSuchModel {
+        /// The id that was asked for.
+        model: String,
+        /// The vendor's sentence.
+        reason: String,
+        /// The next step for the user.
+        advice: String,
+    },
     /// It does not accept our request.
     #[error("the model did not accept the request: {0}")]
     Rejected(String),
@@ -63,6 +73,7 @@ impl Failure {
             | Self::SpendLimit(SpendLimit::Account(_)) => true,
             Self::SpendLimit(SpendLimit::Day(_))
             | Self::BadKey(_)
+            | Self::NoSuchModel { .. }
             | Self::Rejected(_)
             | Self::CutOff(_)
             | Self::Garbled(_)
@@ -104,12 +115,45 @@ pub enum Unsaid {
     /// Its end: there was no room for more.
     #[error("the answer grew longer than the limit and was cut. say `go on` to hear the rest.")]
     TooLong,
+    /// Words: all of its tokens went into thinking, twice.
+    #[error(
+        "The model used its whole limit for thinking and wrote no answer. Your message is kept. Lower the effort with \
+         `/effort low`, or raise `max_tokens` under `[model]` in settings.toml, and say it again."
+    )]
+    OnlyThought,
     /// Willingness.
-    #[error("the model declined to answer that.")]
-    Refused,
+    #[error("The model declined to answer{}. Your message is kept; say it in other words, or ask another model with \
+        `/model`.", .0.reason())]
+    Refused(Declined),
     /// What must not get lost in a summary, twice.
     #[error("the summary left out what matters ({}), twice, so i kept our conversation as it is.", forgotten(.0))]
     Forgetful(Lost),
+}
+
+/// The reason that a vendor gives when its model declines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Declined {
+    Cyber,
+    Biology,
+    AiDevelopment,
+    ReasoningExtraction,
+    GeneralHarms,
+    /// No reason is given, or one that we do not know.
+    #[default]
+    Unstated,
+}
+
+impl Declined {
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Cyber => ": its vendor blocks this kind of cyber security request",
+            Self::Biology => ": its vendor blocks this kind of biology request",
+            Self::AiDevelopment => ": its vendor blocks this kind of request about building AI models",
+            Self::ReasoningExtraction => ": it may not write out its internal reasoning",
+            Self::GeneralHarms => ": its vendor counts the request as harmful",
+            Self::Unstated => "",
+        }
+    }
 }
 
 fn wait(seconds: &Option<u64>) -> String {

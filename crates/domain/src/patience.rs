@@ -56,6 +56,7 @@ impl Patience {
             Failure::Away(_)
             | Failure::SpendLimit(_)
             | Failure::BadKey(_)
+            | Failure::NoSuchModel { .. }
             | Failure::Rejected(_)
             | Failure::Unsaid(_)
             | Failure::Full(_)
@@ -82,6 +83,7 @@ impl Patience {
             | Failure::Unreachable(_)
             | Failure::SpendLimit(_)
             | Failure::BadKey(_)
+            | Failure::NoSuchModel { .. }
             | Failure::Rejected(_)
             | Failure::Garbled(_)
             | Failure::Unsaid(_)
@@ -134,7 +136,7 @@ mod tests {
             Failure::SpendLimit(SpendLimit::Account(text())),
             Failure::BadKey(text()),
             Failure::Rejected(text()),
-            Failure::Unsaid(Unsaid::Refused),
+            Failure::Unsaid(Unsaid::Refused(crate::failure::Declined::Unstated)),
             Failure::Unsaid(Unsaid::TooLong),
             Failure::Unsaid(Unsaid::Empty),
             Failure::Full(text()),

@@ -7,10 +7,12 @@ use std::str::FromStr;
 /// EN-7: how much the model thinks before it speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Thinking {
-    /// Not at all.
+    /// As the model does best in a chat.
     #[default]
+    Auto,
+    /// As little as the model allows; some models always think.
     Off,
-    /// As much as it likes.
+    /// As much as the model finds useful.
     Adaptive,
     /// This many tokens at most.
     Budget(NonZeroU32),
@@ -18,23 +20,24 @@ pub enum Thinking {
 
 /// Words that say no way to think. The human must act.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no way to think. use `off`, `adaptive`, or a number of tokens such as 8000")]
+#[error("`{0}` is no way to think. use `auto`, `off`, `adaptive`, or a number of tokens such as 8000")]
 pub struct BadThinking(String);
 
 impl Thinking {
-    /// The way as people read it: `off`, `adaptive`, `8k budget`.
+    /// The way as people read it: `auto`, `off`, `adaptive`, `8k budget`.
     pub fn shown(self) -> String {
         match self {
             Self::Budget(tokens) => format!("{}k budget", tokens.get() / 1000),
-            Self::Off | Self::Adaptive => self.to_string(),
+            Self::Auto | Self::Off | Self::Adaptive => self.to_string(),
         }
     }
 }
 
-/// As it is kept: `off`, `adaptive`, `8000`.
+/// As it is kept: `auto`, `off`, `adaptive`, `8000`.
 impl fmt::Display for Thinking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto => f.write_str("auto"),
             Self::Off => f.write_str("off"),
             Self::Adaptive => f.write_str("adaptive"),
             Self::Budget(tokens) => write!(f, "{tokens}"),
@@ -47,6 +50,7 @@ impl FromStr for Thinking {
 
     fn from_str(text: &str) -> Result<Self, BadThinking> {
         match text {
+            "auto" => Ok(Self::Auto),
             "off" => Ok(Self::Off),
             "adaptive" => Ok(Self::Adaptive),
             _ => tokens(text).map(Self::Budget).ok_or_else(|| BadThinking(text.to_owned())),
@@ -67,22 +71,24 @@ fn tokens(text: &str) -> Option<NonZeroU32> {
 mod tests {
     use super::*;
 
-    /// EN-7, RC-4, SL-9: two words and a number are ways to think; everything else is told what would be one.
+    /// EN-7, RC-4, SL-9: three words and a number are ways to think; everything else is told what would be one.
     #[test]
     fn a_way_to_think_is_read_or_refused_in_words() {
         let check = |text: &str, shown: &str, kept: &str| {
             let read: Thinking = text.parse().unwrap();
             assert_eq!((read.shown().as_str(), read.to_string().as_str()), (shown, kept), "{text}");
         };
+        check("auto", "auto", "auto");
         check("off", "off", "off");
         check("adaptive", "adaptive", "adaptive");
         check("8000", "8k budget", "8000");
         check("32k", "32k budget", "32000");
         check("64k budget", "64k budget", "64000");
         check("500", "0k budget", "500");
-        for bad in ["", "0", "-1", "+2000", "Off", "99999999999", "5000000k", "true", "k", " budget"] {
+        for bad in ["", "0", "-1", "+2000", "Off", "99999999999", "5000000k", "Auto", "true", "k", " budget"]
+        {
             let told = bad.parse::<Thinking>().unwrap_err().to_string();
-            assert!(told.starts_with(&format!("`{bad}` is no way to think. use `off`")), "{told}");
+            assert!(told.starts_with(&format!("`{bad}` is no way to think. use `auto`, `off`")), "{told}");
         }
     }
 }

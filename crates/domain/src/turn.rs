@@ -10,7 +10,8 @@ use crate::compaction::{Gate, Summary, Verdict};
 use crate::context::{self, Measure, Pictures};
 use crate::conversation::{Block, Reach, Said, Text, Usage, calls};
 use crate::cost::Call;
-use crate::failure::{Failure, SpendLimit, Unsaid};
+use crate::effort::Effort;
+use crate::failure::{Declined, Failure, SpendLimit, Unsaid};
 use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
 
@@ -70,7 +71,7 @@ pub enum Stop {
     /// It ran out of room.
     Length,
     /// It declined.
-    Refusal,
+    Refusal(Declined),
 }
 
 /// How far a turn may go.
@@ -111,6 +112,8 @@ pub struct Turn {
     said: Vec<Said>,
     /// Words of a reply that broke off and is being continued.
     half: String,
+    /// Whether the effort was lowered, because a reply consisted of thinking alone.
+    lowered: bool,
     /// How much of the conversation the model reads.
     measure: Measure,
     patience: Patience,
@@ -131,6 +134,7 @@ impl Turn {
             spent: Vec::new(),
             said: Vec::new(),
             half: String::new(),
+            lowered: false,
             measure: Measure::default(),
             patience,
             next: Step::CallModel,
@@ -147,6 +151,11 @@ impl Turn {
     /// How much of the conversation the model reads.
     pub fn measure(&self) -> Measure {
         self.measure
+    }
+
+    /// Returns the effort of the next call, if `usual` is the one of the first.
+    pub fn effort(&self, usual: Effort) -> Effort {
+        if self.lowered { usual.lower().unwrap_or(usual) } else { usual }
     }
 
     /// What it needs next.
@@ -199,16 +208,29 @@ impl Turn {
     pub fn replied(&mut self, mut reply: Reply) {
         self.model_calls += 1;
         reply.blocks = continued(std::mem::take(&mut self.half), reply.blocks);
+        if reply.stop == Stop::Length && !speaks(&reply.blocks) && calls(&reply.blocks).next().is_none() {
+            return self.thought_too_long();
+        }
         match self.task {
             Task::Answer => self.answer(reply),
             Task::Summarise(_) | Task::Summarised(_) => self.summarise(&reply),
         }
     }
 
+    /// The reply was used up by thinking. It is asked for once more at a lower effort; its thinking is not kept.
+    fn thought_too_long(&mut self) {
+        self.next = if self.lowered {
+            Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::OnlyThought)))
+        } else {
+            Step::CallModel
+        };
+        self.lowered = true;
+    }
+
     fn answer(&mut self, reply: Reply) {
         let calls: Vec<ToolCall> = calls(&reply.blocks).cloned().collect();
         self.next = match reply.stop {
-            Stop::Refusal => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused))),
+            Stop::Refusal(declined) => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused(declined)))),
             Stop::Length => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))),
             Stop::Said | Stop::Tools if calls.is_empty() => self.answered(&reply.blocks),
             Stop::Said | Stop::Tools => self.wants(calls),
@@ -228,7 +250,7 @@ impl Turn {
     fn summarise(&mut self, reply: &Reply) {
         let Task::Summarise(gate) = &mut self.task else { return };
         self.next = match reply.stop {
-            Stop::Refusal => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused))),
+            Stop::Refusal(declined) => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused(declined)))),
             Stop::Length => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))),
             Stop::Said | Stop::Tools => match gate.judge(reply.blocks.text()) {
                 Verdict::Again => Step::CallModel,
@@ -268,7 +290,7 @@ impl Turn {
     fn smaller(&self, failure: &Failure) -> Option<Measure> {
         let Measure { pictures, shortened } = self.measure;
         match (failure, &self.task) {
-            (Failure::Rejected(_), _) if pictures == Pictures::Shown => {
+            (Failure::Rejected(text), _) if pictures == Pictures::Shown && names_picture(text) => {
                 Some(Measure { pictures: Pictures::LeftOut, shortened })
             }
             (Failure::Full(_), Task::Summarise(_)) if shortened < SHORTENINGS => {
@@ -293,8 +315,7 @@ impl Turn {
     }
 
     fn answered(&self, blocks: &[Block]) -> Step {
-        let speaks = |block: &Block| matches!(block, Block::Text(text) if !text.trim().is_empty());
-        if blocks.iter().any(speaks) {
+        if speaks(blocks) {
             return Step::Done(Ending::Finished);
         }
         Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Empty)))
@@ -312,6 +333,19 @@ impl Turn {
     }
 }
 
+/// Whether there are words for the user in `blocks`.
+fn speaks(blocks: &[Block]) -> bool {
+    blocks.iter().any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty()))
+}
+
+/// Whether a refusal in these words is about a picture. Asking again without pictures helps with no other refusal.
+fn names_picture(refusal: &str) -> bool {
+    let refusal = refusal.to_lowercase();
+    ["image", "picture", "vision", "media type", "media_type", "multimodal"]
+        .iter()
+        .any(|word| refusal.contains(word))
+}
+
 /// The end of a turn that does not end by itself.
 fn circles(after: &str) -> Step {
     let text = format!("i stopped myself after {after} in one answer; that looked like running in circles.");
@@ -323,6 +357,9 @@ fn continued(half: String, mut blocks: Vec<Block>) -> Vec<Block> {
     if half.is_empty() {
         return blocks;
     }
+    // Signed parts are bound to the request, which contained the first half and our note as an aside. Neither is kept
+    // as it was sent, so a later request with these parts would be refused.
+    blocks.retain(|block| !matches!(block, Block::Opaque(_)));
     match blocks.iter_mut().find(|block| matches!(block, Block::Text(_))) {
         Some(Block::Text(text)) => text.insert_str(0, &half),
         Some(Block::Call(_) | Block::Opaque(_)) | None => blocks.insert(0, Block::Text(half)),

@@ -10,7 +10,7 @@ use domain::approval::ApprovalId;
 use domain::assistant::{Answer, Doing, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::context::{self, Context, Measure};
 use domain::conversation::{Block, Said, Usage, calls};
-use domain::cost::Call;
+use domain::cost::{Call, Source};
 use domain::failure::{Failure, SpendLimit};
 use domain::label::Label;
 use domain::patience::{self, Patience};
@@ -115,6 +115,7 @@ impl Drive {
             model,
             thinking,
             effort,
+            interactive: matches!(start.account.source, Source::Main | Source::Fork),
             tools,
             instructions,
             said,
@@ -156,11 +157,19 @@ impl Drive {
 
     /// What the model reads in the next call.
     fn readable(&self) -> Cow<'_, Context> {
-        match (self.turn.measure().of(&self.context.said), self.turn.aside()) {
+        let mut context = match (self.turn.measure().of(&self.context.said), self.turn.aside()) {
             (None, aside) if aside.is_empty() => Cow::Borrowed(&self.context),
             (None, aside) => Cow::Owned(self.context.and(&aside)),
-            (Some(said), aside) => Cow::Owned(Context { said, ..self.context.clone() }.and(&aside)),
+            // The notes belong to places in the whole conversation.
+            (Some(said), aside) => {
+                Cow::Owned(Context { said, notes: Vec::new(), ..self.context.clone() }.and(&aside))
+            }
+        };
+        let effort = self.turn.effort(context.effort);
+        if effort != context.effort {
+            context.to_mut().effort = effort;
         }
+        context
     }
 
     /// A summary is no answer: nobody reads it as it is written.

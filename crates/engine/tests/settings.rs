@@ -39,14 +39,14 @@ fn a_fork_has_a_model_and_a_way_to_think_of_its_own() {
     check(
         &asked(&story),
         &expect![[r#"
-        main: the usual, off
-        main: claude-opus-9, 8000
-        fork: claude-opus-9, 8000
-        fork: claude-haiku-9, 8000
-        fork: claude-opus-9, 8000
-        main: claude-opus-9, off
-        fork: claude-opus-9, adaptive
-    "#]],
+            main: the usual, auto
+            main: claude-opus-9, 8000
+            fork: claude-opus-9, 8000
+            fork: claude-haiku-9, 8000
+            fork: claude-opus-9, 8000
+            main: claude-opus-9, off
+            fork: claude-opus-9, adaptive
+        "#]],
     );
 }
 
@@ -149,36 +149,36 @@ fn settings_are_told_changed_and_refused_in_words() {
     check(
         &story.told(),
         &expect![[r#"
-        human> /config
-        told> **model.main**: (default)
-        **model.fork**: (inherit main)
-        **thinking.main**: off (default)
-        **thinking.fork**: (inherit main)
-        **bg_fork_timeout**: 1800s (default)
-        **fork_idle_timeout**: 10m (default)
-        **permission_mode**: dontAsk (default)
-        **auto_update**: off (default)
-        **auto_update_interval**: 60m (default)
-        **auto_update_hour**: 6:00 (default)
-        **quiet**: 22:00-08:00 (default)
-        **digest**: 08:30 17:30 (default)
-        **ping_caps**: 6 45 (default)
-        **follow_up**: 20m (default)
-        **daily_limit**: off (default)
-        **name**: julius (default)
-        human> /config auto_update_hour
-        told> **auto_update_hour**: 6:00 (default)
-        human> /config auto_update_hour 7
-        told> **auto_update_hour**: 7:00
-        human> /config auto_update_hour 24
-        refused> auto_update_hour: it cannot be `24`. use an hour from 0 to 23.
-        human> /config model.fork gpt
-        refused> model.fork: i know no model called `gpt`. choose haiku, opus, sonnet or default.
-        human> /config colour red
-        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, daily_limit, name.
-        human> /config permission_mode acceptedits
-        refused> permission_mode: it cannot be `acceptedits`. use `dontAsk`, `default`, `acceptEdits` or `bypassPermissions`.
-    "#]],
+            human> /config
+            told> **model.main**: (default)
+            **model.fork**: (inherit main)
+            **thinking.main**: auto (default)
+            **thinking.fork**: (inherit main)
+            **bg_fork_timeout**: 1800s (default)
+            **fork_idle_timeout**: 10m (default)
+            **permission_mode**: dontAsk (default)
+            **auto_update**: off (default)
+            **auto_update_interval**: 60m (default)
+            **auto_update_hour**: 6:00 (default)
+            **quiet**: 22:00-08:00 (default)
+            **digest**: 08:30 17:30 (default)
+            **ping_caps**: 6 45 (default)
+            **follow_up**: 20m (default)
+            **daily_limit**: off (default)
+            **name**: julius (default)
+            human> /config auto_update_hour
+            told> **auto_update_hour**: 6:00 (default)
+            human> /config auto_update_hour 7
+            told> **auto_update_hour**: 7:00
+            human> /config auto_update_hour 24
+            refused> auto_update_hour: it cannot be `24`. use an hour from 0 to 23.
+            human> /config model.fork gpt
+            refused> model.fork: i know no model called `gpt`. choose haiku, opus, sonnet or default.
+            human> /config colour red
+            refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, daily_limit, name.
+            human> /config permission_mode acceptedits
+            refused> permission_mode: it cannot be `acceptedits`. use `dontAsk`, `default`, `acceptEdits` or `bypassPermissions`.
+        "#]],
     );
 }
 
@@ -189,7 +189,7 @@ fn a_wrong_value_in_the_file_is_named_and_not_used() {
     let state = story.paths().state();
     std::fs::write(state.join("config.json"), r#"{"thinking_main": "loud", "model_main": "opus"}"#).unwrap();
     story.crash().human("hi");
-    assert_eq!(asked(&story), "main: claude-opus-9, off\n");
+    assert_eq!(asked(&story), "main: claude-opus-9, auto\n");
     let told = story.told();
     assert!(told.contains("notice> state/config.json: thinking.main: it cannot be `loud`."), "{told}");
 }

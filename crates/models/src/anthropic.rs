@@ -1,17 +1,27 @@
 //! The Anthropic Messages API: one request, one streamed reply.
 //!
-//! Whatever the server sends is bounded in size and in time, and whatever goes wrong is a failure with words
-//! for the human. Nothing is tried twice here.
+//! Everything the server sends is bounded in size and in time, and every failure has words for the user. A request is
+//! sent again only with a correction that its refusal asked for; waiting and trying again is the caller's decision.
 
+mod capabilities;
+mod correction;
+mod known;
 pub(crate) mod refusal;
 pub(crate) mod request;
 pub(crate) mod stream;
-mod wire;
+pub(crate) mod wire;
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::context::Context;
+use domain::conversation::{Branch, Heard, Said};
+use domain::effort::Effort;
 use domain::failure::Failure;
+use domain::thinking::Thinking;
+use domain::tool::{Class, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::{Listener, Model};
 use futures_util::FutureExt;
@@ -20,18 +30,39 @@ use reqwest::{Response, Url};
 
 pub use crate::door::BadSettings;
 pub use crate::key::Key;
+pub use capabilities::Capabilities;
+pub use known::CapabilityStore;
 
 use crate::assembly::garbled;
 use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
-use crate::line::{Kind, Line, Patience, kind};
+use crate::line::{Kind, Line, Patience, Refusal, kind};
+use crate::presentable::presentable_text;
+use capabilities::ModelInfo;
+use correction::{Correction, Sent, correction};
+use known::Known;
+use request::Shape;
 use stream::Message;
+use wire::ThinkingMode;
 
 /// The version of the wire we speak.
 const VERSION: &str = "2023-06-01";
 
 /// How people reach it.
 const VENDOR: Vendor = Vendor { example: "https://api.anthropic.com", variable: "ANTHROPIC_API_KEY" };
+
+/// The most corrections of one request. Each one removes a feature, so that the next request is simpler; a host that
+/// knows none of the newer fields refuses them one at a time.
+const CORRECTIONS: usize = 8;
+
+/// The most branches whose stripped thinking is remembered.
+const STRIPPED_BRANCHES: usize = 64;
+
+/// How long to wait for the record of a model that nothing is known about.
+const RECORD_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The most output tokens of a test request.
+const TEST_TOKENS: u32 = 64;
 
 /// What it takes to reach the model.
 #[derive(Clone, Debug)]
@@ -48,6 +79,9 @@ pub struct Settings {
     pub connect: Duration,
     /// How long to wait for the first event, and between any two.
     pub stall: Duration,
+    /// Keeps the vendor's model records and refused features. Without one they are kept in memory, and no records are
+    /// fetched.
+    pub store: Option<Arc<dyn CapabilityStore>>,
 }
 
 /// A model behind the Messages API.
@@ -57,18 +91,41 @@ pub struct Anthropic {
     name: String,
     settings: Settings,
     beginnings: Beginnings,
+    known: Known,
+    stripped: Mutex<BTreeMap<Branch, Stripped>>,
+    /// A sentence for the user about the model, until it is shown.
+    notice: Mutex<Option<String>>,
+}
+
+/// The entries of a branch whose thinking blocks the server refused.
+#[derive(Debug)]
+struct Stripped {
+    /// The first entry: after a compaction the branch has another one, and nothing is left to strip.
+    first: Arc<Said>,
+    /// The number of entries.
+    count: usize,
 }
 
 impl Anthropic {
     /// The model that `settings` name. Nobody is called yet.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
-        let address = door::below(&VENDOR.base(&settings.base_url)?, "/v1/messages");
+        let base = VENDOR.base(&settings.base_url)?;
+        let known = Known::load(&base, settings.store.clone());
+        let address = door::below(&base, "/v1/messages");
         settings.key.header("")?;
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(address, settings.key.clone(), patience)?;
         let name = format!("anthropic:{}", settings.model);
         let beginnings = Beginnings::new(Limits::HOUSE);
-        Ok(Self { line, name, settings, beginnings })
+        Ok(Self {
+            line,
+            name,
+            settings,
+            beginnings,
+            known,
+            stripped: Mutex::default(),
+            notice: Mutex::default(),
+        })
     }
 
     /// It, if the key may be sent where it is. Whoever talks hears that with every reply; whoever looks wants to know it
@@ -78,46 +135,156 @@ impl Anthropic {
         Ok(self)
     }
 
-    /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used. Where nobody counts,
-    /// one is asked for: a page that is not found is no sign of a model, any web server has that.
-    pub async fn examine(&self) -> Result<(), Failure> {
-        let counted = self.examine_at(door::below(self.line.address(), "/count_tokens"), None).await;
-        let answered = match counted {
-            Ok(response) if matches!(response.status().as_u16(), 404 | 405) => {
-                self.examine_at(self.line.address().clone(), Some(1)).await
-            }
-            counted => counted,
-        };
-        let refused = match answered {
-            Ok(response) if response.status().is_success() && kind(&response) == Kind::Json => return Ok(()),
-            Ok(response) if response.status().is_success() => {
-                garbled("it is not an answer to a conversation")
-            }
-            Ok(response) => self.refused(response).await,
-            Err(why) => why,
-        };
-        Err(self.line.presentable(refused))
+    /// The features that the model `id` accepts here, as far as they are known without asking.
+    pub fn capabilities(&self, id: &str) -> Capabilities {
+        self.known.capabilities(id)
     }
 
-    async fn examine_at(&self, address: Url, most: Option<u32>) -> Result<Response, Failure> {
-        let message = serde_json::json!({ "role": "user", "content": "hello" });
-        let mut body = serde_json::json!({ "model": self.settings.model, "messages": [message] });
-        if let Some(most) = most {
-            body["max_tokens"] = most.into();
-        }
-        self.send(address, body.to_string().into_bytes().into()).await
+    /// Checks that the model answers a request of the shape that conversations use, with instructions and a tool. A
+    /// few tokens are used: a request that only counts tokens passes where the real one is refused.
+    pub async fn examine(&self, thinking: Thinking) -> Result<(), Failure> {
+        let settings = Settings { max_tokens: TEST_TOKENS, ..self.settings.clone() };
+        let greeting = Heard { preface: String::new(), text: "Say hello.".to_owned(), images: Vec::new() };
+        let context = Context {
+            branch: Branch::Main,
+            model: None,
+            thinking,
+            effort: Effort::for_thinking(thinking),
+            interactive: true,
+            tools: Arc::from([TEST_TOOL]),
+            instructions: Arc::from("This is a connection test. Answer with one word."),
+            said: vec![Arc::new(Said::Human(greeting))],
+            notes: Vec::new(),
+            aside: 0,
+        };
+        let answered = self.accepted(&context, settings.max_tokens).await.and_then(|(response, _)| {
+            let is_answer = matches!(kind(&response), Kind::Events);
+            if is_answer { Ok(()) } else { Err(garbled("it is not an answer to a conversation")) }
+        });
+        answered.map_err(|failure| self.line.presentable(failure))
     }
 
+    /// Fetches the vendor's record of the model in the background of the reply, or before it if nothing is known.
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let asked = request::Asked { model: self.model(context), max_tokens: self.settings.max_tokens };
-        let body = request::body(asked, context, &self.beginnings)?;
-        let response = self.send(self.line.address().clone(), body).await?;
-        if !response.status().is_success() {
-            return Err(self.refused(response).await);
+        let model = self.model(context);
+        if self.known.wants_record(model) && self.known.is_unknown(model) {
+            // The reply does not depend on it: a slow server is asked without.
+            let _ = tokio::time::timeout(RECORD_PATIENCE, self.fetch_record(model)).await;
         }
+        let refreshed = async {
+            if self.known.wants_record(model) {
+                self.fetch_record(model).await;
+            }
+            std::future::pending::<Infallible>().await
+        };
+        tokio::select! {
+            biased;
+            reply = self.answer(context, listener) => reply,
+            never = refreshed => match never {},
+        }
+    }
+
+    async fn answer(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
+        let (response, shape) = self.accepted(context, self.settings.max_tokens).await?;
+        let shows_progress = matches!(
+            shape.thinking,
+            Some(ThinkingMode::BetweenTools | ThinkingMode::Adaptive { display: Some(_), .. })
+        );
         match kind(&response) {
-            Kind::Events => self.line.hear(response, Message::default(), listener).await,
+            Kind::Events => self.line.hear(response, Message::new(shows_progress), listener).await,
             Kind::Json | Kind::Other => Err(garbled("it is not a stream of events")),
+        }
+    }
+
+    /// Sends the request for the reply to `context` until the server accepts it, with the corrections that it asks
+    /// for. Returns the response and the shape that was accepted.
+    async fn accepted(&self, context: &Context, max_tokens: u32) -> Result<(Response, Shape), Failure> {
+        let model = self.model(context);
+        for _ in 0..CORRECTIONS {
+            let mut shape = Shape::new(&self.known.capabilities(model), context, max_tokens);
+            shape.strip_thinking_before = self.stripped_before(context);
+            let body = if shape.strip_thinking_before == 0 {
+                request::body(model, shape, context, &self.beginnings)?
+            } else {
+                // The kept bytes contain the thinking blocks.
+                request::body(model, shape, context, &Beginnings::new(Limits::HOUSE))?
+            };
+            let response = self.send(self.line.address().clone(), body, shape.betas()).await?;
+            if response.status().is_success() {
+                return Ok((response, shape));
+            }
+            let refusal = self.line.refused(response).await;
+            if !self.corrects(&refusal, context, shape) {
+                return Err(refusal::failure(&refusal, model));
+            }
+        }
+        Err(Failure::Rejected(format!("it still refuses the request after {CORRECTIONS} corrections")))
+    }
+
+    /// Learns from `refusal`. Returns whether the next request is different from the refused one.
+    fn corrects(&self, refusal: &Refusal, context: &Context, shape: Shape) -> bool {
+        if refusal.status != 400 {
+            return false;
+        }
+        let sent = Sent {
+            thinking: shape.thinking,
+            effort: shape.effort,
+            system_messages: shape.system_messages && !context.notes.is_empty(),
+            hour_cache: shape.cache == wire::CacheControl::ONE_HOUR,
+        };
+        let model = self.model(context);
+        match correction(&refusal::message(refusal), sent) {
+            Some(Correction::Without(feature)) => self.known.refused(model, feature),
+            Some(Correction::MaxOutput(most)) => self.known.limited(model, most),
+            Some(Correction::StripThinking) => self.strip(context),
+            None => false,
+        }
+    }
+
+    /// Leaves out the thinking blocks of all entries in `context` from now on. Later blocks are bound to requests
+    /// without them, so they stay valid. Returns whether there were any more.
+    fn strip(&self, context: &Context) -> bool {
+        let count = context.said.len();
+        let Some(first) = context.said.first() else { return false };
+        if self.stripped_before(context) == count {
+            return false;
+        }
+        let mut stripped = self.stripped.lock().unwrap_or_else(PoisonError::into_inner);
+        if stripped.len() >= STRIPPED_BRANCHES && !stripped.contains_key(&context.branch) {
+            stripped.pop_first();
+        }
+        stripped.insert(context.branch.clone(), Stripped { first: Arc::clone(first), count });
+        true
+    }
+
+    fn stripped_before(&self, context: &Context) -> usize {
+        let stripped = self.stripped.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |stripped: &&Stripped| {
+            context.said.first().is_some_and(|first| Arc::ptr_eq(first, &stripped.first))
+        };
+        stripped.get(&context.branch).filter(same).map_or(0, |stripped| stripped.count)
+    }
+
+    /// Fetches the vendor's record of `model`. A host without such records is not asked again for a day.
+    async fn fetch_record(&self, model: &str) {
+        let path = format!("/{model}");
+        let mut address = self.line.address().clone();
+        address.set_path(&address.path().replace("/messages", "/models"));
+        let address = door::below(&address, &path);
+        let Ok(Some(key)) = self.line.header("") else { return };
+        let request = self.line.get(address).header("anthropic-version", VERSION).header("x-api-key", key);
+        let Ok(response) = self.line.send(request).await else { return };
+        let status = response.status();
+        if status.is_success() {
+            let text = self.line.whole(response).await.unwrap_or_default();
+            let info = serde_json::from_str::<ModelInfo>(&text).ok();
+            let retires = info.as_ref().and_then(|info| retirement(model, info));
+            if retires.is_some() {
+                *self.notice.lock().unwrap_or_else(PoisonError::into_inner) = retires;
+            }
+            self.known.fetched(model, info);
+        } else if matches!(status.as_u16(), 400 | 404 | 405 | 501) {
+            self.known.fetched(model, None);
         }
     }
 
@@ -126,18 +293,36 @@ impl Anthropic {
         context.model.as_deref().unwrap_or(&self.settings.model)
     }
 
-    async fn send(&self, address: Url, body: Body) -> Result<Response, Failure> {
-        let request = self.line.post(address, body).header("anthropic-version", VERSION);
+    async fn send(&self, address: Url, body: Body, betas: Option<String>) -> Result<Response, Failure> {
+        let mut request = self.line.post(address, body).header("anthropic-version", VERSION);
+        if let Some(betas) = betas {
+            request = request.header("anthropic-beta", betas);
+        }
         match self.line.header("")? {
             Some(key) => self.line.send(request.header("x-api-key", key)).await,
             None => Err(Failure::BadKey(format!("{} is empty", VENDOR.variable))),
         }
     }
-
-    async fn refused(&self, response: Response) -> Failure {
-        refusal::failure(&self.line.refused(response).await)
-    }
 }
+
+/// Returns a sentence about the end of `model`, if the vendor has announced it.
+fn retirement(model: &str, info: &ModelInfo) -> Option<String> {
+    if info.lifecycle.as_deref() != Some("deprecated") {
+        return None;
+    }
+    let day = info.retires_at.as_deref().and_then(|at| at.get(..10));
+    let when = day.map_or_else(|| "soon".to_owned(), |day| format!("on {day}"));
+    let model = presentable_text(model.to_owned(), "");
+    Some(format!("The vendor retires {model} {when}. Choose another model with `/model` before that."))
+}
+
+/// The tool of a test request.
+const TEST_TOOL: ToolSpec = ToolSpec {
+    name: "note",
+    description: "Writes a note.",
+    schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+    class: Class::Own,
+};
 
 impl Model for Anthropic {
     fn name(&self) -> &str {
@@ -150,6 +335,10 @@ impl Model for Anthropic {
 
     fn renewed(&self) -> bool {
         self.line.renewed()
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn reply<'a>(

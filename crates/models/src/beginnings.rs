@@ -8,14 +8,15 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::context::Context;
+use domain::context::{Context, SystemNote};
 use domain::conversation::{Branch, Said};
 use domain::failure::Failure;
 use hyper::body::Bytes;
 use serde::Serialize;
 
-/// How many messages at the end of a request are written anew each time. Marks stand in no others.
-pub const WRITTEN_ANEW: usize = 3;
+/// How many messages at the end of a request are written anew each time. Cache marks stand only in them: the longest
+/// tail is a user message, its system note, the reply, and the next user message with its note.
+pub const WRITTEN_ANEW: usize = 5;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +89,9 @@ pub struct Beginnings {
 #[derive(Clone, Debug, Default)]
 struct Beginning {
     said: Vec<Arc<Said>>,
+    notes: Vec<SystemNote>,
+    /// The model that it was written for: others may render notes in another way.
+    model: Option<String>,
     pages: Vec<Page>,
 }
 
@@ -132,6 +136,8 @@ impl Beginnings {
         let pages = beginning.pages.iter().map(|page| page.bytes.clone());
         let body = Body([opening.into()].into_iter().chain(pages).chain([rest.into()]).collect());
         beginning.said.extend_from_slice(&context.said[beginning.said.len()..]);
+        beginning.notes.clone_from(&context.notes);
+        beginning.model.clone_from(&context.model);
         self.put(context.branch.clone(), beginning);
         Ok(body)
     }
@@ -172,7 +178,14 @@ impl Beginnings {
 impl Beginning {
     /// How many entries at the beginning are the very same.
     fn same(&self, context: &Context) -> usize {
-        self.said.iter().zip(&context.said).take_while(|(kept, said)| Arc::ptr_eq(kept, said)).count()
+        let has_notes = !self.notes.is_empty() || !context.notes.is_empty();
+        if has_notes && self.model != context.model {
+            return 0;
+        }
+        let same =
+            self.said.iter().zip(&context.said).take_while(|(kept, said)| Arc::ptr_eq(kept, said)).count();
+        let other_note = first_difference(&self.notes, &context.notes).unwrap_or(same);
+        same.min(other_note)
     }
 
     /// What of it holds when only the first `same` entries are the same.
@@ -208,6 +221,12 @@ impl Beginning {
         self.pages.push(Page { bytes: bytes.into(), end });
         Ok(rest)
     }
+}
+
+/// Returns the place of the first note that only one of the two has.
+fn first_difference(kept: &[SystemNote], notes: &[SystemNote]) -> Option<usize> {
+    let at = kept.iter().zip(notes).take_while(|(kept, note)| kept == note).count();
+    [kept.get(at), notes.get(at)].into_iter().flatten().map(|note| note.after).min()
 }
 
 impl End {

@@ -16,6 +16,9 @@ pub fn presentable(failure: Failure, secret: &str) -> Failure {
         }
         Failure::SpendLimit(SpendLimit::Day(_)) => failure,
         Failure::BadKey(text) => Failure::BadKey(safe(text)),
+        Failure::NoSuchModel { model, reason, advice } => {
+            Failure::NoSuchModel { model: safe(model), reason: safe(reason), advice }
+        }
         Failure::Rejected(text) => Failure::Rejected(safe(text)),
         Failure::Broken(text) => Failure::Broken(safe(text)),
         Failure::CutOff(text) => Failure::CutOff(safe(text)),

@@ -270,6 +270,7 @@ mod tests {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            interactive: true,
             tools: Arc::from([PING]),
             instructions: Arc::from(""),
             said,

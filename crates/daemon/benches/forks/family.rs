@@ -101,6 +101,7 @@ fn model(url: &str) -> Anthropic {
         max_tokens: 1024,
         connect: Duration::from_secs(60),
         stall: Duration::from_secs(60),
+        store: None,
     };
     Anthropic::new(settings).unwrap()
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::failure::Failure;
+use domain::thinking::Thinking;
 use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
 use models::openai::{self, OpenAi};
@@ -61,8 +62,9 @@ pub async fn examine(settings: &Settings) -> Looked {
         Brain::Keyless(why) => return Looked::other(Finding::wrong("model", why.clone()).fixed_by(FIX)),
         Brain::Anthropic(brain) => {
             let model = Anthropic::new(anthropic::Settings { connect, stall, ..brain.clone() });
+            let thinking = settings.thinking;
             let examined = match model.and_then(Anthropic::guarded) {
-                Ok(model) => Ok(model.examine().await),
+                Ok(model) => Ok(model.examine(thinking).await),
                 Err(bad) => Err(bad),
             };
             (format!("{} at {}", brain.model, brain.base_url), true, examined)
@@ -129,7 +131,9 @@ fn examination(place: &str, cause: Cause, examined: Result<Result<(), Failure>, 
 
 /// What was said about thinking and nobody heeds.
 pub fn thinking(settings: &Settings) -> Option<Finding> {
-    settings.thinking?;
+    if settings.thinking == Thinking::Auto {
+        return None;
+    }
     let who = match &settings.brain {
         Brain::Anthropic(_) | Brain::Claude(_) => return None,
         Brain::OpenAi(settings) => settings.model.as_str(),

@@ -82,7 +82,7 @@ impl Assistant {
     /// The most that one call on `branch` can use: a full room, and the longest reply.
     fn most(&self, branch: &Branch, model: &str) -> Most {
         let thoughts = match self.thinking(branch) {
-            Thinking::Off | Thinking::Adaptive => 0,
+            Thinking::Auto | Thinking::Off | Thinking::Adaptive => 0,
             Thinking::Budget(tokens) => u64::from(tokens.get()),
         };
         self.purse.most(model, self.room.limit, self.purse.reply.saturating_add(thoughts))

@@ -106,6 +106,7 @@ impl Assistant {
             | Failure::Unreachable(_)
             | Failure::SpendLimit(_)
             | Failure::BadKey(_)
+            | Failure::NoSuchModel { .. }
             | Failure::Rejected(_)
             | Failure::Broken(_)
             | Failure::CutOff(_)

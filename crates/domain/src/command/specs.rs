@@ -231,7 +231,7 @@ const CHOICES: [Spec; 9] = [
     Spec {
         name: "/thinking",
         also: &[],
-        takes: "[off, adaptive, 8000]",
+        takes: "[auto, off, adaptive]",
         does: "chooses how much i think until i start again, or tells how much it is",
         read: thinking,
     },

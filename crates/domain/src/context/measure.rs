@@ -60,10 +60,12 @@ impl Measure {
             Said::Human(heard) => Said::Human(self.cut_heard(heard)),
             Said::Assistant(blocks, reach) => {
                 let cut = |block: &Block| match block {
-                    Block::Text(text) => Block::Text(self.cut_text(text)),
-                    Block::Call(_) | Block::Opaque(_) => block.clone(),
+                    Block::Text(text) => Some(Block::Text(self.cut_text(text))),
+                    Block::Call(_) => Some(block.clone()),
+                    // Signed parts are bound to the messages before them, which are changed here.
+                    Block::Opaque(_) => None,
                 };
-                Said::Assistant(blocks.iter().map(cut).collect(), *reach)
+                Said::Assistant(blocks.iter().filter_map(cut).collect(), *reach)
             }
             Said::Tools(results) => {
                 let cut =

@@ -79,6 +79,7 @@ mod tests {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            interactive: true,
             tools: Arc::from([TOOL]),
             instructions: Arc::from("x".repeat(292)),
             said: vec![Arc::new(Said::Human(heard)), Arc::new(Said::Summary("y".repeat(290)))],

@@ -224,7 +224,7 @@ impl Setting {
         let right = match self {
             Self::ModelMain | Self::ModelFork => "the name of a model, or `default`",
             Self::ThinkingMain | Self::ThinkingFork => {
-                "`off`, `adaptive`, a number of tokens such as 8000, or `default`"
+                "`auto`, `off`, `adaptive`, a number of tokens such as 8000, or `default`"
             }
             Self::Timeout(Wait::BgFork) => "a number of seconds above 0",
             Self::Timeout(Wait::ForkIdle) | Self::AutoUpdateInterval => "a number of minutes above 0",
@@ -319,7 +319,7 @@ mod tests {
         check(ModelFork, "qwen3:4b", text("qwen3:4b"));
         check(ModelFork, "a model", None);
         check(ModelFork, &"x".repeat(NAME_CHARS + 1), None);
-        for typed in ["off", "adaptive", "16000"] {
+        for typed in ["auto", "off", "adaptive", "16000"] {
             check(ThinkingMain, typed, text(typed));
         }
         check(ThinkingFork, "default", Some(Given::Nothing));

@@ -44,7 +44,12 @@ fn a_reply_ends_the_turn_in_one_of_five_ways() {
     check(vec![text(" \n")], Stop::Said, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
     check(vec![], Stop::Tools, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
     check(vec![text("hi")], Stop::Length, Ending::Failed(Failure::Unsaid(Unsaid::TooLong)));
-    check(vec![text("no")], Stop::Refusal, Ending::Failed(Failure::Unsaid(Unsaid::Refused)));
+    let declined = Declined::Cyber;
+    check(
+        vec![text("no")],
+        Stop::Refusal(declined),
+        Ending::Failed(Failure::Unsaid(Unsaid::Refused(declined))),
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Stories of one conversation: answers, tools, interruptions, failures and crashes.
 
 use domain::conversation::{Block, Said};
-use domain::failure::Failure;
+use domain::failure::{Declined, Failure};
 use domain::turn::Stop;
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
@@ -202,7 +202,7 @@ pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by:
     let mut story = story(told_by);
     story.model([
         Line::of(Vec::new(), Stop::Said),
-        Line::of(half("I would rather"), Stop::Refusal),
+        Line::of(half("I would rather"), Stop::Refusal(Declined::Unstated)),
         Line::Fails("Half a".to_owned(), Failure::CutOff("the connection was lost".to_owned())),
         Line::fails(Failure::Busy(None)),
         Line::says("Back."),

@@ -6,15 +6,29 @@ use super::VENDOR;
 use super::wire::{Problem, Trouble};
 use crate::line::{Refusal, is_about_key};
 
-/// What `refusal` means.
-pub fn failure(refusal: &Refusal) -> Failure {
+/// The error code of a monthly limit that the account's owner has set. The vendor sends no time to come back with it.
+const SPEND_LIMIT: &str = "enforced_spend_limit_reached";
+
+/// The sentence in `refusal`.
+pub fn message(refusal: &Refusal) -> String {
+    trouble(refusal).message
+}
+
+/// Returns the failure that `refusal` of a request for `model` means.
+pub fn failure(refusal: &Refusal, model: &str) -> Failure {
     let trouble = trouble(refusal);
     let message = format!("{}: {}", refusal.status, trouble.message);
+    let names_model = trouble.message.contains("model");
     match (refusal.status, trouble.kind.as_str()) {
+        (404, "not_found_error") if names_model => no_such_model(model, trouble.message, Missing::Model),
+        (403, "permission_error") if names_model => no_such_model(model, trouble.message, Missing::Access),
         (401, _) => bad_key(&message),
         // A permission that is missing is ours to get; anything else was about these words.
         (403, kind) if is_about_key(kind) || is_about_key(&trouble.message) => bad_key(&message),
         (402, _) | (_, "billing_error") => Failure::SpendLimit(SpendLimit::Account(message)),
+        (429, _) if trouble.error_code() == Some(SPEND_LIMIT) => {
+            Failure::SpendLimit(SpendLimit::Account(message))
+        }
         (429, _) if refusal.is_about_money(&trouble.message) => {
             Failure::SpendLimit(SpendLimit::Account(message))
         }
@@ -42,6 +56,32 @@ pub fn from_event(trouble: Trouble) -> Failure {
     }
 }
 
+/// Why a model cannot be used.
+#[derive(Clone, Copy, Debug)]
+enum Missing {
+    /// The vendor does not know it, or no longer has it.
+    Model,
+    /// The key may not use it.
+    Access,
+}
+
+fn no_such_model(model: &str, reason: String, missing: Missing) -> Failure {
+    let family = ["opus", "sonnet", "haiku", "fable"].into_iter().find(|family| model.contains(family));
+    let replacement = family.unwrap_or("sonnet");
+    let advice = match missing {
+        Missing::Model => format!(
+            "It is retired, or its name is misspelt. `/model {replacement}` switches to the current {replacement}; \
+             OLLIM_MODEL or `use` under `[model]` in settings.toml sets it for good."
+        ),
+        Missing::Access => format!(
+            "Your key has no access to it. Give the key's workspace access in the vendor's console, or switch with \
+             `/model {}`.",
+            if replacement == "sonnet" { "haiku" } else { "sonnet" }
+        ),
+    };
+    Failure::NoSuchModel { model: model.to_owned(), reason, advice }
+}
+
 /// Whether the conversation is longer than the model reads, or larger than the vendor takes.
 fn is_full(trouble: &Trouble) -> bool {
     let text = trouble.message.to_lowercase();
@@ -57,6 +97,12 @@ fn bad_key(message: &str) -> Failure {
 fn trouble(refusal: &Refusal) -> Trouble {
     match serde_json::from_slice::<Problem>(&refusal.body) {
         Ok(problem) => problem.error,
-        Err(_) => Trouble { kind: String::new(), message: refusal.text() },
+        Err(_) => Trouble { message: refusal.text(), ..Trouble::default() },
+    }
+}
+
+impl Trouble {
+    fn error_code(&self) -> Option<&str> {
+        self.details.as_ref()?.error_code.as_deref()
     }
 }

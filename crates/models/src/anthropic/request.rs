@@ -8,14 +8,17 @@ use std::sync::Arc;
 
 use domain::context::{self, Context, UNKNOWN_OUTCOME};
 use domain::conversation::{Block, Heard, Opaque, Said, calls};
+use domain::effort::Effort;
 use domain::failure::Failure;
-use domain::thinking::Thinking;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
 use crate::beginnings::{Beginnings, Body, Made, before, opening};
 
-use super::wire::{CacheControl, Content, Message, Request, Role, Source, ThinkingMode, Tool};
+use super::capabilities::{BINDING_BETA, Capabilities, PROGRESS_BETA};
+use super::wire::{
+    CacheControl, Content, Message, OutputConfig, Request, Role, Source, Tagged, ThinkingMode, Tool,
+};
 
 /// The input of a call that came without one.
 const NOTHING: &str = "{}";
@@ -23,74 +26,126 @@ const NOTHING: &str = "{}";
 /// The schema of a tool that came without one.
 const ANYTHING: &str = r#"{"type":"object"}"#;
 
-/// The fewest tokens that are worth a budget of thinking; the vendor refuses less.
-const LEAST: u32 = 1024;
+/// Ends a request that would end with the model's own words.
+const GO_ON: &str = "[Go on.]";
 
-/// Who is asked, and for how much.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    pub model: &'a str,
-    /// The most tokens of the reply itself.
+/// The fields of a request that depend on the model and the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub thinking: Option<ThinkingMode>,
+    pub effort: Option<Effort>,
     pub max_tokens: u32,
+    /// Whether system notes are messages of their own.
+    pub system_messages: bool,
+    /// The life of the cache marks.
+    pub cache: CacheControl,
+    /// Thinking blocks in the entries before this index are left out.
+    pub strip_thinking_before: usize,
 }
 
-/// The request for the reply to `context`, which begins as the ones before it did.
-pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
-    let opening = opening(&request(asked, context, Vec::new()))?;
-    beginnings.write(opening, context, |from| messages(&context.said, from))
+impl Shape {
+    /// The fields for the reply to `context` on a model with these `capabilities`; `max_tokens` is the setting.
+    ///
+    /// Requests with another thinking type or effort share only tools and instructions in the vendor's cache, so a
+    /// fork must get the same shape as the conversation it left.
+    pub fn new(capabilities: &Capabilities, context: &Context, max_tokens: u32) -> Self {
+        let thinking = capabilities.thinking(context.thinking);
+        let cache = if context.interactive && capabilities.hour_cache {
+            CacheControl::ONE_HOUR
+        } else {
+            CacheControl::FIVE_MINUTES
+        };
+        Self {
+            thinking,
+            effort: capabilities.effort(context.effort, thinking),
+            max_tokens: reply_limit(thinking, max_tokens).min(capabilities.max_output),
+            system_messages: capabilities.system_messages,
+            cache,
+            strip_thinking_before: 0,
+        }
+    }
+
+    /// The value of the `anthropic-beta` header.
+    pub fn betas(&self) -> Option<String> {
+        let (display, block_binding) = match self.thinking {
+            Some(ThinkingMode::Adaptive { display, block_binding }) => (display, block_binding),
+            Some(ThinkingMode::Enabled { block_binding, .. }) => (None, block_binding),
+            Some(ThinkingMode::Disabled | ThinkingMode::BetweenTools) | None => (None, None),
+        };
+        let betas = [block_binding.map(|_| BINDING_BETA), display.map(|_| PROGRESS_BETA)];
+        let betas: Vec<&str> = betas.into_iter().flatten().collect();
+        (!betas.is_empty()).then(|| betas.join(","))
+    }
 }
 
-/// The request for the reply to `context` in which `messages` were said.
-pub fn request<'a>(asked: Asked<'a>, context: &'a Context, messages: Vec<Message<'a>>) -> Request<'a> {
-    let (thinking, max_tokens) = thinking(context.thinking, asked.max_tokens);
+/// A thinking budget is part of the reply limit and must be smaller than it.
+fn reply_limit(thinking: Option<ThinkingMode>, max_tokens: u32) -> u32 {
+    match thinking {
+        Some(ThinkingMode::Enabled { budget_tokens, .. }) if budget_tokens >= max_tokens => {
+            budget_tokens.saturating_add(max_tokens)
+        }
+        Some(_) | None => max_tokens,
+    }
+}
+
+/// Returns the request for the reply to `context`. It reuses the bytes of earlier requests.
+pub fn body(model: &str, shape: Shape, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
+    let opening = opening(&request(model, shape, context, Vec::new()))?;
+    beginnings.write(opening, context, |from| messages(shape, context, from))
+}
+
+/// Returns the request for the reply to `context` with these `messages`.
+pub fn request<'a>(
+    model: &'a str,
+    shape: Shape,
+    context: &'a Context,
+    messages: Vec<Message<'a>>,
+) -> Request<'a> {
     Request {
-        model: asked.model,
-        max_tokens,
+        model,
+        max_tokens: shape.max_tokens,
         stream: true,
-        thinking,
+        thinking: shape.thinking,
+        output_config: shape.effort.map(|effort| OutputConfig { effort: effort.as_str() }),
         tools: context.tools.iter().map(tool).collect(),
-        system: system(&context.instructions),
+        system: system(&context.instructions, shape.cache),
         messages,
     }
 }
 
-/// The messages that come of `said` from the place `from` on, with their marks.
-pub fn messages(said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
-    let open = before(said, from).map(open).unwrap_or_default();
-    let mut letters = Letters { messages: Vec::new(), open, at: from };
-    for said in &said[from..] {
+/// Returns the messages made of the entries from the index `from` on, with their cache marks.
+pub fn messages(shape: Shape, context: &Context, from: usize) -> Vec<Made<Message<'_>>> {
+    let open = before(&context.said, from).map(open).unwrap_or_default();
+    let mut letters = Letters { messages: Vec::new(), open, at: from, shape };
+    for said in &context.said[from..] {
         letters.add(said);
+        let at = letters.at;
+        for note in context.notes.iter().filter(|note| note.after == at) {
+            letters.settle(&[]);
+            letters.note(&note.text, next_is_reply(&context.said, at));
+        }
         letters.at += 1;
     }
     letters.settle(&[]);
-    mark_messages(&mut letters.messages);
+    letters.end_with_user();
+    mark_messages(&mut letters.messages, shape.cache);
     letters.messages
 }
 
-/// How much to think, and the most tokens with it: the vendor counts what is thought as a part of the reply, and
-/// wants the budget to be the smaller one.
-///
-/// Between requests that differ here, the vendor reads tools and instructions from its cache, and nothing that was
-/// said. So two turns that should share what was said must think in the same way.
-fn thinking(thinking: Thinking, reply: u32) -> (ThinkingMode, u32) {
-    match thinking {
-        Thinking::Off => (ThinkingMode::Disabled, reply),
-        Thinking::Adaptive => (ThinkingMode::Adaptive, reply),
-        Thinking::Budget(budget) => {
-            let budget_tokens = budget.get().max(LEAST);
-            let most = if budget_tokens < reply { reply } else { budget_tokens.saturating_add(reply) };
-            (ThinkingMode::Enabled { budget_tokens }, most)
-        }
-    }
+/// Whether the entry after the index `at` is a reply, or there is none yet. Only then may a system message stand
+/// between them.
+fn next_is_reply(said: &[Arc<Said>], at: usize) -> bool {
+    let next = said[at + 1..].iter().find(|said| !matches!(***said, Said::Recalled(_)));
+    next.is_none_or(|said| matches!(**said, Said::Assistant(..)))
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { name: spec.name, description: spec.description, input_schema: object_or(spec.schema, ANYTHING) }
 }
 
-fn system(instructions: &str) -> Vec<Content<'_>> {
+fn system(instructions: &str, cache: CacheControl) -> Vec<Content<'_>> {
     let mut system: Vec<_> = words(instructions.into()).into_iter().collect();
-    system.iter_mut().for_each(mark);
+    system.iter_mut().for_each(|content| mark(content, cache));
     system
 }
 
@@ -100,6 +155,7 @@ struct Letters<'a> {
     open: Vec<&'a str>,
     /// The place of the entry that is added.
     at: usize,
+    shape: Shape,
 }
 
 impl<'a> Letters<'a> {
@@ -117,7 +173,9 @@ impl<'a> Letters<'a> {
             Said::Recalled(_) => {}
             Said::Assistant(blocks, _) => {
                 self.settle(&[]);
-                self.say(Role::Assistant, blocks.iter().filter_map(block));
+                let strip = self.at < self.shape.strip_thinking_before;
+                let kept = blocks.iter().filter(|block| !(strip && is_thinking(block)));
+                self.say(Role::Assistant, kept.filter_map(block));
                 self.open = open(said);
             }
         }
@@ -132,6 +190,24 @@ impl<'a> Letters<'a> {
             None => tool_result(id, UNKNOWN_OUTCOME, &Outcome::Failed),
         });
         self.say(Role::User, settled);
+    }
+
+    /// Adds a system note: as a message of its own where the model and the place allow it, else as a text of ours
+    /// in the user message before it.
+    fn note(&mut self, text: &'a str, before_reply: bool) {
+        let is_of_entry = |last: &Made<Message<'_>>| last.message.role == Role::User && last.last == self.at;
+        let after_user = self.messages.last().is_some_and(is_of_entry);
+        let role =
+            if self.shape.system_messages && before_reply && after_user { Role::System } else { Role::User };
+        self.say(role, words(text.into()));
+    }
+
+    /// The vendor refuses a conversation that ends with the model's own words.
+    fn end_with_user(&mut self) {
+        if self.messages.last().is_some_and(|last| last.message.role == Role::Assistant) {
+            self.at = self.at.saturating_sub(1);
+            self.say(Role::User, words(GO_ON.into()));
+        }
     }
 
     fn say(&mut self, role: Role, content: impl IntoIterator<Item = Content<'a>>) {
@@ -152,13 +228,14 @@ impl<'a> Letters<'a> {
     }
 }
 
-/// EN-8: the images in their order, then the words.
+/// EN-8: the images in their order, then our preface, then the user's words. Preface and words are two blocks, so that
+/// the model can tell them apart.
 fn human(heard: &Heard) -> Vec<Content<'_>> {
     let images = heard.images.iter().map(|image| Content::Image {
         source: Source { media_type: &image.media_type, data: &image.data },
         cache_control: None,
     });
-    images.chain(words(context::heard(heard).into())).collect()
+    images.chain(words(heard.preface.trim_end().into())).chain(words(heard.text.as_str().into())).collect()
 }
 
 fn block(block: &Block) -> Option<Content<'_>> {
@@ -174,6 +251,13 @@ fn block(block: &Block) -> Option<Content<'_>> {
         Block::Opaque(opaque) if opaque.origin != Opaque::ANTHROPIC => None,
         Block::Opaque(opaque) => object(&opaque.json.0).map(Content::Opaque),
     }
+}
+
+/// Whether `block` is signed thinking of the vendor.
+fn is_thinking(block: &Block) -> bool {
+    let Block::Opaque(opaque) = block else { return false };
+    let tagged: Option<Tagged<'_>> = serde_json::from_str(&opaque.json.0).ok();
+    tagged.is_some_and(|tagged| matches!(tagged.kind.as_ref(), "thinking" | "redacted_thinking"))
 }
 
 /// The calls in `said`, which wait for their results.
@@ -207,29 +291,31 @@ fn object_or<'a>(json: &'a str, otherwise: &'a str) -> &'a RawValue {
     object(json).or_else(|| object(otherwise)).unwrap_or(RawValue::NULL)
 }
 
-/// The newest words, and where the request before this one ended: what it wrote to the cache is read there,
-/// however many blocks were said since. Roles take turns, so that is among the last three messages.
-fn mark_messages(messages: &mut [Made<Message<'_>>]) {
-    let Some((last, earlier)) = messages.split_last_mut() else { return };
-    mark_last(&mut last.message);
-    if let Some(before) = earlier.iter_mut().rfind(|made| made.message.role == Role::User) {
-        mark_last(&mut before.message);
+/// Marks the newest message, and the user message before it, where the request before this one ended: what that one
+/// wrote to the cache is read there, however many blocks were added since.
+fn mark_messages(messages: &mut [Made<Message<'_>>], cache: CacheControl) {
+    let mut markable = messages.iter_mut().rev().filter(|made| made.message.role != Role::System);
+    if let Some(last) = markable.next() {
+        mark_last(&mut last.message, cache);
+    }
+    if let Some(before) = markable.find(|made| made.message.role == Role::User) {
+        mark_last(&mut before.message, cache);
     }
 }
 
-fn mark_last(message: &mut Message<'_>) {
+fn mark_last(message: &mut Message<'_>, cache: CacheControl) {
     let markable = |content: &&mut Content<'_>| !matches!(content, Content::Opaque(_));
     if let Some(content) = message.content.iter_mut().rfind(markable) {
-        mark(content);
+        mark(content, cache);
     }
 }
 
-fn mark(content: &mut Content<'_>) {
+fn mark(content: &mut Content<'_>, cache: CacheControl) {
     match content {
         Content::Text { cache_control, .. }
         | Content::Image { cache_control, .. }
         | Content::ToolUse { cache_control, .. }
-        | Content::ToolResult { cache_control, .. } => *cache_control = Some(CacheControl::Ephemeral),
+        | Content::ToolResult { cache_control, .. } => *cache_control = Some(cache),
         Content::Opaque(_) => {}
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use domain::conversation::{Block, Opaque, Usage};
-use domain::failure::Failure;
+use domain::failure::{Declined, Failure};
 use domain::tool::ToolCall;
 use domain::turn::{Reply, Stop};
 use serde_json::value::RawValue;
@@ -19,9 +19,16 @@ use super::wire::{
 };
 use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, distinct, garbled, json_object, read};
 
+/// The vendor's text in a thinking block that stands for work cut off by `max_tokens`.
+const INTERRUPTED: &str = "This part of the response was interrupted before it finished.";
+
 /// A reply that is still coming.
 #[derive(Debug, Default)]
 pub struct Message {
+    /// Whether text in thinking blocks is a progress note for the user.
+    shows_progress: bool,
+    /// The category of a refusal.
+    declined: Declined,
     parts: BTreeMap<u64, Part>,
     words: Words,
     stop: Option<Stop>,
@@ -87,7 +94,7 @@ impl Assembly for Message {
                 (Ok(block), _) => blocks.extend(block),
                 // Running out of room cuts the input of a call; that is no mistake of the wire.
                 (Err(_), Stop::Length) => {}
-                (Err(failure), Stop::Said | Stop::Tools | Stop::Refusal) => return Err(failure),
+                (Err(failure), Stop::Said | Stop::Tools | Stop::Refusal(_)) => return Err(failure),
             }
         }
         distinct(&blocks)?;
@@ -96,6 +103,11 @@ impl Assembly for Message {
 }
 
 impl Message {
+    /// A reply that has not begun. `shows_progress` says whether the request asked for progress notes.
+    pub fn new(shows_progress: bool) -> Self {
+        Self { shows_progress, ..Self::default() }
+    }
+
     fn start(&mut self, event: &BlockStart<'_>) -> Result<News, Failure> {
         let block = event.content_block.get();
         let (what, words) = match read::<Tagged<'_>>(block)?.kind.as_ref() {
@@ -112,8 +124,12 @@ impl Message {
             }
             _ => (What::Unknown { start: block.to_owned(), input: String::new() }, String::new()),
         };
+        let starts_note = self.shows_progress && matches!(what, What::Thinking { .. });
         if self.parts.insert(event.index, Part { what, ended: false }).is_some() {
             return Err(garbled("two parts have one number"));
+        }
+        if starts_note {
+            return Ok(News::Progress(String::new()));
         }
         self.grow(BlockDelta { index: event.index, delta: Delta::Text { text: words } })
     }
@@ -128,7 +144,12 @@ impl Message {
                 text.push_str(&more);
                 return Ok(self.hear(index, more));
             }
-            (What::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => thinking.push_str(&more),
+            (What::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => {
+                thinking.push_str(&more);
+                if self.shows_progress && !more.is_empty() && more != INTERRUPTED {
+                    return Ok(News::Progress(more));
+                }
+            }
             (What::Thinking { signature, .. }, Delta::Signature { signature: more }) => {
                 signature.push_str(&more);
             }
@@ -152,8 +173,11 @@ impl Message {
 
     fn conclude(&mut self, event: MessageDelta) {
         self.count(event.usage);
+        if let Some(category) = event.delta.stop_details.and_then(|details| details.category) {
+            self.declined = declined(&category);
+        }
         if let Some(reason) = event.delta.stop_reason {
-            self.stop = Some(stop(&reason));
+            self.stop = Some(stop(&reason, self.declined));
         }
     }
 
@@ -205,11 +229,22 @@ fn with_input(start: &str, input: String) -> Result<String, Failure> {
     serde_json::to_string(&block).map_err(|error| garbled(&error.to_string()))
 }
 
-fn stop(reason: &str) -> Stop {
+fn declined(category: &str) -> Declined {
+    match category {
+        "cyber" => Declined::Cyber,
+        "bio" => Declined::Biology,
+        "frontier_llm" => Declined::AiDevelopment,
+        "reasoning_extraction" => Declined::ReasoningExtraction,
+        "general_harms" => Declined::GeneralHarms,
+        _ => Declined::Unstated,
+    }
+}
+
+fn stop(reason: &str, declined: Declined) -> Stop {
     match reason {
         "tool_use" => Stop::Tools,
         "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-        "refusal" => Stop::Refusal,
+        "refusal" => Stop::Refusal(declined),
         _ => Stop::Said,
     }
 }

@@ -12,7 +12,10 @@ pub struct Request<'a> {
     pub model: &'a str,
     pub max_tokens: u32,
     pub stream: bool,
-    pub thinking: ThinkingMode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_config: Option<OutputConfig>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -20,12 +23,44 @@ pub struct Request<'a> {
     pub messages: Vec<Message<'a>>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ThinkingMode {
     Disabled,
-    Adaptive,
-    Enabled { budget_tokens: u32 },
+    BetweenTools,
+    Adaptive {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        display: Option<Display>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        block_binding: Option<BlockBinding>,
+    },
+    Enabled {
+        budget_tokens: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        block_binding: Option<BlockBinding>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Display {
+    /// Progress notes between tool calls come as text.
+    Updates,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockBinding {
+    prefix_mismatch_behavior: &'static str,
+}
+
+impl BlockBinding {
+    /// Thinking blocks that belong to another conversation are dropped instead of refused.
+    pub const DROP: Self = Self { prefix_mismatch_behavior: "drop_block" };
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OutputConfig {
+    pub effort: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -46,6 +81,7 @@ pub struct Message<'a> {
 pub enum Role {
     User,
     Assistant,
+    System,
 }
 
 #[derive(Debug, Serialize)]
@@ -91,7 +127,16 @@ pub struct Source<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CacheControl {
-    Ephemeral,
+    Ephemeral {
+        /// Five minutes, if it is not set.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ttl: Option<&'static str>,
+    },
+}
+
+impl CacheControl {
+    pub const FIVE_MINUTES: Self = Self::Ephemeral { ttl: None };
+    pub const ONE_HOUR: Self = Self::Ephemeral { ttl: Some("1h") };
 }
 
 /// What every event and every block has.
@@ -193,6 +238,14 @@ pub struct MessageDelta {
 #[derive(Debug, Deserialize)]
 pub struct Stopped {
     pub stop_reason: Option<String>,
+    #[serde(default)]
+    pub stop_details: Option<StopDetails>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct StopDetails {
+    #[serde(default)]
+    pub category: Option<String>,
 }
 
 /// The body of a refused request, and of the event that ends a stream early.
@@ -207,4 +260,12 @@ pub struct Trouble {
     pub kind: String,
     #[serde(default)]
     pub message: String,
+    #[serde(default)]
+    pub details: Option<TroubleDetails>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub struct TroubleDetails {
+    #[serde(default)]
+    pub error_code: Option<String>,
 }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use domain::context::Context;
+use domain::context::{Context, SystemNote};
 use domain::conversation::{Block, Branch, EntryId, Heard, Image, Json, Opaque, Reach, Said};
 use domain::effort::Effort;
 use domain::thinking::Thinking;
@@ -125,20 +125,20 @@ impl Tree {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            interactive: true,
             tools: Arc::from([TOOL]),
             instructions: Arc::from("Be kind."),
             said: self.paths[branch].clone(),
-            notes: Vec::new(),
+            notes: notes(&self.paths[branch], branch),
             aside: 0,
         }
     }
 
     fn check(&self, branch: usize) {
         let context = &self.context(branch);
-        let asked = anthropic::request::Asked { model: "m", max_tokens: 9 };
-        let made = anthropic::request::messages(&context.said, 0);
-        let whole = anthropic::request::request(asked, context, bare(made));
-        let body = anthropic::request::body(asked, context, &self.kept[0]).unwrap();
+        let made = anthropic::request::messages(SHAPE, context, 0);
+        let whole = anthropic::request::request("m", SHAPE, context, bare(made));
+        let body = anthropic::request::body("m", SHAPE, context, &self.kept[0]).unwrap();
         assert_eq!(text(&body), serde_json::to_string(&whole).unwrap());
         for (tools, kept) in [openai::request::Tools::Offered, openai::request::Tools::Unknown]
             .into_iter()
@@ -152,6 +152,24 @@ impl Tree {
             assert_eq!(text(&body), serde_json::to_string(&whole).unwrap());
         }
     }
+}
+
+const SHAPE: anthropic::request::Shape = anthropic::request::Shape {
+    thinking: None,
+    effort: None,
+    max_tokens: 9,
+    system_messages: true,
+    cache: anthropic::wire::CacheControl::FIVE_MINUTES,
+    strip_thinking_before: 0,
+};
+
+/// Notes after some of the user messages, other ones on each branch.
+fn notes(said: &[Arc<Said>], branch: usize) -> Vec<SystemNote> {
+    let noted = said.iter().enumerate().filter(|(at, said)| match &***said {
+        Said::Human(heard) => (heard.text.len() + at + branch).is_multiple_of(4),
+        _ => false,
+    });
+    noted.map(|(after, _)| SystemNote { after, text: Arc::from("Be short.") }).collect()
 }
 
 fn bare<M>(made: Vec<Made<M>>) -> Vec<M> {
@@ -189,6 +207,7 @@ fn context(branch: Branch, said: Vec<Arc<Said>>) -> Context {
         model: None,
         thinking: Thinking::Off,
         effort: Effort::Low,
+        interactive: true,
         tools: Arc::from([]),
         instructions: Arc::from(""),
         said,
@@ -202,7 +221,7 @@ fn read(kept: &Beginnings, context: &Context) -> usize {
     let from = Cell::new(0);
     let make = |at| {
         from.set(at);
-        anthropic::request::messages(&context.said, at)
+        anthropic::request::messages(SHAPE, context, at)
     };
     kept.write(b"[".to_vec(), context, make).unwrap();
     context.said.len() - from.get()
@@ -214,10 +233,10 @@ fn only_what_is_new_is_read_again_on_a_branch_and_on_its_fork() {
     let mut said = long(100);
     assert_eq!(read(&kept, &context(Branch::Main, said.clone())), 200);
     said.extend(long(1));
-    assert_eq!(read(&kept, &context(Branch::Main, said.clone())), 5);
+    assert_eq!(read(&kept, &context(Branch::Main, said.clone())), 6);
     let fork = Branch::fork("aside").unwrap();
-    assert_eq!(read(&kept, &context(fork, said.clone())), 3);
-    assert_eq!(read(&kept, &context(Branch::Main, said)), 3);
+    assert_eq!(read(&kept, &context(fork, said.clone())), 4);
+    assert_eq!(read(&kept, &context(Branch::Main, said)), 4);
 }
 
 #[test]
@@ -226,7 +245,7 @@ fn a_fork_shares_the_bytes_of_the_branch_it_left() {
     let said = long(100);
     let write = |branch| {
         let context = context(branch, said.clone());
-        kept.write(Vec::new(), &context, |from| anthropic::request::messages(&context.said, from)).unwrap()
+        kept.write(Vec::new(), &context, |from| anthropic::request::messages(SHAPE, &context, from)).unwrap()
     };
     let (main, fork) = (write(Branch::Main), write(Branch::fork("aside").unwrap()));
     let shared = main.0.iter().zip(&fork.0).filter(|(one, other)| one.as_ptr() == other.as_ptr()).count();
@@ -241,13 +260,13 @@ fn the_branch_that_was_silent_for_longest_is_forgotten() {
     for context in &contexts {
         read(&kept, context);
     }
-    assert_eq!([1, 2, 0].map(|at| read(&kept, &contexts[at])), [3, 3, 20]);
+    assert_eq!([1, 2, 0].map(|at| read(&kept, &contexts[at])), [4, 4, 20]);
 }
 
 #[test]
 fn more_bytes_than_the_limit_are_not_kept() {
     let kept = Beginnings::new(Limits { bytes: 300, ..Limits::HOUSE });
     let (short, long) = (context(Branch::Main, long(3)), context(Branch::Main, long(10)));
-    assert_eq!([read(&kept, &short), read(&kept, &short)], [6, 3]);
+    assert_eq!([read(&kept, &short), read(&kept, &short)], [6, 4]);
     assert_eq!([read(&kept, &long), read(&kept, &long)], [20, 20]);
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::conversation::{Block, Usage};
+use domain::failure::Declined;
 use domain::tool::ToolCall;
 use domain::turn::{Reply, Stop};
 
@@ -138,7 +139,7 @@ impl Assembly {
     pub fn finish(&mut self, stop_reason: Option<&str>) -> Reply {
         let stop = match stop_reason {
             Some("max_tokens" | "model_context_window_exceeded") => Stop::Length,
-            Some("refusal") => Stop::Refusal,
+            Some("refusal") => Stop::Refusal(Declined::Unstated),
             Some(_) | None => Stop::Said,
         };
         self.take(stop)

@@ -132,6 +132,7 @@ mod tests {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            interactive: true,
             tools,
             instructions,
             said,

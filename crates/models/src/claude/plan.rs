@@ -175,6 +175,7 @@ mod tests {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            interactive: true,
             tools: Arc::from([]),
             instructions: Arc::from(""),
             said,

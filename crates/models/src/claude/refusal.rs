@@ -1,6 +1,6 @@
 //! What it means for the human when a turn of the program ends badly, or the program itself does.
 
-use domain::failure::{Failure, SpendLimit, Unsaid};
+use domain::failure::{Declined, Failure, SpendLimit, Unsaid};
 
 use super::settings::Environment;
 use super::wire::Ended;
@@ -24,12 +24,12 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let words = environment.hide(&words);
     let lower = words.to_lowercase();
     if ended.stop_reason.as_deref() == Some("refusal") {
-        return Unsaid::Refused.into();
+        return Unsaid::Refused(Declined::Unstated).into();
     }
     let failure = match status(ended, &words) {
         Some(status) => {
             let body = body(&words).as_bytes().to_vec();
-            refusal::failure(&Refusal { status, retry_after: None, body })
+            refusal::failure(&Refusal { status, retry_after: None, body }, "of the claude program")
         }
         None if lower.contains("not logged in") => Failure::BadKey(SIGNED_OUT.to_owned()),
         None if lower.contains("login") || lower.contains("api key") => Failure::BadKey(words),

@@ -240,7 +240,7 @@ impl Settings {
             command.args(["--model", model]);
         }
         match context.thinking {
-            Thinking::Off => command.args(["--thinking", "disabled"]),
+            Thinking::Auto | Thinking::Off => command.args(["--thinking", "disabled"]),
             Thinking::Adaptive => command.args(["--thinking", "adaptive"]),
             Thinking::Budget(tokens) => command.args(["--max-thinking-tokens", &tokens.to_string()]),
         };

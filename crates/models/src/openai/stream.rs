@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use domain::context::Context;
 use domain::conversation::{Block, Said, Usage};
-use domain::failure::Failure;
+use domain::failure::{Declined, Failure};
 use domain::turn::{Reply, Stop};
 
 use super::calls::Calls;
@@ -59,7 +59,7 @@ impl Completion {
             None | Some("") => {}
             Some("error") => return Err(Failure::Broken("it stopped with an error".to_owned())),
             // A model that declined with words of its own still says that it stopped as usual.
-            Some(_) if self.stop == Some(Stop::Refusal) => {}
+            Some(_) if matches!(self.stop, Some(Stop::Refusal(_))) => {}
             Some(reason) => self.stop = Some(stop(reason)),
         }
         Ok(news)
@@ -81,7 +81,7 @@ impl Completion {
         };
         let mut words = self.thoughts.words(content);
         if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
-            self.stop = Some(Stop::Refusal);
+            self.stop = Some(Stop::Refusal(Declined::Unstated));
             words.push_str(&refusal);
         }
         self.text.push_str(&words);
@@ -142,7 +142,7 @@ impl Assembly for Completion {
         match (broken, stop) {
             // Running out of room cuts the input of a call; that is no mistake of the wire.
             (Some(_), Stop::Length) | (None, _) => {}
-            (Some(failure), Stop::Said | Stop::Tools | Stop::Refusal) => return Err(failure),
+            (Some(failure), Stop::Said | Stop::Tools | Stop::Refusal(_)) => return Err(failure),
         }
         let text = self.text + &self.thoughts.rest();
         let text = (!text.is_empty()).then_some(Block::Text(text));
@@ -164,7 +164,7 @@ fn stop(reason: &str) -> Stop {
     match reason {
         "tool_calls" | "function_call" | "tool_use" => Stop::Tools,
         "length" | "max_tokens" | "model_length" => Stop::Length,
-        "content_filter" | "refusal" => Stop::Refusal,
+        "content_filter" | "refusal" => Stop::Refusal(Declined::Unstated),
         _ => Stop::Said,
     }
 }

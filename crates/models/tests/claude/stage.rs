@@ -141,6 +141,7 @@ impl Talk {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            interactive: true,
             tools,
             instructions,
             said: Vec::new(),

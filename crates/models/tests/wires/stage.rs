@@ -26,6 +26,7 @@ pub fn context(said: Vec<Said>) -> Context {
         model: None,
         thinking: Thinking::Off,
         effort: Effort::Low,
+        interactive: true,
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),

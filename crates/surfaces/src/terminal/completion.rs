@@ -40,7 +40,7 @@ fn following(command: &str, names: &[String]) -> Vec<String> {
         "/config" => Setting::ALL.map(|setting| setting.shown().to_owned()).to_vec(),
         "/model" => SHORT_NAMES.into_iter().chain(["default"]).map(str::to_owned).collect(),
         "/permissions" => owned(&Mode::ALL.map(Mode::as_str)),
-        "/thinking" => owned(&["off", "adaptive"]),
+        "/thinking" => owned(&["auto", "off", "adaptive"]),
         "/why" => names.to_vec(),
         _ => Vec::new(),
     }

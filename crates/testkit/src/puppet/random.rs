@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use domain::context::Context;
 use domain::conversation::{Block, Said};
 use domain::dice::Dice;
-use domain::failure::Failure;
+use domain::failure::{Declined, Failure};
 use domain::tool::ToolSpec;
 use domain::turn::Stop;
 use serde_json::{Map, Value, json};
@@ -41,7 +41,7 @@ pub fn line(seed: u64, context: &Context) -> Line {
         (13..15, false) => Line::of(named(vec![call("no_such_tool", "{}")], print), Stop::Tools),
         (15, _) => Line::of(Vec::new(), Stop::Said),
         (16, _) => Line::of(vec![Block::Text(words(&mut dice))], Stop::Length),
-        (17, _) => Line::of(Vec::new(), Stop::Refusal),
+        (17, _) => Line::of(Vec::new(), Stop::Refusal(Declined::Unstated)),
         (_, _) => Line::Fails(words(&mut dice), failure(&mut dice)),
     }
 }

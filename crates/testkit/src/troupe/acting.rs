@@ -54,8 +54,8 @@ impl Wire {
             (Stop::Said | Stop::Tools, _) => act,
             (Stop::Length, Self::Messages | Self::Program) => act.stopping("max_tokens"),
             (Stop::Length, Self::Chat) => act.stopping("length"),
-            (Stop::Refusal, Self::Messages | Self::Program) => act.stopping("refusal"),
-            (Stop::Refusal, Self::Chat) => act.stopping("content_filter"),
+            (Stop::Refusal(_), Self::Messages | Self::Program) => act.stopping("refusal"),
+            (Stop::Refusal(_), Self::Chat) => act.stopping("content_filter"),
         }
     }
 

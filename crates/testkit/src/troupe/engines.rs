@@ -21,6 +21,7 @@ pub fn anthropic(url: &str) -> Arc<dyn Model> {
         max_tokens: 1024,
         connect: CONNECT,
         stall: STALL,
+        store: None,
     });
     Arc::new(model.expect("a client"))
 }

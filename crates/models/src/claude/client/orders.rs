@@ -128,7 +128,7 @@ impl Speech {
 
 fn most_thinking(thinking: Thinking) -> u32 {
     match thinking {
-        Thinking::Off => 0,
+        Thinking::Auto | Thinking::Off => 0,
         // The program has no word for it while it runs; this much is as much as the model likes.
         Thinking::Adaptive => 32_000,
         Thinking::Budget(tokens) => tokens.get(),

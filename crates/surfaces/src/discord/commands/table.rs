@@ -324,7 +324,7 @@ fn models() -> Vec<(String, String)> {
 /// SL-9.
 fn ways_to_think() -> Vec<(String, String)> {
     let budget = |thousand: u32| (format!("{thousand}k budget"), (thousand * 1_000).to_string());
-    vec![same("off"), same("adaptive"), budget(8), budget(32), budget(64)]
+    vec![same("auto"), same("off"), same("adaptive"), budget(8), budget(32), budget(64)]
 }
 
 /// SL-11.

@@ -1,0 +1,49 @@
+//! Keeps what is known about models in the data directory: the vendor's records and refused features.
+//!
+//! The file can be deleted at any time: it is fetched and learned again.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use engine::ports::Clock;
+use jiff::Timestamp;
+use models::anthropic::CapabilityStore;
+
+/// The name of the file in `state/`.
+const FILE: &str = "models.json";
+
+/// The file with the records.
+pub struct ModelRecords {
+    file: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+impl ModelRecords {
+    /// The records in the `state` directory.
+    pub fn new(state: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { file: state.join(FILE), clock }
+    }
+}
+
+impl fmt::Debug for ModelRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelRecords").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl CapabilityStore for ModelRecords {
+    fn load(&self) -> Option<String> {
+        std::fs::read_to_string(&self.file).ok()
+    }
+
+    fn save(&self, text: &str) {
+        if let Err(error) = std::fs::write(&self.file, text) {
+            tracing::warn!(%error, "the model records cannot be saved");
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now().timestamp()
+    }
+}

@@ -1,0 +1,218 @@
+//! Knowledge about models that outlives a request: the vendor's model records and refused features.
+//!
+//! It is kept per host and model, in memory and in one small file of the data directory. Losing the file costs one
+//! refused request at most, so a file that cannot be read is ignored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
+
+use super::capabilities::{Capabilities, Feature, ModelInfo};
+
+/// The vendor's own host. Other hosts may know fewer fields.
+const OFFICIAL_HOST: &str = "api.anthropic.com";
+
+/// Age at which a model record is fetched again.
+const RECORD_AGE: SignedDuration = SignedDuration::from_hours(24);
+
+/// Age at which a refused feature is tried again: the server may have been updated.
+const REFUSAL_AGE: SignedDuration = SignedDuration::from_hours(24 * 30);
+
+/// Where the knowledge is kept between two runs of the program.
+pub trait CapabilityStore: Send + Sync + fmt::Debug {
+    /// Returns the stored text, if there is any.
+    fn load(&self) -> Option<String>;
+
+    /// Replaces the stored text. Failing is harmless.
+    fn save(&self, text: &str);
+
+    /// Returns the current time.
+    fn now(&self) -> Timestamp;
+}
+
+/// Everything known about the models of one host.
+#[derive(Debug)]
+pub struct Known {
+    host: String,
+    official: bool,
+    store: Option<Arc<dyn CapabilityStore>>,
+    models: Mutex<BTreeMap<String, Record>>,
+}
+
+type Hosts = BTreeMap<String, BTreeMap<String, Record>>;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Record {
+    /// When the model record was last asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fetched: Option<Timestamp>,
+    /// The record; nothing, if the host has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    info: Option<ModelInfo>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    refused: BTreeSet<Feature>,
+    /// When a feature was last refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused_at: Option<Timestamp>,
+    /// The most output tokens, as a refusal named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_output: Option<u32>,
+}
+
+impl Known {
+    /// Loads the knowledge about the host of `base`.
+    pub fn load(base: &Url, store: Option<Arc<dyn CapabilityStore>>) -> Self {
+        let host = base.host_str().unwrap_or_default().to_owned();
+        let port = base.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let official = host == OFFICIAL_HOST;
+        let host = format!("{host}{port}");
+        let models = store.as_ref().map(|store| read(&**store).remove(&host).unwrap_or_default());
+        Self { host, official, store, models: Mutex::new(models.unwrap_or_default()) }
+    }
+
+    /// The features to use for `model`.
+    pub fn capabilities(&self, model: &str) -> Capabilities {
+        let record = self.models().get(model).cloned().unwrap_or_default();
+        let stale = match (&self.store, record.refused_at) {
+            (Some(store), Some(at)) => store.now().duration_since(at) > REFUSAL_AGE,
+            _ => false,
+        };
+        let refused = if stale { BTreeSet::new() } else { record.refused };
+        let mut capabilities = Capabilities::of(model, self.official, record.info.as_ref(), &refused);
+        if let Some(most) = record.max_output {
+            capabilities.max_output = capabilities.max_output.min(most);
+        }
+        capabilities
+    }
+
+    /// Whether nothing at all is known about `model`, so that waiting for its record is worth it.
+    pub fn is_unknown(&self, model: &str) -> bool {
+        Capabilities::built_in(model).is_none() && !self.models().contains_key(model)
+    }
+
+    /// Whether the record of `model` should be fetched. Without a store nothing is: a single request needs none.
+    pub fn wants_record(&self, model: &str) -> bool {
+        let Some(store) = &self.store else { return false };
+        let fetched = self.models().get(model).and_then(|record| record.fetched);
+        fetched.is_none_or(|at| store.now().duration_since(at).abs() > RECORD_AGE)
+    }
+
+    /// Keeps the fetched record of `model`: nothing, if the host has none.
+    pub fn fetched(&self, model: &str, info: Option<ModelInfo>) {
+        let now = self.store.as_ref().map(|store| store.now());
+        self.change(model, |record| {
+            record.fetched = now;
+            record.info = info;
+        });
+    }
+
+    /// Keeps that `feature` was refused. Returns false if that was known: asking again would not help then.
+    pub fn refused(&self, model: &str, feature: Feature) -> bool {
+        let now = self.store.as_ref().map(|store| store.now());
+        let mut new = false;
+        self.change(model, |record| {
+            new = record.refused.insert(feature);
+            record.refused_at = now;
+        });
+        new
+    }
+
+    /// Keeps the most output tokens that a refusal named. Returns false if that was known.
+    pub fn limited(&self, model: &str, most: u32) -> bool {
+        let mut new = false;
+        self.change(model, |record| new = record.max_output.replace(most) != Some(most));
+        new
+    }
+
+    fn change(&self, model: &str, change: impl FnOnce(&mut Record)) {
+        let models = {
+            let mut models = self.models();
+            change(models.entry(model.to_owned()).or_default());
+            models.clone()
+        };
+        if let Some(store) = &self.store {
+            let mut hosts = read(&**store);
+            hosts.insert(self.host.clone(), models);
+            if let Ok(text) = serde_json::to_string_pretty(&hosts) {
+                store.save(&text);
+            }
+        }
+    }
+
+    fn models(&self) -> MutexGuard<'_, BTreeMap<String, Record>> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(store: &dyn CapabilityStore) -> Hosts {
+    store.load().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Memory {
+        text: Mutex<Option<String>>,
+        hours: Mutex<i64>,
+    }
+
+    impl CapabilityStore for Memory {
+        fn load(&self) -> Option<String> {
+            self.text.lock().unwrap().clone()
+        }
+
+        fn save(&self, text: &str) {
+            *self.text.lock().unwrap() = Some(text.to_owned());
+        }
+
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH + SignedDuration::from_hours(*self.hours.lock().unwrap())
+        }
+    }
+
+    fn known(store: &Arc<Memory>, url: &str) -> Known {
+        Known::load(&url.parse().unwrap(), Some(store.clone()))
+    }
+
+    #[test]
+    fn refused_features_survive_a_restart_and_are_tried_again_after_a_month() {
+        let store = Arc::new(Memory::default());
+        let first = known(&store, "http://127.0.0.1:9");
+        assert!(first.refused("claude-opus-5-5", Feature::Effort));
+        assert!(!first.refused("claude-opus-5-5", Feature::Effort), "known already");
+        let again = known(&store, "http://127.0.0.1:9");
+        assert!(again.capabilities("claude-opus-5-5").efforts.is_empty());
+        assert!(!again.capabilities("claude-sonnet-5-5").efforts.is_empty(), "another model");
+        let elsewhere = known(&store, "http://127.0.0.1:10");
+        assert!(!elsewhere.capabilities("claude-opus-5-5").efforts.is_empty(), "another host");
+        *store.hours.lock().unwrap() = 24 * 31;
+        assert!(!again.capabilities("claude-opus-5-5").efforts.is_empty());
+    }
+
+    #[test]
+    fn model_record_is_fetched_once_a_day() {
+        let store = Arc::new(Memory::default());
+        let known = known(&store, "https://api.anthropic.com");
+        assert!(known.wants_record("m") && known.is_unknown("m"));
+        known.fetched("m", None);
+        assert!(!known.wants_record("m") && !known.is_unknown("m"));
+        *store.hours.lock().unwrap() = 25;
+        assert!(known.wants_record("m"));
+    }
+
+    #[test]
+    fn damaged_file_is_ignored() {
+        let store = Arc::new(Memory::default());
+        store.save("{ not json");
+        let known = known(&store, "https://api.anthropic.com");
+        assert!(known.capabilities("claude-opus-5-5").adaptive);
+        known.limited("claude-opus-5-5", 5);
+        assert_eq!(known.capabilities("claude-opus-5-5").max_output, 5);
+    }
+}
