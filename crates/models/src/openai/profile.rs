@@ -1,7 +1,7 @@
 //! The request shape that a server accepts for one model, learned from its refusals.
 //!
 //! Servers that speak the OpenAI APIs differ: in the API itself, in the name of the output limit, in the reasoning
-//! efforts, in what they want back in a tool loop. Nobody can list them all, so the client starts with the usual
+//! efforts, in the fields they want back in a tool loop. The list is open, so the client starts with the usual
 //! shape and changes one thing for each refusal that names it. A shape that was accepted is kept for the life of the
 //! process; it costs one refused request to learn again.
 
@@ -51,6 +51,8 @@ pub enum NoteStyle {
 pub enum EffortRule {
     /// The one that is asked for.
     AsAsked,
+    /// The one that is asked for, if it is above low: servers of unknown makes may refuse the field.
+    WhenRaised,
     /// The nearest of these.
     Among(Vec<&'static str>),
     /// Always `none`: tools are refused otherwise.
@@ -65,12 +67,16 @@ impl EffortRule {
         let asked = asked.as_str();
         match self {
             Self::AsAsked => Some(asked),
+            Self::WhenRaised => (asked != Effort::Low.as_str()).then_some(asked),
             Self::AlwaysNone => Some("none"),
             Self::Omitted => None,
             Self::Among(values) => {
                 let rank = |value: &str| EFFORTS.iter().position(|effort| *effort == value);
                 let below = values.iter().filter(|value| rank(value) <= rank(asked));
-                below.max_by_key(|value| rank(value)).or_else(|| values.iter().min_by_key(|value| rank(value))).copied()
+                below
+                    .max_by_key(|value| rank(value))
+                    .or_else(|| values.iter().min_by_key(|value| rank(value)))
+                    .copied()
             }
         }
     }
@@ -130,12 +136,13 @@ impl Profile {
     /// The shape to begin with at `host`.
     pub fn for_host(host: &str) -> Self {
         let is_openai = host == OPENAI || host.ends_with(".api.openai.com");
+        let takes_effort = is_openai || [GEMINI, OPENROUTER].contains(&host);
         Self {
             api: if is_openai { Api::Responses } else { Api::ChatCompletions },
             lacks_responses: false,
             tools: Tools::Offered,
             limit: if is_openai { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens },
-            effort: EffortRule::AsAsked,
+            effort: if takes_effort { EffortRule::AsAsked } else { EffortRule::WhenRaised },
             notes: NoteStyle::System,
             reasoning: ReasoningReplay::Own,
             placeholder_signatures: host == GEMINI,
@@ -161,7 +168,10 @@ impl Profile {
         let mut next = self.clone();
         if complaint.wants_responses() {
             match self.lacks_responses {
-                false => next.api = Api::Responses,
+                false => {
+                    next.api = Api::Responses;
+                    next.effort = EffortRule::AsAsked;
+                }
                 true => next.effort = EffortRule::AlwaysNone,
             }
         } else if complaint.mentions("max_tokens") && complaint.mentions("max_completion_tokens") {
@@ -217,6 +227,9 @@ const OPENAI: &str = "api.openai.com";
 /// The host of Gemini's API.
 const GEMINI: &str = "generativelanguage.googleapis.com";
 
+/// The host of OpenRouter's API.
+const OPENROUTER: &str = "openrouter.ai";
+
 /// The JSON of every opaque part in `context`.
 fn opaque_parts(context: &Context) -> impl Iterator<Item = &str> {
     let replies = context.said.iter().filter_map(|said| match said.as_ref() {
@@ -250,7 +263,8 @@ mod tests {
             'low', 'medium', 'high', 'xhigh', and 'max'.";
         let learned = EffortRule::AlwaysNone.refused(Some("none"), text);
         assert_eq!(learned, Some(EffortRule::Among(vec!["low", "medium", "high", "xhigh", "max"])));
-        let unknown = EffortRule::AsAsked.refused(Some("low"), "Unrecognized request argument: reasoning_effort");
+        let unknown =
+            EffortRule::AsAsked.refused(Some("low"), "Unrecognized request argument: reasoning_effort");
         assert_eq!(unknown, Some(EffortRule::Omitted));
         let too_high = EffortRule::AsAsked.refused(Some("max"), "reasoning_effort: unexpected value");
         assert_eq!(too_high, Some(EffortRule::Among(vec!["low", "medium", "high"])));

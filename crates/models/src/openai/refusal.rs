@@ -41,9 +41,11 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
         402 => Failure::SpendLimit(SpendLimit::Account(message)),
         429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(SpendLimit::Account(message)),
         429 | 503 | 529 => Failure::Busy(refusal.seconds()),
-        400 | 403 | 404 | 410 if trouble.is_about_model() => {
-            Failure::Rejected(format!("{}. {}", message.trim_end_matches('.'), way_out(&trouble.message, asked.model)))
-        }
+        400 | 403 | 404 | 410 if trouble.is_about_model() => Failure::Rejected(format!(
+            "{}. {}",
+            message.trim_end_matches('.'),
+            way_out(&trouble.message, asked.model)
+        )),
         404 => Failure::Rejected(format!("{message}. {}", way_out(&trouble.message, asked.model))),
         300..=399 => Failure::Unreachable(format!("{}: the address points elsewhere", refusal.status)),
         500.. => Failure::Broken(message),
@@ -135,7 +137,8 @@ impl Complaint {
 
     /// Whether it is about a field that carries reasoning in chat completions.
     pub fn names_reasoning_field(&self) -> bool {
-        let fields = ["reasoning_content", "reasoning_details", "extra_content", "'reasoning'", "\"reasoning\""];
+        let fields =
+            ["reasoning_content", "reasoning_details", "extra_content", "'reasoning'", "\"reasoning\""];
         fields.iter().any(|field| self.mentions(field) || self.param.contains(field))
     }
 
@@ -166,7 +169,9 @@ pub fn from_event(json: &str) -> Failure {
             Failure::Rejected(trouble.message)
         }
         // Codes of a failed response; the others blame the prompt or an image in it.
-        (_, Some(code), _) if code.starts_with("invalid_") || code.contains("image") || code.ends_with("_policy") => {
+        (_, Some(code), _)
+            if code.starts_with("invalid_") || code.contains("image") || code.ends_with("_policy") =>
+        {
             Failure::Rejected(trouble.message)
         }
         (_, Some("misalignment_policy_violation" | "data_residency_mismatch"), _) => {

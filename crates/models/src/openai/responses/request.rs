@@ -129,7 +129,8 @@ impl<'a> Items<'a> {
     }
 
     fn add_notes(&mut self, notes: &'a [SystemNote]) {
-        for note in notes.iter().filter(|note| note.after == self.at) {
+        let at = self.at;
+        for note in notes.iter().filter(|note| note.after == at) {
             self.push(Item::Message(Message::Developer { content: &note.text }));
         }
     }
@@ -266,7 +267,8 @@ fn message(mut shell: Map<String, Value>, text: &str) -> Map<String, Value> {
 
 /// The call `shell` with its id, name and arguments.
 fn function_call(mut shell: Map<String, Value>, call: &ToolCall) -> Map<String, Value> {
-    let fields = [("call_id", call.id.as_str()), ("name", call.name.as_str()), ("arguments", arguments(call))];
+    let fields =
+        [("call_id", call.id.as_str()), ("name", call.name.as_str()), ("arguments", arguments(call))];
     shell.extend(fields.map(|(name, value)| (name.to_owned(), Value::String(value.to_owned()))));
     shell
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::context::Context;
 use domain::conversation::{Block, Json, Opaque, Usage};
-use domain::failure::Failure;
+use domain::failure::{Declined, Failure};
 use domain::tool::ToolCall;
 use domain::turn::{Reply, Stop};
 use serde_json::value::RawValue;
@@ -69,7 +69,8 @@ impl ResponseStream {
         self.end(&response)?;
         let texts = self.items.values().filter_map(|item| item.done.as_deref());
         let items: Result<Vec<OutputItem>, _> = texts.map(read).collect();
-        let words: Vec<_> = items?.iter().filter(|item| !item.is_commentary()).map(OutputItem::text).collect();
+        let words: Vec<_> =
+            items?.iter().filter(|item| !item.is_commentary()).map(OutputItem::text).collect();
         Ok(words.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n"))
     }
 
@@ -146,7 +147,11 @@ impl ResponseStream {
     }
 
     /// The blocks of one finished item.
-    fn blocks(origin: &str, json: String, taken: &mut BTreeSet<String>) -> Result<(Vec<Block>, bool), Failure> {
+    fn blocks(
+        origin: &str,
+        json: String,
+        taken: &mut BTreeSet<String>,
+    ) -> Result<(Vec<Block>, bool), Failure> {
         let item: OutputItem = read(&json)?;
         let opaque = |json: String| Block::Opaque(Opaque { origin: origin.to_owned(), json: Json(json) });
         match item.kind.as_str() {
@@ -239,7 +244,7 @@ impl Assembly for ResponseStream {
         }
         let calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
         let stop = match ending {
-            _ if declined => Stop::Refusal,
+            _ if declined => Stop::Refusal(Declined::Unstated),
             Some(Ending::OutOfTokens) => Stop::Length,
             _ if calls => Stop::Tools,
             _ => Stop::Said,
