@@ -163,7 +163,7 @@ impl OpenAi {
         match kind(&response) {
             Kind::Events => self.line.hear(response, reply, listener).await,
             Kind::Json => self.hear_whole(response, reply, listener).await,
-            Kind::Other => Err(garbled("it is not an answer to a conversation")),
+            Kind::Other => Err(garbled("it is not a stream of events")),
         }
     }
 

@@ -24,7 +24,8 @@ async fn tool_loop(server: &ChatServer, model: &OpenAi) -> Vec<Said> {
     server.script([note(1), note(2).and_calls("note", &json!({"text": "3"})), Act::says("Noted.")]);
     let mut said = vec![human("note it")];
     for step in 0..2 {
-        let reply = ask(model, &context(said.clone())).await.1.unwrap_or_else(|why| panic!("step {step}: {why}"));
+        let reply =
+            ask(model, &context(said.clone())).await.1.unwrap_or_else(|why| panic!("step {step}: {why}"));
         assert_eq!(reply.stop, Stop::Tools, "step {step}");
         let results = results(&reply);
         said.extend([Said::Assistant(reply.blocks, Reach::Whole), results]);
@@ -79,7 +80,8 @@ async fn a_tool_loop_replays_reasoning_in_the_responses_api() {
     let paths: Vec<_> = server.requests().iter().map(|request| request.path).collect();
     assert_eq!(paths, [Api::Chat, Api::Responses, Api::Responses, Api::Responses]);
     let last = &server.requests()[3].json;
-    let kinds: Vec<_> = last["input"].as_array().unwrap().iter().map(|item| item["type"].to_string()).collect();
+    let kinds: Vec<_> =
+        last["input"].as_array().unwrap().iter().map(|item| item["type"].to_string()).collect();
     let step = ["\"reasoning\"", "\"function_call\""];
     assert_eq!(kinds[1..3], step);
     assert!(last["input"][1]["encrypted_content"].as_str().unwrap().starts_with("sealed-test-1"));
@@ -103,7 +105,8 @@ async fn a_response_has_words_usage_effort_and_progress() {
     assert_eq!((heard.as_str(), reply.stop, reply.usage), ("Hello there, friend.", Stop::Said, usage));
     assert_eq!(reply.blocks.last(), Some(&Block::Text("Hello there, friend.".to_owned())));
     let requests = server.requests();
-    let efforts: Vec<_> = requests[1..].iter().map(|request| request.json["reasoning"]["effort"].clone()).collect();
+    let efforts: Vec<_> =
+        requests[1..].iter().map(|request| request.json["reasoning"]["effort"].clone()).collect();
     assert_eq!(efforts, ["max", "xhigh"], "the highest supported effort is learned from the refusal");
 }
 
@@ -121,7 +124,8 @@ async fn a_response_that_is_cut_declined_or_failed_says_so() {
     let filtered = play(Act::says("so").stopping("content_filter")).await.unwrap();
     assert!(matches!(filtered.stop, Stop::Refusal(_)), "{:?}", filtered.stop);
     let part = json!({"type": "refusal", "refusal": "I can't help with that."});
-    let message = json!({"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]});
+    let message =
+        json!({"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]});
     let declined = play(Act::empty().and(testkit::play::Piece::Raw(message))).await.unwrap();
     assert!(matches!(declined.stop, Stop::Refusal(_)), "{:?}", declined.stop);
     let error = json!({"code": "rate_limit_exceeded", "message": "slow down"});
@@ -177,7 +181,10 @@ async fn a_prompt_that_the_server_truncated_is_reported_once_with_the_fix() {
     assert_eq!(model.notice(), None);
     ask(&model, &long).await.1.unwrap();
     let notice = model.notice().unwrap();
-    assert!(notice.contains("read only 4096 tokens") && notice.contains("OLLAMA_CONTEXT_LENGTH=64000"), "{notice}");
+    assert!(
+        notice.contains("read only 4096 tokens") && notice.contains("OLLAMA_CONTEXT_LENGTH=64000"),
+        "{notice}"
+    );
     ask(&model, &long).await.1.unwrap();
     assert_eq!(model.notice(), None);
 }
