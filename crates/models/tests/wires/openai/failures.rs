@@ -107,8 +107,8 @@ async fn an_ending_that_is_no_answer_says_which_one() {
         told += &format!("{name}: {:?} {:?}\n", reply.stop, reply.blocks);
     }
     expect![[r#"
-        refusal: Refusal [Text("no")]
-        refusal in words: Refusal [Text("I can't.")]
+        refusal: Refusal(Unstated) [Text("no")]
+        refusal in words: Refusal(Unstated) [Text("I can't.")]
         no room: Length [Text("so")]
         no room in a call: Length [Text("so")]
         no reason: Said [Text("so")]
