@@ -205,7 +205,10 @@ impl<'a> Letters<'a> {
                 Message::Assistant { content, tool_calls, reasoning } if reasoning.is_empty() => {
                     Some((content, tool_calls, &mut made.last))
                 }
-                _ => None,
+                Message::Assistant { .. }
+                | Message::System { .. }
+                | Message::User { .. }
+                | Message::Tool { .. } => None,
             });
         match joined {
             Some((content, tool_calls, last)) if content.is_some() || text.is_none() => {

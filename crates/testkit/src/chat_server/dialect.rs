@@ -85,7 +85,15 @@ pub fn check(request: &Value, style: Style, issued: &Issued) -> Result<(), Refus
                     return Err(refused(format!("messages[{at}].reasoning_details: not as they were sent")));
                 }
             }
-            _ => {}
+            Style::DeepSeek
+            | Style::OpenRouter
+            | Style::OpenAi
+            | Style::Ollama
+            | Style::LlamaCpp
+            | Style::Sloppy
+            | Style::Plain
+            | Style::NoTools
+            | Style::Current => {}
         }
     }
     Ok(())
