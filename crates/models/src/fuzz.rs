@@ -5,6 +5,7 @@ use domain::failure::Failure;
 use crate::anthropic::stream::Message;
 use crate::assembly::{Assembly, News};
 use crate::claude::wire::Frame;
+use crate::openai::responses::stream::ResponseStream;
 use crate::openai::stream::Completion;
 use crate::sse::Decoder;
 
@@ -30,6 +31,12 @@ pub fn completions_reply(bytes: &[u8]) {
     assemble(Completion::default(), bytes);
     // Whatever came of it: it was read.
     let _ = Completion::default().take_whole(&String::from_utf8_lossy(bytes));
+}
+
+/// A reply on the wire of the Responses API, as a stream or whole.
+pub fn responses_reply(bytes: &[u8]) {
+    assemble(ResponseStream::default(), bytes);
+    let _ = ResponseStream::default().take_whole(&String::from_utf8_lossy(bytes));
 }
 
 /// What the claude program prints, line by line.

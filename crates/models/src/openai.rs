@@ -1,22 +1,26 @@
-//! The chat-completions API, which OpenAI, Ollama, llama.cpp, vLLM and OpenRouter speak: one request, one reply.
+//! The client for OpenAI's Responses API and for chat completions, which Ollama, llama.cpp, vLLM, OpenRouter and many
+//! others speak: one request, one reply.
 //!
-//! Whatever the server sends is bounded in size and in time, and whatever goes wrong is a failure with words
-//! for the human. Nothing is tried twice here, but for one thing: a server that refuses because it cannot call
-//! tools is asked once more without them, and never again with them.
+//! Answers are bounded in size and in time. A request is sent again only if the refusal names a part of it that the
+//! server does not accept; [`profile`] holds the accepted shape.
 
 mod calls;
+mod dialect;
 mod examination;
+mod profile;
 mod refusal;
 pub(crate) mod request;
+pub(crate) mod responses;
 pub(crate) mod stream;
 mod thoughts;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::context::Context;
+use domain::conversation::Said;
 use domain::failure::Failure;
 use domain::turn::Reply;
 use engine::ports::{Listener, Model};
@@ -32,15 +36,14 @@ use crate::assembly::{Assembly, garbled};
 use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, kind};
+use profile::{Api, Profile};
 use refusal::Sent;
-use request::{Asked, Room, Tools};
+use request::Tools;
+use responses::stream::ResponseStream;
 use stream::Completion;
 
 /// How people reach it.
 const VENDOR: Vendor = Vendor { example: "https://api.openai.com/v1", variable: "OPENAI_API_KEY" };
-
-/// The one server that wants to hear how long a reply may be under a name of its own.
-const OPENAI: &str = "api.openai.com";
 
 /// What it takes to reach the model.
 #[derive(Clone, Debug)]
@@ -59,103 +62,176 @@ pub struct Settings {
     pub stall: Duration,
 }
 
-/// What the human knows of a model that cannot use tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Nothing,
-    Toolless,
+/// The most refusals of one request that are answered with a corrected request.
+const CORRECTIONS: usize = 6;
+
+/// A prompt of fewer tokens tells nothing about truncation: older servers do not count the cached part.
+const LEAST_TRUNCATED: u64 = 1_000;
+
+/// More bytes than any text has for one token, on average.
+const BYTES_PER_TOKEN: u64 = 6;
+
+/// All that was learned about one model of the server.
+#[derive(Clone, Debug)]
+struct Learned {
+    profile: Profile,
+    /// The beginnings of requests in this shape.
+    beginnings: Arc<Beginnings>,
+    /// Texts for the user that were not shown yet.
+    notices: Vec<String>,
+    /// Whether the user was told that the server truncates prompts.
+    told_truncated: bool,
 }
 
-/// A model behind the chat-completions API.
+/// A model behind the chat-completions or the Responses API.
 #[derive(Debug)]
 pub struct OpenAi {
     line: Line,
     base: Url,
     name: String,
     settings: Settings,
-    /// The models that the server refused tools for and answered with without them, and whether that was told.
-    toolless: Mutex<BTreeMap<String, Told>>,
-    beginnings: Beginnings,
-    /// Without tools the same words come to other bytes.
-    toolless_beginnings: Beginnings,
+    learned: Mutex<BTreeMap<String, Learned>>,
 }
 
 impl OpenAi {
-    /// The model that `settings` name. Nobody is called yet.
+    /// The model that `settings` name. No request is sent yet.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
         let base = base(&settings.base_url)?;
         settings.key.header("Bearer ")?;
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(door::below(&base, "/chat/completions"), settings.key.clone(), patience)?;
         let name = format!("openai:{}", settings.model);
-        let toolless = Mutex::default();
-        let [beginnings, toolless_beginnings] = [Limits::HOUSE; 2].map(Beginnings::new);
-        Ok(Self { line, base, name, settings, toolless, beginnings, toolless_beginnings })
+        Ok(Self { line, base, name, settings, learned: Mutex::default() })
     }
 
-    /// It, if the key may be sent where it is. Whoever talks hears that with every reply; whoever looks wants to know it
-    /// before.
+    /// Returns itself if the key may be sent to its address.
     pub fn guarded(self) -> Result<Self, BadSettings> {
         self.line.guarded("Bearer ")?;
         Ok(self)
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
+        self.ask_within(context, self.settings.max_tokens, listener).await
+    }
+
+    /// Asks for a reply of at most `max_tokens`. A refusal that names one part of the request is answered with a
+    /// corrected request; a shape that was accepted is used from then on.
+    async fn ask_within(
+        &self,
+        context: &Context,
+        max_tokens: u32,
+        listener: Listener<'_>,
+    ) -> Result<Reply, Failure> {
         let model = self.model(context);
-        let toolless = self.toolless().contains_key(model);
-        let response = match toolless {
-            true => self.send(context, Tools::Unknown).await?,
-            false => self.offer_tools(context).await?,
+        let mut learned = self.learned_about(model);
+        let mut corrections = 0;
+        let (response, sent) = loop {
+            let body = self.body(context, max_tokens, &learned)?;
+            let sent = body.len();
+            let address = match learned.profile.api {
+                Api::ChatCompletions => self.line.address().clone(),
+                Api::Responses => door::below(&self.base, "/responses"),
+            };
+            let response = self.line.send(self.signed(self.line.post(address, body))?).await?;
+            if response.status().is_success() {
+                break (response, sent);
+            }
+            let refusal = self.line.refused(response).await;
+            let next = learned.profile.after(&refusal, context).filter(|_| corrections < CORRECTIONS);
+            let Some(next) = next else { return Err(self.failure(&refusal, model)) };
+            learned = Learned::new(next);
+            corrections += 1;
         };
-        if !response.status().is_success() {
-            return Err(self.refused(response, model).await);
+        if corrections > 0 {
+            self.remember(model, &learned);
         }
+        let origin = self.origin(learned.profile.api, model);
+        let reply = match learned.profile.api {
+            Api::ChatCompletions => self.hear(response, Completion::new(context, &origin), listener).await?,
+            Api::Responses => self.hear(response, ResponseStream::new(context, &origin), listener).await?,
+        };
+        self.check_truncation(context, model, sent, &reply);
+        Ok(reply)
+    }
+
+    async fn hear(
+        &self,
+        response: Response,
+        reply: impl WholeAnswer,
+        listener: Listener<'_>,
+    ) -> Result<Reply, Failure> {
         match kind(&response) {
-            Kind::Events => self.line.hear(response, Completion::of(context), listener).await,
-            Kind::Json => self.hear_whole(response, Completion::of(context), listener).await,
+            Kind::Events => self.line.hear(response, reply, listener).await,
+            Kind::Json => self.hear_whole(response, reply, listener).await,
             Kind::Other => Err(garbled("it is not a stream of events")),
         }
     }
 
-    /// Asks with tools, and once without them if that is what the server refuses.
-    async fn offer_tools(&self, context: &Context) -> Result<Response, Failure> {
-        let response = self.send(context, Tools::Offered).await?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        let refusal = self.line.refused(response).await;
-        if context.tools.is_empty() || !refusal::is_about_tools(&refusal) {
-            return Err(self.failure(&refusal, self.model(context)));
-        }
-        let response = self.send(context, Tools::Unknown).await?;
-        if response.status().is_success() {
-            // Two requests may find out at once; what they found is the same.
-            self.toolless().entry(self.model(context).to_owned()).or_insert(Told::Nothing);
-        }
-        Ok(response)
-    }
-
-    async fn send(&self, context: &Context, tools: Tools) -> Result<Response, Failure> {
-        let body = self.body(context, tools)?;
-        self.line.send(self.signed(self.line.post(self.line.address().clone(), body))?).await
-    }
-
-    /// Room for so many tokens, as the server wants to hear it.
-    fn room(&self, most: u32) -> Room {
-        match self.base.host_str() == Some(OPENAI) {
-            true => Room::CompletionTokens(most),
-            false => Room::Tokens(most),
+    fn body(&self, context: &Context, max_tokens: u32, learned: &Learned) -> Result<Body, Failure> {
+        let model = self.model(context);
+        let profile = &learned.profile;
+        let origin = self.origin(profile.api, model);
+        match profile.api {
+            Api::ChatCompletions => {
+                let asked = request::Asked { model, max_tokens, profile, origin: &origin };
+                request::body(asked, context, &learned.beginnings)
+            }
+            Api::Responses => {
+                let asked = responses::request::Asked { model, max_tokens, profile, origin: &origin };
+                responses::request::body(asked, context, &learned.beginnings)
+            }
         }
     }
 
-    fn body(&self, context: &Context, tools: Tools) -> Result<Body, Failure> {
-        let room = self.room(self.settings.max_tokens);
-        let asked = Asked { model: self.model(context), room, tools };
-        let beginnings = match tools {
-            Tools::Offered => &self.beginnings,
-            Tools::Unknown => &self.toolless_beginnings,
+    /// The origin of opaque parts that `model` writes. No other server, API or model can read them.
+    fn origin(&self, api: Api, model: &str) -> String {
+        let api = match api {
+            Api::ChatCompletions => "chat",
+            Api::Responses => "responses",
         };
-        request::body(asked, context, beginnings)
+        format!("{api}:{}:{model}", self.base)
+    }
+
+    fn learned_about(&self, model: &str) -> Learned {
+        let mut learned = self.learned();
+        let new = || Learned::new(Profile::for_host(self.base.host_str().unwrap_or_default()));
+        learned.entry(model.to_owned()).or_insert_with(new).clone()
+    }
+
+    fn remember(&self, model: &str, new: &Learned) {
+        let mut learned = self.learned();
+        let Some(known) = learned.get_mut(model) else { return };
+        let lost_tools = known.profile.tools == Tools::Offered && new.profile.tools == Tools::Unknown;
+        known.profile = new.profile.clone();
+        known.beginnings = Arc::clone(&new.beginnings);
+        if lost_tools {
+            known.notices.push(format!(
+                "{model} cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL."
+            ));
+        }
+    }
+
+    /// Ollama cuts a prompt that does not fit into its window without an error. The usage shows it: far fewer tokens
+    /// were read than the request has.
+    fn check_truncation(&self, context: &Context, model: &str, sent: usize, reply: &Reply) {
+        let images = context.said.iter().flat_map(|said| match said.as_ref() {
+            Said::Human(heard) => heard.images.as_slice(),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => &[],
+        });
+        let text = sent.saturating_sub(images.map(|image| image.data.len()).sum()) as u64;
+        let read = reply.usage.input + reply.usage.cache_read;
+        if read < LEAST_TRUNCATED || text / BYTES_PER_TOKEN <= read {
+            return;
+        }
+        let mut learned = self.learned();
+        let Some(known) = learned.get_mut(model).filter(|known| !known.told_truncated) else { return };
+        known.told_truncated = true;
+        known.notices.push(format!(
+            "The server read only {read} tokens of a prompt of about {}, so {model} has forgotten the beginning of our \
+             conversation. Its context window is too small. With Ollama, restart it with \
+             `OLLAMA_CONTEXT_LENGTH=64000 ollama serve`; with another server, raise its context length.",
+            text / 4
+        ));
     }
 
     fn signed(&self, request: RequestBuilder) -> Result<RequestBuilder, Failure> {
@@ -168,7 +244,7 @@ impl OpenAi {
     async fn hear_whole(
         &self,
         response: Response,
-        mut completion: Completion,
+        mut completion: impl WholeAnswer,
         listener: Listener<'_>,
     ) -> Result<Reply, Failure> {
         let words = completion.take_whole(&self.line.whole(response).await?)?;
@@ -193,8 +269,33 @@ impl OpenAi {
         context.model.as_deref().unwrap_or(&self.settings.model)
     }
 
-    fn toolless(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
-        self.toolless.lock().unwrap_or_else(PoisonError::into_inner)
+    fn learned(&self) -> MutexGuard<'_, BTreeMap<String, Learned>> {
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Learned {
+    fn new(profile: Profile) -> Self {
+        let beginnings = Arc::new(Beginnings::new(Limits::HOUSE));
+        Self { profile, beginnings, notices: Vec::new(), told_truncated: false }
+    }
+}
+
+/// A reply that can also come as one JSON text.
+trait WholeAnswer: Assembly {
+    /// Takes the whole answer and returns its words.
+    fn take_whole(&mut self, body: &str) -> Result<String, Failure>;
+}
+
+impl WholeAnswer for Completion {
+    fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
+        Self::take_whole(self, body)
+    }
+}
+
+impl WholeAnswer for ResponseStream {
+    fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
+        Self::take_whole(self, body)
     }
 }
 
@@ -221,12 +322,7 @@ impl Model for OpenAi {
     }
 
     fn notice(&self) -> Option<String> {
-        let mut toolless = self.toolless();
-        let (model, told) = toolless.iter_mut().find(|(_, told)| **told == Told::Nothing)?;
-        *told = Told::Toolless;
-        Some(format!(
-            "{model} cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL."
-        ))
+        self.learned().values_mut().find_map(|known| known.notices.pop())
     }
 }
 

@@ -7,8 +7,10 @@
 mod book;
 mod cache;
 mod chunks;
+mod dialect;
 mod door;
 mod echo;
+mod responses;
 mod rules;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +19,7 @@ use domain::conversation::Usage;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use book::Received;
+pub use book::{Api, Received};
 
 use crate::play::Act;
 use crate::play::house::House;
@@ -40,12 +42,30 @@ pub enum Style {
     Plain,
     /// Its model cannot call tools.
     NoTools,
+    /// It thinks, and wants the `reasoning_content` of every reply with tool calls back.
+    DeepSeek,
+    /// It signs the first tool call of a reply, and wants the signature back.
+    Gemini,
+    /// It writes `reasoning_details`, and refuses changed ones.
+    OpenRouter,
+    /// A current model of OpenAI: tools only in the Responses API.
+    Current,
 }
 
 impl Style {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::OpenAi, Self::Ollama, Self::LlamaCpp, Self::Sloppy, Self::Plain, Self::NoTools];
+    pub const ALL: [Self; 10] = [
+        Self::OpenAi,
+        Self::Ollama,
+        Self::LlamaCpp,
+        Self::Sloppy,
+        Self::Plain,
+        Self::NoTools,
+        Self::DeepSeek,
+        Self::Gemini,
+        Self::OpenRouter,
+        Self::Current,
+    ];
 
     /// What it is called on the command line.
     pub fn name(self) -> &'static str {
@@ -56,6 +76,10 @@ impl Style {
             Self::Sloppy => "sloppy",
             Self::Plain => "plain",
             Self::NoTools => "no-tools",
+            Self::DeepSeek => "deepseek",
+            Self::Gemini => "gemini",
+            Self::OpenRouter => "openrouter",
+            Self::Current => "openai-current",
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::failure::Failure;
 use domain::thinking::Thinking;
+use engine::ports::Model;
 use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
 use models::openai::{self, OpenAi};
@@ -72,7 +73,14 @@ pub async fn examine(settings: &Settings) -> Looked {
         Brain::OpenAi(brain) => {
             let model = OpenAi::new(openai::Settings { connect, stall: LOADING, ..brain.clone() });
             let examined = match model.and_then(OpenAi::guarded) {
-                Ok(model) => Ok(model.examine().await),
+                Ok(model) => {
+                    let examined = model.examine().await;
+                    if let (Ok(()), Some(notice)) = (&examined, model.notice()) {
+                        let text = format!("{} at {} answers. {notice}", brain.model, brain.base_url);
+                        return Looked::other(Finding::new("model", State::Warning, text).fixed_by(FIX));
+                    }
+                    Ok(examined)
+                }
                 Err(bad) => Err(bad),
             };
             let is_usual = brain.base_url == OPENAI_URL;

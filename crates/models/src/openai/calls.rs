@@ -10,8 +10,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use domain::failure::Failure;
 use domain::tool::ToolCall;
-use serde_json::Map;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::wire::{CallDelta, FunctionDelta};
 use crate::assembly::{garbled, json_object, read};
@@ -31,6 +31,18 @@ struct Growing {
     input: String,
     /// Whether the input so far came at once and is an object.
     at_once: bool,
+    /// Gemini's `extra_content`, or null.
+    extra: Value,
+}
+
+/// The calls of a reply that ended.
+#[derive(Debug, Default)]
+pub struct Finished {
+    pub calls: Vec<ToolCall>,
+    /// Gemini's `extra_content` by the id of the call.
+    pub extras: Map<String, Value>,
+    /// The failure of the first incomplete call.
+    pub broken: Option<Failure>,
 }
 
 /// One piece of a call.
@@ -40,6 +52,7 @@ struct Piece {
     id: String,
     name: String,
     input: String,
+    extra: Value,
 }
 
 impl Calls {
@@ -67,18 +80,22 @@ impl Calls {
         Ok(())
     }
 
-    /// Every call that is whole, under names that nobody in `taken` has; the first one that is not, if there
-    /// is one.
-    pub fn finish(self, mut taken: BTreeSet<String>) -> (Vec<ToolCall>, Option<Failure>) {
-        let mut whole = Vec::new();
-        let mut broken = None;
-        for call in self.calls {
+    /// Returns every complete call, with an id that is not in `taken`, and the failure of the first incomplete one.
+    pub fn finish(self, mut taken: BTreeSet<String>) -> Finished {
+        let mut finished = Finished::default();
+        for mut call in self.calls {
+            let extra = call.extra.take();
             match call.finish(&mut taken) {
-                Ok(call) => whole.push(call),
-                Err(failure) => broken = broken.or(Some(failure)),
+                Ok(call) => {
+                    if !extra.is_null() {
+                        finished.extras.insert(call.id.clone(), extra);
+                    }
+                    finished.calls.push(call);
+                }
+                Err(failure) => finished.broken = finished.broken.or(Some(failure)),
             }
         }
-        (whole, broken)
+        finished
     }
 }
 
@@ -91,6 +108,7 @@ impl Piece {
             id: delta.id.unwrap_or_default(),
             name: name.unwrap_or_default(),
             input: arguments.map_or(Ok(String::new()), input)?,
+            extra: delta.extra_content,
         })
     }
 }
@@ -117,6 +135,9 @@ impl Growing {
         }
         self.at_once = self.input.is_empty() && is_object(&piece.input);
         self.input.push_str(&piece.input);
+        if !piece.extra.is_null() {
+            self.extra = piece.extra;
+        }
     }
 
     fn finish(self, taken: &mut BTreeSet<String>) -> Result<ToolCall, Failure> {
@@ -136,7 +157,7 @@ impl Growing {
 
 /// A name for a call whose server gave it none, or one that another call has. It is nine letters and digits,
 /// because the templates of some models accept nothing else.
-fn minted() -> String {
+pub fn minted() -> String {
     const SIGNS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     // The keys of a new hasher are random, which is all the randomness that a name needs.
     let mut dice = RandomState::new().hash_one(0);
@@ -157,5 +178,5 @@ fn input(arguments: &RawValue) -> Result<String, Failure> {
 }
 
 fn is_object(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, serde_json::Value>>(text).is_ok()
+    text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }

@@ -1,19 +1,32 @@
-//! What can be known of a server without a conversation: whether it is there, takes our key, and has the model.
+//! The check of a server before a conversation: whether it is there, takes our key, has the model, and accepts the
+//! shape of our requests.
 //!
-//! What it lists is believed. A name that is not on the list proves nothing, because many servers answer to names that
-//! they do not list, and neither does a page that is not found: any web server has that. Then one word is asked for.
+//! The list of models is only used to name others if the model is refused: many servers answer to names that they do
+//! not list. One short request with a tool is sent, because a server that refuses tools or reasoning does so only then.
 
+use std::sync::Arc;
+
+use domain::context::Context;
+use domain::conversation::{Branch, Heard, Said};
+use domain::effort::Effort;
 use domain::failure::Failure;
+use domain::thinking::Thinking;
+use domain::tool::{Class, ToolSpec};
 use reqwest::Response;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::OpenAi;
-use super::request::Room;
-use super::stream::Completion;
-use crate::assembly::garbled;
 use crate::door;
-use crate::line::{Kind, kind};
+
+/// The output limit of the request. Reasoning models need some tokens, and the Responses API accepts no fewer.
+const SAMPLE_TOKENS: u32 = 16;
+
+const SAMPLE_TOOL: ToolSpec = ToolSpec {
+    name: "note",
+    description: "Writes a note.",
+    schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+    class: Class::Own,
+};
 
 /// The most models that are named to somebody who asked for another one.
 const NAMED: usize = 3;
@@ -31,7 +44,7 @@ struct Listed {
 }
 
 impl OpenAi {
-    /// Whether the server is there, takes our key and has the model. If it lists the model, nothing is paid for.
+    /// Checks that the server is there, takes our key, has the model and accepts the shape of our requests.
     pub async fn examine(&self) -> Result<(), Failure> {
         self.examined().await.map_err(|why| self.line.presentable(why))
     }
@@ -48,14 +61,13 @@ impl OpenAi {
         // Ollama takes a name without its tag for the latest one.
         let is_it =
             |listed: &Listed| listed.id.strip_prefix(model).is_some_and(|tag| ["", ":latest"].contains(&tag));
-        if list.data.iter().any(is_it) {
-            return Ok(());
-        }
-        match self.ask_for_a_word(model).await {
-            Err(Failure::Rejected(why)) if !list.data.is_empty() => {
+        let is_listed = list.data.iter().any(is_it);
+        match self.ask_within(&sample(), SAMPLE_TOKENS, &|_: &str| {}).await {
+            Ok(_) => Ok(()),
+            Err(Failure::Rejected(why)) if !is_listed && !list.data.is_empty() => {
                 Err(Failure::Rejected(format!("it has {}, and no `{model}`: {why}", list.told())))
             }
-            answered => answered,
+            Err(failure) => Err(failure),
         }
     }
 
@@ -64,24 +76,22 @@ impl OpenAi {
         let text = self.line.whole(response).await.unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
+}
 
-    async fn ask_for_a_word(&self, model: &str) -> Result<(), Failure> {
-        let (name, most) = match self.room(1) {
-            Room::Tokens(most) => ("max_tokens", most),
-            Room::CompletionTokens(most) => ("max_completion_tokens", most),
-        };
-        let hello = json!({ "role": "user", "content": "hello" });
-        let body = json!({ "model": model, name: most, "messages": [hello] }).to_string().into_bytes();
-        let request = self.signed(self.line.post(self.line.address().clone(), body.into()))?;
-        let response = self.line.send(request).await?;
-        if !response.status().is_success() {
-            return Err(self.refused(response, model).await);
-        }
-        match kind(&response) {
-            Kind::Events => Ok(()),
-            Kind::Json => Completion::default().take_whole(&self.line.whole(response).await?).map(drop),
-            Kind::Other => Err(garbled("it is not an answer to a conversation")),
-        }
+/// A request in the shape of a conversation: instructions, one tool, one message.
+fn sample() -> Context {
+    let hello = Heard { preface: String::new(), text: "hello".to_owned(), images: Vec::new() };
+    Context {
+        branch: Branch::Main,
+        model: None,
+        thinking: Thinking::Off,
+        effort: Effort::Low,
+        interactive: false,
+        tools: Arc::from([SAMPLE_TOOL]),
+        instructions: Arc::from("Answer in one word."),
+        said: vec![Arc::new(Said::Human(hello))],
+        notes: Vec::new(),
+        aside: 0,
     }
 }
 

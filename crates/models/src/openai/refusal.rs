@@ -37,10 +37,15 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
         413 => Failure::Full(message),
         400 | 422 | 500 if trouble.is_about_length() => Failure::Full(message),
         401 => bad_key(),
-        403 if trouble.is_about_who_asks() => bad_key(),
+        403 if trouble.is_about_who_asks() && !trouble.is_about_model() => bad_key(),
         402 => Failure::SpendLimit(SpendLimit::Account(message)),
         429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(SpendLimit::Account(message)),
         429 | 503 | 529 => Failure::Busy(refusal.seconds()),
+        400 | 403 | 404 | 410 if trouble.is_about_model() => Failure::Rejected(format!(
+            "{}. {}",
+            message.trim_end_matches('.'),
+            way_out(&trouble.message, asked.model)
+        )),
         404 => Failure::Rejected(format!("{message}. {}", way_out(&trouble.message, asked.model))),
         300..=399 => Failure::Unreachable(format!("{}: the address points elsewhere", refusal.status)),
         500.. => Failure::Broken(message),
@@ -52,18 +57,94 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
 ///
 /// Ollama says that a model does not support tools (400), llama.cpp that the parameter is unsupported or wants
 /// a flag (500), vLLM that tool choice requires a flag (400), OpenRouter that no endpoint supports tool use
-/// (404). A conversation with a wrong tool message in it is refused in other words.
+/// (404). A conversation with a wrong tool message in it is refused in other words. OpenAI's refusal of tools
+/// together with reasoning is about the reasoning: its models can call tools.
 pub fn is_about_tools(refusal: &Refusal) -> bool {
-    let text = trouble(&refusal.body).unwrap_or_else(|| plain(refusal)).message.to_lowercase();
+    let complaint = Complaint::of(refusal);
     let tools = ["tools", "tool use", "tool choice", "tool call", "function call"];
     let cannot =
         ["support", "require", "not enabled", "not implemented", "not available", "unknown", "unrecog"];
+    let elsewhere = ["reasoning_effort", "reasoning.effort", "v1/responses"];
+    let mentions = |words: &[&str]| words.iter().any(|word| complaint.mentions(word));
     match refusal.status {
         501 => true,
-        400 | 404 | 405 | 422 | 500 => {
-            tools.iter().any(|word| text.contains(word)) && cannot.iter().any(|word| text.contains(word))
-        }
+        400 | 404 | 405 | 422 | 500 => mentions(&tools) && mentions(&cannot) && !mentions(&elsewhere),
         _ => false,
+    }
+}
+
+/// The error in a refusal, as far as it says what to change in the request.
+#[derive(Clone, Debug)]
+pub struct Complaint {
+    status: u16,
+    /// Its message in lower case.
+    text: String,
+    /// The field that it is about, if it names one.
+    param: String,
+    code: String,
+}
+
+impl Complaint {
+    /// Reads the error in `refusal`.
+    pub fn of(refusal: &Refusal) -> Self {
+        let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
+        Self {
+            status: refusal.status,
+            text: trouble.message.to_lowercase(),
+            param: trouble.param.as_str().unwrap_or_default().to_lowercase(),
+            code: trouble.word().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The message in lower case.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The error code, if it is a word.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Whether the message contains `words`, which are in lower case.
+    pub fn mentions(&self, words: &str) -> bool {
+        self.text.contains(words)
+    }
+
+    /// Whether another request could be accepted. llama.cpp refuses wrong requests with 500.
+    pub fn is_about_the_request(&self) -> bool {
+        matches!(self.status, 400 | 404 | 405 | 422 | 500 | 501)
+    }
+
+    /// Whether it is OpenAI's refusal of tools with reasoning in chat completions, which the Responses API allows.
+    pub fn wants_responses(&self) -> bool {
+        let tools_and_effort = self.param == "reasoning_effort" && self.mentions("tools");
+        self.mentions("v1/responses") || self.mentions("responses api") || tools_and_effort
+    }
+
+    /// Whether there is no API at the address. A missing model or item is another 404.
+    pub fn is_missing_page(&self) -> bool {
+        let is_page = !self.mentions("model") && !self.mentions("item");
+        matches!(self.status, 404 | 405 | 501) && self.code != "model_not_found" && is_page
+    }
+
+    /// Whether it is about the reasoning effort. Ollama says that a model does not support thinking.
+    pub fn is_about_effort(&self) -> bool {
+        let words = ["reasoning_effort", "reasoning.effort", "reasoning effort", "does not support thinking"];
+        ["reasoning_effort", "reasoning.effort"].contains(&self.param.as_str())
+            || words.iter().any(|words| self.mentions(words))
+    }
+
+    /// Whether it is about a field that carries reasoning in chat completions.
+    pub fn names_reasoning_field(&self) -> bool {
+        let fields =
+            ["reasoning_content", "reasoning_details", "extra_content", "'reasoning'", "\"reasoning\""];
+        fields.iter().any(|field| self.mentions(field) || self.param.contains(field))
+    }
+
+    /// Whether it is about the order of roles. Templates allow one system message, at the beginning.
+    pub fn is_about_roles(&self) -> bool {
+        self.mentions("system") || self.mentions("alternate")
     }
 }
 
@@ -85,6 +166,15 @@ pub fn from_event(json: &str) -> Failure {
             Failure::BadKey(format!("{}, {}", VENDOR.variable, trouble.message))
         }
         (Some(400..=499), ..) | (.., "invalid_request_error" | "BadRequestError") => {
+            Failure::Rejected(trouble.message)
+        }
+        // Codes of a failed response; the others blame the prompt or an image in it.
+        (_, Some(code), _)
+            if code.starts_with("invalid_") || code.contains("image") || code.ends_with("_policy") =>
+        {
+            Failure::Rejected(trouble.message)
+        }
+        (_, Some("misalignment_policy_violation" | "data_residency_mismatch"), _) => {
             Failure::Rejected(trouble.message)
         }
         _ => Failure::Broken(trouble.message),
@@ -124,6 +214,11 @@ impl Trouble {
         is_about_key(&self.kind) || is_about_key(&self.message) || self.word().is_some_and(is_about_key)
     }
 
+    /// Whether the model is missing, shut down or not open to this account.
+    fn is_about_model(&self) -> bool {
+        self.word() == Some("model_not_found") || self.kind == "model_not_found"
+    }
+
     fn is_about_money(&self) -> bool {
         let spent = |word: &str| {
             matches!(word, "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active")
@@ -145,12 +240,22 @@ fn plain(refusal: &Refusal) -> Trouble {
     Trouble { message: refusal.text(), ..Trouble::default() }
 }
 
-/// What would be right when something was not found.
+/// The way out when something was not found.
 fn way_out(message: &str, model: &str) -> String {
     let message = message.to_lowercase();
+    let mentions = |words: &[&str]| words.iter().any(|word| message.contains(word));
     // Only Ollama speaks of pulling a model.
-    if message.contains("pulling it") {
+    if mentions(&["pulling it"]) {
         return format!("`ollama pull {model}` fetches it");
+    }
+    if mentions(&["deprecated", "shut down", "shutdown", "retired", "no longer available", "sunset"]) {
+        return format!("`{model}` is no longer offered. Choose another model: ollim-bot setup model");
+    }
+    if mentions(&["does not have access to model", "must be verified", "not allowed to"]) {
+        return format!(
+            "The key's project may not use `{model}`. Allow it in the vendor's settings, or choose another model: \
+             ollim-bot setup model"
+        );
     }
     match message.contains("model") {
         true => format!("`{model}` in OLLIM_MODEL must be a model that this server has"),

@@ -1,18 +1,20 @@
 //! The request for a reply, as one function of the context.
 //!
 //! Each thing said becomes the same bytes whatever comes after it, so that a longer conversation begins with
-//! the shorter one and a server's cache can be read. What only another vendor reads is left out.
+//! the shorter one and a server's cache can be read. Opaque parts go back only to the server and model
+//! that wrote them.
 
-use std::sync::Arc;
-
-use domain::context::{self, Context, UNKNOWN_OUTCOME};
+use domain::context::{self, Context, SystemNote, UNKNOWN_OUTCOME};
 use domain::conversation::{Block, Heard, Said, Text, calls};
 use domain::failure::Failure;
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::beginnings::{Beginnings, Body, Made, before, opening};
 
+use super::dialect;
+use super::profile::{LimitField, NoteStyle, Profile};
 use super::wire::{Call, Called, Content, Function, ImageUrl, Message, Part, Request, StreamOptions, Tool};
 
 /// The input of a call that came without one.
@@ -21,21 +23,14 @@ const NOTHING: &str = "{}";
 /// The schema of a tool that came without one.
 const ANYTHING: &str = r#"{"type":"object"}"#;
 
-/// Who is asked, and for how much.
+/// A request for one model of one server.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub model: &'a str,
-    pub room: Room,
-    pub tools: Tools,
-}
-
-/// The most tokens of one reply, and under which name the server wants to hear it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// As every server takes it but the newest models of OpenAI itself.
-    Tokens(u32),
-    /// As those want it.
-    CompletionTokens(u32),
+    pub max_tokens: u32,
+    pub profile: &'a Profile,
+    /// The origin of opaque parts that this server and model can read.
+    pub origin: &'a str,
 }
 
 /// Whether the model can call tools.
@@ -50,18 +45,19 @@ pub enum Tools {
 /// The request for the reply to `context`, which begins as the ones before it did.
 pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
     let opening = opening(&request(asked, context, Vec::new()))?;
-    beginnings.write(opening, context, |from| messages(asked.tools, &context.said, from))
+    beginnings.write(opening, context, |from| messages(asked, context, from))
 }
 
 /// The request for the reply to `context` in which `said` was said.
 pub fn request<'a>(asked: Asked<'a>, context: &'a Context, said: Vec<Message<'a>>) -> Request<'a> {
     let system = Message::System { content: &context.instructions };
     let system = (!context.instructions.trim().is_empty()).then_some(system);
-    let (max_tokens, max_completion_tokens) = match asked.room {
-        Room::Tokens(most) => (Some(most), None),
-        Room::CompletionTokens(most) => (None, Some(most)),
+    let profile = asked.profile;
+    let (max_tokens, max_completion_tokens) = match profile.limit {
+        LimitField::MaxTokens => (Some(asked.max_tokens), None),
+        LimitField::MaxCompletionTokens => (None, Some(asked.max_tokens)),
     };
-    let tools = match asked.tools {
+    let tools = match profile.tools {
         Tools::Offered => context.tools.iter().map(tool).collect(),
         Tools::Unknown => Vec::new(),
     };
@@ -71,19 +67,23 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context, said: Vec<Message<'a>
         stream_options: StreamOptions { include_usage: true },
         max_tokens,
         max_completion_tokens,
+        reasoning_effort: profile.effort.value(context.effort),
         tools,
         messages: system.into_iter().chain(said).collect(),
     }
 }
 
-/// The messages that come of `said` from the place `from` on.
-pub fn messages(tools: Tools, said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
-    let open = before(said, from).map(open).unwrap_or_default();
-    let mut letters = Letters { messages: Vec::new(), open, tools, at: from };
-    for said in &said[from..] {
+/// The messages for the entries of `context` from the place `from` on.
+pub fn messages<'a>(asked: Asked<'a>, context: &'a Context, from: usize) -> Vec<Made<Message<'a>>> {
+    let open = before(&context.said, from).map(open).unwrap_or_default();
+    let tools = asked.profile.tools;
+    let mut letters = Letters { messages: Vec::new(), open, tools, asked, at: from };
+    for said in &context.said[from..] {
         letters.add(said);
+        letters.notes(&context.notes);
         letters.at += 1;
     }
+    letters.at = letters.at.saturating_sub(1);
     letters.settle(&[]);
     letters.messages
 }
@@ -98,6 +98,7 @@ struct Letters<'a> {
     messages: Vec<Made<Message<'a>>>,
     open: Vec<&'a ToolCall>,
     tools: Tools,
+    asked: Asked<'a>,
     /// The place of the entry that is added.
     at: usize,
 }
@@ -119,6 +120,16 @@ impl<'a> Letters<'a> {
                 self.settle(&[]);
                 self.open = open(said);
                 self.assistant(blocks);
+            }
+        }
+    }
+
+    fn notes(&mut self, notes: &'a [SystemNote]) {
+        let at = self.at;
+        for note in notes.iter().filter(|note| note.after == at) {
+            match self.asked.profile.notes {
+                NoteStyle::System => self.push(Message::System { content: &note.text }),
+                NoteStyle::User => self.hear(Content::Text(format!("[system note]\n{}", note.text))),
             }
         }
     }
@@ -170,30 +181,47 @@ impl<'a> Letters<'a> {
     fn assistant(&mut self, blocks: &'a [Block]) {
         let text = blocks.text().trim_end().to_owned();
         let text = (!text.trim().is_empty()).then_some(text);
+        let profile = self.asked.profile;
+        let mut replayed = dialect::replayed(blocks, self.asked.origin, profile.reasoning);
         let calls: Vec<_> = match self.tools {
-            Tools::Offered => self.open.iter().map(|call| wire_call(call)).collect(),
+            Tools::Offered => self
+                .open
+                .iter()
+                .enumerate()
+                .map(|(at, call)| {
+                    let extra = replayed.call_extra(&call.id, profile.placeholder_signatures && at == 0);
+                    wire_call(call, extra)
+                })
+                .collect(),
             Tools::Unknown => Vec::new(),
         };
         if text.is_none() && calls.is_empty() {
             return;
         }
-        match (self.messages.last_mut(), text) {
-            (
-                Some(Made {
-                    message: Message::Assistant { content: Some(before), tool_calls }, last, ..
-                }),
-                Some(text),
-            ) => {
-                before.push_str("\n\n");
-                before.push_str(&text);
+        let fields = replayed.fields;
+        // Replies that carry reasoning stay messages of their own: the reasoning belongs to one reply.
+        let joined =
+            self.messages.last_mut().filter(|_| fields.is_empty()).and_then(|made| match &mut made.message {
+                Message::Assistant { content, tool_calls, reasoning } if reasoning.is_empty() => {
+                    Some((content, tool_calls, &mut made.last))
+                }
+                Message::Assistant { .. }
+                | Message::System { .. }
+                | Message::User { .. }
+                | Message::Tool { .. } => None,
+            });
+        match joined {
+            Some((content, tool_calls, last)) if content.is_some() || text.is_none() => {
+                if let (Some(before), Some(text)) = (content, text) {
+                    before.push_str("\n\n");
+                    before.push_str(&text);
+                }
                 tool_calls.extend(calls);
                 *last = self.at;
             }
-            (Some(Made { message: Message::Assistant { tool_calls, .. }, last, .. }), None) => {
-                tool_calls.extend(calls);
-                *last = self.at;
+            Some(_) | None => {
+                self.push(Message::Assistant { content: text, tool_calls: calls, reasoning: fields })
             }
-            (_, content) => self.push(Message::Assistant { content, tool_calls: calls }),
         }
     }
 }
@@ -240,13 +268,13 @@ fn open(said: &Said) -> Vec<&ToolCall> {
     }
 }
 
-fn wire_call(call: &ToolCall) -> Call<'_> {
+fn wire_call(call: &ToolCall, extra_content: Option<Value>) -> Call<'_> {
     let arguments = object(&call.input.0).map_or(NOTHING, RawValue::get);
-    Call { id: &call.id, function: Called { name: &call.name, arguments } }
+    Call { id: &call.id, function: Called { name: &call.name, arguments }, extra_content }
 }
 
 /// `json` as it stands, if it is an object at all.
-fn object(json: &str) -> Option<&RawValue> {
+pub fn object(json: &str) -> Option<&RawValue> {
     let raw: &RawValue = serde_json::from_str(json).ok()?;
     raw.get().starts_with('{').then_some(raw)
 }

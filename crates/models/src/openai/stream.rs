@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 
 use domain::context::Context;
-use domain::conversation::{Block, Said, Usage};
+use domain::conversation::{Block, Json, Opaque, Said, Usage};
 use domain::failure::{Declined, Failure};
 use domain::turn::{Reply, Stop};
 
-use super::calls::Calls;
+use super::calls::{Calls, Finished};
+use super::dialect::Reasoning;
 use super::refusal;
 use super::thoughts::Thoughts;
 use super::wire::{CallDelta, Choice, Chunk, Delta, Tokens, Words};
@@ -27,14 +28,17 @@ pub struct Completion {
     calls: Calls,
     stop: Option<Stop>,
     usage: Usage,
-    /// The names of all calls before.
+    /// The ids of all earlier calls.
     taken: BTreeSet<String>,
+    reasoning: Reasoning,
+    /// The origin that its opaque part gets.
+    origin: String,
 }
 
 impl Completion {
-    /// A reply to `context`.
-    pub fn of(context: &Context) -> Self {
-        Self { taken: context.said.iter().flat_map(|said| names(said)).collect(), ..Self::default() }
+    /// A reply to `context` whose opaque part gets `origin`.
+    pub fn new(context: &Context, origin: &str) -> Self {
+        Self { taken: call_ids(context), origin: origin.to_owned(), ..Self::default() }
     }
 
     /// Takes an answer that comes whole, and gives its words.
@@ -66,10 +70,12 @@ impl Completion {
     }
 
     fn grow(&mut self, delta: Delta<'_>) -> Result<News, Failure> {
+        self.reasoning.take(&delta);
         let legacy = delta.function_call.map(|function| CallDelta {
             index: Some(0),
             id: None,
             function: Some(function),
+            extra_content: serde_json::Value::Null,
         });
         for call in delta.tool_calls.unwrap_or_default().into_iter().chain(legacy) {
             self.calls.take(call)?;
@@ -139,7 +145,7 @@ impl Assembly for Completion {
         // A server that ended its answer without a reason has ended it all the same.
         let natural = if self.calls.is_empty() { Stop::Said } else { Stop::Tools };
         let stop = self.stop.unwrap_or(natural);
-        let (calls, broken) = self.calls.finish(self.taken);
+        let Finished { calls, extras, broken } = self.calls.finish(self.taken);
         match (broken, stop) {
             // Running out of room cuts the input of a call; that is no mistake of the wire.
             (Some(_), Stop::Length) | (None, _) => {}
@@ -147,9 +153,16 @@ impl Assembly for Completion {
         }
         let text = self.text + &self.thoughts.rest();
         let text = (!text.is_empty()).then_some(Block::Text(text));
-        let blocks = text.into_iter().chain(calls.into_iter().map(Block::Call)).collect();
+        let opaque = self.reasoning.json(!calls.is_empty(), extras);
+        let opaque = opaque.map(|json| Block::Opaque(Opaque { origin: self.origin, json: Json(json) }));
+        let blocks = opaque.into_iter().chain(text).chain(calls.into_iter().map(Block::Call)).collect();
         Ok(Reply { blocks, stop, usage: self.usage })
     }
+}
+
+/// The ids of all calls in `context`.
+pub fn call_ids(context: &Context) -> BTreeSet<String> {
+    context.said.iter().flat_map(|said| names(said)).collect()
 }
 
 fn names(said: &Said) -> Vec<String> {

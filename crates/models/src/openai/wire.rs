@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// The body of `POST /chat/completions`. What was said comes last, so that two requests on a branch share
 /// every byte before the newest words.
@@ -19,6 +20,8 @@ pub struct Request<'a> {
     pub max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool<'a>>,
     pub messages: Vec<Message<'a>>,
@@ -55,6 +58,9 @@ pub enum Message<'a> {
         content: Option<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
+        /// Reasoning fields in the server's own dialect.
+        #[serde(flatten)]
+        reasoning: Map<String, Value>,
     },
     Tool {
         tool_call_id: &'a str,
@@ -87,6 +93,9 @@ pub struct ImageUrl {
 pub struct Call<'a> {
     pub id: &'a str,
     pub function: Called<'a>,
+    /// Gemini: holds the thought signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_content: Option<Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,10 +126,21 @@ pub struct Choice<'a> {
     pub finish_reason: Option<String>,
 }
 
-/// What is thought (`reasoning`, `reasoning_content`, `thinking`) is not read: it is not for the human, and
-/// no server wants it back.
+/// The reasoning fields are not shown to the user. Some servers want them back in a tool loop.
 #[derive(Debug, Deserialize)]
 pub struct Delta<'a> {
+    /// DeepSeek and older vLLM.
+    #[serde(default)]
+    pub reasoning_content: Value,
+    /// OpenRouter and vLLM.
+    #[serde(default)]
+    pub reasoning: Value,
+    /// OpenRouter.
+    #[serde(default)]
+    pub reasoning_details: Value,
+    /// Gemini.
+    #[serde(default)]
+    pub extra_content: Value,
     pub content: Option<Words>,
     pub refusal: Option<String>,
     #[serde(borrow)]
@@ -148,6 +168,8 @@ pub struct CallDelta<'a> {
     pub id: Option<String>,
     #[serde(borrow)]
     pub function: Option<FunctionDelta<'a>>,
+    #[serde(default)]
+    pub extra_content: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -178,7 +200,10 @@ pub struct Trouble {
     #[serde(rename = "type", default, deserialize_with = "or_empty")]
     pub kind: String,
     #[serde(default)]
-    pub code: serde_json::Value,
+    pub code: Value,
+    /// The field of the request that the error is about.
+    #[serde(default)]
+    pub param: Value,
 }
 
 /// Around an error, most servers put this.

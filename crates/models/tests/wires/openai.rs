@@ -4,6 +4,7 @@ mod calls;
 mod examined;
 mod failures;
 mod hostile;
+mod reasoning;
 mod requests;
 mod server;
 pub mod stage;

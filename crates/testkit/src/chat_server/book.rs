@@ -5,13 +5,25 @@ use serde_json::Value;
 
 use super::cache::Cache;
 use super::chunks::{Title, output_tokens};
-use super::{Options, Style, echo, rules};
+use super::dialect::{self, Issued};
+use super::{Options, Style, echo, responses, rules};
 use crate::play::programme::Programme;
 use crate::play::{Act, Fault, Refused};
+
+/// The API that a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/responses`.
+    Responses,
+}
 
 /// One request, as it came.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received {
+    /// The API that it is for.
+    pub path: Api,
     /// What it says about who pays.
     pub authorization: Option<String>,
     /// Its bytes.
@@ -34,6 +46,8 @@ pub struct Book {
     pub programme: Programme,
     pub received: Vec<Received>,
     pub usage: Vec<Usage>,
+    /// The reasoning that was written, so that a changed one is refused.
+    pub issued: Issued,
     cache: Cache,
     key: Option<String>,
     style: Style,
@@ -45,6 +59,7 @@ impl Book {
             programme: Programme::default(),
             received: Vec::new(),
             usage: Vec::new(),
+            issued: Issued::default(),
             cache: Cache::default(),
             key: options.key,
             style: options.style,
@@ -53,21 +68,43 @@ impl Book {
 
     /// Enters a request, and decides what comes of it.
     pub fn decide(&mut self, received: Received) -> Decision {
-        let wrong = self.stranger(&received).or_else(|| rules::check(&received.json, self.style).err());
+        let is_response = received.path == Api::Responses;
+        let rules = match received.path {
+            Api::Chat => rules::check(&received.json, self.style),
+            Api::Responses => responses::check(&received.json, &self.issued),
+        };
+        let dialect = || match received.path {
+            Api::Chat => dialect::check(&received.json, self.style, &self.issued).err(),
+            Api::Responses => None,
+        };
+        let wrong = self.stranger(&received).or_else(|| rules.err()).or_else(dialect);
         let request = received.json.clone();
         self.received.push(received);
         if let Some(refused) = wrong {
             return Decision::Refuse(refused);
         }
-        match self.programme.next(&request, echo::echo) {
+        let echo = if is_response { responses::echo } else { echo::echo };
+        match self.programme.next(&request, echo) {
             Act { fault: Some(Fault::Refuse(refused)), hold: None, .. } => Decision::Refuse(refused),
-            act => {
+            mut act => {
+                if is_response || dialect::thinks(self.style) {
+                    dialect::add_thinking(&mut act, self.received.len());
+                }
                 let usage = self.charge(&request, &act);
                 let model = request["model"].as_str().unwrap_or_default().to_owned();
                 let title = Title { serial: self.received.len(), model, usage, style: self.style };
+                match is_response {
+                    true => responses::issue(&act, &title, &mut self.issued),
+                    false => dialect::issue(&act, &title, &mut self.issued),
+                }
                 Decision::Play(act, title)
             }
         }
+    }
+
+    /// The dialect that is spoken.
+    pub fn style(&self) -> Style {
+        self.style
     }
 
     /// Says why whoever sent `received` is not let in.

@@ -87,15 +87,32 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
             last["usage"] = usage(title.usage);
             chunks.push(last);
         }
-        (Style::OpenAi | Style::Plain | Style::NoTools, Counting::Wanted) => {
+        (
+            Style::OpenAi
+            | Style::Plain
+            | Style::NoTools
+            | Style::DeepSeek
+            | Style::Gemini
+            | Style::OpenRouter
+            | Style::Current,
+            Counting::Wanted,
+        ) => {
             let mut count = head(title, "chat.completion.chunk");
             count["choices"] = json!([]);
             count["usage"] = usage(title.usage);
             chunks.extend([last, count]);
         }
-        (Style::Ollama, _) | (Style::OpenAi | Style::Plain | Style::NoTools, Counting::NotWanted) => {
-            chunks.push(last)
-        }
+        (Style::Ollama, _)
+        | (
+            Style::OpenAi
+            | Style::Plain
+            | Style::NoTools
+            | Style::DeepSeek
+            | Style::Gemini
+            | Style::OpenRouter
+            | Style::Current,
+            Counting::NotWanted,
+        ) => chunks.push(last),
     }
     chunks
 }
@@ -103,7 +120,15 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
 fn said(style: Style, part: &str) -> Value {
     match style {
         Style::Sloppy => json!({"content": [{"type": "text", "text": part}]}),
-        Style::OpenAi | Style::Ollama | Style::LlamaCpp | Style::Plain | Style::NoTools => {
+        Style::OpenAi
+        | Style::Ollama
+        | Style::LlamaCpp
+        | Style::Plain
+        | Style::NoTools
+        | Style::DeepSeek
+        | Style::Gemini
+        | Style::OpenRouter
+        | Style::Current => {
             json!({"content": part})
         }
     }
@@ -111,9 +136,14 @@ fn said(style: Style, part: &str) -> Value {
 
 fn thought(style: Style, part: &str) -> Value {
     match style {
-        Style::LlamaCpp => json!({"reasoning_content": part}),
+        Style::LlamaCpp | Style::DeepSeek => json!({"reasoning_content": part}),
+        Style::OpenRouter => {
+            let detail = json!({"type": "reasoning.text", "index": 0, "format": "unknown", "text": part});
+            json!({"content": "", "reasoning": part, "reasoning_details": [detail]})
+        }
+        Style::Gemini => json!({"content": ""}),
         Style::Sloppy => json!({"thinking": part, "content": null}),
-        Style::OpenAi | Style::Ollama | Style::Plain | Style::NoTools => {
+        Style::OpenAi | Style::Ollama | Style::Plain | Style::NoTools | Style::Current => {
             json!({"content": "", "reasoning": part})
         }
     }
@@ -137,7 +167,22 @@ fn called(style: Style, call: &Called<'_>) -> Vec<Value> {
             )]
         }
         Style::Sloppy => sloppily(call),
-        Style::OpenAi | Style::LlamaCpp | Style::Plain | Style::NoTools => {
+        // Gemini sends a call whole, and signs only the first one.
+        Style::Gemini => {
+            let function = json!({"name": name, "arguments": input});
+            let mut call = json!({"index": at, "id": id, "type": "function", "function": function});
+            if *at == 0 {
+                call["extra_content"] = super::dialect::signature(id);
+            }
+            vec![delta(call)]
+        }
+        Style::OpenAi
+        | Style::LlamaCpp
+        | Style::Plain
+        | Style::NoTools
+        | Style::DeepSeek
+        | Style::OpenRouter
+        | Style::Current => {
             let function = json!({"name": name, "arguments": ""});
             let first = delta(json!({"index": at, "id": id, "type": "function", "function": function}));
             std::iter::once(first).chain(split(input).iter().map(|part| piece(part))).collect()
@@ -183,7 +228,7 @@ fn words(piece: &Piece) -> Option<&str> {
     }
 }
 
-fn thoughts(act: &Act) -> String {
+pub fn thoughts(act: &Act) -> String {
     let thoughts = act.pieces.iter().filter_map(|piece| match piece {
         Piece::Thinking { thinking, .. } => Some(thinking.as_str()),
         Piece::Text(_) | Piece::Note(_) | Piece::Call { .. } | Piece::Raw(_) => None,
@@ -197,7 +242,7 @@ fn reason(act: &Act, style: Style) -> Value {
         (Some(reason), _) if reason == "null" => Value::Null,
         (Some(reason), _) => json!(reason),
         (None, Style::LlamaCpp) => json!("stop"),
-        (None, Style::OpenAi | Style::Ollama | Style::Sloppy | Style::Plain | Style::NoTools) => {
+        (None, _) => {
             json!(if act.wants_tools() { "tool_calls" } else { "stop" })
         }
     }
@@ -225,15 +270,15 @@ fn usage(usage: Usage) -> Value {
     })
 }
 
-fn call_id(title: &Title, at: usize) -> String {
+pub fn call_id(title: &Title, at: usize) -> String {
     format!("call_{:06}_{at}", title.serial)
 }
 
-fn encoded(chunk: &Value) -> Vec<u8> {
+pub fn encoded(chunk: &Value) -> Vec<u8> {
     format!("data: {chunk}\n\n").into_bytes()
 }
 
-fn error(kind: &str) -> Vec<u8> {
+pub fn error(kind: &str) -> Vec<u8> {
     let error = json!({"message": "it broke on our side", "type": kind, "param": null, "code": null});
     encoded(&json!({ "error": error }))
 }

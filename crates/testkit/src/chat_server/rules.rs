@@ -46,7 +46,14 @@ fn check_style(request: &Value, style: Style) -> Result<(), String> {
                 false => Ok(()),
             }
         }
-        Style::OpenAi | Style::Ollama | Style::Sloppy | Style::Plain => Ok(()),
+        Style::OpenAi
+        | Style::Ollama
+        | Style::Sloppy
+        | Style::Plain
+        | Style::DeepSeek
+        | Style::Gemini
+        | Style::OpenRouter
+        | Style::Current => Ok(()),
     }
 }
 

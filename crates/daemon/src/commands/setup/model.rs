@@ -13,12 +13,17 @@ use crate::settings::{ANTHROPIC_URL, OPENAI_URL};
 const CHOICES: &str = "\
 who should answer?
   1 anthropic  with an api key (console.anthropic.com, API keys)
-  2 a server   that speaks chat completions: ollama, llama.cpp, openrouter, openai
+  2 a server   openai, or one with its api: ollama, llama.cpp, openrouter
   3 claude     the Claude Code program, with the login it has
   4 nobody     the brain in here: plans and reminders, no talk";
 
 const NO_MODEL: &str = "say who should answer: --model anthropic:sonnet, openai:NAME, claude or offline";
 const NO_KEY: &str = "give the key with --key-file FILE or --key-stdin";
+
+/// Ollama's default window is 4096 tokens on most machines, and longer prompts are cut without an error. The API has no
+/// field for it, so the server has to be started with another one.
+const OLLAMA_CONTEXT: &str = "Ollama reads only 4,000 tokens by default and forgets the rest. Start it with \
+    `OLLAMA_CONTEXT_LENGTH=64000 ollama serve`, and set `context_tokens = 64000` under `[model]` in settings.toml.";
 
 /// Connects a model, unless one works and nothing new was given.
 pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
@@ -56,7 +61,8 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
             false => wait(here)?,
         }
     };
-    let asides = here.keeping.keep(&draft)?;
+    let mut asides = here.keeping.keep(&draft)?;
+    asides.extend(chosen.place(here).filter(|place| is_ollama(place)).map(|_| OLLAMA_CONTEXT.to_owned()));
     let text = match chosen.name.as_str() {
         "offline" => "nobody answers but the brain in here".to_owned(),
         _ => found.text,
@@ -119,6 +125,11 @@ impl Chosen {
         let usual = self.vendor()?.usual;
         Some(self.url(here).unwrap_or_else(|| usual.to_owned()))
     }
+}
+
+/// Whether `address` has the port of Ollama.
+fn is_ollama(address: &str) -> bool {
+    address.trim().parse::<reqwest::Url>().is_ok_and(|url| url.port() == Some(11434))
 }
 
 /// Whether both addresses are of one server, so that one key is for both.

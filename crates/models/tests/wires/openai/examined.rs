@@ -19,12 +19,17 @@ async fn told(model: &OpenAi) -> String {
 }
 
 #[tokio::test]
-async fn a_model_that_is_listed_is_there_and_costs_nothing() {
+async fn a_model_that_is_listed_is_asked_with_one_tool() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();
     let model = called(LISTED, &server.url());
     assert_eq!(model.name(), "openai:played");
     assert_eq!(model.examine().await, Ok(()));
-    assert!(server.requests().is_empty(), "it was not asked for a word");
+    let sent = &server.requests()[0].json;
+    assert_eq!((&sent["max_tokens"], sent["tools"].as_array().unwrap().len()), (&16.into(), 1));
+    let refusal = "Invalid schema for function 'note': this is not allowed.";
+    server.script([Act::refuses(400, "invalid_request_error", refusal)]);
+    let told = told(&model).await;
+    assert!(told.contains(refusal), "the vendor's sentence is reported: {told}");
 }
 
 /// Llama.cpp answers to every name, and a router to names that it does not list.
@@ -33,8 +38,9 @@ async fn a_model_that_is_not_listed_is_there_if_it_says_a_word() {
     for style in Style::ALL {
         let server = ChatServer::start(style).await.unwrap();
         assert_eq!(called("local", &server.url()).examine().await, Ok(()), "{style:?}");
+        let corrections = if [Style::NoTools, Style::Current].contains(&style) { 1 } else { 0 };
         let asked = server.requests();
-        assert_eq!((asked.len(), &asked[0].json["max_tokens"]), (1, &1.into()), "{style:?}");
+        assert_eq!((asked.len(), &asked[0].json["max_tokens"]), (1 + corrections, &16.into()), "{style:?}");
     }
 }
 
@@ -54,7 +60,7 @@ async fn a_web_server_that_is_no_model_is_not_taken_for_one() {
     assert!(told_there.contains("check OPENAI_BASE_URL; it usually ends in /v1"), "{told_there}");
     server.script([Act::says("hi").with(Fault::Html)]);
     let told_here = told(&called("x", &server.url())).await;
-    assert!(told_here.contains("it is not an answer to a conversation"), "{told_here}");
+    assert!(told_here.contains("it is not a stream of events"), "{told_here}");
 }
 
 /// J1: a key is never sent where others could read it on the way; a server without one, and this machine, are called.

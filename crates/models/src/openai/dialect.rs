@@ -1,0 +1,134 @@
+//! Reasoning fields of chat completions, in the dialects of their servers.
+//!
+//! DeepSeek writes `reasoning_content`, vLLM `reasoning`, OpenRouter `reasoning_details`, Gemini signatures in the
+//! `extra_content` of each tool call. They are kept as one opaque part of the reply and sent back under the same names
+//! to the same server and model.
+
+use domain::conversation::Block;
+use serde_json::{Map, Value, json};
+
+use super::profile::ReasoningReplay;
+use super::wire::Delta;
+
+/// The most bytes of reasoning that are kept of one reply.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// The field of an opaque part that holds the `extra_content` of calls by their ids.
+const CALLS: &str = "calls";
+
+/// The signature that Gemini accepts for calls that it did not write.
+const PLACEHOLDER: &str = "skip_thought_signature_validator";
+
+/// The reasoning fields of a reply that is still coming.
+#[derive(Debug, Default)]
+pub struct Reasoning {
+    content: String,
+    text: String,
+    details: Vec<Value>,
+    extra: Value,
+}
+
+impl Reasoning {
+    /// Takes the fields of one delta.
+    pub fn take(&mut self, delta: &Delta<'_>) {
+        grow(&mut self.content, &delta.reasoning_content);
+        grow(&mut self.text, &delta.reasoning);
+        for detail in delta.reasoning_details.as_array().into_iter().flatten() {
+            self.add_detail(detail);
+        }
+        if !delta.extra_content.is_null() {
+            self.extra = delta.extra_content.clone();
+        }
+    }
+
+    /// Adds one detail. A stream sends a detail in pieces with the same type and index.
+    fn add_detail(&mut self, detail: &Value) {
+        let last = self.details.last_mut().filter(|last| {
+            !detail["index"].is_null() && last["index"] == detail["index"] && last["type"] == detail["type"]
+        });
+        let (Some(Value::Object(last)), Value::Object(piece)) = (last, detail) else {
+            return self.details.push(detail.clone());
+        };
+        for (name, value) in piece {
+            match (last.get_mut(name), value) {
+                (Some(Value::String(text)), Value::String(more))
+                    if ["text", "summary", "data"].contains(&name.as_str()) =>
+                {
+                    text.push_str(more);
+                }
+                (Some(_), Value::Null) => {}
+                _ => {
+                    last.insert(name.clone(), value.clone());
+                }
+            }
+        }
+    }
+
+    /// The opaque part of the reply. Plain reasoning text is only wanted back with tool calls.
+    pub fn json(self, has_calls: bool, extras: Map<String, Value>) -> Option<String> {
+        let mut fields = Map::new();
+        let mut keep = |name: &str, text: String| {
+            if has_calls && !text.is_empty() {
+                fields.insert(name.to_owned(), Value::String(text));
+            }
+        };
+        keep("reasoning_content", self.content);
+        // The details hold the same text.
+        if self.details.is_empty() {
+            keep("reasoning", self.text);
+        } else {
+            fields.insert("reasoning_details".to_owned(), Value::Array(self.details));
+        }
+        if self.extra.is_object() {
+            fields.insert("extra_content".to_owned(), self.extra);
+        }
+        if !extras.is_empty() {
+            fields.insert(CALLS.to_owned(), Value::Object(extras));
+        }
+        let json = Value::Object(fields.clone()).to_string();
+        (!fields.is_empty() && json.len() <= MOST_BYTES).then_some(json)
+    }
+}
+
+fn grow(text: &mut String, more: &Value) {
+    if let Some(more) = more.as_str() {
+        text.push_str(more);
+    }
+}
+
+/// The reasoning fields of one reply, as they are sent back.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    /// Fields of the assistant message.
+    pub fields: Map<String, Value>,
+    calls: Map<String, Value>,
+}
+
+impl Replayed {
+    /// The `extra_content` of the call `id`; Gemini's placeholder, if `placeholder` and there is none.
+    pub fn call_extra(&mut self, id: &str, placeholder: bool) -> Option<Value> {
+        let signature = || json!({ "google": { "thought_signature": PLACEHOLDER } });
+        self.calls.remove(id).or_else(|| placeholder.then(signature))
+    }
+}
+
+/// The reasoning fields of the reply `blocks` for the server and model of `origin`.
+pub fn replayed(blocks: &[Block], origin: &str, replay: ReasoningReplay) -> Replayed {
+    if replay == ReasoningReplay::Withheld {
+        return Replayed::default();
+    }
+    let own = blocks.iter().find_map(|block| match block {
+        Block::Opaque(opaque) if opaque.origin == origin => Some(&opaque.json.0),
+        Block::Opaque(_) | Block::Text(_) | Block::Call(_) => None,
+    });
+    let mut fields: Map<String, Value> =
+        own.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let calls = match fields.remove(CALLS) {
+        Some(Value::Object(calls)) => calls,
+        Some(_) | None => Map::new(),
+    };
+    if replay == ReasoningReplay::OrEmpty && !fields.contains_key("reasoning_content") {
+        fields.insert("reasoning_content".to_owned(), Value::String(String::new()));
+    }
+    Replayed { fields, calls }
+}

@@ -1,0 +1,272 @@
+//! The request shape that a server accepts for one model, learned from its refusals.
+//!
+//! Servers that speak the OpenAI APIs differ: in the API itself, in the name of the output limit, in the reasoning
+//! efforts, in the fields they want back in a tool loop. The list is open, so the client starts with the usual
+//! shape and changes one thing for each refusal that names it. A shape that was accepted is kept for the life of the
+//! process; it costs one refused request to learn again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use domain::context::Context;
+use domain::conversation::{Block, Said};
+use domain::effort::Effort;
+
+use super::refusal::{Complaint, is_about_tools};
+use super::request::Tools;
+use crate::line::Refusal;
+
+/// Reasoning efforts as the vendors name them, lowest first.
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/// The API that is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// `POST /chat/completions`.
+    ChatCompletions,
+    /// `POST /responses`, without stored state.
+    Responses,
+}
+
+/// The name of the output limit in chat completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitField {
+    /// `max_tokens`: every server but the newer ones of OpenAI and Azure.
+    MaxTokens,
+    /// `max_completion_tokens`: it includes the reasoning.
+    MaxCompletionTokens,
+}
+
+/// How system notes in the middle of a conversation are sent in chat completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteStyle {
+    /// As messages of the role `system`.
+    System,
+    /// As user text in brackets: the templates of many local models allow no system message there.
+    User,
+}
+
+/// Which reasoning effort is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EffortRule {
+    /// The one that is asked for.
+    AsAsked,
+    /// The one that is asked for, if it is above low: servers of unknown makes may refuse the field.
+    WhenRaised,
+    /// The nearest of these.
+    Among(Vec<&'static str>),
+    /// Always `none`: tools are refused otherwise.
+    AlwaysNone,
+    /// No effort at all.
+    Omitted,
+}
+
+impl EffortRule {
+    /// The effort to send when `asked` is wanted.
+    pub fn value(&self, asked: Effort) -> Option<&'static str> {
+        let asked = asked.as_str();
+        match self {
+            Self::AsAsked => Some(asked),
+            Self::WhenRaised => (asked != Effort::Low.as_str()).then_some(asked),
+            Self::AlwaysNone => Some("none"),
+            Self::Omitted => None,
+            Self::Among(values) => {
+                let rank = |value: &str| EFFORTS.iter().position(|effort| *effort == value);
+                let below = values.iter().filter(|value| rank(value) <= rank(asked));
+                below
+                    .max_by_key(|value| rank(value))
+                    .or_else(|| values.iter().min_by_key(|value| rank(value)))
+                    .copied()
+            }
+        }
+    }
+
+    /// The rule after a server refused the effort `sent` with these words.
+    fn refused(&self, sent: Option<&str>, message: &str) -> Option<Self> {
+        let sent = sent?;
+        let listed: Vec<_> = EFFORTS.into_iter().filter(|effort| is_listed(message, effort)).collect();
+        let supported: Vec<_> = listed.into_iter().filter(|effort| *effort != sent).collect();
+        let next = match supported.is_empty() {
+            false => Self::Among(supported),
+            true if matches!(sent, "xhigh" | "max") => Self::Among(vec!["low", "medium", "high"]),
+            true => Self::Omitted,
+        };
+        (next != *self).then_some(next)
+    }
+}
+
+/// Whether `message` names `effort` in quotation marks, as lists of supported values do.
+fn is_listed(message: &str, effort: &str) -> bool {
+    ["'", "\"", "`"].iter().any(|mark| message.contains(&format!("{mark}{effort}{mark}")))
+}
+
+/// What is sent back of the reasoning fields of earlier chat completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningReplay {
+    /// The fields that this server and model wrote.
+    Own,
+    /// These, and an empty `reasoning_content` where there is none: DeepSeek wants the field in every message.
+    OrEmpty,
+    /// None: the server refuses the fields.
+    Withheld,
+}
+
+/// The request shape that a server accepts for one model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pub api: Api,
+    /// Whether the server turned out to have no Responses API.
+    pub lacks_responses: bool,
+    pub tools: Tools,
+    pub limit: LimitField,
+    pub effort: EffortRule,
+    pub notes: NoteStyle,
+    pub reasoning: ReasoningReplay,
+    /// Whether tool calls without a thought signature get the placeholder that Gemini accepts.
+    pub placeholder_signatures: bool,
+    /// Responses: whether a summary of the reasoning is asked for.
+    pub summary: bool,
+    /// Responses: whether encrypted reasoning is asked for and sent back.
+    pub encrypted: bool,
+    /// Responses: reasoning items that the server could not decrypt.
+    pub unreadable: Arc<BTreeSet<String>>,
+}
+
+impl Profile {
+    /// The shape to begin with at `host`.
+    pub fn for_host(host: &str) -> Self {
+        let is_openai = host == OPENAI || host.ends_with(".api.openai.com");
+        let takes_effort = is_openai || [GEMINI, OPENROUTER].contains(&host);
+        Self {
+            api: if is_openai { Api::Responses } else { Api::ChatCompletions },
+            lacks_responses: false,
+            tools: Tools::Offered,
+            limit: if is_openai { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens },
+            effort: if takes_effort { EffortRule::AsAsked } else { EffortRule::WhenRaised },
+            notes: NoteStyle::System,
+            reasoning: ReasoningReplay::Own,
+            placeholder_signatures: host == GEMINI,
+            summary: true,
+            encrypted: true,
+            unreadable: Arc::default(),
+        }
+    }
+
+    /// The shape to try next after `refusal` of a request for `context`; nothing, if it names nothing to change.
+    pub fn after(&self, refusal: &Refusal, context: &Context) -> Option<Self> {
+        let complaint = Complaint::of(refusal);
+        match self.api {
+            Api::ChatCompletions => self.after_chat(refusal, &complaint, context),
+            Api::Responses => self.after_responses(refusal, &complaint, context),
+        }
+    }
+
+    fn after_chat(&self, refusal: &Refusal, complaint: &Complaint, context: &Context) -> Option<Self> {
+        if !complaint.is_about_the_request() {
+            return None;
+        }
+        let mut next = self.clone();
+        if complaint.wants_responses() {
+            match self.lacks_responses {
+                false => {
+                    next.api = Api::Responses;
+                    next.effort = EffortRule::AsAsked;
+                }
+                true => next.effort = EffortRule::AlwaysNone,
+            }
+        } else if complaint.mentions("max_tokens") && complaint.mentions("max_completion_tokens") {
+            next.limit = LimitField::MaxCompletionTokens;
+        } else if complaint.mentions("max_completion_tokens") {
+            next.limit = LimitField::MaxTokens;
+        } else if complaint.is_about_effort() {
+            next.effort = self.effort.refused(self.effort.value(context.effort), complaint.text())?;
+        } else if complaint.mentions("thought_signature") {
+            next.placeholder_signatures = true;
+        } else if complaint.mentions("reasoning_content") && complaint.mentions("passed back") {
+            next.reasoning = ReasoningReplay::OrEmpty;
+        } else if complaint.names_reasoning_field() {
+            next.reasoning = ReasoningReplay::Withheld;
+        } else if !context.notes.is_empty() && complaint.is_about_roles() {
+            next.notes = NoteStyle::User;
+        } else if !context.tools.is_empty() && is_about_tools(refusal) {
+            next.tools = Tools::Unknown;
+        }
+        (next != *self).then_some(next)
+    }
+
+    fn after_responses(&self, refusal: &Refusal, complaint: &Complaint, context: &Context) -> Option<Self> {
+        let mut next = self.clone();
+        if complaint.is_missing_page() || complaint.mentions("v1/chat/completions") {
+            next.api = Api::ChatCompletions;
+            next.lacks_responses = true;
+            return (!self.lacks_responses).then_some(next);
+        }
+        if !complaint.is_about_the_request() {
+            return None;
+        }
+        if complaint.code() == "invalid_encrypted_content" || complaint.mentions("could not be verified") {
+            let mut unreadable = BTreeSet::clone(&self.unreadable);
+            unreadable.extend(opaque_parts(context).map(str::to_owned));
+            next.unreadable = Arc::new(unreadable);
+        } else if complaint.mentions("encrypted") {
+            next.encrypted = false;
+        } else if complaint.mentions("reasoning.summary") || complaint.mentions("reasoning summar") {
+            next.summary = false;
+        } else if complaint.is_about_effort() {
+            next.effort = self.effort.refused(self.effort.value(context.effort), complaint.text())?;
+        } else if !context.tools.is_empty() && is_about_tools(refusal) {
+            next.tools = Tools::Unknown;
+        }
+        (next != *self).then_some(next)
+    }
+}
+
+/// The host of OpenAI's own API.
+const OPENAI: &str = "api.openai.com";
+
+/// The host of Gemini's API.
+const GEMINI: &str = "generativelanguage.googleapis.com";
+
+/// The host of OpenRouter's API.
+const OPENROUTER: &str = "openrouter.ai";
+
+/// The JSON of every opaque part in `context`.
+fn opaque_parts(context: &Context) -> impl Iterator<Item = &str> {
+    let replies = context.said.iter().filter_map(|said| match said.as_ref() {
+        Said::Assistant(blocks, _) => Some(blocks),
+        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+    });
+    replies.flatten().filter_map(|block| match block {
+        Block::Opaque(opaque) => Some(opaque.json.0.as_str()),
+        Block::Text(_) | Block::Call(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_supported_effort_is_sent() {
+        let among = |values: &[&'static str]| EffortRule::Among(values.to_vec());
+        assert_eq!(EffortRule::AsAsked.value(Effort::Max), Some("max"));
+        assert_eq!(among(&["none", "low", "high"]).value(Effort::Medium), Some("low"));
+        assert_eq!(among(&["medium", "high"]).value(Effort::Low), Some("medium"));
+        assert_eq!(among(&["low", "medium", "high"]).value(Effort::Xhigh), Some("high"));
+        assert_eq!(EffortRule::AlwaysNone.value(Effort::High), Some("none"));
+        assert_eq!(EffortRule::Omitted.value(Effort::High), None);
+    }
+
+    #[test]
+    fn supported_efforts_are_read_from_the_refusal() {
+        let text = "Unsupported value: 'none' is not supported with the 'gpt-6-astra' model. Supported values are: \
+            'low', 'medium', 'high', 'xhigh', and 'max'.";
+        let learned = EffortRule::AlwaysNone.refused(Some("none"), text);
+        assert_eq!(learned, Some(EffortRule::Among(vec!["low", "medium", "high", "xhigh", "max"])));
+        let unknown =
+            EffortRule::AsAsked.refused(Some("low"), "Unrecognized request argument: reasoning_effort");
+        assert_eq!(unknown, Some(EffortRule::Omitted));
+        let too_high = EffortRule::AsAsked.refused(Some("max"), "reasoning_effort: unexpected value");
+        assert_eq!(too_high, Some(EffortRule::Among(vec!["low", "medium", "high"])));
+    }
+}

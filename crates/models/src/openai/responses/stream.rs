@@ -1,0 +1,286 @@
+//! A reply, put together from the events of a response.
+//!
+//! Items are taken from `response.output_item.done`, and nothing is given out before the response ended, so a call that
+//! was cut in the middle cannot be mistaken for a call. Events of an unknown kind are passed over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::context::Context;
+use domain::conversation::{Block, Json, Opaque, Usage};
+use domain::failure::{Declined, Failure};
+use domain::tool::ToolCall;
+use domain::turn::{Reply, Stop};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::super::calls::minted;
+use super::super::refusal;
+use super::super::stream::call_ids;
+use super::wire::{DeltaEvent, EndEvent, ItemEvent, OutputItem, Response, Tagged, Tokens};
+use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, garbled, json_object, read};
+
+/// A reply that is still coming.
+#[derive(Debug, Default)]
+pub struct ResponseStream {
+    /// The origin that its opaque parts get.
+    origin: String,
+    /// Items by their place in the output.
+    items: BTreeMap<u64, Growing>,
+    /// The item whose text was last heard, so that two messages are heard as two paragraphs.
+    heard: Option<u64>,
+    /// The item whose progress was last told.
+    progress: Option<u64>,
+    ending: Option<Ending>,
+    usage: Usage,
+    /// The ids of all earlier calls.
+    taken: BTreeSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct Growing {
+    is_commentary: bool,
+    /// The text so far, used if the response ends before the item does.
+    text: String,
+    done: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Completed,
+    OutOfTokens,
+    Filtered,
+}
+
+impl ResponseStream {
+    /// A reply to `context` whose opaque parts get `origin`.
+    pub fn new(context: &Context, origin: &str) -> Self {
+        Self { origin: origin.to_owned(), taken: call_ids(context), ..Self::default() }
+    }
+
+    /// Takes an answer that comes whole, and gives its words.
+    pub fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
+        let response: Response<'_> = read(body)?;
+        if response.status.is_none() && response.output.is_empty() {
+            return match response.error.filter(|error| error.get() != "null") {
+                Some(error) => Err(refusal::from_event(error.get())),
+                None => Err(garbled("it is not an answer to a conversation")),
+            };
+        }
+        self.end(&response)?;
+        let texts = self.items.values().filter_map(|item| item.done.as_deref());
+        let items: Result<Vec<OutputItem>, _> = texts.map(read).collect();
+        let words: Vec<_> =
+            items?.iter().filter(|item| !item.is_commentary()).map(OutputItem::text).collect();
+        Ok(words.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    fn words(&mut self, event: DeltaEvent) -> News {
+        let item = self.items.entry(event.output_index).or_default();
+        item.text.push_str(&event.delta);
+        if event.delta.is_empty() {
+            return News::Quiet;
+        }
+        if item.is_commentary {
+            return self.progress(event);
+        }
+        let new_paragraph = self.heard.is_some_and(|last| last != event.output_index);
+        self.heard = Some(event.output_index);
+        News::Words(if new_paragraph { format!("\n\n{}", event.delta) } else { event.delta })
+    }
+
+    fn progress(&mut self, event: DeltaEvent) -> News {
+        if event.delta.is_empty() {
+            return News::Quiet;
+        }
+        let new_paragraph = self.progress.is_some_and(|last| last != event.output_index);
+        self.progress = Some(event.output_index);
+        News::Progress(if new_paragraph { format!("\n\n{}", event.delta) } else { event.delta })
+    }
+
+    fn added(&mut self, event: &ItemEvent<'_>) -> Result<(), Failure> {
+        let item: OutputItem = read(event.item.get())?;
+        self.items.entry(event.output_index).or_default().is_commentary = item.is_commentary();
+        Ok(())
+    }
+
+    fn done(&mut self, index: u64, item: &RawValue) -> Result<(), Failure> {
+        read::<OutputItem>(item.get())?;
+        self.items.entry(index).or_default().done = Some(item.get().to_owned());
+        Ok(())
+    }
+
+    fn end(&mut self, response: &Response<'_>) -> Result<(), Failure> {
+        if let Some(tokens) = response.usage {
+            self.count(tokens);
+        }
+        let status = response.status.as_deref().unwrap_or("completed");
+        if let Some(error) = response.error.filter(|error| error.get() != "null") {
+            return Err(refusal::from_event(error.get()));
+        }
+        let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+        self.ending = Some(match (status, reason) {
+            ("failed" | "cancelled", _) => {
+                return Err(Failure::Broken(format!("the response is marked as {status}")));
+            }
+            (_, Some("content_filter")) => Ending::Filtered,
+            ("incomplete", _) => Ending::OutOfTokens,
+            _ => Ending::Completed,
+        });
+        // A server that sends no items on the way has all of them here.
+        if self.items.values().all(|item| item.done.is_none()) {
+            for (index, item) in (0..).zip(&response.output) {
+                self.done(index, item)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, tokens: Tokens) {
+        let believed = |count: Option<u64>| count.unwrap_or_default().min(MOST_TOKENS);
+        let cached = believed(tokens.input_tokens_details.unwrap_or_default().cached_tokens);
+        self.usage = Usage {
+            input: believed(tokens.input_tokens).saturating_sub(cached),
+            cache_read: cached,
+            cache_write: 0,
+            output: believed(tokens.output_tokens),
+        };
+    }
+
+    /// The blocks of one finished item.
+    fn blocks(
+        origin: &str,
+        json: String,
+        taken: &mut BTreeSet<String>,
+    ) -> Result<(Vec<Block>, bool), Failure> {
+        let item: OutputItem = read(&json)?;
+        let opaque = |json: String| Block::Opaque(Opaque { origin: origin.to_owned(), json: Json(json) });
+        match item.kind.as_str() {
+            "message" if item.is_commentary() => Ok((vec![opaque(json)], false)),
+            "message" => {
+                let (text, refused) = (item.text(), item.has_refusal());
+                let shell = opaque(shell(&json, &["content"])?);
+                let mut blocks = Vec::new();
+                if !text.is_empty() {
+                    blocks.extend((!refused).then_some(shell));
+                    blocks.push(Block::Text(text));
+                }
+                Ok((blocks, refused))
+            }
+            "function_call" => {
+                let name = item.name.filter(|name| !name.is_empty());
+                let name = name.ok_or_else(|| garbled("a tool call without the name of a tool"))?;
+                let input = json_object(item.arguments.unwrap_or_default())?;
+                let mut id = item.call_id.unwrap_or_default();
+                while id.is_empty() || taken.contains(&id) {
+                    id = minted();
+                }
+                taken.insert(id.clone());
+                let shell = opaque(shell(&json, &["call_id", "name", "arguments"])?);
+                Ok((vec![shell, Block::Call(ToolCall { id, name, input })], false))
+            }
+            _ => Ok((vec![opaque(json)], false)),
+        }
+    }
+}
+
+impl Assembly for ResponseStream {
+    fn take(&mut self, data: &str) -> Result<News, Failure> {
+        if data.trim() == "[DONE]" {
+            return Ok(if self.ending.is_some() { News::Ended } else { News::Quiet });
+        }
+        match read::<Tagged<'_>>(data)?.kind.as_ref() {
+            "response.output_item.added" => self.added(&read(data)?)?,
+            "response.output_item.done" => {
+                let event: ItemEvent<'_> = read(data)?;
+                self.done(event.output_index, event.item)?;
+            }
+            "response.output_text.delta" | "response.refusal.delta" => return Ok(self.words(read(data)?)),
+            "response.reasoning_summary_text.delta" => return Ok(self.progress(read(data)?)),
+            // The parts of one summary are paragraphs.
+            "response.reasoning_summary_part.added" => {
+                let event: DeltaEvent = read(data)?;
+                if self.progress == Some(event.output_index) {
+                    return Ok(News::Progress("\n\n".to_owned()));
+                }
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                self.end(&read(read::<EndEvent<'_>>(data)?.response.get())?)?;
+                return Ok(News::Ended);
+            }
+            "error" => return Err(error_event(data)),
+            _ => {}
+        }
+        Ok(News::Quiet)
+    }
+
+    fn heard(&self) -> Heard {
+        if self.heard.is_some() { Heard::Words } else { Heard::Nothing }
+    }
+
+    fn used(&self) -> Usage {
+        self.usage
+    }
+
+    fn finish(self) -> Result<Reply, Failure> {
+        let Self { origin, items, ending, usage, mut taken, .. } = self;
+        let is_cut = ending == Some(Ending::OutOfTokens);
+        let mut blocks = Vec::new();
+        let mut declined = ending == Some(Ending::Filtered);
+        for item in items.into_values() {
+            let Some(json) = item.done else {
+                let is_answer = !item.is_commentary && !item.text.is_empty();
+                blocks.extend(is_answer.then_some(Block::Text(item.text)));
+                continue;
+            };
+            match Self::blocks(&origin, json, &mut taken) {
+                Ok((made, refused)) => {
+                    blocks.extend(made);
+                    declined |= refused;
+                }
+                // Running out of tokens cuts the arguments of a call; that is no mistake of the server.
+                Err(_) if is_cut => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        let calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
+        let stop = match ending {
+            _ if declined => Stop::Refusal(Declined::Unstated),
+            Some(Ending::OutOfTokens) => Stop::Length,
+            _ if calls => Stop::Tools,
+            _ => Stop::Said,
+        };
+        Ok(Reply { blocks, stop, usage })
+    }
+}
+
+impl OutputItem {
+    /// Whether it is a note about the work, not a part of the answer.
+    fn is_commentary(&self) -> bool {
+        self.phase.as_deref() == Some("commentary")
+    }
+
+    fn text(&self) -> String {
+        let parts = self.content.iter().flatten();
+        parts.filter_map(|part| part.text.as_deref().or(part.refusal.as_deref())).collect()
+    }
+
+    fn has_refusal(&self) -> bool {
+        self.content.iter().flatten().any(|part| part.refusal.is_some())
+    }
+}
+
+/// The item `json` without the fields that a block after it holds.
+fn shell(json: &str, fields: &[&str]) -> Result<String, Failure> {
+    let mut map: Map<String, Value> = read(json)?;
+    map.retain(|name, _| !fields.contains(&name.as_str()));
+    Ok(Value::Object(map).to_string())
+}
+
+/// The failure that an `error` event tells. Its fields stand in the event itself or in an object inside of it.
+fn error_event(data: &str) -> Failure {
+    let mut event: Map<String, Value> = serde_json::from_str(data).unwrap_or_default();
+    let inner = event.remove("error").filter(Value::is_object);
+    // The kind of the event is no kind of error.
+    event.remove("type");
+    refusal::from_event(&inner.unwrap_or(Value::Object(event)).to_string())
+}

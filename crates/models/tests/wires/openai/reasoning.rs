@@ -1,0 +1,190 @@
+//! Reasoning that goes back to the server and model that wrote it, and request shapes learned from refusals.
+
+use domain::context::Context;
+use domain::conversation::{Block, Reach, Said, Usage};
+use domain::effort::Effort;
+use domain::failure::Failure;
+use domain::tool::Outcome;
+use domain::turn::{Reply, Stop};
+use engine::ports::Model;
+use models::openai::OpenAi;
+use serde_json::{Value, json};
+use testkit::chat_server::{Api, ChatServer, Style};
+use testkit::play::Act;
+
+use super::stage::{answer, ask, calls, context, human, model, result};
+
+fn results(reply: &Reply) -> Said {
+    Said::Tools(calls(reply).iter().map(|call| result(&call.id, "done", Outcome::Done)).collect())
+}
+
+/// A tool loop of two steps. Returns the conversation.
+async fn tool_loop(server: &ChatServer, model: &OpenAi) -> Vec<Said> {
+    let note = |n: u32| Act::calls("note", &json!({ "text": n.to_string() }));
+    server.script([note(1), note(2).and_calls("note", &json!({"text": "3"})), Act::says("Noted.")]);
+    let mut said = vec![human("note it")];
+    for step in 0..2 {
+        let reply =
+            ask(model, &context(said.clone())).await.1.unwrap_or_else(|why| panic!("step {step}: {why}"));
+        assert_eq!(reply.stop, Stop::Tools, "step {step}");
+        let results = results(&reply);
+        said.extend([Said::Assistant(reply.blocks, Reach::Whole), results]);
+    }
+    let (heard, reply) = ask(model, &context(said.clone())).await;
+    assert_eq!(heard, "Noted.");
+    said.push(Said::Assistant(reply.unwrap().blocks, Reach::Whole));
+    said
+}
+
+/// DeepSeek, Gemini and OpenRouter refuse the second step of a tool loop without their own reasoning fields.
+#[tokio::test]
+async fn a_tool_loop_of_two_steps_works_in_every_dialect() {
+    for style in [Style::DeepSeek, Style::Gemini, Style::OpenRouter] {
+        let server = ChatServer::start(style).await.unwrap();
+        tool_loop(&server, &model(&server.url())).await;
+        let requests = server.requests();
+        assert_eq!(requests.len(), 3, "{style:?}: no request was refused");
+        let replayed = &requests[2].json["messages"][4];
+        let kept = match style {
+            Style::DeepSeek => !replayed["reasoning_content"].is_null(),
+            Style::Gemini => !replayed["tool_calls"][0]["extra_content"].is_null(),
+            _ => !replayed["reasoning_details"].is_null(),
+        };
+        assert!(kept, "{style:?}: {replayed}");
+    }
+}
+
+/// Reasoning of one model, server or API is not sent to another one.
+#[tokio::test]
+async fn reasoning_is_sent_to_no_other_server_or_model() {
+    let first = ChatServer::start(Style::DeepSeek).await.unwrap();
+    let said = tool_loop(&first, &model(&first.url())).await;
+    let second = ChatServer::start(Style::OpenAi).await.unwrap();
+    let next = context(said.into_iter().chain([human("and?")]).collect());
+    ask(&model(&second.url()), &next).await.1.unwrap();
+    assert!(!second.requests()[0].body.contains("Thoughts"), "another server");
+    let other = Context { model: Some("other".to_owned()), ..next };
+    let asked = ask(&model(&first.url()), &other).await.1;
+    assert!(asked.is_err(), "this server insists on reasoning that the model never wrote");
+    assert!(!first.requests().last().unwrap().body.contains("Thoughts"), "another model");
+}
+
+/// A current OpenAI model: chat completions refuses tools, so the Responses API is used from then on, and reasoning
+/// items go back unchanged.
+#[tokio::test]
+async fn a_tool_loop_replays_reasoning_in_the_responses_api() {
+    let server = ChatServer::start(Style::Current).await.unwrap();
+    let model = model(&server.url());
+    let said = tool_loop(&server, &model).await;
+    assert_eq!(model.notice(), None, "the model can use tools");
+    let paths: Vec<_> = server.requests().iter().map(|request| request.path).collect();
+    assert_eq!(paths, [Api::Chat, Api::Responses, Api::Responses, Api::Responses]);
+    let last = &server.requests()[3].json;
+    let kinds: Vec<_> =
+        last["input"].as_array().unwrap().iter().map(|item| item["type"].to_string()).collect();
+    let step = ["\"reasoning\"", "\"function_call\""];
+    assert_eq!(kinds[1..3], step);
+    assert!(last["input"][1]["encrypted_content"].as_str().unwrap().starts_with("sealed-test-1"));
+    assert_eq!((&last["store"], &last["include"]), (&json!(false), &json!(["reasoning.encrypted_content"])));
+    let next: Vec<_> = said.into_iter().chain([human("and?")]).collect();
+    assert_eq!(ask(&model, &context(next.clone())).await.0, "you said: and?");
+    let other = Context { model: Some("other".to_owned()), ..context(next) };
+    ask(&model, &other).await.1.unwrap();
+    assert!(!server.requests().last().unwrap().body.contains("sealed"), "another model gets none of it");
+}
+
+#[tokio::test]
+async fn a_response_has_words_usage_effort_and_progress() {
+    let server = ChatServer::start(Style::Current).await.unwrap();
+    let model = model(&server.url());
+    let usage = Usage { input: 5, cache_read: 7, cache_write: 0, output: 3 };
+    server.script([Act::says("Hello there, friend.").charging(usage)]);
+    let asked = Context { effort: Effort::Max, ..context(vec![human("hi"), answer("Hi."), human("so?")]) };
+    let (heard, reply) = ask(&model, &asked).await;
+    let reply = reply.unwrap();
+    assert_eq!((heard.as_str(), reply.stop, reply.usage), ("Hello there, friend.", Stop::Said, usage));
+    assert_eq!(reply.blocks.last(), Some(&Block::Text("Hello there, friend.".to_owned())));
+    let requests = server.requests();
+    let efforts: Vec<_> =
+        requests[1..].iter().map(|request| request.json["reasoning"]["effort"].clone()).collect();
+    assert_eq!(efforts, ["max", "xhigh"], "the highest supported effort is learned from the refusal");
+}
+
+#[tokio::test]
+async fn a_response_that_is_cut_declined_or_failed_says_so() {
+    let server = ChatServer::start(Style::Current).await.unwrap();
+    let model = model(&server.url());
+    let hi = context(vec![human("hi")]);
+    let play = async |act: Act| {
+        server.script([act]);
+        ask(&model, &hi).await.1
+    };
+    let cut = play(Act::says("so").stopping("max_output_tokens")).await.unwrap();
+    assert_eq!(cut.stop, Stop::Length);
+    let filtered = play(Act::says("so").stopping("content_filter")).await.unwrap();
+    assert!(matches!(filtered.stop, Stop::Refusal(_)), "{:?}", filtered.stop);
+    let part = json!({"type": "refusal", "refusal": "I can't help with that."});
+    let message =
+        json!({"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]});
+    let declined = play(Act::empty().and(testkit::play::Piece::Raw(message))).await.unwrap();
+    assert!(matches!(declined.stop, Stop::Refusal(_)), "{:?}", declined.stop);
+    let error = json!({"code": "rate_limit_exceeded", "message": "slow down"});
+    let failed = json!({"type": "response.failed", "response": {"status": "failed", "error": error}});
+    let failure = play(Act::says("so").with(testkit::play::Fault::Event(1, failed))).await.unwrap_err();
+    assert_eq!(failure, Failure::Busy(None));
+    let refused = play(Act::refuses(429, "insufficient_quota", "You exceeded your current quota.")).await;
+    assert!(matches!(refused, Err(Failure::SpendLimit(_))), "{refused:?}");
+}
+
+/// A server whose Responses API cannot read the reasoning any more gets the conversation without it.
+#[tokio::test]
+async fn reasoning_that_the_server_cannot_read_is_left_out() {
+    let first = ChatServer::start(Style::Current).await.unwrap();
+    let model = model(&first.url());
+    let said = tool_loop(&first, &model).await;
+    let mut said: Vec<Said> = said.into_iter().chain([human("and?")]).collect();
+    for entry in &mut said {
+        let Said::Assistant(blocks, _) = entry else { continue };
+        for block in blocks {
+            if let Block::Opaque(opaque) = block {
+                opaque.json.0 = opaque.json.0.replace("sealed", "spoilt");
+            }
+        }
+    }
+    assert_eq!(ask(&model, &context(said)).await.0, "you said: and?");
+    assert!(!first.requests().last().unwrap().body.contains("spoilt"));
+}
+
+#[tokio::test]
+async fn the_name_of_the_output_limit_is_learned_from_the_refusal() {
+    let server = ChatServer::start(Style::OpenAi).await.unwrap();
+    let model = model(&server.url());
+    let refusal = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' \
+        instead.";
+    server.script([Act::refuses(400, "invalid_request_error", refusal), Act::says("Hello.")]);
+    assert_eq!(ask(&model, &context(vec![human("hi")])).await.0, "Hello.");
+    ask(&model, &context(vec![human("hi")])).await.1.unwrap();
+    let limits: Vec<Value> =
+        server.requests().iter().map(|request| request.json["max_completion_tokens"].clone()).collect();
+    assert_eq!(limits, [Value::Null, json!(1024), json!(1024)]);
+}
+
+/// Ollama cuts a prompt that is longer than its window without a word.
+#[tokio::test]
+async fn a_prompt_that_the_server_truncated_is_reported_once_with_the_fix() {
+    let server = ChatServer::start(Style::OpenAi).await.unwrap();
+    let model = model(&server.url());
+    let act = |input| Act::says("ok").charging(Usage { input, cache_read: 0, cache_write: 0, output: 1 });
+    let long = context(vec![human(&"a few words. ".repeat(4000))]);
+    server.script([act(13_000), act(4_096), act(4_096)]);
+    ask(&model, &long).await.1.unwrap();
+    assert_eq!(model.notice(), None);
+    ask(&model, &long).await.1.unwrap();
+    let notice = model.notice().unwrap();
+    assert!(
+        notice.contains("read only 4096 tokens") && notice.contains("OLLAMA_CONTEXT_LENGTH=64000"),
+        "{notice}"
+    );
+    ask(&model, &long).await.1.unwrap();
+    assert_eq!(model.notice(), None);
+}
