@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Look};
-use domain::context::instructions;
+use domain::context::instructions_with_skills;
 use domain::dice::Dice;
 use engine::desk::{Desk, Errand, Letter, SigningIn};
 use engine::drive::{CALLS, World};
@@ -43,6 +43,7 @@ use crate::known::Known;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
 use crate::signing_in::{self, Signer};
+use crate::skills::accepted_skills;
 use crate::telemetry;
 use crate::tool_lists::Check;
 use crate::updating::{self, Attendant, attend};
@@ -123,7 +124,7 @@ impl House {
             hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
             journal: journal.clone(),
             surface: stage.clone(),
-            instructions: instructions(&names),
+            instructions: instructions_with_skills(&names, &accepted_skills(&journal).await),
             patience: settings.manners.patience,
             limits: settings.spend.turn,
             calls: Arc::new(Places::new(CALLS)),

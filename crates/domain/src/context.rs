@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 pub use approving::allowed_late;
 pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
-pub use instructions::{Names, instructions};
+pub use instructions::{Names, instructions, instructions_with_skills};
 pub use measure::{Measure, Pictures};
 pub use outside::{
     NOT_QUOTED, SHOWN_TO_THE_HUMAN, agent_failed, agent_task, agent_unpaid, from_outside, no_such_agent,
