@@ -63,7 +63,7 @@ pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
 async fn page(shared: &Shared, after: Snowflake) -> Option<Vec<Message>> {
     let mut wait = WAITS.0;
     loop {
-        match shared.rest.messages_after(shared.signed.channel, after, PAGE).await {
+        match shared.rest.messages_after(shared.channel(), after, PAGE).await {
             Ok(page) => return Some(page),
             Err(Trouble::Away(why) | Trouble::Unknown(why)) => {
                 tracing::warn!(%why, "What was written in Discord meanwhile cannot be read yet.");
