@@ -127,8 +127,10 @@ pub struct SkillSummary {
     pub description: String,
 }
 
-/// The most characters of the catalogue, without the line that counts the skills left out.
+/// The most characters of the catalogue.
 const MAX_CATALOGUE: usize = 4_000;
+/// The characters that are kept free for the line that counts the skills left out.
+const LEFT_OUT_LINE: usize = 80;
 /// The most characters of a description in the catalogue.
 const MAX_SUMMARY: usize = 400;
 
@@ -147,10 +149,12 @@ pub fn skill_catalogue(skills: &[SkillSummary]) -> String {
             .to_owned();
     let mut length = text.chars().count();
     let mut left_out = 0;
-    for skill in skills {
+    let last = skills.len() - 1;
+    for (index, skill) in skills.into_iter().enumerate() {
         let line = format!("- `{}`: {}\n", one_line(&skill.name), one_line(&skill.description));
         let line_length = line.chars().count();
-        if left_out > 0 || length + line_length > MAX_CATALOGUE {
+        let reserved = if index == last { 0 } else { LEFT_OUT_LINE };
+        if left_out > 0 || length + line_length + reserved > MAX_CATALOGUE {
             left_out += 1;
         } else {
             text.push_str(&line);
@@ -313,7 +317,7 @@ mod tests {
     fn the_catalogue_is_bounded() {
         let skills: Vec<_> = (0..100).map(|n| summary(&format!("s{n:03}"), &"é ".repeat(600))).collect();
         let text = skill_catalogue(&skills);
-        assert!(text.chars().count() < 4_100, "{}", text.chars().count());
+        assert!(text.chars().count() <= 4_000, "{}", text.chars().count());
         let named = text.lines().filter(|line| line.starts_with("- `s")).count();
         assert!((5..20).contains(&named), "{named}");
         assert!(
@@ -321,6 +325,13 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("…\n"), "long descriptions are cut");
+        for length in 0..400 {
+            let mut skills: Vec<_> = (0..9).map(|n| summary(&format!("s{n}"), &"é".repeat(400))).collect();
+            skills.push(summary("t", &"x".repeat(length)));
+            skills.push(summary("u", &"x".repeat(400)));
+            let length = skill_catalogue(&skills).chars().count();
+            assert!(length <= 4_000, "{length}");
+        }
     }
 
     /// SK-1: the files of a skill are named with paths relative to it.
