@@ -85,7 +85,11 @@ impl Desk<'_> {
         let accepted =
             journal::accept(&self.settings.paths, &name_of(&kept.directory), &hash_of(&kept.text), now);
         accepted.map_err(Failed::NotDone)?;
-        let text = format!("accepted {}, as it is now.\n{}", kept.directory, runs(&kept));
+        let text = format!(
+            "accepted {}, as it is now.\n{}\nThe assistant sees it in its list of skills from its next start on.",
+            kept.directory,
+            runs(&kept)
+        );
         answer(self.output, &self.value(&kept, ACCEPTED), &text);
         Ok(ExitCode::SUCCESS)
     }

@@ -198,6 +198,20 @@ async fn what_was_written_meanwhile_is_heard_once_and_in_order() {
     assert_eq!(heard, expected);
 }
 
+/// D5: a random refusal (50001) of the history does not lose what was written meanwhile.
+#[tokio::test(start_paused = true)]
+async fn what_was_written_meanwhile_is_heard_despite_a_lack_of_access() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    rig.talk("hello", "you said: hello").await;
+    rig.killed().await;
+    rig.human().types("a note.");
+    rig.passes(3_600).await;
+    rig.discord.trouble(Trouble::Call(On::next("GET", "/channels/*/messages"), Mishap::Code(50001)));
+    rig.start().await;
+    rig.passes(120).await;
+    assert_eq!(rig.life.as_ref().unwrap().heard().await, ["hello", "a note."]);
+}
+
 /// D8: six hours without Discord: what was to be sent comes in order afterwards, and says that it is late.
 #[tokio::test(start_paused = true)]
 async fn after_six_hours_without_discord_everything_comes_in_order() {

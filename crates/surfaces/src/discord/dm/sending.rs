@@ -28,7 +28,7 @@ const SLACK: SignedDuration = SignedDuration::from_mins(1);
 const TOO_MANY_EDITS: u64 = 30046;
 /// Discord's number for a channel that we may not see. Applications that a user installed get it at random for their DM,
 /// although the user changed nothing.
-const NO_ACCESS: u64 = 50001;
+pub(super) const NO_ACCESS: u64 = 50001;
 /// Discord's number for a channel that is no more.
 const NO_CHANNEL: u64 = 10003;
 
