@@ -114,7 +114,9 @@ fn services_are_connected_one_by_one() {
 #[test]
 fn the_doctor_explains_access_that_ended_after_a_week() {
     let (google, program) = connected();
-    let connected_at = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(7 * 24);
+    #[expect(clippy::disallowed_methods, reason = "the program runs in real time")]
+    let now = jiff::Timestamp::now();
+    let connected_at = now - jiff::SignedDuration::from_hours(7 * 24);
     let old = json!({ "token": ACCESS, "refresh_token": REFRESH, "expiry": "2020-01-01T00:00:00Z",
         "connected_at": connected_at.to_string() });
     write(&program, "token.json", &old.to_string());
