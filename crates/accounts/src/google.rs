@@ -7,6 +7,7 @@ mod call;
 mod files;
 mod gmail;
 mod refusal;
+mod services;
 mod sign_in;
 mod tasks;
 mod wire;
@@ -20,21 +21,16 @@ use reqwest::Client;
 
 use crate::Trouble;
 
+pub use access::not_granted;
 pub use addresses::{Addresses, BadBase};
-pub use files::{Connection, File, Keep};
-pub use sign_in::{Ended, PATIENCE, Paste, Pasted, SignIn};
+pub use files::{Connection, File, Keep, Withdrawal};
+pub use services::{Service, sentence};
+pub use sign_in::{Ended, PATIENCE, Paste, Pasted, SignIn, TEST_USER};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
-
-/// What we ask the human for: tasks, the events of calendars, and to read mail.
-pub const SCOPES: [&str; 3] = [
-    "https://www.googleapis.com/auth/tasks",
-    "https://www.googleapis.com/auth/calendar.events",
-    "https://www.googleapis.com/auth/gmail.readonly",
-];
 
 /// The human's account at Google.
 #[derive(Clone)]

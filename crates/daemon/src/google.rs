@@ -34,7 +34,8 @@ pub fn account(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>)
 
 /// Who connects it from a surface elsewhere.
 pub fn connector(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>) -> Arc<dyn Connecting> {
-    Arc::new(Connector::new(account(settings, disk, clock)))
+    let usual = settings.places.accounts.at_google.clone();
+    Arc::new(Connector::new(account(settings, disk, clock), usual))
 }
 
 /// The files of the account.

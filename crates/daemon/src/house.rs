@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Look};
-use domain::context::{HUMAN, Names, instructions};
+use domain::context::{HUMAN, Names, instructions_with_skills};
 use domain::dice::Dice;
 use engine::desk::{Desk, Errand, Letter, SigningIn};
 use engine::drive::{CALLS, World};
@@ -43,6 +43,7 @@ use crate::known::Known;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
 use crate::signing_in::{self, Signer};
+use crate::skills::accepted_skills;
 use crate::telemetry;
 use crate::tool_lists::Check;
 use crate::updating::{self, Attendant, attend};
@@ -125,7 +126,10 @@ impl House {
             hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
             journal: journal.clone(),
             surface: stage.clone(),
-            instructions: instructions(&Names { human: HUMAN.to_owned(), ..names.clone() }),
+            instructions: instructions_with_skills(
+                &Names { human: HUMAN.to_owned(), ..names.clone() },
+                &accepted_skills(&journal).await,
+            ),
             patience: settings.manners.patience,
             limits: settings.spend.turn,
             calls: Arc::new(Places::new(CALLS)),

@@ -5,7 +5,7 @@ pub mod running;
 
 use std::sync::Arc;
 
-use domain::context::skills::{Loaded, NamedSkills, Outside, section};
+use domain::context::skills::{Loaded, NamedSkills, Outside, SkillSummary, beside, section};
 use futures_util::future::BoxFuture;
 use journal::files::skills::{Kept, Skills};
 use journal::{Journal, hash_of};
@@ -23,6 +23,33 @@ pub fn name_of(skill: &str) -> String {
     format!("skill:{skill}")
 }
 
+/// The most characters of a file of a skill that are given at once; `Read` gives the rest.
+const MAX_FILE: usize = 100_000;
+
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MAX_FILE) {
+        text.truncate(end);
+        text.push_str("\n[cut here; `Read` gives the rest]");
+    }
+    text
+}
+
+/// The skills that the model is told of: those that the user has accepted as they are.
+///
+/// Reading them blocks, so it runs on the blocking pool. A directory that cannot be read gives no skills.
+pub async fn accepted_skills(journal: &Arc<Journal>) -> Vec<SkillSummary> {
+    let skills = Skills::new(journal.disk(), journal.paths().root());
+    let found = tokio::task::spawn_blocking(move || skills.all()).await.unwrap_or_default();
+    let mut summaries = Vec::new();
+    for kept in found {
+        let accepted = journal.is_accepted(name_of(&kept.directory), hash_of(&kept.text)).await;
+        if matches!(accepted, Ok(true)) {
+            summaries.push(SkillSummary { name: kept.directory, description: kept.skill.description });
+        }
+    }
+    summaries
+}
+
 impl SkillShelf {
     /// The skills in the directory of `journal`, whose commands are run by `commands`.
     pub fn new(journal: Arc<Journal>, commands: Arc<dyn Commands>) -> Self {
@@ -38,16 +65,26 @@ impl SkillShelf {
         for name in &wanted.names {
             let Some(kept) = self.find(name).await else { continue };
             let acceptance = self.acceptance(&kept).await;
-            let brought = kept.skill.allowed_tools.iter().flatten();
-            for tool in brought.filter(|_| acceptance == Acceptance::Accepted) {
-                if !tools.contains(tool) {
-                    tools.push(tool.clone());
+            if acceptance == Acceptance::Accepted {
+                for tool in kept.skill.tools().usable {
+                    if !tools.contains(&tool) {
+                        tools.push(tool);
+                    }
                 }
             }
             let text = expansion.expand(kept.skill.instructions.as_str(), acceptance).await;
-            loaded.push((kept.skill.name.clone(), text));
+            loaded.push((kept.directory.clone(), self.with_files(&kept, text).await));
         }
         Loaded { section: section(&loaded), tools, label: expansion.label() }
+    }
+
+    /// Adds the names of the files beside the skill to its text.
+    async fn with_files(&self, kept: &Kept, text: String) -> String {
+        let skills = self.skills.clone();
+        let directory = kept.directory.clone();
+        let files = tokio::task::spawn_blocking(move || skills.files(&directory)).await.unwrap_or_default();
+        let files = beside(&kept.directory, &files);
+        if files.is_empty() { text } else { format!("{}{files}", text.trim_end()) }
     }
 
     async fn acceptance(&self, kept: &Kept) -> Acceptance {
@@ -78,7 +115,20 @@ impl tools::skill::Skills for SkillShelf {
             // Who asks hears no more from outside than who asks has heard: those commands they can run themselves.
             let mut expansion = Expansion::new(&*self.commands, Outside::Withheld);
             let acceptance = self.acceptance(&kept).await;
-            Ok(expansion.expand(kept.skill.instructions.as_str(), acceptance).await)
+            let text = expansion.expand(kept.skill.instructions.as_str(), acceptance).await;
+            Ok(self.with_files(&kept, text).await)
+        })
+    }
+
+    fn read_file<'a>(&'a self, name: &'a str, file: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        let skills = self.skills.clone();
+        let (skill, path) = (name.to_owned(), file.to_owned());
+        Box::pin(async move {
+            let read = tokio::task::spawn_blocking(move || skills.read_beside(&skill, &path)).await;
+            let text = read.map_err(|_| "the file could not be read.".to_owned())?;
+            let text =
+                text.map_err(|bad| format!("`{file}` of the skill `{name}` is not read: {}.", bad.bad))?;
+            Ok(cut(text))
         })
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use domain::context::skills::{NamedSkills, Outside};
 use domain::label::{Label, Realm};
 use journal::disk::RealDisk;
 use journal::{Place, open};
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::kill::{Backstage, Program, stderr, stdout};
 use testkit::model_server::Act;
 use tools::Part;
@@ -167,6 +168,117 @@ fn skills_are_listed_with_what_the_human_made_of_them() {
     let unknown = program.run(&["skills", "accept", "../tidy"]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(stderr(&unknown).contains("like its directory"), "{}", stderr(&unknown));
+}
+
+/// Copies a directory with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a directory");
+    for entry in std::fs::read_dir(from).expect("a directory").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("a file");
+        }
+    }
+}
+
+/// A program whose skills are those of `tests/fixtures/skills`, written to the public specification.
+fn with_public_skills(program: &Program) {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/skills");
+    copy(&fixtures, &program.data().join("skills"));
+}
+
+/// SK-2, SK-3: skills written to the public specification are loaded, and the list names what is not supported here.
+#[test]
+fn public_skills_load_and_the_list_names_what_is_not_supported() {
+    let program = Program::offline(BINARY);
+    with_public_skills(&program);
+    let listed = said(&program, &["skills", "list"]);
+    assert!(!listed.contains("  ! "), "all of them load: {listed}");
+    for line in [
+        "  git-notes                 not accepted    Writes release notes from the git history.",
+        "      note: ignored tools, which do not exist here: `NotebookEdit`\n",
+        "      note: compatibility, not checked here: Needs git and jq.\n",
+        "  pdf-forms                 not accepted    Fills PDF forms. Use when: the user has a form to fill.\n",
+        "      note: ignored tools, which do not exist here: `Task(form-reader)`\n",
+        "      note: ignored keys: `argument-hint`\n",
+        "      note: `metadata`: is not a map of text to text\n",
+        "  Odd_Name                  words only      Has a name that the specification does not allow.\n",
+        "      note: its name `Odd Name` differs from its directory; load it as `Odd_Name`\n",
+        "`ollim-bot skills accept NAME` accepts one.",
+    ] {
+        assert!(listed.contains(line), "{line} is missing in {listed}");
+    }
+    let shown = said(&program, &["skills", "show", "git-notes", "--json"]);
+    let shown: Value = serde_json::from_str(&shown).expect("json");
+    let shown = shown.get("data").unwrap_or(&shown);
+    assert_eq!(shown["tools"], json!(["Bash(git *)", "Bash(jq *)", "Read"]));
+    assert_eq!(shown["license"], "Apache-2.0");
+    assert_eq!(shown["metadata"], json!({ "author": "example-org", "version": "1.10" }));
+    assert_eq!(
+        shown["files"],
+        json!(["references/deep/example.md", "references/format.md", "scripts/collect.sh"])
+    );
+}
+
+/// SK-1, SK-12: an accepted skill by others brings the tools that exist here, names its files, and gives each of them by
+/// its path relative to the skill; nothing outside of its directory.
+#[tokio::test]
+async fn public_skills_bring_their_tools_and_files() {
+    let program = Program::offline(BINARY);
+    with_public_skills(&program);
+    std::os::unix::fs::symlink(
+        "../../release-notes/SKILL.md",
+        program.data().join("skills/git-notes/scripts/out.md"),
+    )
+    .expect("a link");
+    let settings = settings(&program);
+    let shelf = shelf(&settings);
+    for name in ["git-notes", "pdf-forms", "release-notes"] {
+        said(&program, &["skills", "accept", name]);
+    }
+    let loaded = shelf.for_job(&named(&["git-notes", "pdf-forms", "release-notes"], Outside::Told)).await;
+    assert_eq!(
+        loaded.tools,
+        ["Bash(git *)", "Bash(jq *)", "Read", "Write(**.md)", "WebFetch(domain:example.org)", "Grep"]
+    );
+    let text = shelf.load("git-notes").await.expect("a skill");
+    assert!(text.starts_with("# Release notes"), "{text}");
+    let files =
+        "`skills/git-notes`: `references/deep/example.md`, `references/format.md`, `scripts/collect.sh`.";
+    assert!(text.contains(files), "{text}");
+    let nested = shelf.read_file("git-notes", "references/deep/example.md").await.expect("a file");
+    assert_eq!(nested, "# Example\n\n- Fixed the clock.\n");
+    assert!(shelf.read_file("git-notes", "./scripts/collect.sh").await.expect("a file").contains("git log"));
+    for wrong in ["../pdf-forms/SKILL.md", "/etc/passwd", "references", "none.md", "scripts/out.md", "a\0b"] {
+        let refused = shelf.read_file("git-notes", wrong).await.expect_err(wrong);
+        assert!(refused.contains("`git-notes`"), "{refused}");
+    }
+    shelf.read_file("..", "settings.toml").await.expect_err("no skill");
+}
+
+/// SK-4: the model is told of accepted skills by itself, of others not, and reads a file of one with the `Skill` tool.
+#[test]
+fn the_model_is_told_of_accepted_skills() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    with_public_skills(&program);
+    program.start().terminate();
+    said(&program, &["skills", "accept", "git-notes"]);
+    let running = program.start();
+    let input = json!({ "skill": "git-notes", "file": "references/format.md" });
+    backstage.model().script([Act::calls("Skill", &input), Act::says("One line per change, then.")]);
+    running.converse("how do i write release notes?").expect("an answer");
+    let requests: Vec<Value> =
+        backstage.requests().iter().filter_map(|request| serde_json::from_str(&request.body).ok()).collect();
+    let [.., first, second] = requests.as_slice() else { panic!("{} requests", requests.len()) };
+    let system = first["system"].to_string();
+    let line = "- `git-notes`: Writes release notes from the git history. Use it when the user asks for a changelog.";
+    assert!(system.contains(line), "{system}");
+    assert!(!system.contains("pdf-forms") && !system.contains("Odd_Name"), "{system}");
+    assert_eq!(first["system"], second["system"]);
+    assert!(second["messages"].to_string().contains("# Format"), "{}", second["messages"]);
 }
 
 async fn until(there: impl Fn() -> bool) {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use approving::allowed_late;
 pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
-pub use instructions::{HUMAN, Names, addressed, instructions};
+pub use instructions::{HUMAN, Names, addressed, instructions, instructions_with_skills};
 pub use measure::{Measure, Pictures};
 pub use opening::{Change, Opening, ToolText};
 pub use outside::{

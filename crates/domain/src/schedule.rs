@@ -39,7 +39,7 @@ pub use prompt::Prompt;
 pub use reminder::{Chain, Reminder};
 pub use rhythm::{Beat, MonthDay, Rhythm, Zone};
 pub use routine::Routine;
-pub use skill::SkillSpec;
+pub use skill::{SkillSpec, SkillTools};
 pub use slug::slug;
 pub use step::{any_step, first_step, without_step};
 pub use terms::{ModelName, Terms, Thinking, ToolRule};

@@ -6,6 +6,7 @@
 
 mod bad;
 mod edit;
+mod quoting;
 mod read;
 mod scan;
 mod slips;
@@ -16,6 +17,7 @@ mod write;
 
 pub use bad::{BadFile, BadText};
 pub use edit::{Change, edit};
+pub(crate) use quoting::with_quoted_values;
 pub(crate) use read::{read, told, untrue};
 pub use slips::slips;
 pub(crate) use slips::{reminder_keys, routine_keys, webhook_keys};

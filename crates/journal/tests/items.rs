@@ -14,7 +14,7 @@ use expect_test::{Expect, expect};
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::{Item, Items};
-use journal::files::skills::Skills;
+use journal::files::skills::{self, Skills};
 use journal::frontmatter::{Change, Value};
 use testkit::disk::MemoryDisk;
 
@@ -346,6 +346,42 @@ fn one_setting_of_a_hand_written_file_changes_and_the_rest_stays() {
     assert!(refused.contains("any name.md") && refused.contains("five fields"), "{refused}");
     assert_eq!(String::from_utf8(disk.read(&path).unwrap()).unwrap(), after);
     assert_eq!(routines.edit("other", "cron", &cron("30 8 * * *")).unwrap(), None);
+}
+
+/// DD-49: `allowed-tools` is one string, with spaces or commas, or a list; other keys of the format are kept.
+#[test]
+fn skills_of_the_public_format_are_read_and_written_again() {
+    let read = |head: &str| {
+        skills::parse(&format!("---\nname: a-b\ndescription: Does x.\n{head}\n---\nDo.\n")).unwrap()
+    };
+    let tools = |head: &str| read(head).allowed_tools.unwrap();
+    let expected = ["Bash(git add:*)", "Bash(jq:*)", "Read"];
+    assert_eq!(tools("allowed-tools: Bash(git add:*) Bash(jq:*) Read"), expected);
+    assert_eq!(tools("allowed-tools: \"Bash(git add:*), Bash(jq:*), Read\""), expected);
+    assert_eq!(tools("allowed-tools: [\"Bash(git add:*)\", \"Bash(jq:*)\", Read]"), expected);
+    assert_eq!(tools("allowed_tools:\n- Bash(git add:*)\n- Bash(jq:*)\n- Read"), expected);
+    assert_eq!(read("allowed-tools:").allowed_tools, None);
+    let full = read(
+        "license: MIT\ncompatibility: Needs git.\nmetadata:\n  author: me\n  version: 1.10\nmodel: opus\nhooks:\n  stop: [a, 2]\n\
+         allowed-tools: Read Grep",
+    );
+    assert_eq!(full.license.as_deref(), Some("MIT"));
+    assert_eq!(full.compatibility.as_deref(), Some("Needs git."));
+    assert_eq!(full.metadata["version"], "1.10");
+    assert_eq!(full.other["hooks"], r#"{"stop":["a",2]}"#);
+    let text = skills::to_text(&full).unwrap();
+    assert!(
+        text.contains("\nallowed-tools: \"Read Grep\"\n") && text.contains("\nmodel: \"opus\"\n"),
+        "{text}"
+    );
+    assert_eq!(skills::parse(&text).unwrap(), full, "{text}");
+    let nested = read("metadata:\n  tags: [a]");
+    assert_eq!(nested.other["metadata"], r#"{"tags":["a"]}"#);
+    let mut misnamed = read("license: MIT");
+    misnamed.name = "a--b".to_owned();
+    assert_eq!(skills::to_text(&misnamed).unwrap_err().field, "name");
+    let colon = "---\nname: a\ndescription: Use when: asked\nlicense: x\n---\nDo.\n";
+    assert_eq!(skills::parse(colon).unwrap().description, "Use when: asked");
 }
 
 /// DD-49: a skill is a directory with a `SKILL.md`; a bad one harms no other.

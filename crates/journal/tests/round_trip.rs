@@ -188,9 +188,26 @@ fn entrance() -> impl Strategy<Value = Entrance> {
 
 fn skill() -> impl Strategy<Value = SkillSpec> {
     let tools = prop_oneof![Just(None), list().prop_map(Some)];
-    (words(), words(), tools, words()).prop_map(|(name, description, allowed_tools, instructions)| {
-        SkillSpec { name, description, allowed_tools, instructions: Prompt::new(&instructions) }
-    })
+    let name = "[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}";
+    let metadata = proptest::collection::btree_map(words(), words(), 0..3);
+    let other = proptest::collection::btree_map("x-[a-z]{1,6}", words(), 0..3);
+    let other = other.prop_map(|other| {
+        other.into_iter().map(|(key, value)| (key, serde_json::json!({ "v": value }).to_string())).collect()
+    });
+    let license = proptest::option::of(words());
+    let described = words().prop_map(|words| format!("ö{words}"));
+    (name, described, tools, license, metadata, other, words()).prop_map(
+        |(name, description, allowed_tools, license, metadata, other, instructions)| SkillSpec {
+            name,
+            description,
+            allowed_tools,
+            compatibility: license.as_ref().map(|license| format!("x{license}")),
+            license,
+            metadata,
+            other,
+            instructions: Prompt::new(&instructions),
+        },
+    )
 }
 
 fn again<T: Item + PartialEq + std::fmt::Debug>(item: T) {
@@ -230,7 +247,7 @@ proptest! {
     /// B9, DD-49: a skill is read as it was written.
     #[test]
     fn a_skill_is_read_again_as_it_was(skill in skill()) {
-        let text = skills::to_text(&skill);
+        let text = skills::to_text(&skill).unwrap();
         prop_assert_eq!(skills::parse(&text), Ok(skill), "{}", text);
     }
 

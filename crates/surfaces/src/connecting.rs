@@ -4,14 +4,14 @@ use futures_util::future::BoxFuture;
 
 /// An account elsewhere that the human can connect. Only one attempt is waited for: a new one takes its place.
 pub trait Connecting: Send + Sync {
-    /// Begins to wait for the human.
-    fn begin(&self) -> BoxFuture<'_, Begun>;
+    /// Begins to wait for the user's consent to one service, or to the usual ones.
+    fn begin<'a>(&'a self, service: Option<&'a str>) -> BoxFuture<'a, Begun>;
 
     /// Offers something that the human wrote to whoever waits.
     fn offer(&self, text: &str) -> Offered;
 
-    /// Whether the human took back elsewhere what they gave us, and has not been told here yet.
-    fn is_taken_back(&self) -> bool;
+    /// Explains why access ended and what to do, until the user has been told.
+    fn ended_grant(&self) -> Option<String>;
 
     /// They have been told.
     fn told_so(&self);

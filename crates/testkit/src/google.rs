@@ -33,6 +33,8 @@ pub struct World {
     pub access: Vec<String>,
     /// The refresh tokens that are good.
     pub refresh: Vec<String>,
+    /// Scopes whose boxes the user unticks on the consent page.
+    pub unticked: Vec<&'static str>,
     /// The codes that were given out and not used yet.
     pub codes: Vec<Code>,
     /// The messages, newest first, as `messages.get` gives them in full.

@@ -22,9 +22,11 @@ pub(crate) const SKILL: Tool = Tool {
     spec: ToolSpec {
         name: "Skill",
         description: Cow::Borrowed(
-            "Gives the instructions of a skill by its name. `ollim-bot skills list` names them.",
+            "Gives the instructions of a skill by its name. Your instructions name the accepted skills; \
+             `ollim-bot skills list` names all. With `file` it gives a file of the skill instead, such as \
+             `references/guide.md`, relative to its directory.",
         ),
-        schema: r#"{"type":"object","required":["skill"],"properties":{"skill":{"type":"string","minLength":1}}}"#,
+        schema: r#"{"type":"object","required":["skill"],"properties":{"skill":{"type":"string","minLength":1},"file":{"type":"string","minLength":1}}}"#,
         class: Class::Reads,
     },
     work: Work::Does(load),
@@ -33,12 +35,17 @@ pub(crate) const SKILL: Tool = Tool {
 #[derive(Deserialize)]
 struct Wanted {
     skill: String,
+    file: Option<String>,
 }
 
 fn load(workshop: &Workshop, input: Value) -> Done<'_> {
     Box::pin(async move {
-        let Wanted { skill } = parsed(input)?;
-        workshop.skills.get(SKILL.spec.name)?.load(skill.trim()).await
+        let Wanted { skill, file } = parsed(input)?;
+        let skills = workshop.skills.get(SKILL.spec.name)?;
+        match file {
+            Some(file) => skills.read_file(skill.trim(), file.trim()).await,
+            None => skills.load(skill.trim()).await,
+        }
     })
 }
 
@@ -67,6 +74,9 @@ pub enum Ended {
 pub trait Skills: Send + Sync {
     /// The instructions of the skill `name`, as the model reads them, or why there are none.
     fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, String>>;
+
+    /// The text of a file of the skill `name`, or why there is none. `file` is relative to the directory of the skill.
+    fn read_file<'a>(&'a self, name: &'a str, file: &'a str) -> BoxFuture<'a, Result<String, String>>;
 
     /// SK-9: what a job gets of the skills that it names, in order; those that are missing are left out.
     fn for_job<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded>;

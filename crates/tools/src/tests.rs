@@ -288,6 +288,13 @@ fn a_call_is_told_by_what_it_is_given() {
     assert_eq!(caption("inbox_add", r#"{"text":"milk"}"#), "inbox_add");
 }
 
+/// The names that skills of others are compared with are those of the tools that exist.
+#[test]
+fn skills_know_the_names_of_our_tools() {
+    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.spec.name).collect();
+    assert_eq!(names, domain::tool::pattern::OWN_TOOLS);
+}
+
 /// PM-5: what destroys something is asked for, and what only asks the assistant is not.
 #[test]
 fn only_what_destroys_something_is_asked_for() {

@@ -5,9 +5,9 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, Url};
 use serde::Deserialize;
 
-use super::files::{Credentials, File, Token};
+use super::files::{Credentials, File, Token, Withdrawal};
 use super::refusal::{self, Refusal};
-use super::{Google, call};
+use super::{Google, Service, call};
 use crate::{Secret, Trouble};
 
 /// What Google answers when it gives a token.
@@ -21,8 +21,11 @@ struct Granted {
 
 impl Google {
     /// A token for a request.
-    pub(super) async fn access(&self) -> Result<Secret, Trouble> {
+    pub(super) async fn access(&self, service: Service) -> Result<Secret, Trouble> {
         let token = self.token()?.ok_or_else(|| self.not_connected())?;
+        if !Service::covered_by(&token.scopes).contains(&service) {
+            return Err(not_granted(service));
+        }
         match token.is_fresh(self.clock.now().timestamp()) {
             true => Ok(token.access),
             false => self.renew(token).await,
@@ -44,17 +47,14 @@ impl Google {
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
         match self.ask_for_token(&client, &form).await? {
             Ok(granted) => {
-                let token = self.token_of(granted, Some(&old));
+                let token = self.token_of(granted, Some(&old), &[]);
                 self.keep_token(&token, &client)?;
                 Ok(token.access)
             }
             Err(refused) if refused.is_for_good() => {
-                self.revoked(&refresh)?;
-                Err(Trouble::Unconnected(
-                    "google has taken back what you gave me. run `ollim-bot google connect` in a terminal, or \
-                     /google-auth in discord."
-                        .to_owned(),
-                ))
+                let withdrawal = Withdrawal::of(&old, self.clock.now().timestamp());
+                self.revoked(&refresh, &withdrawal)?;
+                Err(Trouble::Unconnected(withdrawal.explained()))
             }
             Err(refused) => Err(refused.hiding(&[&refresh, &client.secret]).about_sign_in()),
         }
@@ -62,12 +62,12 @@ impl Google {
 
     /// Forgets a token that is no longer good, and leaves a mark for whoever tells the human and one for whoever looks
     /// later. A token that came meanwhile stays.
-    fn revoked(&self, refresh: &Secret) -> Result<(), Trouble> {
+    fn revoked(&self, refresh: &Secret, withdrawal: &Withdrawal) -> Result<(), Trouble> {
         let kept = self.token()?;
         if kept.is_some_and(|kept| kept.refresh.as_ref() != Some(refresh)) {
             return Ok(());
         }
-        self.replace(File::Withdrawn, self.clock.now().timestamp().to_string().as_bytes())?;
+        self.replace(File::Withdrawn, withdrawal.to_text().as_bytes())?;
         self.replace(File::Revoked, b"")?;
         self.remove(File::Token)
     }
@@ -102,14 +102,22 @@ impl Google {
         request.send().await.map_err(|error| call::unanswered(&error))
     }
 
-    /// The token that was granted. What Google does not repeat is as it was.
-    pub(super) fn token_of(&self, GrantedToken(granted): GrantedToken, old: Option<&Token>) -> Token {
+    /// Returns the token that was granted. Values that Google does not repeat are those of `old`; an answer without a
+    /// scope grants `requested` (RFC 6749, 5.1).
+    pub(super) fn token_of(
+        &self,
+        GrantedToken(granted): GrantedToken,
+        old: Option<&Token>,
+        requested: &[Service],
+    ) -> Token {
+        let requested = || requested.iter().map(|service| service.scope().to_owned()).collect();
         let scopes = granted.scope.map(|scope| scope.split_whitespace().map(str::to_owned).collect());
         Token {
             access: Secret::new(granted.access_token),
             refresh: granted.refresh_token.map(Secret::new).or_else(|| old?.refresh.clone()),
-            scopes: scopes.or_else(|| Some(old?.scopes.clone())).unwrap_or_default(),
+            scopes: scopes.or_else(|| Some(old?.scopes.clone())).unwrap_or_else(requested),
             expires: granted.expires_in.and_then(|seconds| self.in_seconds(seconds)),
+            connected: old.and_then(|old| old.connected),
         }
     }
 
@@ -117,6 +125,14 @@ impl Google {
         // Whatever is answered, it is asked again within a day.
         Timestamp::from_second(self.clock.now().timestamp().as_second() + seconds.clamp(0, 86_400)).ok()
     }
+}
+
+/// Explains that `service` was not granted, and the step that grants it.
+pub fn not_granted(service: Service) -> Trouble {
+    let name = service.name();
+    Trouble::Unconnected(format!(
+        "Google is connected, but not for {name}. Run `ollim-bot google connect {name}` in a terminal, or /google-auth in Discord, and tick its box."
+    ))
 }
 
 /// A token as it was granted, which nobody prints.

@@ -8,10 +8,10 @@ use jiff::{Timestamp, Zoned};
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-use super::Google;
 use super::addresses::below;
 use super::call::{Ask, checked};
 use super::wire::{Edge, Event as Sent, Events};
+use super::{Google, Service};
 use crate::Trouble;
 use crate::calendar::{Calendar, Change, Details, Event, When};
 use crate::mail::legible;
@@ -28,7 +28,7 @@ impl Calendar for Google {
         async move {
             let (min, max) = (from.timestamp().to_string(), until.timestamp().to_string());
             let words = [("timeMin", min.as_str()), ("timeMax", &max), ("maxResults", PAGE)];
-            let ask = Ask::get(self.addresses.calendar.clone(), "events").with(&words);
+            let ask = Ask::get(Service::Calendar, self.addresses.calendar.clone(), "events").with(&words);
             let ask = ask.with(&[("singleEvents", "true"), ("orderBy", "startTime")]);
             let zone = from.time_zone();
             let events = self.listed::<Events>(&ask, MOST).await?;
@@ -40,20 +40,28 @@ impl Calendar for Google {
     fn show<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>> {
         async move {
             let (address, about) = self.event(id)?;
-            self.event_of(&Ask::get(address, about)).await
+            self.event_of(&Ask::get(Service::Calendar, address, about)).await
         }
         .boxed()
     }
 
     fn add(&self, new: Change) -> BoxFuture<'_, Result<Event, Trouble>> {
-        async move { self.event_of(&Ask::post(self.addresses.calendar.clone(), fields(&new), "calendar")).await }
-            .boxed()
+        async move {
+            self.event_of(&Ask::post(
+                Service::Calendar,
+                self.addresses.calendar.clone(),
+                fields(&new),
+                "calendar",
+            ))
+            .await
+        }
+        .boxed()
     }
 
     fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Event, Trouble>> {
         async move {
             let (address, about) = self.event(id)?;
-            self.event_of(&Ask::patch(address, fields(&change), about)).await
+            self.event_of(&Ask::patch(Service::Calendar, address, fields(&change), about)).await
         }
         .boxed()
     }
@@ -61,8 +69,8 @@ impl Calendar for Google {
     fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>> {
         async move {
             let (address, about) = self.event(id)?;
-            let was = self.event_of(&Ask::get(address.clone(), about.clone())).await?;
-            self.told(&Ask::delete(address, about)).await?;
+            let was = self.event_of(&Ask::get(Service::Calendar, address.clone(), about.clone())).await?;
+            self.told(&Ask::delete(Service::Calendar, address, about)).await?;
             Ok(was)
         }
         .boxed()

@@ -4,7 +4,7 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Google, refusal};
+use super::{Google, Service, refusal};
 use crate::Trouble;
 
 /// The most bytes of an answer that are read.
@@ -19,22 +19,23 @@ pub struct Ask {
     address: Url,
     body: Option<Value>,
     about: String,
+    service: Service,
 }
 
 impl Ask {
     /// Looks at `address`; `about` is what it is, in words that follow `google has no`.
-    pub fn get(address: Url, about: impl Into<String>) -> Self {
-        Self { method: Method::GET, address, body: None, about: about.into() }
+    pub fn get(service: Service, address: Url, about: impl Into<String>) -> Self {
+        Self { method: Method::GET, address, body: None, about: about.into(), service }
     }
 
     /// Makes something of `body`.
-    pub fn post(address: Url, body: Value, about: impl Into<String>) -> Self {
-        Self { method: Method::POST, address, body: Some(body), about: about.into() }
+    pub fn post(service: Service, address: Url, body: Value, about: impl Into<String>) -> Self {
+        Self { method: Method::POST, address, body: Some(body), about: about.into(), service }
     }
 
     /// Changes what `body` names.
-    pub fn patch(address: Url, body: Value, about: impl Into<String>) -> Self {
-        Self { method: Method::PATCH, address, body: Some(body), about: about.into() }
+    pub fn patch(service: Service, address: Url, body: Value, about: impl Into<String>) -> Self {
+        Self { method: Method::PATCH, address, body: Some(body), about: about.into(), service }
     }
 
     /// The same, asked with `words`.
@@ -44,8 +45,8 @@ impl Ask {
     }
 
     /// Removes it.
-    pub fn delete(address: Url, about: impl Into<String>) -> Self {
-        Self { method: Method::DELETE, address, body: None, about: about.into() }
+    pub fn delete(service: Service, address: Url, about: impl Into<String>) -> Self {
+        Self { method: Method::DELETE, address, body: None, about: about.into(), service }
     }
 }
 
@@ -88,7 +89,7 @@ impl Google {
 
     /// Sends it, with a new token if the first is refused.
     async fn sent(&self, ask: &Ask) -> Result<Response, Trouble> {
-        let token = self.access().await?;
+        let token = self.access(ask.service).await?;
         let response = self.send(ask, token.reveal()).await?;
         let (response, token) = match response.status() {
             StatusCode::UNAUTHORIZED => {
@@ -99,7 +100,7 @@ impl Google {
         };
         match response.status().is_success() {
             true => Ok(response),
-            false => Err(refusal::read(response).await.hiding(&[&token]).about(&ask.about)),
+            false => Err(refusal::read(response).await.hiding(&[&token]).about(&ask.about, ask.service)),
         }
     }
 

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde_json::{Value, json};
 
-use super::{Google, SCOPES};
+use super::{Google, Service, sentence};
 use crate::{Secret, Trouble};
 
 /// A token is renewed so long before it ends, because a request takes a while.
@@ -74,6 +74,69 @@ pub(super) struct Token {
     pub refresh: Option<Secret>,
     pub scopes: Vec<String>,
     pub expires: Option<Timestamp>,
+    /// When the user connected the account; unknown for files of older versions and of other programs.
+    pub connected: Option<Timestamp>,
+}
+
+/// How long after connecting the end of a grant is taken for that of a project in status Testing. Google ends those
+/// after 7 days; a day more is for the hours until a token is renewed.
+const TESTING: SignedDuration = SignedDuration::from_hours(8 * 24);
+
+/// The end of a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withdrawal {
+    /// When it was noticed.
+    pub at: Timestamp,
+    /// Whether it ended so soon after connecting that the project is probably in status Testing.
+    pub in_testing: bool,
+    /// The services that were granted.
+    pub services: Vec<Service>,
+}
+
+impl Withdrawal {
+    pub(super) fn of(token: &Token, now: Timestamp) -> Self {
+        let age = token.connected.map(|connected| now.duration_since(connected));
+        Self {
+            at: now,
+            in_testing: age.is_some_and(|age| age <= TESTING),
+            services: Service::covered_by(&token.scopes),
+        }
+    }
+
+    /// The mark that is kept: a line each for the time, the cause and the services.
+    pub(super) fn to_text(&self) -> String {
+        let cause = if self.in_testing { "testing" } else { "ended" };
+        let services: Vec<&str> = self.services.iter().map(|service| service.name()).collect();
+        format!("{}\n{cause}\n{}\n", self.at, services.join(" "))
+    }
+
+    /// Reads a mark. One of an older version has the time alone.
+    fn read(text: &str) -> Self {
+        let mut lines = text.lines();
+        let at = lines.next().and_then(|time| time.parse().ok()).unwrap_or(Timestamp::UNIX_EPOCH);
+        let in_testing = lines.next() == Some("testing");
+        let services = lines.next().unwrap_or_default().split_whitespace().filter_map(Service::named);
+        Self { at, in_testing, services: services.collect() }
+    }
+
+    /// Explains to the user why access ended and which step restores it.
+    pub fn explained(&self) -> String {
+        let connect = "`ollim-bot google connect` in a terminal, or /google-auth in Discord";
+        if self.in_testing {
+            format!(
+                "Google ended the access a week or less after you connected it. Your Google project is probably in \
+                 status Testing, where access ends after 7 days. Publish it: open \
+                 https://console.cloud.google.com/auth/audience (Google Auth Platform, Audience) and press Publish \
+                 app. Verification is not needed for your own use. Then run {connect}."
+            )
+        } else {
+            format!(
+                "Google access has ended: it was removed in your Google account, the password changed, or it was not \
+                 used for 6 months. Run {connect}. If it ends again after a week, publish the app of your Google \
+                 project first: https://console.cloud.google.com/auth/audience, Publish app."
+            )
+        }
+    }
 }
 
 impl Token {
@@ -92,6 +155,7 @@ impl Token {
             scopes: scopes.into_iter().flatten().filter_map(scope).collect(),
             // A time that cannot be read has passed: the token is renewed, and all is well again.
             expires: text("expiry").map(|time| time.parse().unwrap_or(Timestamp::UNIX_EPOCH)),
+            connected: text("connected_at").and_then(|time| time.parse().ok()),
         })
         .filter(|token| token.refresh.is_some() || !token.access.reveal().is_empty())
     }
@@ -116,7 +180,7 @@ impl Google {
         Trouble::Unconnected(match self.connection() {
             Ok(Connection::NoClient) => set_up(&place.display().to_string()),
             Ok(Connection::Apart | Connection::Connected) => {
-                "google is not connected. run `ollim-bot google connect` in a terminal, or /google-auth in discord."
+                "Google is not connected. Run `ollim-bot google connect` in a terminal, or /google-auth in Discord."
                     .to_owned()
             }
             Err(trouble) => return trouble,
@@ -133,10 +197,51 @@ impl Google {
         self.remove(File::Revoked)
     }
 
-    /// When the grant was taken back, if nothing took its place since. Being told does not change that.
-    pub fn withdrawn(&self) -> Option<Timestamp> {
+    /// The end of the last grant, if nothing took its place since. Being told does not change that.
+    pub fn withdrawn(&self) -> Option<Withdrawal> {
         let mark = self.keep.read(File::Withdrawn).ok()??;
-        Some(str::from_utf8(&mark).ok().and_then(|time| time.parse().ok()).unwrap_or(Timestamp::UNIX_EPOCH))
+        Some(Withdrawal::read(&String::from_utf8_lossy(&mark)))
+    }
+
+    /// The services that the user has granted; none, if the account is not connected.
+    pub fn granted(&self) -> Result<Vec<Service>, Trouble> {
+        match (self.connection()?, self.token()?) {
+            (Connection::Connected, Some(token)) => Ok(Service::covered_by(&token.scopes)),
+            (Connection::Connected | Connection::Apart | Connection::NoClient, _) => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the services to request when the user names none: those of a grant that ended, else `usual`.
+    pub fn services_to_request(&self, usual: &[Service]) -> Vec<Service> {
+        let before = self.withdrawn().map(|withdrawal| withdrawal.services).unwrap_or_default();
+        if before.is_empty() { usual.to_vec() } else { before }
+    }
+
+    /// Describes the connection: the granted services, and how to add one that is missing.
+    pub fn description(&self) -> Result<String, Trouble> {
+        let granted = self.granted()?;
+        if granted.is_empty() {
+            return Ok(self.not_connected().to_string());
+        }
+        let mut text = format!("Google is connected for {}.", sentence(&granted));
+        let missing: Vec<&str> = Service::ALL
+            .into_iter()
+            .filter(|service| !granted.contains(service))
+            .map(Service::name)
+            .collect();
+        if let Some(first) = missing.first() {
+            text.push_str(&format!(
+                " Not granted: {}. `ollim-bot google connect {first}` adds {first}.",
+                missing.join(", ")
+            ));
+        }
+        Ok(text)
+    }
+
+    /// Returns the token for revoking it. A file that is not JSON has none: disconnecting is how the user gets rid of it.
+    pub(super) fn token_to_revoke(&self) -> Result<Option<Token>, Trouble> {
+        let bytes = self.read(File::Token)?.unwrap_or_default();
+        Ok(serde_json::from_slice(&bytes).ok().as_ref().and_then(Token::read))
     }
 
     /// Takes away all that tells of a grant that ended.
@@ -152,8 +257,8 @@ impl Google {
         match (text("client_id"), text("client_secret")) {
             (Some(id), Some(secret)) => Ok(Credentials { id: id.to_owned(), secret: Secret::new(secret) }),
             _ => Err(Trouble::Unconnected(format!(
-                "{}: there is no client_id and client_secret under `installed`. download the file once more: \
-                 Google Cloud console, Credentials, the client of type Desktop app, Download JSON.",
+                "{}: there is no client_id and client_secret under `installed`. Download the file once more: \
+                 Google Cloud console, Google Auth Platform, Clients, the client of type Desktop app, Download JSON.",
                 self.keep.place(File::Credentials).display()
             ))),
         }
@@ -164,16 +269,15 @@ impl Google {
     }
 
     pub(super) fn keep_token(&self, token: &Token, client: &Credentials) -> Result<(), Trouble> {
-        let scopes =
-            if token.scopes.is_empty() { SCOPES.map(str::to_owned).to_vec() } else { token.scopes.clone() };
         let value = json!({
             "token": token.access.reveal(),
             "refresh_token": token.refresh.as_ref().map(Secret::reveal),
             "token_uri": self.addresses.token.as_str(),
             "client_id": client.id,
             "client_secret": client.secret.reveal(),
-            "scopes": scopes,
+            "scopes": token.scopes,
             "expiry": token.expires.map(|expires| expires.to_string()),
+            "connected_at": token.connected.map(|connected| connected.to_string()),
         });
         self.replace(File::Token, value.to_string().as_bytes())?;
         self.forget_withdrawn()
@@ -186,9 +290,12 @@ impl Google {
         let wrong = |error: serde_json::Error| {
             let place = self.keep.place(file);
             let remedy = match file {
-                File::Credentials => "download it once more from the Google Cloud console",
+                File::Credentials => {
+                    "Download it once more from the Google Cloud console, then run `ollim-bot setup google \
+                     --client-file FILE`"
+                }
                 File::Token | File::Revoked | File::Withdrawn => {
-                    "run `ollim-bot google connect` to make it anew"
+                    "Run `ollim-bot google disconnect`, then `ollim-bot google connect`"
                 }
             };
             let line = error.line();
@@ -216,11 +323,14 @@ impl Google {
 
 fn set_up(place: &str) -> String {
     format!(
-        "google is not set up. to do it:\n  \
-         1. open https://console.cloud.google.com and make a project.\n  \
-         2. enable the Google Tasks API, the Google Calendar API and the Gmail API.\n  \
-         3. under Credentials create an OAuth client ID of type Desktop app, and download its JSON.\n  \
-         4. run `ollim-bot setup google --client-file FILE` with that file. it is kept at {place}.\n  \
-         5. what is left is asked there; later `ollim-bot google connect` asks it again."
+        "Google is not set up. To set it up:\n  \
+         1. Open https://console.cloud.google.com and create a project.\n  \
+         2. Enable the APIs that you want to use: Google Tasks API, Google Calendar API, Gmail API.\n  \
+         3. Open Google Auth Platform, enter an app name and choose the audience External. Then open Audience and press \
+         Publish app. Verification is not needed for your own use; while the app is in status Testing, access ends \
+         after 7 days.\n  \
+         4. Open Clients, create a client of type Desktop app, and download its JSON.\n  \
+         5. Run `ollim-bot setup google --client-file FILE` with that file. It is kept at {place}.\n  \
+         6. The rest is asked there. Later, `ollim-bot google connect` asks again."
     )
 }

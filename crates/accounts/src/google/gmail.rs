@@ -6,10 +6,10 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 
-use super::Google;
 use super::addresses::below;
 use super::call::{Ask, checked};
 use super::wire::{Header, Labels, Message, MessageName, Messages, Part};
+use super::{Google, Service};
 use crate::Trouble;
 use crate::mail::mime::{Body, Envelope, words};
 use crate::mail::{Heading, Label, Letter, Mailbox, charset, legible};
@@ -28,7 +28,7 @@ impl Mailbox for Google {
 
     fn search<'a>(&'a self, query: &'a str, max: usize) -> BoxFuture<'a, Result<Vec<Heading>, Trouble>> {
         async move {
-            let ask = Ask::get(below(&self.addresses.gmail, &["messages"]), "messages");
+            let ask = Ask::get(Service::Mail, below(&self.addresses.gmail, &["messages"]), "messages");
             let page = max.clamp(1, PAGE).to_string();
             let ask = ask.with(&[("q", query), ("maxResults", &page)]);
             let names = self.listed::<Messages>(&ask, max).await?;
@@ -48,7 +48,7 @@ impl Mailbox for Google {
 
     fn labels(&self) -> BoxFuture<'_, Result<Vec<Label>, Trouble>> {
         async move {
-            let ask = Ask::get(below(&self.addresses.gmail, &["labels"]), "labels");
+            let ask = Ask::get(Service::Mail, below(&self.addresses.gmail, &["labels"]), "labels");
             let found: Labels = self.asked(&ask).await?;
             let line = |text: &str| legible::line(text, NAME);
             Ok(found
@@ -75,7 +75,7 @@ impl Google {
 
     fn message(&self, id: &str) -> Result<Ask, Trouble> {
         let address = below(&self.addresses.gmail, &["messages", checked(id, "message")?]);
-        Ok(Ask::get(address, format!("message `{id}`")))
+        Ok(Ask::get(Service::Mail, address, format!("message `{id}`")))
     }
 }
 

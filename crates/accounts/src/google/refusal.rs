@@ -4,7 +4,8 @@ use reqwest::Response;
 use reqwest::header::RETRY_AFTER;
 use serde_json::Value;
 
-use super::call;
+use super::access::not_granted;
+use super::{Service, call};
 use crate::mail::legible;
 use crate::{Secret, Trouble};
 
@@ -68,8 +69,8 @@ impl Refusal {
     pub fn about_sign_in(self) -> Trouble {
         if self.has(&["invalid_client", "unauthorized_client", "deleted_client"]) {
             return Trouble::Unconnected(
-                "google does not know the client in state/credentials.json. download the file once more, then run \
-                 `ollim-bot google connect`."
+                "Google does not know the client in state/credentials.json. Download the file once more (Google Auth \
+                 Platform, Clients), then run `ollim-bot setup google --client-file FILE`."
                     .to_owned(),
             );
         }
@@ -77,8 +78,11 @@ impl Refusal {
     }
 
     /// What it means for who asked for `what`, such as `the task ab12`.
-    pub fn about(self, what: &str) -> Trouble {
+    pub fn about(self, what: &str, service: Service) -> Trouble {
         match self.status {
+            403 if self.has(&["insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"]) => {
+                not_granted(service)
+            }
             404 | 410 => Trouble::Missing(format!("google has no {what}.")),
             400 | 412 | 422 => Trouble::Wrong(format!("google refuses that for {what}: {}", self.words())),
             _ => self.in_general(),
@@ -103,18 +107,12 @@ impl Refusal {
         if self.has(&["accessNotConfigured", "SERVICE_DISABLED"]) {
             let words = self.words();
             return Trouble::Unconnected(format!(
-                "that API is not enabled in your google project. google says: {words}"
+                "That API is not enabled in your Google project. Enable it there, wait a minute and try again. Google says: {words}"
             ));
-        }
-        if self.has(&["insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"]) {
-            return Trouble::Unconnected(
-                "google was not allowed to do that for me. run `ollim-bot google connect` again and tick every box."
-                    .to_owned(),
-            );
         }
         match self.status {
             401 => Trouble::Unconnected(
-                "google does not accept our token. run `ollim-bot google connect` again.".to_owned(),
+                "Google does not accept the token. Run `ollim-bot google disconnect`, then `ollim-bot google connect`.".to_owned(),
             ),
             500.. => {
                 Trouble::Away(format!("google has trouble of its own ({}). try again later.", self.status))
@@ -146,7 +144,7 @@ mod tests {
     #[test]
     fn a_refusal_says_who_must_act() {
         let check = |status: u16, value: Value, expected: Trouble| {
-            assert_eq!(refusal(status, &value).about("task `x`"), expected);
+            assert_eq!(refusal(status, &value).about("task `x`", Service::Tasks), expected);
         };
         let quota = json!({ "error": { "code": 403, "message": "Quota exceeded", "status": "PERMISSION_DENIED",
             "errors": [{ "domain": "usageLimits", "reason": "userRateLimitExceeded", "message": "q" }] } });
@@ -158,10 +156,13 @@ mod tests {
         check(400, bad, Trouble::Wrong("google refuses that for task `x`: Invalid value [2J".to_owned()));
         let disabled = json!({ "error": { "code": 403, "message": "Enable it.", "details": [
             { "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "SERVICE_DISABLED" }] } });
-        let trouble = refusal(403, &disabled).about("x").to_string();
-        assert!(trouble.starts_with("that API is not enabled in your google project"), "{trouble}");
+        let trouble = refusal(403, &disabled).about("x", Service::Tasks).to_string();
+        assert!(
+            trouble.starts_with("That API is not enabled in your Google project. Enable it there"),
+            "{trouble}"
+        );
         let scopes = json!({ "error": { "errors": [{ "reason": "insufficientPermissions" }] } });
-        assert!(refusal(403, &scopes).about("x").to_string().ends_with("tick every box."));
+        assert!(refusal(403, &scopes).about("x", Service::Tasks).to_string().ends_with("tick its box."));
     }
 
     #[test]

@@ -7,9 +7,12 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::files::{Credentials, File};
-use super::{Google, SCOPES};
+use super::{Google, Service, sentence};
 use crate::oauth::{Answer, Door, Proof, Redirect, looks_like, nonce};
 use crate::{Secret, Trouble};
+
+/// The step that lets a user in whom Google refuses.
+pub const TEST_USER: &str = "add yourself as a test user, or publish the app (Google Auth Platform, Audience, https://console.cloud.google.com/auth/audience)";
 
 /// How long the human may take.
 pub const PATIENCE: Duration = Duration::from_secs(300);
@@ -23,6 +26,7 @@ pub struct SignIn {
     redirect: Redirect,
     door: Door,
     pasted: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
+    services: Vec<Service>,
 }
 
 /// The place to paste an address into, while somebody waits for it.
@@ -53,20 +57,24 @@ pub enum Ended {
 }
 
 impl Google {
-    /// Begins to wait for the human.
-    pub async fn begin(&self) -> Result<SignIn, Trouble> {
+    /// Begins to wait for the user's consent to `services`. Those that were granted before are asked for again, because
+    /// the new token takes the place of the old one.
+    pub async fn begin(&self, services: &[Service]) -> Result<SignIn, Trouble> {
+        let mut services = [services, &self.granted()?].concat();
+        services.sort();
+        services.dedup();
         let client = self.credentials()?;
         let door = Door::open().await;
         let door =
             door.map_err(|error| Trouble::Away(format!("there is no port to come back to: {error}")))?;
         let redirect = Redirect { port: door.port(), state: nonce()? };
         let pasted = mpsc::channel(1);
-        Ok(SignIn { google: self.clone(), client, proof: Proof::new()?, redirect, door, pasted })
+        Ok(SignIn { google: self.clone(), client, proof: Proof::new()?, redirect, door, pasted, services })
     }
 
     /// Gives the token back to Google, and forgets it. That Google does not answer does not keep it here.
     pub async fn disconnect(&self) -> Result<(), Trouble> {
-        if let Some(token) = self.token()? {
+        if let Some(token) = self.token_to_revoke()? {
             let token = token.refresh.unwrap_or(token.access);
             let _ = self.post_form(self.addresses.revoke.clone(), &[("token", token.reveal())]).await;
         }
@@ -76,14 +84,20 @@ impl Google {
 }
 
 impl SignIn {
+    /// The services that are requested, those of an earlier grant included.
+    pub fn services(&self) -> &[Service] {
+        &self.services
+    }
+
     /// The address at which the human says yes.
     pub fn url(&self) -> String {
         let mut url = self.google.addresses.consent.clone();
+        let scopes: Vec<&str> = self.services.iter().map(|service| service.scope()).collect();
         url.query_pairs_mut().extend_pairs([
             ("client_id", self.client.id.as_str()),
             ("redirect_uri", &self.redirect.address()),
             ("response_type", "code"),
-            ("scope", &SCOPES.join(" ")),
+            ("scope", &scopes.join(" ")),
             ("access_type", "offline"),
             // Otherwise whoever connects a second time gets a token that cannot be renewed.
             ("prompt", "consent"),
@@ -110,9 +124,18 @@ impl SignIn {
         };
         match timeout(PATIENCE, first).await {
             Ok(Answer::Yes(code)) => self.exchange(&code).await.map(|()| Ended::Connected),
-            Ok(Answer::No(reason)) => {
-                Err(Trouble::Unconnected(format!("google was not connected: {reason}. nothing has changed.")))
-            }
+            Ok(Answer::No(reason)) if reason == "access_denied" => Err(Trouble::Unconnected(format!(
+                "Google was not connected (access_denied). If you did not decline it yourself, your Google project is \
+                 in status Testing: {TEST_USER}. Nothing has changed."
+            ))),
+            Ok(Answer::No(reason)) if reason == "admin_policy_enforced" => Err(Trouble::Unconnected(
+                "Google was not connected: the administrator of your Google account does not allow this app. Ask them \
+                 to allow it, or use another account. Nothing has changed."
+                    .to_owned(),
+            )),
+            Ok(Answer::No(reason)) => Err(Trouble::Unconnected(format!(
+                "Google was not connected ({reason}). Nothing has changed."
+            ))),
             Err(_) => Ok(Ended::NobodyCame),
         }
     }
@@ -126,9 +149,22 @@ impl SignIn {
             ("code_verifier", self.proof.verifier.reveal()),
         ];
         match self.google.ask_for_token(&self.client, &form).await? {
-            Ok(granted) => self.google.keep_token(&self.google.token_of(granted, None), &self.client),
+            Ok(granted) => {
+                let mut token = self.google.token_of(granted, None, &self.services);
+                if !Service::ALL
+                    .iter()
+                    .any(|service| token.scopes.iter().any(|scope| scope == service.scope()))
+                {
+                    return Err(Trouble::Unconnected(format!(
+                        "Google was not connected: no box was ticked. Connect once more and tick {}.",
+                        sentence(&self.services)
+                    )));
+                }
+                token.connected = Some(self.google.clock.now().timestamp());
+                self.google.keep_token(&token, &self.client)
+            }
             Err(refused) if refused.is_for_good() => Err(Trouble::Unconnected(
-                "google does not know that code any more. connect once more.".to_owned(),
+                "Google does not know that code any more. Connect once more.".to_owned(),
             )),
             Err(refused) => Err(refused.hiding(&[code, &self.client.secret]).about_sign_in()),
         }

@@ -5,10 +5,10 @@ use futures_util::future::BoxFuture;
 use jiff::civil::Date;
 use serde_json::{Map, Value, json};
 
-use super::Google;
 use super::addresses::below;
 use super::call::{Ask, checked};
 use super::wire::{Task as Sent, Tasks};
+use super::{Google, Service};
 use crate::Trouble;
 use crate::mail::legible;
 use crate::tasks::{Change, State, Task, TaskList, Which};
@@ -28,7 +28,7 @@ impl TaskList for Google {
                 Which::All => "true",
             };
             let words = [("maxResults", PAGE), ("showCompleted", done), ("showHidden", done)];
-            let ask = Ask::get(self.addresses.tasks.clone(), "tasks").with(&words);
+            let ask = Ask::get(Service::Tasks, self.addresses.tasks.clone(), "tasks").with(&words);
             Ok(self.listed::<Tasks>(&ask, MOST).await?.into_iter().map(task).collect())
         }
         .boxed()
@@ -36,7 +36,7 @@ impl TaskList for Google {
 
     fn add(&self, new: Change) -> BoxFuture<'_, Result<Task, Trouble>> {
         async move {
-            let ask = Ask::post(self.addresses.tasks.clone(), fields(&new), "task list");
+            let ask = Ask::post(Service::Tasks, self.addresses.tasks.clone(), fields(&new), "task list");
             self.asked(&ask).await.map(task)
         }
         .boxed()
@@ -45,7 +45,9 @@ impl TaskList for Google {
     fn done<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, Trouble>> {
         async move {
             let (address, about) = self.task(id)?;
-            self.asked(&Ask::patch(address, json!({ "status": "completed" }), about)).await.map(task)
+            self.asked(&Ask::patch(Service::Tasks, address, json!({ "status": "completed" }), about))
+                .await
+                .map(task)
         }
         .boxed()
     }
@@ -53,7 +55,7 @@ impl TaskList for Google {
     fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Task, Trouble>> {
         async move {
             let (address, about) = self.task(id)?;
-            self.asked(&Ask::patch(address, fields(&change), about)).await.map(task)
+            self.asked(&Ask::patch(Service::Tasks, address, fields(&change), about)).await.map(task)
         }
         .boxed()
     }
@@ -61,8 +63,9 @@ impl TaskList for Google {
     fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, Trouble>> {
         async move {
             let (address, about) = self.task(id)?;
-            let was = self.asked(&Ask::get(address.clone(), about.clone())).await.map(task)?;
-            self.told(&Ask::delete(address, about)).await?;
+            let was =
+                self.asked(&Ask::get(Service::Tasks, address.clone(), about.clone())).await.map(task)?;
+            self.told(&Ask::delete(Service::Tasks, address, about)).await?;
             Ok(was)
         }
         .boxed()

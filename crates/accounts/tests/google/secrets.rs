@@ -36,7 +36,7 @@ async fn no_secret_is_in_what_we_say() {
             rig.hold("2026-11-16T08:00:00Z");
         }
     }
-    let sign_in = rig.google.begin().await.unwrap();
+    let sign_in = rig.google.begin(&accounts::google::Service::ALL).await.unwrap();
     said.push(format!("{sign_in:?} {:?}", sign_in.paste()));
     rig.fail("/token", 400, &told[1].1);
     let url = sign_in.url();

@@ -1,7 +1,8 @@
 //! Signing in: by a browser on this machine, by a pasted address, or not at all.
 
-use accounts::google::{Connection, Ended, File, Pasted};
+use accounts::google::{Connection, Ended, File, Pasted, Service};
 use accounts::mail::Mailbox;
+use accounts::tasks::{TaskList, Which};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -30,7 +31,7 @@ async fn a_browser_on_this_machine_brings_the_answer() {
     let rig = Rig::apart().await;
     assert_eq!(rig.google.connection(), Ok(Connection::Apart));
     rig.files.put(File::Revoked, "");
-    let sign_in = rig.google.begin().await.unwrap();
+    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
     let url = sign_in.url();
     let (ended, page) = tokio::join!(sign_in.wait(), async {
         let (_, location, _) = browse(&url).await;
@@ -56,7 +57,7 @@ async fn a_browser_on_this_machine_brings_the_answer() {
 #[tokio::test]
 async fn no_more_is_asked_for_than_is_needed() {
     let rig = Rig::apart().await;
-    browse(&rig.google.begin().await.unwrap().url()).await;
+    browse(&rig.google.begin(&Service::ALL).await.unwrap().url()).await;
     let asked = rig.server.world().requests[0].clone();
     assert_eq!(
         asked.asks("scope"),
@@ -71,11 +72,73 @@ async fn no_more_is_asked_for_than_is_needed() {
     );
 }
 
+/// Grants what a sign-in for `services` asks for, except the boxes that are unticked.
+async fn connect(rig: &Rig, services: &[Service]) -> Result<Ended, accounts::Trouble> {
+    let sign_in = rig.google.begin(services).await.unwrap();
+    let location = browse(&sign_in.url()).await.1.unwrap();
+    assert_eq!(sign_in.paste().offer(&location), Pasted::Taken);
+    sign_in.wait().await
+}
+
+/// GO-1: only the scopes of the named services are requested; a service that is added later keeps the earlier ones.
+#[tokio::test]
+async fn scopes_are_requested_per_service() {
+    let rig = Rig::apart().await;
+    assert_eq!(connect(&rig, &[Service::Tasks]).await, Ok(Ended::Connected));
+    let scope = |rig: &Rig| {
+        let world = rig.server.world();
+        let consents =
+            world.requests.iter().rev().find_map(|request| request.asks("scope").map(str::to_owned));
+        consents.expect("a consent")
+    };
+    assert_eq!(scope(&rig), Service::Tasks.scope());
+    assert_eq!(rig.google.granted(), Ok(vec![Service::Tasks]));
+    rig.google.list(Which::Open).await.unwrap();
+
+    let asked = rig.asked().len();
+    let trouble = rig.google.labels().await.unwrap_err().to_string();
+    assert_eq!(
+        trouble,
+        "Google is connected, but not for mail. Run `ollim-bot google connect mail` in a terminal, or /google-auth in \
+         Discord, and tick its box."
+    );
+    assert_eq!(rig.asked().len(), asked, "Google is not asked for a service that was not granted");
+
+    assert_eq!(connect(&rig, &[Service::Mail]).await, Ok(Ended::Connected));
+    assert_eq!(scope(&rig), format!("{} {}", Service::Tasks.scope(), Service::Mail.scope()));
+    assert_eq!(rig.google.granted(), Ok(vec![Service::Tasks, Service::Mail]));
+    rig.google.labels().await.unwrap();
+    assert_eq!(
+        rig.google.description().unwrap(),
+        "Google is connected for tasks and mail. Not granted: calendar. `ollim-bot google connect calendar` adds calendar."
+    );
+}
+
+/// GO-1: the user may untick boxes; the others work. Without any box nothing is connected.
+#[tokio::test]
+async fn unticked_services_are_not_granted() {
+    let rig = Rig::apart().await;
+    rig.server.world().unticked = vec![Service::Mail.scope()];
+    assert_eq!(connect(&rig, &Service::ALL).await, Ok(Ended::Connected));
+    assert_eq!(rig.google.granted(), Ok(vec![Service::Tasks, Service::Calendar]));
+    rig.google.list(Which::Open).await.unwrap();
+    rig.google.labels().await.unwrap_err();
+
+    let rig = Rig::apart().await;
+    rig.server.world().unticked = Service::ALL.map(Service::scope).to_vec();
+    let trouble = connect(&rig, &Service::ALL).await.unwrap_err().to_string();
+    assert_eq!(
+        trouble,
+        "Google was not connected: no box was ticked. Connect once more and tick tasks, calendar and mail."
+    );
+    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+}
+
 /// GO-9: a browser on another machine ends nowhere; its address is pasted.
 #[tokio::test]
 async fn a_pasted_address_brings_the_answer() {
     let rig = Rig::apart().await;
-    let sign_in = rig.google.begin().await.unwrap();
+    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
     let (_, location, _) = browse(&sign_in.url()).await;
     let paste = sign_in.paste();
     assert_eq!(paste.offer("good morning"), Pasted::NotForUs);
@@ -89,14 +152,15 @@ async fn a_pasted_address_brings_the_answer() {
 #[tokio::test]
 async fn a_code_of_another_sign_in_is_refused() {
     let rig = Rig::apart().await;
-    let (mine, other) = (rig.google.begin().await.unwrap(), rig.google.begin().await.unwrap());
+    let (mine, other) =
+        (rig.google.begin(&Service::ALL).await.unwrap(), rig.google.begin(&Service::ALL).await.unwrap());
     let theirs = browse(&other.url()).await.1.unwrap();
     let code = theirs.split("code=").nth(1).unwrap().split('&').next().unwrap();
     let own = browse(&mine.url()).await.1.unwrap();
     let own_code = own.split("code=").nth(1).unwrap().split('&').next().unwrap();
     assert_eq!(mine.paste().offer(&own.replace(own_code, code)), Pasted::Taken);
     let trouble = mine.wait().await.unwrap_err().to_string();
-    assert_eq!(trouble, "google does not know that code any more. connect once more.");
+    assert_eq!(trouble, "Google does not know that code any more. Connect once more.");
     assert_eq!(rig.google.connection(), Ok(Connection::Apart));
 }
 
@@ -104,19 +168,44 @@ async fn a_code_of_another_sign_in_is_refused() {
 #[tokio::test]
 async fn a_no_changes_nothing() {
     let rig = Rig::apart().await;
-    let sign_in = rig.google.begin().await.unwrap();
+    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
     let location = browse(&sign_in.url()).await.1.unwrap();
     let denied = location.replace("code=", "error=access_denied&x=");
     assert_eq!(sign_in.paste().offer(&denied), Pasted::Taken);
     let trouble = sign_in.wait().await.unwrap_err().to_string();
-    assert_eq!(trouble, "google was not connected: access_denied. nothing has changed.");
+    assert_eq!(
+        trouble,
+        "Google was not connected (access_denied). If you did not decline it yourself, your Google project is in status \
+         Testing: add yourself as a test user, or publish the app (Google Auth Platform, Audience, \
+         https://console.cloud.google.com/auth/audience). Nothing has changed."
+    );
+}
+
+/// GO-9: other refusals name their step, too.
+#[tokio::test]
+async fn a_refusal_by_the_administrator_is_explained() {
+    let rig = Rig::apart().await;
+    for (reason, expected) in [
+        (
+            "admin_policy_enforced",
+            "the administrator of your Google account does not allow this app. Ask them",
+        ),
+        ("server_error", "Google was not connected (server_error)."),
+    ] {
+        let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
+        let location = browse(&sign_in.url()).await.1.unwrap();
+        let denied = location.replace("code=", &format!("error={reason}&x="));
+        assert_eq!(sign_in.paste().offer(&denied), Pasted::Taken);
+        let trouble = sign_in.wait().await.unwrap_err().to_string();
+        assert!(trouble.contains(expected), "{trouble}");
+    }
 }
 
 /// GO-9: after five minutes nobody is waited for any more.
 #[tokio::test(start_paused = true)]
 async fn nobody_is_waited_for_longer_than_five_minutes() {
     let rig = Rig::apart().await;
-    let sign_in = rig.google.begin().await.unwrap();
+    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
     let began = tokio::time::Instant::now();
     assert_eq!(sign_in.wait().await, Ok(Ended::NobodyCame));
     assert_eq!(began.elapsed().as_secs(), 300);
@@ -126,7 +215,7 @@ async fn nobody_is_waited_for_longer_than_five_minutes() {
 #[tokio::test]
 async fn a_sign_in_that_is_given_up_closes_its_door() {
     let rig = Rig::apart().await;
-    let sign_in = rig.google.begin().await.unwrap();
+    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
     let location = browse(&sign_in.url()).await.1.unwrap();
     let host = location.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
     drop(sign_in);
@@ -138,19 +227,21 @@ async fn a_sign_in_that_is_given_up_closes_its_door() {
 async fn without_a_client_the_way_to_one_is_told() {
     let rig = Rig::apart().await;
     rig.files.put(File::Credentials, "");
-    let trouble = rig.google.begin().await.unwrap_err().to_string();
+    let trouble = rig.google.begin(&Service::ALL).await.unwrap_err().to_string();
     assert!(trouble.starts_with("state/credentials.json: line "), "{trouble}");
     let empty = std::sync::Arc::new(crate::rig::Files::default());
     let clock = std::sync::Arc::new(crate::rig::Still);
     let addresses = accounts::google::Addresses::played_at(&rig.server.url()).unwrap();
     let google = accounts::google::Google::new(addresses, empty, clock).unwrap();
     assert_eq!(google.connection(), Ok(Connection::NoClient));
-    let trouble = google.begin().await.unwrap_err().to_string();
+    let trouble = google.begin(&Service::ALL).await.unwrap_err().to_string();
     assert!(
-        trouble.contains("4. run `ollim-bot setup google --client-file FILE` with that file."),
+        trouble.contains("5. Run `ollim-bot setup google --client-file FILE` with that file."),
         "{trouble}"
     );
-    assert!(trouble.contains("it is kept at state/credentials.json."), "{trouble}");
+    assert!(trouble.contains("It is kept at state/credentials.json."), "{trouble}");
+    assert!(trouble.contains("Then open Audience and press Publish app."), "{trouble}");
+    assert!(trouble.contains("in status Testing, access ends after 7 days"), "{trouble}");
 }
 
 #[tokio::test]

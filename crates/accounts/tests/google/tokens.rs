@@ -1,7 +1,7 @@
 //! Tokens: good ones are used, old ones renewed, those that were taken back forgotten.
 
 use accounts::Trouble;
-use accounts::google::{Connection, File};
+use accounts::google::{Connection, File, Service};
 use accounts::mail::Mailbox;
 
 use crate::rig::{REFRESH, Rig};
@@ -48,7 +48,7 @@ async fn a_token_that_is_refused_meanwhile_is_renewed_once() {
     let trouble = rig.google.labels().await.unwrap_err();
     assert_eq!(
         trouble.to_string(),
-        "google does not accept our token. run `ollim-bot google connect` again."
+        "Google does not accept the token. Run `ollim-bot google disconnect`, then `ollim-bot google connect`."
     );
     assert!(rig.files.get(File::Token).is_some());
 }
@@ -61,18 +61,66 @@ async fn a_grant_that_was_taken_back_is_forgotten_and_marked() {
     rig.server.world().refresh.clear();
     let trouble = rig.google.labels().await.unwrap_err();
     assert!(matches!(trouble, Trouble::Unconnected(_)), "{trouble:?}");
-    assert!(trouble.to_string().starts_with("google has taken back what you gave me."), "{trouble}");
+    assert!(
+        trouble.to_string().starts_with("Google access has ended: it was removed in your Google account"),
+        "{trouble}"
+    );
     assert!(trouble.to_string().contains("/google-auth"), "{trouble}");
     assert_eq!(rig.files.get(File::Token), None);
     assert_eq!(rig.files.get(File::Revoked).as_deref(), Some(""));
     assert_eq!(rig.google.connection(), Ok(Connection::Apart));
     let trouble = rig.google.labels().await.unwrap_err().to_string();
-    assert!(trouble.starts_with("google is not connected."), "{trouble}");
+    assert!(trouble.starts_with("Google is not connected."), "{trouble}");
     rig.google.told_so().unwrap();
-    let when = rig.google.withdrawn().map(|when| when.to_string());
+    let when = rig.google.withdrawn().map(|withdrawal| withdrawal.at.to_string());
     assert_eq!(when.as_deref(), Some("2026-11-16T07:00:00Z"), "whoever looks later still knows");
     rig.google.disconnect().await.unwrap();
     assert_eq!(rig.google.withdrawn(), None, "whoever lets it be is not told again");
+}
+
+/// GO-4: a grant that ends within about a week of connecting is explained by the project's status Testing, also after a
+/// renewal; a later end is not.
+#[tokio::test]
+async fn an_end_after_a_week_is_explained_by_the_status_testing() {
+    let ended = async |connected_at: &str| {
+        let rig = Rig::connected().await;
+        let mut token = rig.files.token();
+        token["connected_at"] = connected_at.into();
+        token["expiry"] = "2026-11-16T06:00:00Z".into();
+        token["scopes"] = serde_json::json!([Service::Mail.scope()]);
+        rig.files.put(File::Token, &token.to_string());
+        rig.google.labels().await.unwrap();
+        assert_eq!(rig.files.token()["connected_at"], connected_at, "a renewal keeps the time");
+        rig.server.world().refresh.clear();
+        rig.server.world().access.clear();
+        let told = rig.google.labels().await.unwrap_err().to_string();
+        let withdrawal = rig.google.withdrawn().expect("a mark");
+        assert_eq!(withdrawal.explained(), told);
+        assert_eq!(withdrawal.services, [Service::Mail]);
+        assert_eq!(rig.google.services_to_request(&Service::ALL), [Service::Mail]);
+        (withdrawal.in_testing, told)
+    };
+    let (in_testing, told) = ended("2026-11-09T06:00:00Z").await;
+    assert!(in_testing, "{told}");
+    assert_eq!(
+        told,
+        "Google ended the access a week or less after you connected it. Your Google project is probably in status Testing, \
+         where access ends after 7 days. Publish it: open https://console.cloud.google.com/auth/audience (Google Auth \
+         Platform, Audience) and press Publish app. Verification is not needed for your own use. Then run `ollim-bot google \
+         connect` in a terminal, or /google-auth in Discord."
+    );
+    let (in_testing, told) = ended("2026-10-16T07:00:00Z").await;
+    assert!(!in_testing && told.starts_with("Google access has ended:"), "{told}");
+}
+
+/// GO-1: a token that Google does not accept for a service is explained with the step that grants the service.
+#[tokio::test]
+async fn a_missing_scope_is_explained_with_its_service() {
+    let rig = Rig::connected().await;
+    let body = r#"{"error":{"code":403,"status":"PERMISSION_DENIED","errors":[{"reason":"insufficientPermissions"}]}}"#;
+    rig.fail("labels", 403, body);
+    let trouble = rig.google.labels().await.unwrap_err().to_string();
+    assert!(trouble.contains("Run `ollim-bot google connect mail`"), "{trouble}");
 }
 
 /// GO-4: trouble that passes keeps the token.
@@ -92,8 +140,8 @@ async fn trouble_that_passes_keeps_the_token() {
     check(503, "<html>busy</html>", &later(503)).await;
     check(429, "", "google says that we ask too often. try again in a few minutes.").await;
     check(200, "not a token", "google answered with something else than a token. try again.").await;
-    let client = "google does not know the client in state/credentials.json. download the file once more, then run \
-                  `ollim-bot google connect`.";
+    let client = "Google does not know the client in state/credentials.json. Download the file once more (Google Auth \
+                  Platform, Clients), then run `ollim-bot setup google --client-file FILE`.";
     check(401, r#"{"error":"invalid_client"}"#, client).await;
 }
 
@@ -129,8 +177,10 @@ async fn a_broken_file_is_named_with_its_remedy() {
     let trouble = rig.google.labels().await.unwrap_err().to_string();
     assert_eq!(
         trouble,
-        "state/token.json: line 2 is not JSON. run `ollim-bot google connect` to make it anew."
+        "state/token.json: line 2 is not JSON. Run `ollim-bot google disconnect`, then `ollim-bot google connect`."
     );
+    rig.google.disconnect().await.unwrap();
+    assert_eq!(rig.files.get(File::Token), None, "the first step of the remedy works");
     rig.hold("2020-01-01T00:00:00Z");
     rig.files.put(File::Credentials, "{\"installed\":{}}");
     let trouble = rig.google.labels().await.unwrap_err().to_string();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accounts::Trouble;
-use accounts::google::Connection;
+use accounts::google::{Connection, Service, sentence};
 use accounts::tasks::Which;
 use engine::ports::Clock;
 use jiff::ToSpan;
@@ -52,7 +52,13 @@ pub async fn mail(settings: &Settings, looker: &Looker) -> Finding {
     let (place, fix) = match &settings.places.accounts.mail {
         Mail::Wrong(why) => return Finding::wrong("mail", why.clone()).fixed_by("ollim-bot setup mail"),
         Mail::Google => match connection(settings, looker) {
-            Ok(Connection::Connected) => ("at google", "ollim-bot setup google"),
+            Ok(Connection::Connected) if granted(settings, looker).contains(&Service::Mail) => {
+                ("at google", "ollim-bot setup google")
+            }
+            Ok(Connection::Connected) => {
+                return Finding::absent("mail", "no mailbox is set up; Google is connected without mail")
+                    .fixed_by("ollim-bot setup mail, or for Gmail: ollim-bot google connect mail");
+            }
             Ok(Connection::Apart | Connection::NoClient) => {
                 return Finding::absent("mail", "no mailbox is set up").fixed_by("ollim-bot setup mail");
             }
@@ -73,7 +79,10 @@ pub async fn mail(settings: &Settings, looker: &Looker) -> Finding {
 /// How the account at Google is.
 pub fn google(settings: &Settings, looker: &Looker) -> Finding {
     match connection(settings, looker) {
-        Ok(Connection::Connected) => Finding::fine("google", "connected"),
+        Ok(Connection::Connected) => {
+            let granted = granted(settings, looker);
+            Finding::fine("google", format!("connected for {}", sentence(&granted)))
+        }
         Ok(Connection::Apart | Connection::NoClient) => withdrawn(settings, looker)
             .unwrap_or_else(|| Finding::absent("google", "not connected").fixed_by("ollim-bot setup google")),
         Err(trouble) => Finding::wrong("google", trouble.to_string()).fixed_by("ollim-bot setup google"),
@@ -83,10 +92,22 @@ pub fn google(settings: &Settings, looker: &Looker) -> Finding {
 /// That Google was connected once and is not any more, until somebody sees to it.
 pub fn withdrawn(settings: &Settings, looker: &Looker) -> Option<Finding> {
     let google = account(settings, Arc::clone(&looker.disk), &looker.clock).ok()?;
-    let when = google.withdrawn()?.to_zoned(looker.clock.now().time_zone().clone());
-    let text = format!("access was withdrawn on {}", when.strftime("%Y-%m-%d at %H:%M"));
-    let fix = "ollim-bot setup google; to go on without it: ollim-bot google disconnect";
-    Some(Finding::wrong("google", text).fixed_by(fix))
+    let withdrawal = google.withdrawn()?;
+    let when = withdrawal.at.to_zoned(looker.clock.now().time_zone().clone());
+    let mut text = format!("access was withdrawn on {}", when.strftime("%Y-%m-%d at %H:%M"));
+    let mut fix = "ollim-bot setup google; to go on without it: ollim-bot google disconnect".to_owned();
+    if withdrawal.in_testing {
+        text.push_str(", a week or less after connecting: the Google project is probably in status Testing");
+        fix =
+            format!("open https://console.cloud.google.com/auth/audience and press Publish app, then {fix}");
+    }
+    Some(Finding::wrong("google", text).fixed_by(&fix))
+}
+
+/// The services that the user granted; none, if the files cannot be read.
+fn granted(settings: &Settings, looker: &Looker) -> Vec<Service> {
+    let google = account(settings, Arc::clone(&looker.disk), &looker.clock);
+    google.and_then(|google| google.granted()).unwrap_or_default()
 }
 
 /// How it stands with Google, as far as our files tell.

@@ -37,7 +37,9 @@ pub enum Account {
         action: MailAction,
     },
     /// The account at Google: connect, status, disconnect
-    #[command(before_help = "examples:\n  ollim-bot google connect\n  ollim-bot google status")]
+    #[command(
+        before_help = "examples:\n  ollim-bot google connect tasks calendar\n  ollim-bot google status"
+    )]
     Google {
         /// What to do with it
         #[command(subcommand)]

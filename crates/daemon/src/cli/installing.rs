@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, value_parser};
 
+use super::mail::GoogleService;
+
 /// What makes it run.
 #[derive(Debug, Subcommand)]
 pub enum Installing {
@@ -147,6 +149,9 @@ pub struct GoogleSetup {
     /// The file of the client that you made (credentials.json)
     #[arg(long, value_name = "FILE")]
     pub client_file: Option<PathBuf>,
+    /// The services to connect: tasks, calendar, mail. Without it: all that are not kept elsewhere
+    #[arg(long, value_name = "SERVICE", value_delimiter = ',')]
+    pub services: Vec<GoogleService>,
 }
 
 /// The service.

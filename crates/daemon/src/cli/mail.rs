@@ -1,6 +1,7 @@
 //! The command line of mail, and of the account at Google.
 
-use clap::{Args, Subcommand, value_parser};
+use accounts::google::Service;
+use clap::{Args, Subcommand, ValueEnum, value_parser};
 
 /// What can be looked at.
 #[derive(Debug, Subcommand)]
@@ -41,12 +42,37 @@ pub struct Most {
 }
 
 /// What can be done with the account.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum GoogleAction {
-    /// Let me read mail, and keep tasks and events, at Google
-    Connect,
-    /// Whether it is connected
+    /// Connect Google for all services that are not kept elsewhere, or for those you name
+    Connect {
+        /// The services to connect
+        #[arg(value_name = "SERVICE")]
+        services: Vec<GoogleService>,
+    },
+    /// Show the services that are connected
     Status,
-    /// Give back what i was given
+    /// Revoke the access and forget it
     Disconnect,
+}
+
+/// A service of the account at Google.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GoogleService {
+    /// Google Tasks
+    Tasks,
+    /// Google Calendar
+    Calendar,
+    /// Gmail, read-only
+    Mail,
+}
+
+impl From<GoogleService> for Service {
+    fn from(service: GoogleService) -> Self {
+        match service {
+            GoogleService::Tasks => Self::Tasks,
+            GoogleService::Calendar => Self::Calendar,
+            GoogleService::Mail => Self::Mail,
+        }
+    }
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use accounts::Trouble;
 use accounts::calendar::Calendar;
+use accounts::google::Service;
 use accounts::mail::Mailbox;
 use accounts::tasks::TaskList;
 use domain::phrase::Habits;
@@ -23,6 +24,7 @@ use engine::ports::Clock;
 use journal::disk::Disk;
 use serde_json::Value;
 
+use self::connecting::Readiness;
 use super::answer;
 use crate::cli::{Account, CalAction, GoogleAction, Output, TaskAction};
 use crate::clock::SystemClock;
@@ -73,14 +75,18 @@ pub async fn run(
 /// The same as [`tell`], with a human before us who can connect what is not connected yet.
 async fn attended(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> Result<Told, Trouble> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
-    let connects = matches!(wanted, Account::Google { action: GoogleAction::Connect });
-    if connects || keepers::is_google(&wanted, settings) {
+    if let Account::Google { action: GoogleAction::Connect { services } } = &wanted {
         let account = crate::google::account(settings, Arc::clone(&disk), &clock)?;
-        let before = account.connection()?;
-        keepers::ready(&account, &wanted).await?;
-        if connects && before != account.connection()? {
-            return google::told(&account, "google is connected.");
+        let named: Vec<Service> = services.iter().copied().map(Service::from).collect();
+        let usual = &settings.places.accounts.at_google;
+        if connecting::ready(&account, &connecting::requested(&account, &named, usual)?).await?
+            == Readiness::JustConnected
+        {
+            return google::told(&account, &account.description()?);
         }
+    } else if let Some(service) = keepers::google_service(&wanted, settings) {
+        let account = crate::google::account(settings, Arc::clone(&disk), &clock)?;
+        keepers::ready(&account, service).await?;
     }
     tell(wanted, settings, disk).await
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use domain::context::skills::commands;
+use domain::tool::pattern::{Folders, validate};
 use engine::ports::Clock;
 use journal::disk::Disk;
 use journal::files::skills::{Kept, Skills};
@@ -48,12 +49,19 @@ impl Desk<'_> {
             let Ok(Some(kept)) = self.skills.find(&directory.to_string_lossy()) else { continue };
             let standing = self.standing(&kept)?;
             lines.push(format!("  {:<24}  {:<14}  {}", kept.directory, standing, kept.skill.description));
+            lines.extend(self.notes(&kept).iter().map(|note| format!("      note: {note}")));
             values.push(self.value(&kept, standing));
         }
         let bad = listing.bad.iter().map(|bad| format!("  ! {bad}"));
         lines.extend(bad);
         if lines.is_empty() {
-            lines.push("no skills. one is a directory in `skills` with a file `SKILL.md`.".to_owned());
+            lines
+                .push("No skills yet. A skill is a directory in `skills` with a file `SKILL.md`.".to_owned());
+        } else if values.iter().any(|value| value["standing"] != ACCEPTED) {
+            lines.push(
+                "The assistant is told of accepted skills only. `ollim-bot skills accept NAME` accepts one."
+                    .to_owned(),
+            );
         }
         let invalid: Vec<String> = listing.bad.iter().map(ToString::to_string).collect();
         answer(self.output, &json!({ "skills": values, "invalid": invalid }), &lines.join("\n"));
@@ -65,7 +73,8 @@ impl Desk<'_> {
         let standing = self.standing(&kept)?;
         let mut value = self.value(&kept, standing);
         value["text"] = kept.text.clone().into();
-        let text = format!("{} ({standing})\n{}\n\n{}", kept.directory, runs(&kept), kept.text);
+        let notes: String = self.notes(&kept).iter().map(|note| format!("\n  note: {note}")).collect();
+        let text = format!("{} ({standing})\n{}{notes}\n\n{}", kept.directory, runs(&kept), kept.text);
         answer(self.output, &value, &text);
         Ok(ExitCode::SUCCESS)
     }
@@ -76,8 +85,12 @@ impl Desk<'_> {
         let accepted =
             journal::accept(&self.settings.paths, &name_of(&kept.directory), &hash_of(&kept.text), now);
         accepted.map_err(Failed::NotDone)?;
-        let text = format!("accepted {}, as it is now.\n{}", kept.directory, runs(&kept));
-        answer(self.output, &self.value(&kept, "accepted"), &text);
+        let text = format!(
+            "accepted {}, as it is now.\n{}\nThe assistant sees it in its list of skills from its next start on.",
+            kept.directory,
+            runs(&kept)
+        );
+        answer(self.output, &self.value(&kept, ACCEPTED), &text);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -88,20 +101,44 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether its commands may run.
+    /// Whether the user has accepted it; if not, whether there is anything in it that needs that to work.
     fn standing(&self, kept: &Kept) -> Result<&'static str, Failed> {
         let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-        if commands(kept.skill.instructions.as_str()).is_empty() && kept.skill.allowed_tools.is_none() {
-            return Ok("words only");
+        let database = journal::peek(&self.settings.paths).map_err(|error| failed(&error))?;
+        if let Some(database) = database {
+            let accepted = database.is_accepted(&name_of(&kept.directory), &hash_of(&kept.text));
+            if accepted.map_err(|error| failed(&error))? {
+                return Ok(ACCEPTED);
+            }
         }
-        let Some(database) = journal::peek(&self.settings.paths).map_err(|error| failed(&error))? else {
-            return Ok("not accepted");
-        };
-        let accepted = database.is_accepted(&name_of(&kept.directory), &hash_of(&kept.text));
-        match accepted.map_err(|error| failed(&error))? {
-            true => Ok("accepted"),
-            false => Ok("not accepted"),
+        let words_only =
+            commands(kept.skill.instructions.as_str()).is_empty() && kept.skill.allowed_tools.is_none();
+        Ok(if words_only { "words only" } else { "not accepted" })
+    }
+
+    /// What of the file has no effect here, and which rules of the specification it breaks.
+    fn notes(&self, kept: &Kept) -> Vec<String> {
+        let mut notes = kept.skill.notes(&kept.directory);
+        let tools = kept.skill.tools();
+        if !tools.ignored.is_empty() {
+            notes.push(format!("ignored tools, which do not exist here: {}", quoted(&tools.ignored)));
         }
+        let data = self.settings.paths.root().to_string_lossy().into_owned();
+        let folders = Folders { data, home: self.settings.home.clone() };
+        for tool in &tools.usable {
+            for finding in validate(tool, &folders) {
+                notes.push(format!("tool `{}`: {finding}", tool.escape_debug()));
+            }
+        }
+        let ignored: Vec<String> =
+            kept.skill.other.keys().filter(|key| *key != "metadata").cloned().collect();
+        if !ignored.is_empty() {
+            notes.push(format!("ignored keys: {}", quoted(&ignored)));
+        }
+        if let Some(needs) = &kept.skill.compatibility {
+            notes.push(format!("compatibility, not checked here: {}", needs.escape_debug()));
+        }
+        notes
     }
 
     fn value(&self, kept: &Kept, standing: &str) -> Value {
@@ -112,16 +149,31 @@ impl Desk<'_> {
             "standing": standing,
             "commands": commands(kept.skill.instructions.as_str()),
             "allowed_tools": kept.skill.allowed_tools,
+            "tools": kept.skill.tools().usable,
+            "ignored_tools": kept.skill.tools().ignored,
+            "license": kept.skill.license,
+            "compatibility": kept.skill.compatibility,
+            "metadata": kept.skill.metadata,
+            "files": self.skills.files(&kept.directory),
+            "notes": self.notes(kept),
             "hash": hash_of(&kept.text),
         })
     }
+}
+
+/// The state of a skill that the user has accepted as it is.
+const ACCEPTED: &str = "accepted";
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{}`", name.escape_debug())).collect::<Vec<_>>().join(", ")
 }
 
 /// What it would run and use.
 fn runs(kept: &Kept) -> String {
     let commands = commands(kept.skill.instructions.as_str());
     let commands = commands.iter().map(|command| format!("  runs {command}"));
-    let tools = kept.skill.allowed_tools.iter().flatten().map(|tool| format!("  uses {tool}"));
+    let tools = kept.skill.tools();
+    let tools = tools.usable.into_iter().map(|tool| format!("  uses {tool}"));
     let lines: Vec<String> = commands.chain(tools).collect();
     if lines.is_empty() { "  runs nothing".to_owned() } else { lines.join("\n") }
 }

@@ -4,15 +4,19 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use accounts::Trouble;
-use accounts::google::{Connection, Ended, Google, Paste, Pasted, SignIn};
+use accounts::google::{Connection, Ended, Google, Paste, Pasted, Service, SignIn};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use surfaces::connecting::{Begun, Connecting, Offered};
 use tokio_util::sync::CancellationToken;
 
+use crate::commands::accounts::connecting::requested;
+
 /// Who connects the account. Settings that cannot work are told when somebody asks.
 pub struct Connector {
     google: Result<Google, Trouble>,
+    /// The services that are requested when the user names none.
+    usual: Vec<Service>,
     pending: Mutex<Option<Pending>>,
 }
 
@@ -24,29 +28,33 @@ struct Pending {
 }
 
 impl Connector {
-    /// Who connects `google`.
-    pub fn new(google: Result<Google, Trouble>) -> Self {
-        Self { google, pending: Mutex::new(None) }
+    /// Connects `google`; requests the services in `usual` when the user names none.
+    pub fn new(google: Result<Google, Trouble>, usual: Vec<Service>) -> Self {
+        Self { google, usual, pending: Mutex::new(None) }
     }
 
-    async fn try_begin(&self) -> Result<Begun, Trouble> {
+    async fn try_begin(&self, service: Option<&str>) -> Result<Begun, Trouble> {
         let google = self.google.as_ref().map_err(Trouble::clone)?;
+        let named: Vec<Service> = service.and_then(Service::named).into_iter().collect();
+        let services = requested(google, &named, &self.usual)?;
+        let granted = google.granted()?;
         match google.connection()? {
-            Connection::Connected => {
-                return Ok(Begun::Told(
-                    "google is connected already. `ollim-bot google disconnect` ends that.".to_owned(),
-                ));
+            Connection::Connected if services.iter().all(|service| granted.contains(service)) => {
+                return Ok(Begun::Told(format!(
+                    "{} Nothing to do; `ollim-bot google disconnect` ends it.",
+                    google.description()?
+                )));
             }
             Connection::NoClient => return Err(google.not_connected()),
-            Connection::Apart => {}
+            Connection::Connected | Connection::Apart => {}
         }
-        let sign_in = google.begin().await?;
+        let sign_in = google.begin(&services).await?;
         let (address, over) = (sign_in.url(), CancellationToken::new());
         let pending = Pending { paste: sign_in.paste(), over: over.clone() };
         if let Some(earlier) = self.pending().replace(pending) {
             earlier.over.cancel();
         }
-        Ok(Begun::Waiting { address, ended: ended(sign_in, over).boxed() })
+        Ok(Begun::Waiting { address, ended: ended(google.clone(), sign_in, over).boxed() })
     }
 
     fn pending(&self) -> MutexGuard<'_, Option<Pending>> {
@@ -55,19 +63,21 @@ impl Connector {
 }
 
 /// How it ends, in a few words.
-async fn ended(sign_in: SignIn, over: CancellationToken) -> Option<String> {
+async fn ended(google: Google, sign_in: SignIn, over: CancellationToken) -> Option<String> {
     let replaced = over.clone();
     let _over = over.drop_guard();
     match replaced.run_until_cancelled(sign_in.wait()).await? {
-        Ok(Ended::Connected) => Some("google is connected.".to_owned()),
+        Ok(Ended::Connected) => Some(google.description().unwrap_or_else(|trouble| trouble.to_string())),
         Ok(Ended::NobodyCame) => None,
         Err(trouble) => Some(trouble.to_string()),
     }
 }
 
 impl Connecting for Connector {
-    fn begin(&self) -> BoxFuture<'_, Begun> {
-        self.try_begin().map(|begun| begun.unwrap_or_else(|trouble| Begun::Told(trouble.to_string()))).boxed()
+    fn begin<'a>(&'a self, service: Option<&'a str>) -> BoxFuture<'a, Begun> {
+        self.try_begin(service)
+            .map(|begun| begun.unwrap_or_else(|trouble| Begun::Told(trouble.to_string())))
+            .boxed()
     }
 
     fn offer(&self, text: &str) -> Offered {
@@ -82,8 +92,10 @@ impl Connecting for Connector {
         }
     }
 
-    fn is_taken_back(&self) -> bool {
-        self.google.as_ref().is_ok_and(Google::is_taken_back)
+    fn ended_grant(&self) -> Option<String> {
+        let google = self.google.as_ref().ok().filter(|google| google.is_taken_back())?;
+        let connect = "Google access has ended. Connect it again with /google-auth.";
+        Some(google.withdrawn().map_or_else(|| connect.to_owned(), |withdrawal| withdrawal.explained()))
     }
 
     fn told_so(&self) {
@@ -117,11 +129,11 @@ mod tests {
         let clock = Arc::new(VirtualClock::new("2026-11-16T08:00[Europe/Madrid]".parse().unwrap()));
         let keep: Arc<dyn Keep> = files.clone();
         let google = Google::new(Addresses::played_at(&server.url()).unwrap(), keep, clock);
-        (Connector::new(google), files)
+        (Connector::new(google, Service::ALL.to_vec()), files)
     }
 
     async fn waiting(connector: &Connector) -> (String, BoxFuture<'static, Option<String>>) {
-        match connector.begin().await {
+        match connector.begin(None).await {
             Begun::Waiting { address, ended } => (address, ended),
             Begun::Told(text) => panic!("{text}"),
         }
@@ -147,7 +159,8 @@ mod tests {
         assert_eq!(connector.offer("good morning"), Offered::NotForUs);
         assert_eq!(connector.offer(&back(&second, "error=access_denied")), Offered::Taken);
         let told = second_ended.await.unwrap();
-        assert_eq!(told, "google was not connected: access_denied. nothing has changed.");
+        assert!(told.starts_with("Google was not connected (access_denied)."), "{told}");
+        assert!(told.contains("add yourself as a test user, or publish the app"), "{told}");
         assert_eq!(connector.offer(&back(&second, "error=x")), Offered::NotForUs, "nobody waits any more");
     }
 
@@ -156,10 +169,43 @@ mod tests {
     async fn a_grant_that_ended_is_told_once() {
         let (dir, server) = (tempfile::tempdir().unwrap(), GoogleServer::start().await.unwrap());
         let (connector, files) = connector(dir.path(), &server);
-        assert!(!connector.is_taken_back());
+        assert_eq!(connector.ended_grant(), None);
         files.replace(File::Revoked, b"").unwrap();
-        assert!(connector.is_taken_back());
+        files.replace(File::Withdrawn, b"2026-11-16T07:00:00Z\ntesting\ntasks\n").unwrap();
+        let told = connector.ended_grant().expect("an explanation");
+        assert!(told.contains("press Publish app") && told.contains("/google-auth"), "{told}");
         connector.told_so();
-        assert!(!connector.is_taken_back());
+        assert_eq!(connector.ended_grant(), None);
+    }
+
+    /// GO-1, GO-8: a named service is requested alone; without a name, those of the grant that ended.
+    #[tokio::test]
+    async fn a_named_service_is_requested_alone() {
+        let (dir, server) = (tempfile::tempdir().unwrap(), GoogleServer::start().await.unwrap());
+        let (connector, files) = connector(dir.path(), &server);
+        let scopes = async |service: Option<&str>| match connector.begin(service).await {
+            Begun::Waiting { address, .. } => {
+                let scope = address.split("&scope=").nth(1).unwrap().split('&').next().unwrap();
+                scope
+                    .split("%2Fauth%2F")
+                    .skip(1)
+                    .map(|scope| scope.split('+').next().unwrap().to_owned())
+                    .collect()
+            }
+            Begun::Told(text) => vec![text],
+        };
+        assert_eq!(scopes(Some("tasks")).await, ["tasks"]);
+        assert_eq!(scopes(None).await, ["tasks", "calendar.events", "gmail.readonly"]);
+        files.replace(File::Withdrawn, b"2026-11-16T07:00:00Z\nended\ncalendar\n").unwrap();
+        assert_eq!(scopes(None).await, ["calendar.events"]);
+        let token =
+            br#"{"token":"t","refresh_token":"r","scopes":["https://www.googleapis.com/auth/tasks"]}"#;
+        files.replace(File::Token, token).unwrap();
+        assert_eq!(scopes(Some("mail")).await, ["tasks", "gmail.readonly"]);
+        let told = scopes(None).await;
+        assert!(
+            told[0].starts_with("Google is connected for tasks. Not granted: calendar, mail."),
+            "{told:?}"
+        );
     }
 }

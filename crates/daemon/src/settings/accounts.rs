@@ -1,6 +1,7 @@
 //! Who keeps the tasks, the calendar and mail: files of the data directory, unless something else is set.
 
 use accounts::caldav::{Limits, Secret, Settings};
+use accounts::google::{File, Service};
 use journal::Paths;
 
 use super::mailbox::{self, Mail};
@@ -15,6 +16,8 @@ pub struct Accounts {
     pub calendar: Keeper,
     /// The mail.
     pub mail: Mail,
+    /// The services that are used at Google once it is connected: those that are not kept elsewhere.
+    pub at_google: Vec<Service>,
     /// Where a server that plays Google is, if one does.
     pub played_google: Option<String>,
 }
@@ -34,17 +37,47 @@ pub enum Keeper {
 
 /// Reads who keeps what.
 pub fn read(environment: &Environment, paths: &Paths) -> Accounts {
-    let keeper = |variables: [&str; 2]| keeper(environment, paths, variables);
+    let granted = granted_by_google(paths);
+    let is_at_google = |variable: &str| match environment.get(variable) {
+        Some(keeper) => keeper == "google",
+        None => environment.get("OLLIM_CALDAV_URL").is_none(),
+    };
+    let mut at_google = Vec::new();
+    if is_at_google("OLLIM_TASKS") {
+        at_google.push(Service::Tasks);
+    }
+    if is_at_google("OLLIM_CALENDAR") {
+        at_google.push(Service::Calendar);
+    }
+    if environment.get("OLLIM_IMAP_URL").is_none() {
+        at_google.push(Service::Mail);
+    }
+    let keeper = |variables: [&str; 2], service: Service| {
+        keeper(environment, paths, variables, granted.contains(&service))
+    };
     Accounts {
-        tasks: keeper(["OLLIM_TASKS", "OLLIM_CALDAV_TASKS"]),
-        calendar: keeper(["OLLIM_CALENDAR", "OLLIM_CALDAV_CALENDAR"]),
+        tasks: keeper(["OLLIM_TASKS", "OLLIM_CALDAV_TASKS"], Service::Tasks),
+        calendar: keeper(["OLLIM_CALENDAR", "OLLIM_CALDAV_CALENDAR"], Service::Calendar),
+        at_google,
         mail: mailbox::read(environment, paths),
         played_google: environment.get("OLLIM_GOOGLE_BASE").map(str::to_owned),
     }
 }
 
-/// Who keeps what `variable` is about. On a server it is called what `named` says.
-fn keeper(environment: &Environment, paths: &Paths, [variable, named]: [&str; 2]) -> Keeper {
+/// Returns the services that the token of the account at Google covers; none, if there is no token.
+fn granted_by_google(paths: &Paths) -> Vec<Service> {
+    let token = std::fs::read(paths.state().join(File::Token.name()));
+    token.map(|token| Service::granted_in(&token)).unwrap_or_default()
+}
+
+/// Who keeps what `variable` is about. On a server it is called what `named` says. Google keeps it by itself if the user
+/// granted that.
+fn keeper(
+    environment: &Environment,
+    paths: &Paths,
+    [variable, named]: [&str; 2],
+    granted_at_google: bool,
+) -> Keeper {
     let caldav = || caldav(environment, paths, named).unwrap_or_else(Keeper::Wrong);
     match environment.get(variable) {
         Some("local") => Keeper::Local,
@@ -54,7 +87,7 @@ fn keeper(environment: &Environment, paths: &Paths, [variable, named]: [&str; 2]
             Keeper::Wrong(format!("{variable}: `{other}` is nobody i know. use local, caldav or google."))
         }
         None if environment.get("OLLIM_CALDAV_URL").is_some() => caldav(),
-        None if paths.state().join("token.json").exists() => Keeper::Google,
+        None if granted_at_google => Keeper::Google,
         None => Keeper::Local,
     }
 }
@@ -119,6 +152,39 @@ mod tests {
         let mixed = [&SERVER[..], &[("OLLIM_TASKS", "local"), ("OLLIM_CALDAV_CALENDAR", "work")]].concat();
         assert_eq!(with(&mixed), ["local", "caldav Some(\"work\")"]);
         assert_eq!(with(&[("OLLIM_CALENDAR", "google")]), ["local", "google"]);
+    }
+
+    /// GO-1: Google keeps only what the user granted there; the rest stays in files.
+    #[test]
+    fn google_keeps_only_granted_services() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        std::fs::create_dir_all(paths.state()).unwrap();
+        let keepers = |token: &str| {
+            std::fs::write(paths.state().join("token.json"), token).unwrap();
+            let accounts = read(&Environment::new(|_: &str| None), &paths);
+            [seen(&accounts.tasks), seen(&accounts.calendar)]
+        };
+        let tasks = r#"{"token":"t","scopes":["https://www.googleapis.com/auth/tasks"]}"#;
+        assert_eq!(keepers(tasks), ["google", "local"]);
+        assert_eq!(keepers(r#"{"token":"t"}"#), ["google", "google"]);
+    }
+
+    /// GO-1: services that are kept elsewhere are not requested at Google.
+    #[test]
+    fn services_kept_elsewhere_are_not_requested_at_google() {
+        let dir = tempfile::tempdir().unwrap();
+        let requested = |variables: &[(&str, &str)]| {
+            let look_up = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            read(&Environment::new(look_up), &Paths::new(dir.path())).at_google
+        };
+        assert_eq!(requested(&[]), Service::ALL);
+        assert_eq!(requested(&[("OLLIM_TASKS", "local")]), [Service::Calendar, Service::Mail]);
+        assert_eq!(requested(&SERVER), [Service::Mail]);
+        assert_eq!(requested(&[("OLLIM_IMAP_URL", "imaps://m")]), [Service::Tasks, Service::Calendar]);
     }
 
     #[test]

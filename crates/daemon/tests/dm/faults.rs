@@ -198,6 +198,20 @@ async fn what_was_written_meanwhile_is_heard_once_and_in_order() {
     assert_eq!(heard, expected);
 }
 
+/// D5: a random refusal (50001) of the history does not lose what was written meanwhile.
+#[tokio::test(start_paused = true)]
+async fn what_was_written_meanwhile_is_heard_despite_a_lack_of_access() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    rig.talk("hello", "you said: hello").await;
+    rig.killed().await;
+    rig.human().types("a note.");
+    rig.passes(3_600).await;
+    rig.discord.trouble(Trouble::Call(On::next("GET", "/channels/*/messages"), Mishap::Code(50001)));
+    rig.start().await;
+    rig.passes(120).await;
+    assert_eq!(rig.life.as_ref().unwrap().heard().await, ["hello", "a note."]);
+}
+
 /// D8: six hours without Discord: what was to be sent comes in order afterwards, and says that it is late.
 #[tokio::test(start_paused = true)]
 async fn after_six_hours_without_discord_everything_comes_in_order() {
@@ -234,6 +248,53 @@ async fn a_job_that_is_due_before_discord_answers_is_heard() {
     assert_eq!(rig.all("drink water").len(), 0, "{}", rig.discord.transcript());
     rig.passes(3_600).await;
     assert_eq!(rig.all("drink water").len(), 1, "{}", rig.discord.transcript());
+}
+
+/// D2: a refusal for lack of access (50001), which comes at random, loses nothing: the DM is opened anew, and the post is
+/// sent once.
+#[tokio::test(start_paused = true)]
+async fn a_post_without_access_is_sent_after_the_dm_is_opened_anew() {
+    let mut rig = Rig::new(Setup::default(), |_: &str| Speech::of("⏰ drink water")).await;
+    rig.discord.trouble(Trouble::NoAccess);
+    let text = "---\nid: water\nrun-at: 2026-11-16T09:30:00+01:00\n---\ndrink water\n";
+    rig.file("reminders/water.md", text).await;
+    rig.passes(40 * 60).await;
+    assert_eq!(rig.all("drink water").len(), 1, "{}", rig.discord.transcript());
+}
+
+/// D2: without access for ten minutes a post is given up, the user is told the remedy, and a later post gets through.
+#[tokio::test(start_paused = true)]
+async fn a_post_that_never_gets_access_is_given_up_after_ten_minutes() {
+    let mut rig = Rig::new(Setup::default(), |words: &str| match words.contains("tea") {
+        true => Speech::of("⏰ make tea"),
+        false => Speech::of("⏰ drink water"),
+    })
+    .await;
+    let mut watcher = rig.life.as_ref().unwrap().stage.subscribe();
+    watcher.scene();
+    let mut refused = || {
+        let mut count = 0;
+        while let Some(Sight::Cue(cue)) = watcher.try_next() {
+            if let domain::assistant::Shown::Notice(text) = &cue.shown {
+                count +=
+                    usize::from(text.contains("Remove the application from your account and add it again"));
+            }
+        }
+        count
+    };
+    rig.discord.trouble(Trouble::Call(On::send().always(), Mishap::Code(50001)));
+    for (id, at) in [("water", "09:30"), ("tea", "10:30")] {
+        let text = format!("---\nid: {id}\nrun-at: 2026-11-16T{at}:00+01:00\n---\n{id}\n");
+        rig.file(&format!("reminders/{id}.md"), &text).await;
+    }
+    rig.passes(38 * 60).await;
+    assert_eq!(refused(), 0, "it is tried for ten minutes");
+    rig.passes(10 * 60).await;
+    assert_eq!(refused(), 1);
+    rig.discord.calm();
+    rig.passes(60 * 60).await;
+    assert_eq!(rig.all("drink water").len(), 0, "{}", rig.discord.transcript());
+    assert_eq!(rig.all("make tea").len(), 1, "{}", rig.discord.transcript());
 }
 
 /// D2, BF-23: a human who takes no messages is told so on the page, a ping that never arrived is given back, and

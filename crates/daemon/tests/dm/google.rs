@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use serde_json::json;
 use surfaces::connecting::{Begun, Connecting, Offered};
 use testkit::discord::Setup;
 use tokio::sync::oneshot;
@@ -18,7 +19,8 @@ pub struct Account(Mutex<State>);
 struct State {
     waits: Option<oneshot::Sender<Option<String>>>,
     connected: Connected,
-    taken_back: bool,
+    ended_grant: Option<String>,
+    services: Vec<Option<String>>,
 }
 
 #[derive(Default, PartialEq)]
@@ -31,8 +33,9 @@ enum Connected {
 const ADDRESS: &str = "https://accounts.google.com/o/oauth2/v2/auth?state=s3cret";
 
 impl Connecting for Account {
-    fn begin(&self) -> BoxFuture<'_, Begun> {
+    fn begin<'a>(&'a self, service: Option<&'a str>) -> BoxFuture<'a, Begun> {
         let mut state = self.0.lock().unwrap();
+        state.services.push(service.map(str::to_owned));
         if state.connected == Connected::Yes {
             return async { Begun::Told("google is connected already.".to_owned()) }.boxed();
         }
@@ -57,12 +60,12 @@ impl Connecting for Account {
         Offered::Taken
     }
 
-    fn is_taken_back(&self) -> bool {
-        self.0.lock().unwrap().taken_back
+    fn ended_grant(&self) -> Option<String> {
+        self.0.lock().unwrap().ended_grant.clone()
     }
 
     fn told_so(&self) {
-        self.0.lock().unwrap().taken_back = false;
+        self.0.lock().unwrap().ended_grant = None;
     }
 }
 
@@ -77,23 +80,27 @@ async fn google_is_connected_by_a_pasted_address() {
         assert!(begun.content.contains(words), "{}", begun.content);
     }
     rig.human().types("http://127.0.0.1:4711/?state=other&code=x");
-    rig.sees("not the one i wait for").await;
+    rig.sees("not the expected address").await;
     rig.human().types("http://127.0.0.1:4711/?state=s3cret&code=4/canary");
     let done = rig.sees("google is connected.").await;
     assert!(!done.is_ephemeral());
     rig.talk("hello", "you said: hello").await;
     let heard = rig.life.as_ref().unwrap().heard().await;
     assert_eq!(heard, ["hello"], "the address was for nobody else");
-    assert!(rig.told("/google-auth", &[]).await.content.contains("connected already"));
+    assert!(
+        rig.told("/google-auth", &[("service", json!("mail"))]).await.content.contains("connected already")
+    );
+    assert_eq!(rig.google.0.lock().unwrap().services, [None, Some("mail".to_owned())]);
 }
 
 /// SC-6: a grant that ended is told once, and how to connect again.
 #[tokio::test(start_paused = true)]
 async fn a_grant_that_was_taken_back_is_told_once() {
     let rig = Rig::new(Setup::default(), echo).await;
-    rig.google.0.lock().unwrap().taken_back = true;
+    let explanation = "Google ended the access. Publish the app, then use /google-auth.";
+    rig.google.0.lock().unwrap().ended_grant = Some(explanation.to_owned());
     rig.passes(60).await;
-    let told = rig.all("google has taken back");
+    let told = rig.all("Google ended the access.");
     assert_eq!(told.len(), 1, "{}", rig.discord.transcript());
     assert!(told[0].content.starts_with("-# ") && told[0].content.contains("/google-auth"));
 }

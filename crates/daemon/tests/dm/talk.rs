@@ -119,6 +119,17 @@ async fn pictures_are_seen_and_the_rest_is_named() {
     assert_eq!(entries, ["image/png"]);
 }
 
+/// AT-3: a voice message is called a voice message, is not downloaded, and gives the model nothing to answer.
+#[tokio::test(start_paused = true)]
+async fn a_voice_message_is_called_a_voice_message() {
+    let rig = Rig::new(Setup::default(), echo).await;
+    rig.human().sends_voice();
+    rig.sees("I got a voice message, but I can't listen to voice messages yet.").await;
+    rig.talk("hello", "you said: hello").await;
+    assert_eq!(rig.life.as_ref().unwrap().heard().await, ["hello"]);
+    assert!(rig.all("not used:").is_empty(), "{}", rig.discord.transcript());
+}
+
 /// MC-5: a reply that brings a picture is heard whole: the picture is seen, and what it replies to is quoted.
 #[tokio::test(start_paused = true)]
 async fn a_reply_with_a_picture_is_heard_whole() {

@@ -17,13 +17,18 @@ fn without_a_client_the_steps_are_told() {
         let output = program.run(arguments);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{}", stderr(&output));
         let place = program.data().join("state/credentials.json").display().to_string();
-        for words in ["1. open https://console.cloud.google.com", &place, "`ollim-bot google connect`"] {
+        for words in [
+            "1. Open https://console.cloud.google.com",
+            "press Publish app",
+            &place,
+            "`ollim-bot google connect`",
+        ] {
             assert!(stderr(&output).contains(words), "{}", stderr(&output));
         }
         assert!(stderr(&output).contains("ollim-bot setup google --client-file FILE"), "{}", stderr(&output));
     }
     let mail = stderr(&program.run(&["mail", "unread"]));
-    assert!(mail.contains("for one that speaks IMAP: ollim-bot setup mail."), "{mail}");
+    assert!(mail.contains("For one that speaks IMAP: `ollim-bot setup mail`."), "{mail}");
     assert!(!program.data().exists(), "looking makes no directory");
 }
 
@@ -36,7 +41,7 @@ fn where_nobody_can_answer_nobody_is_waited_for() {
         assert_eq!(output.status.code(), Some(1));
         assert_eq!(
             stderr(&output),
-            "error: google is not connected. run `ollim-bot google connect` in a terminal, or /google-auth in discord.\n"
+            "error: Google is not connected. Run `ollim-bot google connect` in a terminal, or /google-auth in Discord.\n"
         );
     }
     assert!(google.server().world().requests.is_empty());
@@ -50,21 +55,80 @@ fn in_a_terminal_the_human_connects_it() {
     let screen = pane.until("the address", |screen| screen.contains("paste its address here"));
     let url = screen.lines().find(|line| line.starts_with("http://")).expect("an address").to_owned();
     pane.says("http://127.0.0.1:1/?code=x");
-    pane.until("a remark", |screen| screen.contains("that is not the address i wait for"));
+    pane.until("a remark", |screen| screen.contains("That is not the expected address"));
     let pasted = testkit::kill::wait(location(&url));
     pane.says(&pasted);
     pane.until("the end", |screen| {
-        screen.contains("google is connected.") && screen.contains("ended with 0")
+        screen.contains("Google is connected for tasks, calendar and mail.")
+            && screen.contains("ended with 0")
     });
     let status = program.run(&["google", "status"]);
-    assert_eq!(stdout(&status), "google is connected.\n");
+    assert_eq!(stdout(&status), "Google is connected for tasks, calendar and mail.\n");
     let token = program.data().join("state/token.json");
     assert_eq!(std::fs::metadata(token).expect("a token").permissions().mode() & 0o777, 0o600);
     assert_eq!(program.run(&["mail", "labels"]).status.code(), Some(0));
 
     let ended = program.run(&["google", "disconnect", "--json"]);
-    assert_eq!(stdout(&ended), "{\"google\":\"not connected\"}\n");
+    assert_eq!(stdout(&ended), "{\"google\":\"not connected\",\"services\":[]}\n");
     assert!(google.server().world().refresh.is_empty());
+}
+
+/// GO-1, GO-5: a command asks for its own service alone, and a service can be added later.
+#[test]
+fn services_are_connected_one_by_one() {
+    let (google, program) = apart();
+    let connect = |arguments: &[&str], ended: &str| {
+        let pane = Pane::open(&program, arguments, (2_000, 20));
+        let screen = pane.until("the address", |screen| screen.contains("paste its address here"));
+        let url = screen.lines().find(|line| line.starts_with("http://")).expect("an address").to_owned();
+        pane.says(&testkit::kill::wait(location(&url)));
+        pane.until("the end", |screen| screen.contains(ended) && screen.contains("ended with 0"));
+        screen
+    };
+    let asked = connect(&["google", "connect", "tasks"], "Google is connected for tasks.");
+    assert!(asked.contains("To connect Google for tasks, open this"), "{asked}");
+    let says = |arguments: &[&str]| {
+        let output = program.run(arguments);
+        stdout(&output) + &stderr(&output)
+    };
+    assert_eq!(says(&["tasks", "add", "Milk"]), "added task-0: (no due) -- Milk\n");
+    let (start, end) = ("2099-11-20T12:00", "2099-11-20T13:00");
+    says(&["cal", "add", "Lunch", "--start", start, "--end", end]);
+    assert!(google.server().world().events.is_empty());
+    assert!(program.data().join("calendar.ics").exists(), "the calendar stays in its file");
+    let refused = says(&["mail", "labels"]);
+    assert!(
+        refused.contains("Google is connected, but not for mail. Run `ollim-bot google connect mail`"),
+        "{refused}"
+    );
+    let doctor = says(&["doctor"]);
+    assert!(doctor.contains("Google is connected without mail"), "{doctor}");
+    connect(&["mail", "labels"], "INBOX");
+    let status = says(&["google", "status"]);
+    assert!(status.starts_with("Google is connected for tasks and mail. Not granted: calendar."), "{status}");
+    let again = says(&["google", "connect", "mail"]);
+    assert!(again.contains("Nothing to do"), "{again}");
+}
+
+/// GO-4: access that ends within a week is explained by the doctor with the step that fixes it.
+#[test]
+fn the_doctor_explains_access_that_ended_after_a_week() {
+    let (google, program) = connected();
+    #[expect(clippy::disallowed_methods, reason = "the program runs in real time")]
+    let now = jiff::Timestamp::now();
+    let connected_at = now - jiff::SignedDuration::from_hours(7 * 24);
+    let old = json!({ "token": ACCESS, "refresh_token": REFRESH, "expiry": "2020-01-01T00:00:00Z",
+        "connected_at": connected_at.to_string() });
+    write(&program, "token.json", &old.to_string());
+    google.server().world().refresh.clear();
+    let told = stderr(&program.run(&["mail", "labels"]));
+    assert!(told.contains("and press Publish app. Verification is not needed"), "{told}");
+    let doctor = stdout(&program.run(&["doctor"]));
+    assert!(doctor.contains("the Google project is probably in status Testing"), "{doctor}");
+    assert!(
+        doctor.contains("fix: open https://console.cloud.google.com/auth/audience and press Publish app"),
+        "{doctor}"
+    );
 }
 
 /// Where Google sends the browser that opened `url`.
@@ -178,7 +242,7 @@ fn no_secret_leaves_its_file() {
     google.server().world().refresh.clear();
     run(&["mail", "labels"]);
     run(&["google", "connect"]);
-    assert!(said.contains("google has taken back what you gave me"), "{said}");
+    assert!(said.contains("Google access has ended:"), "{said}");
     let left = contents(program.data());
     for secret in [ACCESS, REFRESH, CLIENT_SECRET] {
         assert!(!said.contains(secret), "{said}");

@@ -142,7 +142,11 @@ fn google_is_connected_in_a_terminal() {
     program.set("OLLIM_GOOGLE_BASE", &google.server().url());
     refused(
         &run(&program, &["setup", "google", "--no-input"]),
-        &["1. open https://console.cloud.google.com", "`ollim-bot setup google --client-file FILE`"],
+        &[
+            "1. Open https://console.cloud.google.com",
+            "press Publish app",
+            "`ollim-bot setup google --client-file FILE`",
+        ],
     );
     let client =
         |kind: &str| json!({ kind: { "client_id": CLIENT, "client_secret": CLIENT_SECRET } }).to_string();
@@ -160,19 +164,24 @@ fn google_is_connected_in_a_terminal() {
     pane.shows("✗ /no/such/file: No such file");
     pane.until("the question again", |screen| screen.matches("where is that file?").count() == 2);
     pane.says(secret(&program, &client("installed")).to_str().unwrap());
-    pane.shows("to connect google, open this in a browser");
+    pane.shows("To connect Google for tasks, calendar and mail, open this in a browser");
     drop(pane);
     std::fs::remove_file(program.data().join("state/credentials.json")).unwrap();
-    refused(&given(&client("installed")), &["run `ollim-bot google connect` in a terminal"]);
+    refused(&given(&client("installed")), &["Run `ollim-bot google connect` in a terminal"]);
     assert_eq!(mode(&program.data().join("state/credentials.json")), 0o600);
 
     let pane = Pane::open(&program, &["setup", "google"], (2_000, 20));
     let screen = pane.until("the address", |screen| screen.contains("paste its address here"));
     let url = screen.lines().find(|line| line.starts_with("http://")).expect("an address").to_owned();
     pane.says(&testkit::kill::wait(location(&url)));
-    pane.until("the end", |screen| screen.contains("✓ google  connected") && screen.contains("ended with 0"));
+    pane.until("the end", |screen| {
+        screen.contains("✓ google  connected for tasks, calendar and mail") && screen.contains("ended with 0")
+    });
     let again = run(&program, &["setup", "google", "--no-input"]);
     assert!(stdout(&again).contains("nothing to do"), "{}", stderr(&again));
+
+    let more = run(&program, &["setup", "google", "--services", "mail,tasks", "--no-input"]);
+    assert!(stdout(&more).contains("nothing to do"), "{}", stderr(&more));
 
     // What works is not replaced by a client that was granted nothing.
     assert!(stdout(&given(&client("installed"))).contains("nothing to do"));

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::skills::{SkillSummary, skill_catalogue};
+
 /// The names the instructions speak of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
@@ -29,6 +31,17 @@ pub fn addressed(instructions: &Arc<str>, human: &str) -> Arc<str> {
     }
 }
 
+/// The instructions with a last section that names the skills which the model can load.
+///
+/// They are part of the prompt prefix: within a conversation they may only change where the prefix may change.
+pub fn instructions_with_skills(names: &Names, skills: &[SkillSummary]) -> Arc<str> {
+    let instructions = instructions(names);
+    if skills.is_empty() {
+        return instructions;
+    }
+    format!("{}\n\n{}", instructions.trim_end(), skill_catalogue(skills)).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +62,23 @@ mod tests {
         let text = text();
         assert!(text.starts_with("You are ollim, the personal assistant of julius."), "{text}");
         assert!(!text.contains('{'), "a name is missing in {text}");
+    }
+
+    /// SK-4: the instructions end with the skills; without skills they are unchanged.
+    #[test]
+    fn the_instructions_end_with_the_skills() {
+        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
+        assert_eq!(instructions_with_skills(&names, &[]), text());
+        let skills = [SkillSummary { name: "mail".to_owned(), description: "Sorts mail.".to_owned() }];
+        let with = instructions_with_skills(&names, &skills);
+        assert!(with.starts_with(text().trim_end()));
+        assert!(
+            with.ends_with(
+                "\n\n# Skills\nInstructions for particular jobs. When one of these fits, load it with \
+            the `Skill` tool before you begin.\n- `mail`: Sorts mail.\n"
+            ),
+            "{with}"
+        );
     }
 
     /// SP-1, SP-2, SP-3: who it is, how it speaks, and that it captures at once.

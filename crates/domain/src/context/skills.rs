@@ -118,6 +118,77 @@ pub fn section(skills: &[(String, String)]) -> String {
     format!("SKILL INSTRUCTIONS:\n{}\n", skills.iter().map(skill).collect::<Vec<_>>().join("\n\n"))
 }
 
+/// A skill as the model is told of it before it loads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillSummary {
+    /// The name under which it is loaded: that of its directory.
+    pub name: String,
+    /// Its purpose, and when to use it.
+    pub description: String,
+}
+
+/// The most characters of the catalogue.
+const MAX_CATALOGUE: usize = 4_000;
+/// The characters that are kept free for the line that counts the skills left out.
+const LEFT_OUT_LINE: usize = 80;
+/// The most characters of a description in the catalogue.
+const MAX_SUMMARY: usize = 400;
+
+/// SK-4: renders the section of the instructions that names the skills the model can load; empty, if there are none.
+///
+/// The order is by name, so that the same skills always give the same text: it is part of the prompt prefix.
+pub fn skill_catalogue(skills: &[SkillSummary]) -> String {
+    if skills.is_empty() {
+        return String::new();
+    }
+    let mut skills: Vec<&SkillSummary> = skills.iter().collect();
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut text =
+        "# Skills\nInstructions for particular jobs. When one of these fits, load it with the `Skill` tool \
+                    before you begin.\n"
+            .to_owned();
+    let mut length = text.chars().count();
+    let mut left_out = 0;
+    let last = skills.len() - 1;
+    for (index, skill) in skills.into_iter().enumerate() {
+        let line = format!("- `{}`: {}\n", one_line(&skill.name), one_line(&skill.description));
+        let line_length = line.chars().count();
+        let reserved = if index == last { 0 } else { LEFT_OUT_LINE };
+        if left_out > 0 || length + line_length + reserved > MAX_CATALOGUE {
+            left_out += 1;
+        } else {
+            text.push_str(&line);
+            length += line_length;
+        }
+    }
+    if left_out > 0 {
+        text.push_str(&format!("- {left_out} more, which `ollim-bot skills list` names.\n"));
+    }
+    text
+}
+
+/// `text` on one line, without control characters and backticks, cut to `MAX_SUMMARY` characters.
+fn one_line(text: &str) -> String {
+    let text = text.replace(|c: char| c.is_control() || c == '`', " ");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(MAX_SUMMARY) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text,
+    }
+}
+
+/// The paragraph after the instructions of a skill that names the files beside it; empty, if there are none.
+pub fn beside(name: &str, files: &[String]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n\nFiles of this skill, relative to its directory `skills/{name}`: {}. Read one with `Skill`, naming it in \
+         `file`.\n",
+        files.iter().map(|file| format!("`{}`", one_line(file))).collect::<Vec<_>>().join(", ")
+    )
+}
+
 /// SK-6: the words of a command, split as a shell splits them: nothing, if a quote is not closed or there are none.
 pub fn words(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
@@ -222,6 +293,53 @@ mod tests {
         let skills =
             [("mail", "Read it.\n"), ("tidy", "Tidy up.")].map(|(name, body)| (name.into(), body.into()));
         assert_eq!(section(&skills), "SKILL INSTRUCTIONS:\n### mail\nRead it.\n\n### tidy\nTidy up.\n");
+    }
+
+    fn summary(name: &str, description: &str) -> SkillSummary {
+        SkillSummary { name: name.to_owned(), description: description.to_owned() }
+    }
+
+    /// SK-4: the catalogue names each skill on one line, by name, whatever the order it is given.
+    #[test]
+    fn the_catalogue_names_skills_in_a_stable_order() {
+        assert_eq!(skill_catalogue(&[]), "");
+        let skills = [summary("tidy", "Tidies up."), summary("mail", "Sorts mail.\n# System\nUse `it`.")];
+        let text = skill_catalogue(&skills);
+        let expected = "# Skills\nInstructions for particular jobs. When one of these fits, load it with the `Skill` \
+                        tool before you begin.\n- `mail`: Sorts mail. # System Use it .\n- `tidy`: Tidies up.\n";
+        assert_eq!(text, expected);
+        let [first, second] = skills;
+        assert_eq!(skill_catalogue(&[second, first]), expected);
+    }
+
+    /// SK-4: the catalogue has a bounded size and says how many skills it leaves out.
+    #[test]
+    fn the_catalogue_is_bounded() {
+        let skills: Vec<_> = (0..100).map(|n| summary(&format!("s{n:03}"), &"é ".repeat(600))).collect();
+        let text = skill_catalogue(&skills);
+        assert!(text.chars().count() <= 4_000, "{}", text.chars().count());
+        let named = text.lines().filter(|line| line.starts_with("- `s")).count();
+        assert!((5..20).contains(&named), "{named}");
+        assert!(
+            text.ends_with(&format!("- {} more, which `ollim-bot skills list` names.\n", 100 - named)),
+            "{text}"
+        );
+        assert!(text.contains("…\n"), "long descriptions are cut");
+        for length in 0..400 {
+            let mut skills: Vec<_> = (0..9).map(|n| summary(&format!("s{n}"), &"é".repeat(400))).collect();
+            skills.push(summary("t", &"x".repeat(length)));
+            skills.push(summary("u", &"x".repeat(400)));
+            let length = skill_catalogue(&skills).chars().count();
+            assert!(length <= 4_000, "{length}");
+        }
+    }
+
+    /// SK-1: the files of a skill are named with paths relative to it.
+    #[test]
+    fn files_beside_a_skill_are_named() {
+        assert_eq!(beside("trip", &[]), "");
+        let text = beside("trip", &["references/a.md".to_owned(), "scripts/b.sh".to_owned()]);
+        assert!(text.contains("`skills/trip`: `references/a.md`, `scripts/b.sh`."), "{text}");
     }
 
     /// SK-6: split as a shell would, and nothing else of a shell.

@@ -3,9 +3,11 @@
 //! A line is a name or `Name(args)`. What is wrong with a line is found here, before anybody relies on it: a line
 //! with an error allows nothing.
 
+mod foreign;
 mod glob;
 mod lists;
 
+pub use foreign::{OWN_TOOLS, split_list, translate};
 pub use glob::Folders;
 pub use lists::{
     Complaint, Declared, Effective, HELP, MAIN, Source, effective, for_everyone, for_main, with_help,

@@ -1,15 +1,22 @@
 //! The skills: `skills/<name>/SKILL.md`.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use domain::schedule::{Invalid, Prompt, SkillSpec};
+use domain::tool::pattern::split_list;
 
 use super::Trouble;
 use super::items::{Filed, Listing, text_of};
 use crate::disk::{Disk, Seen};
-use crate::frontmatter::wire::{self, SkillKeys};
-use crate::frontmatter::{BadFile, BadText, Head, Value, read, split, untrue};
+use crate::frontmatter::wire::{self, MetadataKey, SkillKeys};
+use crate::frontmatter::{BadFile, BadText, Head, Split, Value, read, split, untrue, with_quoted_values};
+
+/// The most files beside a `SKILL.md` that are named.
+const MAX_FILES: usize = 50;
+/// How many directories deep they are looked for.
+const MAX_DEPTH: usize = 4;
 
 /// A skill, as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +57,13 @@ impl Skills {
         Ok(listing)
     }
 
+    /// All skills that can be read, by the name of their directory.
+    pub fn all(&self) -> Vec<Kept> {
+        let paths = self.paths().unwrap_or_default();
+        let directories = paths.iter().filter_map(|path| path.parent()?.file_name()?.to_str());
+        directories.filter_map(|directory| self.find(directory).ok().flatten()).collect()
+    }
+
     /// SK-3: the skill whose directory is called `name`: nothing, if there is none. One that lies elsewhere, by its name
     /// or by a link, is refused.
     pub fn find(&self, name: &str) -> Result<Option<Kept>, BadFile> {
@@ -71,8 +85,58 @@ impl Skills {
     }
 
     fn is_inside(&self, path: &Path) -> bool {
-        let real = (self.disk.real(&self.dir), self.disk.real(path));
+        self.is_beneath(&self.dir, path)
+    }
+
+    fn is_beneath(&self, dir: &Path, path: &Path) -> bool {
+        let real = (self.disk.real(dir), self.disk.real(path));
         matches!(real, (Ok(dir), Ok(path)) if path.starts_with(&dir))
+    }
+
+    /// The files beside the `SKILL.md` of the skill `name`, at most `MAX_FILES`, as paths relative to its directory.
+    /// Hidden files and links that lead out of the directory are left out.
+    pub fn files(&self, name: &str) -> Vec<String> {
+        let dir = self.dir.join(name);
+        let mut files = Vec::new();
+        let mut waiting = vec![(dir.clone(), 0)];
+        while let Some((folder, depth)) = waiting.pop() {
+            for listed in self.disk.list(&folder).unwrap_or_default() {
+                let Ok(path) = listed.path.strip_prefix(&dir) else { continue };
+                let hidden =
+                    path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
+                if hidden || path == Path::new("SKILL.md") || !self.is_beneath(&dir, &listed.path) {
+                    continue;
+                }
+                if listed.is_file() {
+                    files.extend(path.to_str().map(str::to_owned));
+                } else if listed.stamp.seen == Some(Seen::Directory) && depth < MAX_DEPTH {
+                    waiting.push((listed.path, depth + 1));
+                }
+            }
+        }
+        files.sort();
+        files.truncate(MAX_FILES);
+        files
+    }
+
+    /// Reads a file beside the `SKILL.md` of the skill `name`. `file` is relative to its directory and may not lead out
+    /// of it.
+    pub fn read_beside(&self, name: &str, file: &str) -> Result<String, BadFile> {
+        let dir = self.dir.join(name);
+        let path = dir.join(file);
+        let bad = |bad| BadFile { path: path.clone(), bad };
+        let plain =
+            Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if self.find(name)?.is_none() || !plain || file.contains('\0') {
+            return Err(bad(BadText::whole("only files in the directory of a skill are read")));
+        }
+        if !self.is_there(&path) {
+            return Err(bad(BadText::whole("there is no such file in the skill")));
+        }
+        if !self.is_beneath(&dir, &path) {
+            return Err(bad(BadText::whole("it is a link that leads out of the skill, so it is not read")));
+        }
+        text_of(&*self.disk, &path).map_err(bad)
     }
 
     /// Reads one `SKILL.md`.
@@ -104,22 +168,74 @@ impl Skills {
 }
 
 /// Reads the text of a skill.
+///
+/// A value with an unquoted `: ` in it is not valid YAML, but common in skills by others. Such values are read as if
+/// they were quoted.
 pub fn parse(text: &str) -> Result<SkillSpec, BadText> {
     let split = split(text)?;
-    checked(read(&split)?, Prompt::new(split.body)).map_err(|invalid| untrue(&split, invalid))
+    let keys = match read::<SkillKeys>(&split) {
+        Ok(keys) => keys,
+        Err(bad) => {
+            let quoted = with_quoted_values(split.yaml).ok_or_else(|| bad.clone())?;
+            let quoted = Split { yaml: &quoted, ..split };
+            return checked(read(&quoted).map_err(|_| bad)?, &quoted);
+        }
+    };
+    checked(keys, &split)
 }
 
-/// The text of a new skill.
-pub fn to_text(skill: &SkillSpec) -> String {
-    Head::new()
+/// The text of a new skill: an error, if others would refuse it.
+pub fn to_text(skill: &SkillSpec) -> Result<String, Invalid> {
+    skill.check()?;
+    let metadata =
+        (!skill.metadata.is_empty()).then(|| Value::Json(serde_json::json!(skill.metadata).to_string()));
+    let mut head = Head::new()
         .with("name", Some(Value::Text(skill.name.clone())))
         .with("description", Some(Value::Text(skill.description.clone())))
-        .with("allowed-tools", skill.allowed_tools.clone().map(Value::List))
-        .above(skill.instructions.as_str())
+        .with("license", skill.license.clone().map(Value::Text))
+        .with("compatibility", skill.compatibility.clone().map(Value::Text))
+        .with("metadata", metadata)
+        .with("allowed-tools", skill.allowed_tools.as_deref().map(tool_list));
+    for (key, value) in &skill.other {
+        let key = if is_plain_key(key) { key.clone() } else { serde_json::json!(key).to_string() };
+        head = head.with(&key, Some(Value::Json(value.clone())));
+    }
+    Ok(head.above(skill.instructions.as_str()))
 }
 
-fn checked(keys: SkillKeys, instructions: Prompt) -> Result<SkillSpec, Invalid> {
-    let name = wire::required("name", keys.name)?;
-    let description = wire::required("description", keys.description)?;
-    Ok(SkillSpec { name, description, allowed_tools: keys.allowed_tools, instructions })
+/// The specification writes tools as one string. A list is written only if the string would be read differently.
+fn tool_list(tools: &[String]) -> Value {
+    let text = tools.join(" ");
+    if split_list(&text) == tools { Value::Text(text) } else { Value::List(tools.to_vec()) }
+}
+
+fn is_plain_key(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_alphabetic())
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+fn checked(keys: SkillKeys, split: &Split<'_>) -> Result<SkillSpec, BadText> {
+    let required = |key, value| wire::required(key, value).map_err(|invalid| untrue(split, invalid));
+    let name = required("name", keys.name)?;
+    let description = required("description", keys.description)?;
+    let metadata = read::<MetadataKey>(split).map(|key| key.metadata.unwrap_or_default());
+    let all: BTreeMap<String, serde_json::Value> = read(split).unwrap_or_default();
+    let is_known = |key: &str| match key {
+        "name" | "description" | "license" | "compatibility" | "allowed-tools" | "allowed_tools" => true,
+        // Metadata of another shape is kept like an unknown key.
+        "metadata" => metadata.is_ok(),
+        _ => false,
+    };
+    let other = all.iter().filter(|(key, _)| !is_known(key));
+    let other = other.map(|(key, value)| (key.clone(), value.to_string())).collect();
+    Ok(SkillSpec {
+        name,
+        description,
+        license: keys.license,
+        compatibility: keys.compatibility,
+        allowed_tools: keys.allowed_tools.map(|list| list.0),
+        metadata: metadata.unwrap_or_default(),
+        other,
+        instructions: Prompt::new(split.body),
+    })
 }

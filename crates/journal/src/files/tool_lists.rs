@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::schedule::{Reminder, Routine, Terms, WebhookSpec};
-use domain::tool::pattern::{Declared, Source};
+use domain::tool::pattern::{Declared, Source, translate};
 use jiff::tz::TimeZone;
 
 use super::Trouble;
@@ -37,7 +37,9 @@ pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLis
     }));
     add(Skills::new(Arc::clone(disk), data).list().map(|listing| {
         let list = |skill: domain::schedule::SkillSpec| {
-            Some(Declared { source: Source::Skill(skill.name), tools: skill.allowed_tools? })
+            let written = skill.allowed_tools?;
+            let tools = written.into_iter().map(|line| translate(&line).unwrap_or(line)).collect();
+            Some(Declared { source: Source::Skill(skill.name), tools })
         };
         listing.items.into_iter().filter_map(|filed| list(filed.item)).collect()
     }));

@@ -7,6 +7,7 @@ use domain::schedule::{
     IfMissed, Invalid, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Reporting, Rest, Standing,
     Terms, Thinking, ToolRule, Voice,
 };
+use domain::tool::pattern::split_list;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
@@ -102,14 +103,57 @@ pub(crate) struct WebhookKeys {
     pub disallowed_tools: Option<Vec<String>>,
 }
 
-/// The keys of a skill.
+/// The keys of a skill that have a meaning here.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct SkillKeys {
     pub name: Option<String>,
     pub description: Option<String>,
+    pub license: Option<String>,
+    pub compatibility: Option<String>,
     #[serde(alias = "allowed_tools")]
-    pub allowed_tools: Option<Vec<String>>,
+    pub allowed_tools: Option<ToolList>,
+}
+
+/// The `metadata` of a skill. It is read apart from the other keys, so that a wrong shape does not fail them.
+#[derive(Deserialize)]
+pub(crate) struct MetadataKey {
+    pub metadata: Option<BTreeMap<String, String>>,
+}
+
+/// Tool patterns of a skill: a list, or one string in which they are separated by spaces or commas.
+pub(crate) struct ToolList(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for ToolList {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ToolListVisitor)
+    }
+}
+
+struct ToolListVisitor;
+
+impl<'de> serde::de::Visitor<'de> for ToolListVisitor {
+    type Value = ToolList;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("tool patterns, as a list or as one text")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ToolList, E> {
+        Ok(ToolList(split_list(text)))
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<ToolList, E> {
+        Ok(ToolList(Vec::new()))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<ToolList, A::Error> {
+        let mut patterns = Vec::new();
+        while let Some(pattern) = list.next_element()? {
+            patterns.push(pattern);
+        }
+        Ok(ToolList(patterns))
+    }
 }
 
 /// The keys of a subagent.

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use self::pressing::Pressed;
 use self::reply::{Reply, give};
-use self::table::{ABOUT, CONNECT, Command, Manner};
+use self::table::{ABOUT, CONNECT, Command, Manner, SERVICE};
 use super::dm::pressing::{acknowledge, refuse};
 use super::dm::{Shared, connecting};
 use super::events::{Asked, Interaction};
@@ -43,7 +43,10 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
             let form = Callback::Form(remind::form(message));
             let _ = acknowledge(shared, interaction, &form).await;
         }
-        Asked::Command { name, .. } if name == CONNECT => connect(shared, interaction).await,
+        Asked::Command { name, given, .. } if name == CONNECT => {
+            let service = given.iter().find(|given| given.name == SERVICE).map(|given| given.value.as_str());
+            connect(shared, interaction, service).await;
+        }
         Asked::Command { name, given, .. } => match Command::named(name) {
             Some(command) => {
                 let manner = command.manner(given.len());
@@ -67,10 +70,10 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
 }
 
 /// GO-8, GO-9: the address is for the human alone; how it ends is said when it does.
-async fn connect(shared: &Shared, interaction: &Interaction) {
+async fn connect(shared: &Shared, interaction: &Interaction, service: Option<&str>) {
     let mut ends = None;
     let begins = async {
-        let (text, ended) = connecting::begin(shared).await;
+        let (text, ended) = connecting::begin(shared, service).await;
         ends = ended;
         Reply::glance(&text)
     };

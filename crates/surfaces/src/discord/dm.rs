@@ -18,6 +18,7 @@ mod sending;
 mod sign_in;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -90,6 +91,8 @@ pub(in crate::discord) struct Shared {
     pub(in crate::discord) rest: Rest,
     pub(in crate::discord) ports: Ports,
     pub(in crate::discord) signed: Signed,
+    /// The DM with the user. Opening it anew may give another one than signing in.
+    channel: AtomicU64,
     /// The messages that came from here and are not answered yet.
     asked: Mutex<Asked>,
     /// Something was answered.
@@ -108,6 +111,19 @@ struct Asked {
 }
 
 impl Shared {
+    /// Returns the DM with the user.
+    pub(in crate::discord) fn channel(&self) -> Snowflake {
+        Snowflake(self.channel.load(Ordering::Relaxed))
+    }
+
+    /// Opens the DM with the user anew. If that fails, the one that is known stays.
+    async fn reopen_dm(&self) {
+        match self.rest.open_dm(self.signed.owner).await {
+            Ok(channel) => self.channel.store(channel.0, Ordering::Relaxed),
+            Err(trouble) => tracing::warn!(%trouble, "The DM could not be opened anew."),
+        }
+    }
+
     /// A button asks for an answer here.
     fn asked(&self, message: MessageId) {
         self.lock().open.insert(message);
@@ -187,8 +203,9 @@ async fn run(
     let Some(signed) = stop.run_until_cancelled(sign_in::sign_in(&rest, &ports)).await.transpose()? else {
         return Ok(());
     };
+    let channel = AtomicU64::new(signed.channel.0);
     let (asked, room, poke) = (Mutex::default(), Notify::new(), Notify::new());
-    let shared = Arc::new(Shared { rest: rest.clone(), ports, signed, asked, room, poke });
+    let shared = Arc::new(Shared { rest: rest.clone(), ports, signed, channel, asked, room, poke });
     let session = sign_in::session(&shared).await;
     let gateway = Gateway::new(wire, rest, Beginning { token, session, seed });
     let (news, heard) = mpsc::channel(NEWS);

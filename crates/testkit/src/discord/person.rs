@@ -3,7 +3,7 @@
 mod commands;
 mod pressing;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Discord;
 use super::id::{Id, InteractionId, MessageId};
@@ -100,6 +100,21 @@ impl Person {
         self.discord.within(|world| self.send(world, (text, None), files))
     }
 
+    /// They send a voice message that they recorded in the app.
+    pub fn sends_voice(&self) -> MessageId {
+        self.discord.within(|world| {
+            let file = Attached::new("voice-message.ogg", *b"OggS");
+            let (id, mut wire) = self.wire(world, "", vec![file]);
+            wire.insert("flags".into(), json!(1 << 13));
+            if let Some(attachment) = wire.get_mut("attachments").and_then(|list| list.get_mut(0)) {
+                attachment["content_type"] = json!("audio/ogg");
+                attachment["duration_secs"] = json!(2.5);
+                attachment["waveform"] = json!("AAAA");
+            }
+            self.post(world, id, wire, None)
+        })
+    }
+
     /// They answer `to`, which may be gone by now.
     pub fn replies(&self, to: MessageId, text: &str) -> MessageId {
         self.replies_with(to, text, Vec::new())
@@ -172,15 +187,30 @@ impl Person {
         (text, reply_to): (&str, Option<MessageId>),
         files: Vec<Attached>,
     ) -> MessageId {
+        let (id, mut wire) = self.wire(world, text, files);
+        if reply_to.is_some() {
+            wire.insert("type".into(), json!(19));
+        }
+        self.post(world, id, wire, reply_to)
+    }
+
+    fn wire(&self, world: &mut World, text: &str, files: Vec<Attached>) -> (MessageId, Map<String, Value>) {
         let mut wire = world.plain(text.trim());
         let id = world.next_id();
         let attachments: Vec<_> = files.into_iter().map(|file| self.attach(world, file)).collect();
         wire.insert("attachments".into(), Value::Array(attachments));
         // The app makes up a nonce of its own for every message.
         wire.insert("nonce".into(), json!(id.to_string()));
-        if reply_to.is_some() {
-            wire.insert("type".into(), json!(19));
-        }
+        (id, wire)
+    }
+
+    fn post(
+        &self,
+        world: &mut World,
+        id: MessageId,
+        wire: Map<String, Value>,
+        reply_to: Option<MessageId>,
+    ) -> MessageId {
         world.post(Message {
             id,
             channel: self.channel,

@@ -18,6 +18,8 @@ pub enum Trouble {
         /// For how long.
         lasts: Duration,
     },
+    /// The bot has no access to any channel (50001) until it opens one anew.
+    NoAccess,
     /// The token is good no longer.
     Revoked,
 }
@@ -136,6 +138,8 @@ pub(super) struct Troubles {
     calls: Vec<(On, Mishap)>,
     outages: Vec<(Duration, Duration)>,
     pub revoked: bool,
+    /// Whether channels are shut until one is opened anew.
+    pub no_access: bool,
 }
 
 impl Troubles {
@@ -161,6 +165,12 @@ impl Troubles {
 
     /// What this request meets. The first that fits and is due counts it; those before it count down.
     pub fn meet(&mut self, method: &str, route: &str) -> Option<Mishap> {
+        if self.no_access && route.starts_with("/channels/") {
+            return Some(Mishap::Code(50001));
+        }
+        if (method, route) == ("POST", "/users/@me/channels") {
+            self.no_access = false;
+        }
         for at in 0..self.calls.len() {
             let (on, mishap) = &mut self.calls[at];
             if !on.fits(method, route) {

@@ -104,6 +104,7 @@ impl World {
                 self.troubles.outage(from, from + lasts);
                 self.tick();
             }
+            Trouble::NoAccess => self.troubles.no_access = true,
             Trouble::Revoked => {
                 self.troubles.revoked = true;
                 let closed = self.gateway.close_all(4004, self.now.boot);

@@ -6,6 +6,13 @@ use sha2::{Digest, Sha256};
 use super::door::Answer;
 use super::{CLIENT, CLIENT_SECRET, Received, World};
 
+/// The scopes that exist here.
+const SCOPES: [&str; 3] = [
+    "https://www.googleapis.com/auth/tasks",
+    "https://www.googleapis.com/auth/calendar.events",
+    "https://www.googleapis.com/auth/gmail.readonly",
+];
+
 /// A code that was given out.
 #[derive(Clone, Debug)]
 pub struct Code {
@@ -15,6 +22,8 @@ pub struct Code {
     pub challenge: String,
     /// Where the human was sent back to.
     pub redirect: String,
+    /// The scopes that the user granted, separated by spaces.
+    pub scope: String,
 }
 
 /// The human says yes: where the browser goes then. Nothing, if the question was a wrong one.
@@ -24,15 +33,18 @@ pub(super) fn consent(world: &mut World, received: &Received) -> Option<String> 
         && asks("response_type")? == "code"
         && asks("access_type")? == "offline"
         && asks("code_challenge_method")? == "S256"
-        && asks("scope")?.split(' ').count() == 3;
+        && asks("prompt")? == "consent";
+    let scopes = asks("scope")?;
+    let right = right && !scopes.is_empty() && scopes.split(' ').all(|scope| SCOPES.contains(&scope));
     let (redirect, state) = (asks("redirect_uri")?, asks("state")?);
     if !right || !redirect.starts_with("http://127.0.0.1:") || state.len() < 16 {
         return None;
     }
     let code = format!("4/code-canary-{}", world.requests.len());
-    let address =
-        format!("{redirect}/?state={state}&code={code}&scope=https://www.googleapis.com/auth/tasks");
-    world.codes.push(Code { code, challenge: asks("code_challenge")?, redirect });
+    let granted: Vec<&str> = scopes.split(' ').filter(|scope| !world.unticked.contains(scope)).collect();
+    let scope = granted.join(" ");
+    let address = format!("{redirect}/?state={state}&code={code}&scope={}", granted.join("%20"));
+    world.codes.push(Code { code, challenge: asks("code_challenge")?, redirect, scope });
     Some(address)
 }
 
@@ -52,35 +64,35 @@ pub(super) fn token(world: &mut World, form: &[(String, String)]) -> Answer {
             world.access.push(access.clone());
             (200, json!({ "access_token": access, "expires_in": 3599, "token_type": "Bearer" }))
         }
-        Some("authorization_code")
-            if take(world, says("code"), says("redirect_uri"), says("code_verifier")) =>
-        {
+        Some("authorization_code") => {
+            let Some(scope) = take(world, says("code"), says("redirect_uri"), says("code_verifier")) else {
+                return (400, refused("invalid_grant", "Malformed auth code."));
+            };
             let refresh = format!("1//refresh-canary-{number}");
             world.access.push(access.clone());
             world.refresh.push(refresh.clone());
-            let scope =
-                "https://www.googleapis.com/auth/tasks https://www.googleapis.com/auth/gmail.readonly";
             (
                 200,
                 json!({ "access_token": access, "refresh_token": refresh, "expires_in": 3599,
                 "token_type": "Bearer", "scope": scope }),
             )
         }
-        Some("refresh_token" | "authorization_code") => {
-            (400, refused("invalid_grant", "Token has been expired or revoked."))
-        }
+        Some("refresh_token") => (400, refused("invalid_grant", "Token has been expired or revoked.")),
         _ => (400, refused("unsupported_grant_type", "Invalid grant_type")),
     }
 }
 
-/// Whether a code is good. It is gone either way.
-fn take(world: &mut World, code: Option<&str>, redirect: Option<&str>, verifier: Option<&str>) -> bool {
-    let Some(at) = world.codes.iter().position(|known| Some(known.code.as_str()) == code) else {
-        return false;
-    };
+/// Uses up a code, and returns the scopes that it grants; `None` if it is not good.
+fn take(
+    world: &mut World,
+    code: Option<&str>,
+    redirect: Option<&str>,
+    verifier: Option<&str>,
+) -> Option<String> {
+    let at = world.codes.iter().position(|known| Some(known.code.as_str()) == code)?;
     let known = world.codes.remove(at);
     let proven = verifier.is_some_and(|verifier| base64_url(&Sha256::digest(verifier)) == known.challenge);
-    proven && redirect == Some(known.redirect.as_str())
+    (proven && redirect == Some(known.redirect.as_str())).then_some(known.scope)
 }
 
 /// A token is given back.

@@ -3,34 +3,69 @@
 use std::io::{self, IsTerminal};
 
 use accounts::Trouble;
-use accounts::google::{Connection, Ended, Google, Pasted, SignIn};
+use accounts::google::{Connection, Ended, Google, Pasted, Service, SignIn, not_granted, sentence};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::voice::note;
 
-/// Sees to it that the account is connected: asks the human, if one is before us.
-pub async fn ready(google: &Google) -> Result<(), Trouble> {
+/// The outcome of making sure that services are granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// They were granted before.
+    WasConnected,
+    /// The user has just granted them.
+    JustConnected,
+}
+
+/// Returns the services to request. Without names nothing is added to an account that is connected.
+pub fn requested(google: &Google, named: &[Service], usual: &[Service]) -> Result<Vec<Service>, Trouble> {
     match google.connection()? {
-        Connection::Connected => Ok(()),
-        Connection::Apart if is_attended() => connect(google).await,
-        Connection::Apart | Connection::NoClient => Err(google.not_connected()),
+        Connection::Connected => Ok(named.to_vec()),
+        Connection::Apart | Connection::NoClient if named.is_empty() => Ok(google.services_to_request(usual)),
+        Connection::Apart | Connection::NoClient => Ok(named.to_vec()),
     }
 }
 
-/// Asks the human before us to connect it.
-async fn connect(google: &Google) -> Result<(), Trouble> {
-    let sign_in = google.begin().await?;
-    note(&format!("to connect google, open this in a browser within five minutes:\n\n{}\n", sign_in.url()));
+/// Makes sure that `services` are granted: asks the user at the terminal, if there is one.
+pub async fn ready(google: &Google, services: &[Service]) -> Result<Readiness, Trouble> {
+    let granted = google.granted()?;
+    let missing = services.iter().find(|service| !granted.contains(service));
+    match (google.connection()?, missing) {
+        (Connection::Connected, None) => Ok(Readiness::WasConnected),
+        (Connection::Connected | Connection::Apart, _) if is_attended() => connect(google, services).await,
+        (Connection::Connected, Some(service)) => Err(not_granted(*service)),
+        (Connection::Apart | Connection::NoClient, _) => Err(google.not_connected()),
+    }
+}
+
+/// Asks the user at the terminal to grant `services`.
+async fn connect(google: &Google, services: &[Service]) -> Result<Readiness, Trouble> {
+    let sign_in = google.begin(services).await?;
+    note(&format!(
+        "To connect Google for {}, open this in a browser within five minutes:\n\n{}\n",
+        sentence(sign_in.services()),
+        sign_in.url()
+    ));
+    note(UNVERIFIED);
+    if sign_in.services().len() > 1 {
+        note(
+            "You can untick services there, or request fewer: `ollim-bot google connect tasks` requests tasks alone.",
+        );
+    }
     note(
-        "is the browser on another machine? then it ends at a page that does not load. paste its address here.",
+        "If the browser is on another machine, it ends at a page that does not load. Then paste its address here.",
     );
     match wait(sign_in).await? {
-        Ended::Connected => Ok(()),
+        Ended::Connected => Ok(Readiness::JustConnected),
         Ended::NobodyCame => Err(Trouble::Unconnected(
-            "nobody came within five minutes. run it again when you are ready.".to_owned(),
+            "No answer came within five minutes. Run it again when you are ready.".to_owned(),
         )),
     }
 }
+
+/// What to do at the page that Google shows for apps which it has not verified.
+const UNVERIFIED: &str = "Google says that it has not verified the app, because the app is your own. Press Advanced, \
+                          then Go to the app.";
 
 async fn wait(sign_in: SignIn) -> Result<Ended, Trouble> {
     let paste = sign_in.paste();
@@ -42,7 +77,7 @@ async fn wait(sign_in: SignIn) -> Result<Ended, Trouble> {
                 Pasted::NotForUs if line.trim().is_empty() => {}
                 Pasted::NotForUs | Pasted::Stranger => {
                     note(
-                        "that is not the address i wait for. it begins with http://127.0.0.1: and has code= in it.",
+                        "That is not the expected address. It begins with http://127.0.0.1: and has code= in it.",
                     );
                 }
             }

@@ -1,7 +1,7 @@
 //! The account at Google: how it stands, and giving back what we were given. Connecting it takes a human.
 
 use accounts::Trouble;
-use accounts::google::{Connection, Google};
+use accounts::google::{Connection, Google, Service};
 use serde_json::json;
 
 use super::Told;
@@ -9,18 +9,21 @@ use crate::cli::GoogleAction;
 
 /// Does what was asked for. Who wants to connect is told how.
 pub(super) async fn tell(action: GoogleAction, account: &Google) -> Result<Told, Trouble> {
-    match (action, account.connection()?) {
-        (GoogleAction::Connect, Connection::Connected) => {
-            told(account, "google is connected already. `ollim-bot google disconnect` ends that.")
-        }
-        (GoogleAction::Connect, Connection::Apart | Connection::NoClient) => Err(account.not_connected()),
-        (GoogleAction::Status, Connection::Connected) => told(account, "google is connected."),
-        (GoogleAction::Status, Connection::Apart | Connection::NoClient) => {
-            told(account, &account.not_connected().to_string())
-        }
-        (GoogleAction::Disconnect, _) => {
+    match action {
+        GoogleAction::Connect { .. } => match account.connection()? {
+            Connection::Connected => {
+                let words = format!(
+                    "{} Nothing to do; `ollim-bot google disconnect` ends it.",
+                    account.description()?
+                );
+                told(account, &words)
+            }
+            Connection::Apart | Connection::NoClient => Err(account.not_connected()),
+        },
+        GoogleAction::Status => told(account, &account.description()?),
+        GoogleAction::Disconnect => {
             account.disconnect().await?;
-            told(account, "google is not connected any more.")
+            told(account, "Google is no longer connected.")
         }
     }
 }
@@ -32,5 +35,6 @@ pub(super) fn told(account: &Google, words: &str) -> Result<Told, Trouble> {
         Connection::Apart => "not connected",
         Connection::NoClient => "not set up",
     };
-    Ok(Told::new(words.to_owned(), json!({ "google": state })))
+    let services: Vec<&str> = account.granted()?.into_iter().map(Service::name).collect();
+    Ok(Told::new(words.to_owned(), json!({ "google": state, "services": services })))
 }

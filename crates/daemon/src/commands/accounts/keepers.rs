@@ -5,7 +5,7 @@ use std::sync::Arc;
 use accounts::Trouble;
 use accounts::caldav::{CalDavCalendar, CalDavTasks};
 use accounts::calendar::{Calendar, LocalCalendar};
-use accounts::google::{Connection, Google};
+use accounts::google::{Connection, Google, Service};
 use accounts::mail::Mailbox;
 use accounts::mail::imap::{self, Imap};
 use accounts::tasks::{LocalTasks, TaskList};
@@ -73,24 +73,24 @@ pub fn mailbox(
     }
 }
 
-/// Whether what is wanted is kept at Google.
-pub(super) fn is_google(wanted: &Account, settings: &Settings) -> bool {
+/// Returns the service of Google that a command needs; `None` if it uses something else.
+pub(super) fn google_service(wanted: &Account, settings: &Settings) -> Option<Service> {
     let Accounts { tasks, calendar, mail, .. } = &settings.places.accounts;
     match wanted {
-        Account::Tasks { .. } => matches!(tasks, Keeper::Google),
-        Account::Cal { .. } => matches!(calendar, Keeper::Google),
-        Account::Mail { .. } => matches!(mail, Mail::Google),
-        Account::Google { .. } => false,
+        Account::Tasks { .. } => matches!(tasks, Keeper::Google).then_some(Service::Tasks),
+        Account::Cal { .. } => matches!(calendar, Keeper::Google).then_some(Service::Calendar),
+        Account::Mail { .. } => matches!(mail, Mail::Google).then_some(Service::Mail),
+        Account::Google { .. } => None,
     }
 }
 
-/// Sees to it that the account is connected. Who wants mail and has nothing set up hears of both ways.
-pub(super) async fn ready(google: &Google, wanted: &Account) -> Result<(), Trouble> {
-    match (wanted, google.connection()?) {
-        (Account::Mail { .. }, Connection::NoClient) => Err(Trouble::Unconnected(format!(
-            "no mailbox is set up. for one that speaks IMAP: ollim-bot setup mail. for gmail: {}",
+/// Makes sure that `service` is granted. A user without any mailbox is told of both kinds.
+pub(super) async fn ready(google: &Google, service: Service) -> Result<(), Trouble> {
+    match (service, google.connection()?) {
+        (Service::Mail, Connection::NoClient) => Err(Trouble::Unconnected(format!(
+            "No mailbox is set up. For one that speaks IMAP: `ollim-bot setup mail`. For Gmail: {}",
             google.not_connected()
         ))),
-        _ => connecting::ready(google).await,
+        _ => connecting::ready(google, &[service]).await.map(drop),
     }
 }

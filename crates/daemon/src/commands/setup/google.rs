@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accounts::google::{Connection, File};
+use accounts::google::{Connection, File, Service, sentence};
 use serde_json::Value;
 
 use super::asking::{Ended, Given, Tries};
@@ -30,28 +30,31 @@ pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Ended> 
         }
         client.keep(here).map_err(Failed::Usage)?;
     }
-    if connection == Connection::Connected {
-        return Ok(Done::works("google", "connected. nothing to do"));
-    }
     let google =
         account(&here.settings, Arc::clone(&here.looker.disk), &here.looker.clock).map_err(failed)?;
+    let named: Vec<Service> = given.services.iter().copied().map(Service::from).collect();
+    let granted = google.granted().map_err(failed)?;
+    if connection == Connection::Connected && named.iter().all(|service| granted.contains(service)) {
+        let standing = format!("connected for {}. nothing to do", sentence(&granted));
+        return Ok(Done::works("google", standing));
+    }
     if here.asker.can_ask() && google.connection().map_err(failed)? == Connection::NoClient {
         ask_for_client(here, &google.not_connected().to_string())?;
     }
-    match (here.asker.can_ask(), google.connection().map_err(failed)?) {
-        (_, Connection::Connected) => {}
-        (true, Connection::Apart) => connecting::ready(&google).await.map_err(failed)?,
-        (_, Connection::NoClient) | (false, Connection::Apart) => {
-            return Err(failed(google.not_connected()).into());
-        }
+    if !here.asker.can_ask() && google.connection().map_err(failed)? != Connection::Connected {
+        return Err(failed(google.not_connected()).into());
     }
-    Ok(Done::changed("google", here_and(here, "connected".to_owned(), Vec::new()).await))
+    let usual = &here.settings.places.accounts.at_google;
+    let services = connecting::requested(&google, &named, usual).map_err(failed)?;
+    connecting::ready(&google, &services).await.map_err(failed)?;
+    let connected = format!("connected for {}", sentence(&google.granted().map_err(failed)?));
+    Ok(Done::changed("google", here_and(here, connected, Vec::new()).await))
 }
 
 /// Tells how a client is made, and asks where its file lies.
 fn ask_for_client(here: &Here, steps: &str) -> Result<(), Ended> {
     // What follows is how to hand the file over, which happens here.
-    let steps: Vec<&str> = steps.lines().take_while(|line| !line.trim_start().starts_with("4.")).collect();
+    let steps: Vec<&str> = steps.lines().take_while(|line| !line.trim_start().starts_with("5.")).collect();
     here.asker.say(&steps.join("\n"));
     let mut tries = Tries::default();
     loop {
@@ -103,7 +106,7 @@ fn check_client(bytes: &[u8]) -> Result<(), &'static str> {
             Err("that client is for a web page. make one of the kind `Desktop app`.")
         }
         false => Err(
-            "that is not the file of a client. download it from the Credentials page, kind `Desktop app`.",
+            "that is not the file of a client. download it from Google Auth Platform, Clients, type `Desktop app`.",
         ),
     }
 }

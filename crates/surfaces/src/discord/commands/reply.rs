@@ -57,7 +57,7 @@ pub(super) async fn give(
     let flags = match manner {
         Manner::Glance | Manner::List => return at_once(shared, interaction, work.await).await,
         Manner::LookUp | Manner::Quiet => Flags::EPHEMERAL,
-        Manner::Work => here(shared.signed.channel, interaction),
+        Manner::Work => here(shared.channel(), interaction),
     };
     if acknowledge(shared, interaction, &Callback::Later(flags)).await.is_ok() {
         then(shared, interaction, flags, work.await).await;
@@ -77,7 +77,7 @@ fn addressed(shared: &Shared, interaction: &Interaction, reply: Reply) -> Option
     match reply {
         Reply::Nothing => None,
         Reply::Glance(outgoing) => Some((outgoing, Flags::EPHEMERAL)),
-        Reply::Stays(outgoing) => Some((outgoing, here(shared.signed.channel, interaction))),
+        Reply::Stays(outgoing) => Some((outgoing, here(shared.channel(), interaction))),
     }
 }
 

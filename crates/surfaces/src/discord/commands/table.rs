@@ -12,6 +12,9 @@ pub(super) const ABOUT: &str = "Remind me about this";
 /// The command that connects an account.
 pub(super) const CONNECT: &str = "google-auth";
 
+/// The option of it that names a service.
+pub(super) const SERVICE: &str = "service";
+
 /// The most choices of an option.
 pub(super) const CHOICES: usize = 25;
 
@@ -242,7 +245,12 @@ pub(super) const COMMANDS: &[Command] = &[
         &[may("name", "what you are called", Takes::Words)],
         (Glance, Work),
     ),
-    alone(CONNECT, "lets me read mail, and keep tasks and events, at google", LookUp),
+    given(
+        CONNECT,
+        "Connect Google for tasks, calendar and mail, or for one of them",
+        &[may(SERVICE, "connect this one alone", Takes::OneOf(google_services))],
+        (LookUp, LookUp),
+    ),
     given(
         "login",
         "signs the claude program in: a link, and the code you get there",
@@ -317,6 +325,10 @@ pub(super) fn table() -> Value {
 
 fn same(word: &str) -> (String, String) {
     (word.to_owned(), word.to_owned())
+}
+
+fn google_services() -> Vec<(String, String)> {
+    ["tasks", "calendar", "mail"].map(same).to_vec()
 }
 
 fn spans() -> Vec<(String, String)> {

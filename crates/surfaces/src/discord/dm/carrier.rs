@@ -10,7 +10,7 @@ use domain::post::PostKey;
 use domain::record::MessageId;
 use domain::turn::TurnId;
 use engine::ports::{Outgoing as Waiting, Settled};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use super::Shared;
@@ -27,6 +27,9 @@ const DAY: Duration = Duration::from_secs(24 * 3_600);
 const POSTS: u32 = 20;
 /// How long to wait after trouble, at first and at most.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// For how long a post is kept while Discord gives no access to the DM.
+const PERSEVERANCE: Duration = Duration::from_secs(600);
 
 /// Who carries.
 pub(super) struct Carrier {
@@ -45,6 +48,8 @@ pub(super) struct Carrier {
     patience: (Instant, Duration),
     /// What the human knows of Discord's moods.
     told: Told,
+    /// Since when Discord gives no access to the DM.
+    denied_since: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +73,7 @@ impl Carrier {
             begun: None,
             patience,
             told: Told::Nothing,
+            denied_since: None,
         }
     }
 
@@ -278,6 +284,7 @@ impl Carrier {
                 self.wait(&why);
                 false
             }
+            Tried::NoAccess(why) => self.denied(waiting, why).await,
             Tried::Over => {
                 let text = "discord: the token is void. put a new one into DISCORD_TOKEN and start again; \
                             nothing is lost meanwhile.";
@@ -289,6 +296,23 @@ impl Carrier {
                 false
             }
         }
+    }
+
+    /// Opens the DM anew and keeps the post for the next try. Gives it up when it is older than [`PERSEVERANCE`] and there
+    /// was no access for that long.
+    async fn denied(&mut self, waiting: &Waiting, why: String) -> bool {
+        let since = *self.denied_since.get_or_insert_with(Instant::now);
+        let age = self.shared.ports.clock.now().timestamp().duration_since(waiting.post.at);
+        let is_old = age >= SignedDuration::try_from(PERSEVERANCE).unwrap_or(SignedDuration::MAX);
+        if since.elapsed() >= PERSEVERANCE && is_old {
+            return self.settle(waiting, Settled::Failed(why)).await;
+        }
+        self.shared.reopen_dm().await;
+        self.wait_saying(
+            &why,
+            "I have no access to our DM in Discord. I keep trying; you can read everything here.",
+        );
+        false
     }
 
     async fn settle(&mut self, waiting: &Waiting, settled: Settled) -> bool {
@@ -304,6 +328,7 @@ impl Carrier {
                 }
                 if sent {
                     (self.patience.1, self.told) = (WAITS.0, Told::Nothing);
+                    self.denied_since = None;
                 }
                 true
             }
@@ -323,12 +348,16 @@ impl Carrier {
     }
 
     fn wait(&mut self, why: &str) {
+        self.wait_saying(why, "discord cannot be reached. what i send there waits; you can read it here.");
+    }
+
+    /// Waits before the next try, each time longer. `notice` is shown elsewhere, once, if that goes on.
+    fn wait_saying(&mut self, why: &str, notice: &str) {
         let (_, wait) = self.patience;
         tracing::warn!(why, "What is to be sent to Discord waits.");
         if wait >= WAITS.1 && self.told == Told::Nothing {
             self.told = Told::Away;
-            self.shared
-                .tell_elsewhere("discord cannot be reached. what i send there waits; you can read it here.");
+            self.shared.tell_elsewhere(notice);
         }
         self.patience = (Instant::now() + wait, (wait * 2).min(WAITS.1));
     }

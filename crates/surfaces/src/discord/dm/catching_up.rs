@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::Shared;
 use super::hearing::SEEN;
-use super::sending::say_aside;
+use super::sending::{NO_ACCESS, say_aside};
 use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message};
 use crate::discord::rest::Trouble;
@@ -59,16 +59,22 @@ pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
     messages
 }
 
-/// The next messages. As long as Discord is away we wait: what comes later is heard after them.
+/// The next messages. As long as Discord is away we wait: what comes later is heard after them. A refusal for lack of
+/// access may be a random one, so the DM is opened anew once.
 async fn page(shared: &Shared, after: Snowflake) -> Option<Vec<Message>> {
     let mut wait = WAITS.0;
+    let mut reopened = false;
     loop {
-        match shared.rest.messages_after(shared.signed.channel, after, PAGE).await {
+        match shared.rest.messages_after(shared.channel(), after, PAGE).await {
             Ok(page) => return Some(page),
             Err(Trouble::Away(why) | Trouble::Unknown(why)) => {
                 tracing::warn!(%why, "What was written in Discord meanwhile cannot be read yet.");
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(WAITS.1);
+            }
+            Err(Trouble::NotAllowed { code: NO_ACCESS, .. }) if !reopened => {
+                reopened = true;
+                shared.reopen_dm().await;
             }
             Err(trouble) => {
                 tracing::warn!(%trouble, "What was written in Discord meanwhile cannot be read.");

@@ -9,24 +9,25 @@ use super::Shared;
 use super::sending::say_aside;
 use crate::connecting::{Begun, Offered};
 
-/// How often to look whether the human took back what they gave us.
+/// How often to look whether access has ended.
 const LOOKS: Duration = Duration::from_secs(10);
 
-const TAKEN_BACK: &str = "-# google has taken back what you gave me. connect it again with /google-auth";
-const STRANGER: &str = "-# that address is not the one i wait for. try /google-auth once more";
+const STRANGER: &str = "-# That is not the expected address. Try /google-auth once more.";
 
 /// How it ends.
 type Ending = BoxFuture<'static, Option<String>>;
 
 /// GO-8: what the human reads, and how it ends, if there is something to wait for.
-pub(in crate::discord) async fn begin(shared: &Shared) -> (String, Option<Ending>) {
-    match shared.ports.google.begin().await {
+pub(in crate::discord) async fn begin(shared: &Shared, service: Option<&str>) -> (String, Option<Ending>) {
+    match shared.ports.google.begin(service).await {
         Begun::Told(text) => (text, None),
         Begun::Waiting { address, ended } => {
             let text = format!(
-                "[connect google here]({address})\n\
-                 on another device the browser ends at a page that does not load: paste its address here.\n\
-                 -# this works for 5 minutes"
+                "[Connect Google here]({address})\n\
+                 Google says that it has not verified the app, because the app is your own: press Advanced, then Go \
+                 to the app.\n\
+                 If the browser ends at a page that does not load, paste its address here.\n\
+                 -# This works for 5 minutes."
             );
             (text, Some(ended))
         }
@@ -55,8 +56,8 @@ pub(super) async fn is_taken(shared: &Shared, text: &str) -> bool {
 /// SC-6: tells the human, once, that a grant has ended.
 pub(super) async fn watch(shared: Arc<Shared>) {
     loop {
-        if shared.ports.google.is_taken_back() {
-            say_aside(&shared, TAKEN_BACK).await;
+        if let Some(explanation) = shared.ports.google.ended_grant() {
+            say_aside(&shared, &format!("-# {explanation}")).await;
             shared.ports.google.told_so();
         }
         tokio::time::sleep(LOOKS).await;

@@ -52,8 +52,8 @@ impl Eyes {
                 let at = shared.ports.clock.now().timestamp();
                 // On disk first: a mark that nobody knows of would stay for ever.
                 if shared.ports.outbox.became(receipt(waiting.message), at).await.is_ok() {
-                    let _ = timeout(BRIEFLY, shared.rest.react(shared.signed.channel, waiting.message, EYES))
-                        .await;
+                    let _ =
+                        timeout(BRIEFLY, shared.rest.react(shared.channel(), waiting.message, EYES)).await;
                 }
             }
         }
@@ -82,7 +82,7 @@ pub(super) async fn sweep(shared: &Shared) {
 
 async fn unmark(message: Snowflake, shared: &Shared) {
     // A message that is gone has no mark either.
-    let _ = timeout(BRIEFLY, shared.rest.unreact(shared.signed.channel, message, EYES)).await;
+    let _ = timeout(BRIEFLY, shared.rest.unreact(shared.channel(), message, EYES)).await;
     let _ = shared.ports.outbox.is_gone(receipt(message)).await;
 }
 

@@ -23,6 +23,9 @@ use crate::discord::{Snowflake, commands};
 /// The newest message that was dealt with.
 pub(super) const SEEN: &str = "discord.seen";
 
+/// The answer to a voice message.
+const VOICE: &str = "-# I got a voice message, but I can't listen to voice messages yet. Please type it.";
+
 /// How many messages that were dealt with are remembered.
 const DEALT: usize = 1_000;
 
@@ -87,7 +90,7 @@ impl Hearing {
         let signed = &self.shared.signed;
         let theirs = message.author == Author::Person(signed.owner);
         let words = matches!(message.sort, Sort::Plain | Sort::Reply);
-        theirs && words && message.in_dm() && message.channel == signed.channel
+        theirs && words && message.in_dm() && message.channel == self.shared.channel()
     }
 
     async fn hear(&mut self, message: Message) {
@@ -145,8 +148,11 @@ impl Hearing {
     }
 
     async fn say(&self, message: Message) {
+        if message.is_voice {
+            return say_aside(&self.shared, VOICE).await;
+        }
         if self.is_for_a_card(&message).await {
-            let _ = self.shared.rest.react(self.shared.signed.channel, message.id, "✅").await;
+            let _ = self.shared.rest.react(self.shared.channel(), message.id, "✅").await;
             return;
         }
         let pictures::Looked { images, unused } = pictures::look(&self.shared, &message.attachments).await;

@@ -156,7 +156,7 @@ impl Live {
         if self.typed.is_none_or(|typed| now >= typed + TYPING) && self.shown.is_empty() {
             self.typed = Some(now);
             // Nobody misses it.
-            let _ = shared.rest.typing(shared.signed.channel).await;
+            let _ = shared.rest.typing(shared.channel()).await;
         } else if self.typed.is_none_or(|typed| now >= typed + TYPING) {
             self.typed = Some(now);
         }
@@ -186,7 +186,7 @@ impl Live {
             match receipts.iter().find(|receipt| receipt.part == part) {
                 Some(receipt) => {
                     let id = Snowflake(receipt.message);
-                    shared.rest.edit_message(shared.signed.channel, id, &outgoing).await?;
+                    shared.rest.edit_message(shared.channel(), id, &outgoing).await?;
                 }
                 None => {
                     let id = post(shared, &key, part, &outgoing).await?;
@@ -214,11 +214,11 @@ impl Live {
         work.tried = Some(now);
         match work.line {
             None => {
-                let id = shared.rest.create_message(shared.signed.channel, &line, None).await?.id;
+                let id = shared.rest.create_message(shared.channel(), &line, None).await?.id;
                 work.line = Some(id);
                 keep(shared, &line_key(turn), (0, id)).await
             }
-            Some(id) => shared.rest.edit_message(shared.signed.channel, id, &line).await.map(drop),
+            Some(id) => shared.rest.edit_message(shared.channel(), id, &line).await.map(drop),
         }
     }
 

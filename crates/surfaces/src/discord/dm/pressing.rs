@@ -100,7 +100,7 @@ async fn pressed(
     }
     if let Some(message) = message.filter(|_| dismissed) {
         // XB-18: one that is gone already is as good.
-        let _ = shared.rest.delete_message(shared.signed.channel, message.id).await;
+        let _ = shared.rest.delete_message(shared.channel(), message.id).await;
     }
 }
 

@@ -26,6 +26,9 @@ const STALE: SignedDuration = SignedDuration::from_hours(7 * 24);
 const SLACK: SignedDuration = SignedDuration::from_mins(1);
 /// Discord's number for a message that is too old to be changed so often.
 const TOO_MANY_EDITS: u64 = 30046;
+/// Discord's number for a channel that we may not see. Applications that a user installed get it at random for their DM,
+/// although the user changed nothing.
+pub(super) const NO_ACCESS: u64 = 50001;
 /// Discord's number for a channel that is no more.
 const NO_CHANNEL: u64 = 10003;
 
@@ -45,6 +48,8 @@ pub(super) enum Tried {
     Settled(Settled),
     /// It is tried again later.
     Later(String, Doubt),
+    /// Discord does not let us into the DM, for this reason. It may work again after the DM is opened anew.
+    NoAccess(String),
     /// The token is void: nothing more can be sent.
     Over,
 }
@@ -54,7 +59,12 @@ pub(super) async fn say_aside(shared: &Shared, text: &str) {
     for part in split(text) {
         let mut outgoing = Outgoing::words(part);
         outgoing.flags = Flags::NO_EMBEDS;
-        if let Err(trouble) = shared.rest.create_message(shared.signed.channel, &outgoing, None).await {
+        let mut said = shared.rest.create_message(shared.channel(), &outgoing, None).await;
+        if let Err(Trouble::NotAllowed { code: NO_ACCESS, .. }) = said {
+            shared.reopen_dm().await;
+            said = shared.rest.create_message(shared.channel(), &outgoing, None).await;
+        }
+        if let Err(trouble) = said {
             tracing::warn!(%trouble, "Something could not be said in Discord.");
             return;
         }
@@ -98,6 +108,7 @@ fn settle(done: Result<(), Trouble>) -> Tried {
         Err(Trouble::Away(why)) => Tried::Later(why, Doubt::None),
         Err(Trouble::Unknown(why)) => Tried::Later(why, Doubt::Unsure),
         Err(Trouble::Token) => Tried::Over,
+        Err(trouble @ Trouble::NotAllowed { code: NO_ACCESS, .. }) => Tried::NoAccess(hint(&trouble)),
         Err(trouble @ (Trouble::NotAllowed { .. } | Trouble::Gone { .. } | Trouble::Refused { .. })) => {
             Tried::Settled(Settled::Failed(hint(&trouble)))
         }
@@ -110,6 +121,11 @@ fn hint(trouble: &Trouble) -> String {
         Trouble::NotAllowed { code: 50007 | 50278, .. } => {
             "it is not allowed to write to you. share a server with it, or add it to your account, and allow \
              direct messages. you can read everything here."
+                .to_owned()
+        }
+        Trouble::NotAllowed { code: NO_ACCESS, .. } => {
+            "I have no access to our DM (50001). Remove the application from your account and add it again, or share a \
+             server with it; `ollim-bot doctor` shows the link. You can read everything here."
                 .to_owned()
         }
         Trouble::Token
@@ -167,7 +183,7 @@ impl Sending<'_> {
     }
 
     async fn becomes(&self, receipt: &Receipt, outgoing: &Outgoing) -> Result<(), Trouble> {
-        let (channel, id) = (self.shared.signed.channel, Snowflake(receipt.message));
+        let (channel, id) = (self.shared.channel(), Snowflake(receipt.message));
         match self.shared.rest.edit_message(channel, id, outgoing).await {
             Ok(_) => Ok(()),
             // The human took it away; what changes there is not worth a message of its own.
@@ -208,7 +224,7 @@ impl Sending<'_> {
         let since = self.waiting.post.at.checked_sub(SLACK).unwrap_or(self.waiting.post.at);
         let mut after = Snowflake::first_of(since);
         loop {
-            let page = match self.shared.rest.messages_after(self.shared.signed.channel, after, 100).await {
+            let page = match self.shared.rest.messages_after(self.shared.channel(), after, 100).await {
                 Ok(page) => page,
                 Err(Trouble::NotAllowed { .. } | Trouble::Refused { .. }) => return Ok(Sought::Unreadable),
                 Err(trouble) => return Err(trouble),
@@ -258,7 +274,7 @@ pub(super) async fn post(
     outgoing: &Outgoing,
 ) -> Result<Snowflake, Trouble> {
     let nonce = nonce(key, "", part);
-    let channel = shared.signed.channel;
+    let channel = shared.channel();
     let message = match shared.rest.create_message(channel, outgoing, Some(&nonce)).await {
         // Discord remembers one that was taken away since.
         Err(Trouble::Gone { code }) if code != NO_CHANNEL => {
@@ -286,7 +302,7 @@ pub(super) async fn keep(
 
 /// Takes a message of ours away, and forgets it.
 pub(super) async fn take_away(shared: &Shared, receipt: &Receipt) -> Result<(), Trouble> {
-    match shared.rest.delete_message(shared.signed.channel, Snowflake(receipt.message)).await {
+    match shared.rest.delete_message(shared.channel(), Snowflake(receipt.message)).await {
         Ok(()) | Err(Trouble::Gone { .. }) => {
             let gone = shared.ports.outbox.is_gone(receipt.clone()).await;
             gone.map_err(|error| Trouble::Away(error.to_string()))

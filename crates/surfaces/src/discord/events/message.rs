@@ -5,6 +5,9 @@ use serde_json::Value;
 use super::{id, list, maybe_id, maybe_text};
 use crate::discord::Snowflake;
 
+/// The flag of voice messages.
+const IS_VOICE_MESSAGE: u64 = 1 << 13;
+
 /// A message, of anybody.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -26,6 +29,8 @@ pub struct Message {
     pub reply_to: Option<ReplyTo>,
     /// What came with it.
     pub attachments: Vec<Attachment>,
+    /// Whether it is a voice message: one audio file that was recorded in the app, and no words.
+    pub is_voice: bool,
     /// The mark that its sender gave it, if Discord still tells.
     pub nonce: Option<String>,
 }
@@ -115,6 +120,7 @@ pub fn read(data: &Value) -> Result<Message, String> {
         sort: sort(data["type"].as_u64().unwrap_or_default()),
         reply_to: reply_to(data),
         attachments: list(data, "attachments").iter().filter_map(attachment).collect(),
+        is_voice: data["flags"].as_u64().unwrap_or_default() & IS_VOICE_MESSAGE != 0,
         nonce: nonce(&data["nonce"]),
     })
 }

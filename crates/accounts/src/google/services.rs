@@ -1,0 +1,92 @@
+//! The services of the account: each has a scope of its own, and the user may grant some of them only.
+
+use serde_json::Value;
+
+/// A service of Google that we use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// Google Tasks.
+    Tasks,
+    /// The events of Google Calendar.
+    Calendar,
+    /// Gmail, read-only. Its scope is a restricted one, which Google warns about most.
+    Mail,
+}
+
+impl Service {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Tasks, Self::Calendar, Self::Mail];
+
+    /// Its name, as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks",
+            Self::Calendar => "calendar",
+            Self::Mail => "mail",
+        }
+    }
+
+    /// The service that users call `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|service| service.name() == name)
+    }
+
+    /// The scope that is requested for it.
+    pub fn scope(self) -> &'static str {
+        match self {
+            Self::Tasks => "https://www.googleapis.com/auth/tasks",
+            Self::Calendar => "https://www.googleapis.com/auth/calendar.events",
+            Self::Mail => "https://www.googleapis.com/auth/gmail.readonly",
+        }
+    }
+
+    /// The services that `scopes` cover. A token without any known scope was written by another program or an older
+    /// version; it is taken for all of them, and Google refuses those that it does not cover.
+    pub(super) fn covered_by(scopes: &[String]) -> Vec<Self> {
+        let covered: Vec<Self> = Self::ALL
+            .into_iter()
+            .filter(|service| scopes.iter().any(|scope| scope == service.scope()))
+            .collect();
+        if covered.is_empty() { Self::ALL.to_vec() } else { covered }
+    }
+
+    /// The services that the token in the bytes of `token.json` covers.
+    pub fn granted_in(token: &[u8]) -> Vec<Self> {
+        let token: Value = serde_json::from_slice(token).unwrap_or_default();
+        let scopes = token["scopes"].as_array().into_iter().flatten();
+        let scopes: Vec<String> = scopes.filter_map(Value::as_str).map(str::to_owned).collect();
+        Self::covered_by(&scopes)
+    }
+}
+
+/// Names services in a sentence: `tasks, calendar and mail`.
+pub fn sentence(services: &[Service]) -> String {
+    let names: Vec<&str> = services.iter().map(|service| service.name()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_follow_from_scopes() {
+        let granted = |token: &str| Service::granted_in(token.as_bytes());
+        let calendar = r#"{"scopes":["https://www.googleapis.com/auth/calendar.events","openid"]}"#;
+        assert_eq!(granted(calendar), [Service::Calendar]);
+        assert_eq!(granted("{}"), Service::ALL);
+        assert_eq!(granted(r#"{"scopes":["a"]}"#), Service::ALL);
+        assert_eq!(granted("oops"), Service::ALL);
+    }
+
+    #[test]
+    fn services_are_named_in_a_sentence() {
+        assert_eq!(sentence(&Service::ALL), "tasks, calendar and mail");
+        assert_eq!(sentence(&[Service::Tasks, Service::Mail]), "tasks and mail");
+        assert_eq!(sentence(&[Service::Mail]), "mail");
+    }
+}
