@@ -9,10 +9,10 @@ use std::fmt;
 use crate::tree::SourceFile;
 
 pub mod arrows;
+pub mod attributes;
 pub mod layout;
 pub mod links;
 pub mod promises;
-pub mod attributes;
 pub mod words;
 
 /// One breach of one rule.

@@ -1,46 +1,30 @@
 //! Signing in: the human is given an address, says yes there, and comes back through a browser on this machine, or
 //! by pasting the address at which a browser elsewhere ended up. The first way counts.
 
+use std::io;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::time::timeout;
+use ::wire::oauth::{AuthorizationResponse, Callback, Pkce};
+pub use ::wire::oauth::{Paste, Pasted};
 
 use super::files::{Credentials, File};
 use super::{Google, SCOPES};
-use crate::oauth::{Answer, Door, Proof, Redirect, looks_like, nonce};
+use crate::mail::legible;
 use crate::{Secret, Trouble};
 
 /// How long the human may take.
 pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The most characters of a reason for a denial that are shown.
+const REASON: usize = 100;
 
 /// Somebody is being waited for. Dropping it ends the waiting and closes the door.
 #[derive(Debug)]
 pub struct SignIn {
     google: Google,
     client: Credentials,
-    proof: Proof,
-    redirect: Redirect,
-    door: Door,
-    pasted: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
-}
-
-/// The place to paste an address into, while somebody waits for it.
-#[derive(Clone, Debug)]
-pub struct Paste {
-    redirect: Redirect,
-    to: mpsc::Sender<Answer>,
-}
-
-/// What became of a pasted text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pasted {
-    /// It was what is waited for.
-    Taken,
-    /// It looks like an address to come back to, but answers another question.
-    Stranger,
-    /// It is something else: whatever it means, it is not for us.
-    NotForUs,
+    pkce: Pkce,
+    callback: Callback,
 }
 
 /// How signing in ended, if nothing went wrong.
@@ -56,12 +40,10 @@ impl Google {
     /// Begins to wait for the human.
     pub async fn begin(&self) -> Result<SignIn, Trouble> {
         let client = self.credentials()?;
-        let door = Door::open().await;
-        let door =
-            door.map_err(|error| Trouble::Away(format!("there is no port to come back to: {error}")))?;
-        let redirect = Redirect { port: door.port(), state: nonce()? };
-        let pasted = mpsc::channel(1);
-        Ok(SignIn { google: self.clone(), client, proof: Proof::new()?, redirect, door, pasted })
+        let unusable = |error: io::Error| Trouble::Away(format!("there is no port to come back to: {error}"));
+        let callback = Callback::bind(0, "").await.map_err(unusable)?;
+        let pkce = Pkce::new().map_err(|error| Trouble::Away(format!("{error}.")))?;
+        Ok(SignIn { google: self.clone(), client, pkce, callback })
     }
 
     /// Gives the token back to Google, and forgets it. That Google does not answer does not keep it here.
@@ -81,14 +63,14 @@ impl SignIn {
         let mut url = self.google.addresses.consent.clone();
         url.query_pairs_mut().extend_pairs([
             ("client_id", self.client.id.as_str()),
-            ("redirect_uri", &self.redirect.address()),
+            ("redirect_uri", &self.callback.redirect_uri()),
             ("response_type", "code"),
             ("scope", &SCOPES.join(" ")),
             ("access_type", "offline"),
             // Otherwise whoever connects a second time gets a token that cannot be renewed.
             ("prompt", "consent"),
-            ("state", self.redirect.state.reveal()),
-            ("code_challenge", &self.proof.challenge),
+            ("state", self.callback.state().reveal()),
+            ("code_challenge", &self.pkce.challenge),
             ("code_challenge_method", "S256"),
         ]);
         url.into()
@@ -96,34 +78,30 @@ impl SignIn {
 
     /// Where to paste the address of a browser on another machine.
     pub fn paste(&self) -> Paste {
-        Paste { redirect: self.redirect.clone(), to: self.pasted.0.clone() }
+        self.callback.paste()
     }
 
     /// Waits for the human, and turns their yes into a token.
     pub async fn wait(mut self) -> Result<Ended, Trouble> {
-        let (door, redirect, pasted) = (&self.door, &self.redirect, &mut self.pasted.1);
-        let first = async {
-            tokio::select! {
-                answer = door.answer(redirect) => answer,
-                Some(answer) = pasted.recv() => answer,
+        match self.callback.wait(PATIENCE).await {
+            Some(AuthorizationResponse::Granted { code, .. }) => {
+                self.exchange(&code).await.map(|()| Ended::Connected)
             }
-        };
-        match timeout(PATIENCE, first).await {
-            Ok(Answer::Yes(code)) => self.exchange(&code).await.map(|()| Ended::Connected),
-            Ok(Answer::No(reason)) => {
+            Some(AuthorizationResponse::Denied(reason)) => {
+                let reason = legible::line(&reason, REASON);
                 Err(Trouble::Unconnected(format!("google was not connected: {reason}. nothing has changed.")))
             }
-            Err(_) => Ok(Ended::NobodyCame),
+            None => Ok(Ended::NobodyCame),
         }
     }
 
     async fn exchange(&self, code: &Secret) -> Result<(), Trouble> {
-        let address = self.redirect.address();
+        let address = self.callback.redirect_uri();
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code.reveal()),
             ("redirect_uri", &address),
-            ("code_verifier", self.proof.verifier.reveal()),
+            ("code_verifier", self.pkce.verifier.reveal()),
         ];
         match self.google.ask_for_token(&self.client, &form).await? {
             Ok(granted) => self.google.keep_token(&self.google.token_of(granted, None), &self.client),
@@ -131,18 +109,6 @@ impl SignIn {
                 "google does not know that code any more. connect once more.".to_owned(),
             )),
             Err(refused) => Err(refused.hiding(&[code, &self.client.secret]).about_sign_in()),
-        }
-    }
-}
-
-impl Paste {
-    /// Offers a text that the human wrote.
-    pub fn offer(&self, text: &str) -> Pasted {
-        match self.redirect.read(text) {
-            // Whoever came first has been heard; a second answer changes nothing.
-            Some(answer) => self.to.try_send(answer).map_or(Pasted::Taken, |()| Pasted::Taken),
-            None if looks_like(text) => Pasted::Stranger,
-            None => Pasted::NotForUs,
         }
     }
 }
