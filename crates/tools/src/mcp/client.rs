@@ -31,6 +31,12 @@ impl Client {
         Self { transport, era: None, last_id: 0 }
     }
 
+    /// The agreed era; nothing before negotiation.
+    #[cfg(test)]
+    pub(super) fn era(&self) -> Option<&Era> {
+        self.era.as_ref()
+    }
+
     pub(super) fn take_tools_changed(&mut self) -> bool {
         self.transport.take_tools_changed()
     }

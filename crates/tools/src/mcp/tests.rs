@@ -2,6 +2,7 @@
 
 mod eras;
 mod fake;
+mod foreign;
 mod sign_in;
 
 use std::io;
