@@ -151,7 +151,7 @@ pub(super) fn param_headers(schema: &Value, arguments: &Value) -> Vec<(String, S
         let text = match value {
             Value::String(text) => Some(text.clone()),
             Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-            _ => None,
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
         };
         if let (Some(header), Some(text)) = (property.get("x-mcp-header").and_then(Value::as_str), text) {
             found.push((header.to_owned(), text));
@@ -163,12 +163,11 @@ pub(super) fn param_headers(schema: &Value, arguments: &Value) -> Vec<(String, S
 
 /// The revisions that the server names in an unsupported-version error.
 fn unsupported(failure: &Failure) -> Option<Vec<String>> {
-    match failure {
-        Failure::Refused(error) if error.code == UNSUPPORTED_VERSION => {
-            Some(error.supported_versions()?.into_iter().map(str::to_owned).collect())
-        }
-        _ => None,
+    let Failure::Refused(error) = failure else { return None };
+    if error.code != UNSUPPORTED_VERSION {
+        return None;
     }
+    Some(error.supported_versions()?.into_iter().map(str::to_owned).collect())
 }
 
 fn no_common_version(theirs: &[String]) -> String {
