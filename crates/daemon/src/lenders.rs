@@ -86,9 +86,7 @@ impl TokenStore for TokenFiles {
         match std::fs::metadata(&place) {
             Ok(found) if found.permissions().mode() & 0o077 != 0 => {
                 let place = place.display();
-                return Err(io::Error::other(format!(
-                    "others can read {place}; chmod 600 makes it yours alone"
-                )));
+                Err(io::Error::other(format!("others can read {place}; chmod 600 makes it yours alone")))
             }
             Ok(_) => self.disk.read_part(&place, 0, SIGN_IN).map(Some),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
