@@ -10,11 +10,9 @@ pub mod fuzz;
 pub mod google;
 mod ical;
 pub mod mail;
-mod oauth;
-mod secret;
 pub mod shelf;
 pub mod tasks;
 mod trouble;
 
-pub use secret::Secret;
 pub use trouble::Trouble;
+pub use wire::Secret;

@@ -1,13 +1,16 @@
 //! The servers of others, as `mcp.json` in the data directory names them, and what the human has accepted of them.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use journal::disk::{Disk, Seen};
+use journal::disk::{self, Disk, Seen};
 use journal::{Journal, Paths};
 use models::claude::Leash;
-use tools::mcp::{Named, Pins, Servers, Surroundings, read};
+use tools::mcp::{Named, Pins, Servers, Surroundings, TokenStore, read};
 
 use crate::leash::leash;
 use crate::settings::Settings;
@@ -39,7 +42,12 @@ pub fn named(settings: &Settings, disk: &dyn Disk) -> (Vec<Named>, Vec<String>) 
 }
 
 /// Somebody for each of these servers.
-pub fn servers(named: Vec<Named>, settings: &Settings, pins: &Arc<dyn Pins>) -> Servers {
+pub fn servers(
+    named: Vec<Named>,
+    settings: &Settings,
+    disk: &Arc<dyn Disk>,
+    pins: &Arc<dyn Pins>,
+) -> Servers {
     let path = settings.places.programs.clone().unwrap_or_else(|| PATH.to_owned());
     let home = settings.home.clone().map(|home| ("HOME".to_owned(), home));
     let known = [("PATH".to_owned(), path), ("LANG".to_owned(), "C.UTF-8".to_owned())];
@@ -49,7 +57,50 @@ pub fn servers(named: Vec<Named>, settings: &Settings, pins: &Arc<dyn Pins>) -> 
         Leash::None => Vec::new(),
     };
     let around = Surroundings { leash, environment, directory: settings.paths.root().to_owned() };
-    Servers::new(named, &around, pins)
+    Servers::new(named, &around, pins, &tokens(settings, Arc::clone(disk)))
+}
+
+/// The sign-ins of servers, as files in `state/` that only the user can read.
+pub fn tokens(settings: &Settings, disk: Arc<dyn Disk>) -> Arc<dyn TokenStore> {
+    Arc::new(TokenFiles { paths: settings.paths.clone(), disk })
+}
+
+/// The most bytes of a stored sign-in.
+const SIGN_IN: usize = 256 * 1024;
+
+struct TokenFiles {
+    paths: Paths,
+    disk: Arc<dyn Disk>,
+}
+
+impl TokenFiles {
+    /// Ends in `.token`, so that backups and archives treat it as a secret.
+    fn place(&self, server: &str) -> PathBuf {
+        self.paths.state().join(format!("mcp-{server}.token"))
+    }
+}
+
+impl TokenStore for TokenFiles {
+    fn read(&self, server: &str) -> io::Result<Option<Vec<u8>>> {
+        let place = self.place(server);
+        match std::fs::metadata(&place) {
+            Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+                let place = place.display();
+                Err(io::Error::other(format!("others can read {place}; chmod 600 makes it yours alone")))
+            }
+            Ok(_) => self.disk.read_part(&place, 0, SIGN_IN).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn replace(&self, server: &str, bytes: &[u8]) -> io::Result<()> {
+        disk::replace(&*self.disk, &self.place(server), bytes)
+    }
+
+    fn remove(&self, server: &str) -> io::Result<()> {
+        disk::remove(&*self.disk, &self.place(server)).map(|_| ())
+    }
 }
 
 /// What the human has accepted, where an assistant runs.

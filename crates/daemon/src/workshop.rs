@@ -47,20 +47,20 @@ pub fn workshop(
         own: Part::On(own),
         fetch,
         search: search(settings),
-        servers: servers(settings, &**disk, notices),
+        servers: servers(settings, disk, notices),
         skills,
     }
 }
 
 /// Servers that the human has named. None is started before it is called.
-fn servers(settings: &Settings, disk: &dyn Disk, notices: &mut Vec<String>) -> Part<Servers> {
-    let (named, wrong) = lenders::named(settings, disk);
+fn servers(settings: &Settings, disk: &Arc<dyn Disk>, notices: &mut Vec<String>) -> Part<Servers> {
+    let (named, wrong) = lenders::named(settings, &**disk);
     notices.extend(wrong);
     if named.is_empty() {
         return Part::Off("no server is named in mcp.json".to_owned());
     }
     let pins: Arc<dyn Pins> = Arc::new(lenders::OnDisk(settings.paths.clone()));
-    Part::On(lenders::servers(named, settings, &pins))
+    Part::On(lenders::servers(named, settings, disk, &pins))
 }
 
 fn search(settings: &Settings) -> Part<Search> {

@@ -95,6 +95,49 @@ fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
     assert_eq!(answers.len(), 8);
 }
 
+/// A request of 2026-07-28, with the envelope that each of them carries.
+fn modern(id: u32, method: &str, mut params: Value) -> String {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    ask(id, method, params)
+}
+
+/// The modern era: no handshake, and each result has the fields that the revision adds.
+#[test]
+fn a_client_of_the_modern_era_is_served_without_a_handshake() {
+    let program = Program::offline(BINARY);
+    let mut old = json!({});
+    old["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2031-01-01" });
+    let lines = [
+        ask(1, "server/discover", old),
+        ask(2, "server/discover", json!({})),
+        modern(3, "server/discover", json!({})),
+        modern(4, "tools/list", json!({})),
+        modern(5, "tools/call", json!({ "name": "capture", "arguments": { "text": "buy milk" } })),
+        ask(6, "tools/list", json!({})),
+        modern(7, "ping", json!({})),
+        ask(8, "initialize", json!({ "protocolVersion": "2025-11-25" })),
+    ];
+    let answers = spoken(&program, &lines);
+    assert_eq!(answers[0]["error"]["code"], -32022);
+    assert_eq!(answers[0]["error"]["data"]["requested"], "2031-01-01");
+    assert_eq!(answers[0]["error"]["data"]["supported"][0], "2026-07-28");
+    assert_eq!(answers[1]["error"]["code"], -32602);
+    let found = &answers[2]["result"];
+    assert_eq!(found["supportedVersions"], json!(["2026-07-28"]));
+    assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ollim-bot");
+    for answer in &answers[2..4] {
+        assert_eq!(answer["result"]["ttlMs"], 0);
+        assert_eq!(answer["result"]["cacheScope"], "private");
+    }
+    assert!(answers[2..5].iter().all(|answer| answer["result"]["resultType"] == "complete"), "{answers:?}");
+    assert!(text(&answers[4]).contains("buy milk"), "{}", answers[4]);
+    let codes: Vec<&Value> = answers[5..].iter().map(|answer| &answer["error"]["code"]).collect();
+    assert_eq!(codes, [&json!(-32602), &json!(-32601), &json!(-32022)]);
+}
+
 /// Somebody who never ends a line is left.
 #[test]
 fn a_message_without_an_end_is_refused() {
@@ -104,8 +147,9 @@ fn a_message_without_an_end_is_refused() {
     assert!(stdout(&output).contains("longer than 1 MB"), "{}", stdout(&output));
 }
 
-const HELLO: &str = r#"{"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
-const TOOLS: &str = r#"{"id":2,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
+const UNKNOWN: &str = r#"{"id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
+const HELLO: &str = r#"{"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
+const TOOLS: &str = r#"{"id":3,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
 
 /// A server of somebody else is listed, accepted, and off again when it changes.
 #[test]
@@ -120,7 +164,7 @@ fn what_a_server_offers_is_accepted_as_it_is() {
     assert!(said(&["mcp-servers"]).contains("no servers"));
     let write = |tools: &str| {
         let script = format!(
-            "while read -r line; do case \"$line\" in *initialize\\\"*) echo '{HELLO}';; *tools/list*) echo '{tools}';; esac; done"
+            "while read -r line; do case \"$line\" in *server/discover*) echo '{UNKNOWN}';; *initialize\\\"*) echo '{HELLO}';; *tools/list*) echo '{tools}';; esac; done"
         );
         let server = json!({ "command": "sh", "args": ["-c", script] });
         let file = json!({ "mcpServers": { "notes": server, "gone": { "command": "/no/such/program" }, "x y": {} } });

@@ -3,18 +3,20 @@
 //! Each server has somebody of its own who talks to it (`keeper`), so that one that hangs, floods, dies or talks
 //! nonsense harms nobody but itself. What a server says is outside text: it is bounded and never obeyed.
 
+mod client;
 mod content;
 mod file;
 pub mod fuzz;
 mod http;
 mod keeper;
-mod line;
+mod oauth;
 mod offer;
-mod rpc;
+mod protocol;
 mod stdio;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod transport;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,11 +28,17 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-pub use file::{Named, Server, read};
+pub use file::{Named, OauthClient, Server, read};
+pub use oauth::{SignIn, TokenStore};
 pub use offer::Offer;
+pub use protocol::{
+    HANDSHAKE_VERSIONS, META_CAPABILITIES, META_SERVER, META_VERSION, METHOD_NOT_FOUND, MODERN_VERSION,
+    UNSUPPORTED_VERSION,
+};
 
 use keeper::{Keeper, Wish};
 pub(crate) use tool::MCP;
+pub use wire::oauth::Pasted;
 
 /// How long a server may take for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -73,11 +81,16 @@ pub struct Servers {
 
 impl Servers {
     /// Somebody for each of `servers`. Nothing is started before it is needed.
-    pub fn new(servers: Vec<Named>, around: &Surroundings, pins: &Arc<dyn Pins>) -> Self {
+    pub fn new(
+        servers: Vec<Named>,
+        around: &Surroundings,
+        pins: &Arc<dyn Pins>,
+        tokens: &Arc<dyn TokenStore>,
+    ) -> Self {
         let (mut doors, mut keepers) = (BTreeMap::new(), JoinSet::new());
         for named in servers {
             let (door, wishes) = mpsc::channel(WAITING);
-            let keeper = Keeper::new(named.clone(), around.clone(), Arc::clone(pins));
+            let keeper = Keeper::new(named.clone(), around.clone(), Arc::clone(pins), Arc::clone(tokens));
             keepers.spawn(keeper.keep(wishes));
             doors.insert(named.name, door);
         }

@@ -3,6 +3,9 @@
 //! A machine without certificates of its own uses the ones we bring, redirects are never followed by themselves,
 //! because a redirect would carry a key to wherever it points, and a proxy is never asked for this machine.
 
+pub mod oauth;
+mod secret;
+
 use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,6 +14,8 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, Url};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::ConfigVerifierExt;
+
+pub use secret::Secret;
 
 /// A client for `address`, made as `shape` says. What is wrong is told in a few words.
 pub fn client(address: &Url, shape: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {

@@ -1,4 +1,5 @@
-//! Our MCP server, spoken to by the protocol's own client, which is installed outside the repository first.
+//! Our MCP server and client against the protocol's own SDK, which is installed outside the repository first: the
+//! current one, which speaks both eras, and the last one that speaks only the handshake era.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,8 @@ use super::step::{NotRun, Outcome, Program, target_folder};
 
 /// Where the test is, and beside it what it needs.
 const FOLDER: &str = "tests/foreign";
+/// The last SDK that knows only revisions with a handshake.
+const HANDSHAKE_SDK: &str = "mcp==1.30.0";
 
 /// Installs the client and runs its test. Without it the step fails: nobody may take that for a pass.
 pub fn steps(report: &mut Report, root: &Path) {
@@ -17,6 +20,17 @@ pub fn steps(report: &mut Report, root: &Path) {
             Some(home) => install(&home, &package).and(|| test(&home, root)),
             None => unready("there is no home folder to install the client into"),
         }
+    });
+    report.step("mcp servers", || {
+        let Some(package) = wanted(root) else { return unready("the requirements name no mcp") };
+        let homes = Machine
+            .cache(&package.replace("==", "-client-"))
+            .zip(Machine.cache(&HANDSHAKE_SDK.replace("==", "-client-")));
+        let Some((current, handshake)) = homes else {
+            return unready("there is no home folder to install the servers into");
+        };
+        let installed = install(&current, &package).and(|| install(&handshake, HANDSHAKE_SDK));
+        installed.and(|| client_tests(&current, &handshake, root))
     });
 }
 
@@ -61,6 +75,15 @@ fn test(home: &Path, root: &Path) -> Outcome {
         return Outcome::Failed(Vec::new(), "the test of the mcp client was not found\n".to_owned());
     }
     outcome
+}
+
+/// Runs the tests of our client against both SDKs. They are ignored elsewhere, because they need Python packages.
+fn client_tests(current: &Path, handshake: &Path, root: &Path) -> Outcome {
+    let words =
+        ["nextest", "run", "-p", "tools", "--run-ignored", "only", "-E", "test(mcp::tests::foreign::)"];
+    let program = Program::new("cargo", &words).within(root);
+    let program = program.with("OLLIM_MCP_PYTHON", python_of(current));
+    program.with("OLLIM_MCP_PYTHON_HANDSHAKE", python_of(handshake)).run()
 }
 
 #[cfg(test)]

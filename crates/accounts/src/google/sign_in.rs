@@ -1,14 +1,15 @@
 //! Signing in: the human is given an address, says yes there, and comes back through a browser on this machine, or
 //! by pasting the address at which a browser elsewhere ended up. The first way counts.
 
+use std::io;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::time::timeout;
+use ::wire::oauth::{AuthorizationResponse, Callback, Pkce};
+pub use ::wire::oauth::{Paste, Pasted};
 
 use super::files::{Credentials, File};
 use super::{Google, Service, sentence};
-use crate::oauth::{Answer, Door, Proof, Redirect, looks_like, nonce};
+use crate::mail::legible;
 use crate::{Secret, Trouble};
 
 /// The step that lets a user in whom Google refuses.
@@ -17,34 +18,17 @@ pub const TEST_USER: &str = "add yourself as a test user, or publish the app (Go
 /// How long the human may take.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
+/// The most characters of a reason for a denial that are shown.
+const REASON: usize = 100;
+
 /// Somebody is being waited for. Dropping it ends the waiting and closes the door.
 #[derive(Debug)]
 pub struct SignIn {
     google: Google,
     client: Credentials,
-    proof: Proof,
-    redirect: Redirect,
-    door: Door,
-    pasted: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
+    pkce: Pkce,
+    callback: Callback,
     services: Vec<Service>,
-}
-
-/// The place to paste an address into, while somebody waits for it.
-#[derive(Clone, Debug)]
-pub struct Paste {
-    redirect: Redirect,
-    to: mpsc::Sender<Answer>,
-}
-
-/// What became of a pasted text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pasted {
-    /// It was what is waited for.
-    Taken,
-    /// It looks like an address to come back to, but answers another question.
-    Stranger,
-    /// It is something else: whatever it means, it is not for us.
-    NotForUs,
 }
 
 /// How signing in ended, if nothing went wrong.
@@ -64,12 +48,10 @@ impl Google {
         services.sort();
         services.dedup();
         let client = self.credentials()?;
-        let door = Door::open().await;
-        let door =
-            door.map_err(|error| Trouble::Away(format!("there is no port to come back to: {error}")))?;
-        let redirect = Redirect { port: door.port(), state: nonce()? };
-        let pasted = mpsc::channel(1);
-        Ok(SignIn { google: self.clone(), client, proof: Proof::new()?, redirect, door, pasted, services })
+        let unusable = |error: io::Error| Trouble::Away(format!("there is no port to come back to: {error}"));
+        let callback = Callback::bind(0, "").await.map_err(unusable)?;
+        let pkce = Pkce::new().map_err(|error| Trouble::Away(format!("{error}.")))?;
+        Ok(SignIn { google: self.clone(), client, pkce, callback, services })
     }
 
     /// Gives the token back to Google, and forgets it. That Google does not answer does not keep it here.
@@ -95,14 +77,14 @@ impl SignIn {
         let scopes: Vec<&str> = self.services.iter().map(|service| service.scope()).collect();
         url.query_pairs_mut().extend_pairs([
             ("client_id", self.client.id.as_str()),
-            ("redirect_uri", &self.redirect.address()),
+            ("redirect_uri", &self.callback.redirect_uri()),
             ("response_type", "code"),
             ("scope", &scopes.join(" ")),
             ("access_type", "offline"),
             // Otherwise whoever connects a second time gets a token that cannot be renewed.
             ("prompt", "consent"),
-            ("state", self.redirect.state.reveal()),
-            ("code_challenge", &self.proof.challenge),
+            ("state", self.callback.state().reveal()),
+            ("code_challenge", &self.pkce.challenge),
             ("code_challenge_method", "S256"),
         ]);
         url.into()
@@ -110,43 +92,27 @@ impl SignIn {
 
     /// Where to paste the address of a browser on another machine.
     pub fn paste(&self) -> Paste {
-        Paste { redirect: self.redirect.clone(), to: self.pasted.0.clone() }
+        self.callback.paste()
     }
 
     /// Waits for the human, and turns their yes into a token.
     pub async fn wait(mut self) -> Result<Ended, Trouble> {
-        let (door, redirect, pasted) = (&self.door, &self.redirect, &mut self.pasted.1);
-        let first = async {
-            tokio::select! {
-                answer = door.answer(redirect) => answer,
-                Some(answer) = pasted.recv() => answer,
+        match self.callback.wait(PATIENCE).await {
+            Some(AuthorizationResponse::Granted { code, .. }) => {
+                self.exchange(&code).await.map(|()| Ended::Connected)
             }
-        };
-        match timeout(PATIENCE, first).await {
-            Ok(Answer::Yes(code)) => self.exchange(&code).await.map(|()| Ended::Connected),
-            Ok(Answer::No(reason)) if reason == "access_denied" => Err(Trouble::Unconnected(format!(
-                "Google was not connected (access_denied). If you did not decline it yourself, your Google project is \
-                 in status Testing: {TEST_USER}. Nothing has changed."
-            ))),
-            Ok(Answer::No(reason)) if reason == "admin_policy_enforced" => Err(Trouble::Unconnected(
-                "Google was not connected: the administrator of your Google account does not allow this app. Ask them \
-                 to allow it, or use another account. Nothing has changed."
-                    .to_owned(),
-            )),
-            Ok(Answer::No(reason)) => Err(Trouble::Unconnected(format!(
-                "Google was not connected ({reason}). Nothing has changed."
-            ))),
-            Err(_) => Ok(Ended::NobodyCame),
+            Some(AuthorizationResponse::Denied(reason)) => Err(denied(&reason)),
+            None => Ok(Ended::NobodyCame),
         }
     }
 
     async fn exchange(&self, code: &Secret) -> Result<(), Trouble> {
-        let address = self.redirect.address();
+        let address = self.callback.redirect_uri();
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code.reveal()),
             ("redirect_uri", &address),
-            ("code_verifier", self.proof.verifier.reveal()),
+            ("code_verifier", self.pkce.verifier.reveal()),
         ];
         match self.google.ask_for_token(&self.client, &form).await? {
             Ok(granted) => {
@@ -171,14 +137,19 @@ impl SignIn {
     }
 }
 
-impl Paste {
-    /// Offers a text that the human wrote.
-    pub fn offer(&self, text: &str) -> Pasted {
-        match self.redirect.read(text) {
-            // Whoever came first has been heard; a second answer changes nothing.
-            Some(answer) => self.to.try_send(answer).map_or(Pasted::Taken, |()| Pasted::Taken),
-            None if looks_like(text) => Pasted::Stranger,
-            None => Pasted::NotForUs,
+/// Says why Google did not connect, and the step that lets it.
+fn denied(reason: &str) -> Trouble {
+    let text = match reason {
+        "access_denied" => format!(
+            "Google was not connected (access_denied). If you did not decline it yourself, your Google project is in \
+             status Testing: {TEST_USER}. Nothing has changed."
+        ),
+        "admin_policy_enforced" => "Google was not connected: the administrator of your Google account does not allow \
+             this app. Ask them to allow it, or use another account. Nothing has changed."
+            .to_owned(),
+        reason => {
+            format!("Google was not connected ({}). Nothing has changed.", legible::line(reason, REASON))
         }
-    }
+    };
+    Trouble::Unconnected(text)
 }

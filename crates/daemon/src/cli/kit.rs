@@ -34,6 +34,7 @@ pub enum Kit {
     /// Servers whose tools it may use, as `mcp.json` names them: what they offer, and what you have accepted
     #[command(
         before_help = "examples:\n  ollim-bot mcp-servers list\n  ollim-bot mcp-servers accept notes\n  \
+        ollim-bot mcp-servers login wiki\n  \
         ollim-bot mcp-servers remove notes"
     )]
     McpServers {
@@ -55,7 +56,17 @@ pub enum ServersAction {
         /// Its name in `mcp.json`
         name: String,
     },
-    /// Let no tool of one be used any more
+    /// Sign in to a server at an address, in your browser
+    Login {
+        /// Its name in `mcp.json`
+        name: String,
+    },
+    /// Sign out of a server
+    Logout {
+        /// Its name in `mcp.json`
+        name: String,
+    },
+    /// Let no tool of one be used any more, and sign out of it
     Remove {
         /// Its name in `mcp.json`
         name: String,

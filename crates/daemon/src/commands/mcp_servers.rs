@@ -6,14 +6,16 @@ use std::sync::Arc;
 use engine::ports::Clock;
 use journal::disk::Disk;
 use serde_json::{Value, json};
-use tools::mcp::{Offer, Offered, Pins};
+use tokio::io::{AsyncBufReadExt, BufReader, stdin};
+use tools::mcp::{Offer, Offered, Pasted, Pins, SignIn};
 
 use super::answer;
 use crate::cli::{Output, ServersAction};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
-use crate::lenders::{OnDisk, name_of, named, servers};
+use crate::lenders::{OnDisk, name_of, named, servers, tokens};
 use crate::settings::Settings;
+use crate::voice::note;
 
 /// Does what was asked for.
 pub async fn run(
@@ -23,9 +25,25 @@ pub async fn run(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     match action {
-        ServersAction::List => list(settings, &*disk, output).await,
-        ServersAction::Accept { name } => accept(settings, &*disk, name, output).await,
+        ServersAction::List => list(settings, &disk, output).await,
+        ServersAction::Accept { name } => accept(settings, &disk, name, output).await,
+        ServersAction::Login { name } => login(settings, disk, name, output).await,
+        ServersAction::Logout { name } => {
+            let removed = tokens(settings, disk).remove(name);
+            removed.map_err(|error| {
+                Failed::NotDone(format!("can't remove the sign-in of `{name}`: {error}."))
+            })?;
+            let text = format!(
+                "Signed out of {name}. The server may keep its own record until you revoke it there."
+            );
+            answer(output, &json!({ "ok": true, "server": name }), &text);
+            Ok(ExitCode::SUCCESS)
+        }
         ServersAction::Remove { name } => {
+            let removed = tokens(settings, Arc::clone(&disk)).remove(name);
+            removed.map_err(|error| {
+                Failed::NotDone(format!("can't remove the sign-in of `{name}`: {error}."))
+            })?;
             journal::refuse(&settings.paths, &name_of(name)).map_err(Failed::NotDone)?;
             let text =
                 format!("no tool of {name} is used any more. its entry in mcp.json is yours to take out.");
@@ -35,11 +53,11 @@ pub async fn run(
     }
 }
 
-async fn list(settings: &Settings, disk: &dyn Disk, output: &Output) -> Result<ExitCode, Failed> {
-    let (named, wrong) = named(settings, disk);
+async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
+    let (named, wrong) = named(settings, &**disk);
     let pins: Arc<dyn Pins> = Arc::new(OnDisk(settings.paths.clone()));
     let (mut lines, mut values) = (Vec::new(), Vec::new());
-    for Offered { server, tools, complaints } in servers(named, settings, &pins).offers().await {
+    for Offered { server, tools, complaints } in servers(named, settings, disk, &pins).offers().await {
         let mut told = Vec::new();
         match &tools {
             Ok(offers) => {
@@ -68,14 +86,14 @@ async fn list(settings: &Settings, disk: &dyn Disk, output: &Output) -> Result<E
 
 async fn accept(
     settings: &Settings,
-    disk: &dyn Disk,
+    disk: &Arc<dyn Disk>,
     name: &str,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let (mut named, _) = named(settings, disk);
+    let (mut named, _) = named(settings, &**disk);
     named.retain(|named| named.name == name);
     let pins: Arc<dyn Pins> = Arc::new(OnDisk(settings.paths.clone()));
-    let offered = servers(named, settings, &pins).offers().await.pop();
+    let offered = servers(named, settings, disk, &pins).offers().await.pop();
     let offered = offered.ok_or_else(|| {
         Failed::NotDone(format!(
             "no server is called `{name}` in mcp.json. `ollim-bot help mcp` says how one is named."
@@ -91,6 +109,51 @@ async fn accept(
     let text = format!("accepted {name}, as it is now:\n{}", lines.collect::<Vec<_>>().join("\n"));
     let values: Vec<Value> = offers.iter().map(|offer| value(offer, "accepted")).collect();
     answer(output, &json!({ "server": name, "tools": values }), &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Signs in to a server in the user's browser.
+async fn login(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    name: &str,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let (named, _) = named(settings, &*disk);
+    let server = named.into_iter().find(|named| named.name == name).ok_or_else(|| {
+        Failed::NotDone(format!(
+            "no server is called `{name}` in mcp.json. `ollim-bot help mcp` says how one is named."
+        ))
+    })?;
+    let sign_in = SignIn::begin(&server, tokens(settings, disk)).await.map_err(Failed::NotDone)?;
+    note(&format!(
+        "To sign in to {name}, open this in a browser within five minutes. {} will ask you:\n\n{}\n",
+        sign_in.host(),
+        sign_in.address()
+    ));
+    note(
+        "If the browser is on another machine, it ends at a page that does not load. Paste its address here.",
+    );
+    let paste = sign_in.paste();
+    let mut lines = BufReader::new(stdin()).lines();
+    let pasting = async {
+        while let Ok(Some(line)) = lines.next_line().await {
+            if paste.offer(&line) == Pasted::Taken {
+                break;
+            }
+            if !line.trim().is_empty() {
+                note("That is not the address. It begins with http://127.0.0.1: and has code= in it.");
+            }
+        }
+        std::future::pending().await
+    };
+    let done = tokio::select! {
+        done = sign_in.wait() => done,
+        never = pasting => never,
+    };
+    done.map_err(Failed::NotDone)?;
+    let text = format!("Signed in to {name}. `ollim-bot mcp-servers accept {name}` lets its tools be used.");
+    answer(output, &json!({ "ok": true, "server": name }), &text);
     Ok(ExitCode::SUCCESS)
 }
 

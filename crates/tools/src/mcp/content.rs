@@ -9,8 +9,9 @@ const MOST: usize = 100 * 1024;
 pub(super) fn words(result: &Value) -> Result<String, String> {
     let parts = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text = parts.iter().map(part).collect::<Vec<_>>().join("\n");
-    if parts.is_empty() && result["structuredContent"].is_object() {
-        text = result["structuredContent"].to_string();
+    let structured = &result["structuredContent"];
+    if parts.is_empty() && !structured.is_null() {
+        text = structured.as_str().map_or_else(|| structured.to_string(), str::to_owned);
     }
     let text = cut(text);
     match result["isError"].as_bool() {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use wire::Secret;
 
 /// The most servers.
 const MOST: usize = 20;
@@ -35,7 +36,27 @@ pub enum Server {
         url: String,
         /// What is sent along, such as a key.
         headers: BTreeMap<String, String>,
+        /// The OAuth client to sign in as; without it, one is registered at the first sign-in.
+        client: Option<OauthClient>,
     },
+}
+
+/// An OAuth client that the user registered.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OauthClient {
+    /// The client id: a word of the authorization server, or the https address of a client id metadata document.
+    pub client_id: String,
+    /// The client secret, for clients that have one.
+    #[serde(default, deserialize_with = "secret")]
+    pub client_secret: Option<Secret>,
+    /// The port of the redirect address, for authorization servers that compare it.
+    #[serde(default)]
+    pub callback_port: u16,
+}
+
+fn secret<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Secret>, D::Error> {
+    Ok(Option::<String>::deserialize(value)?.map(Secret::new))
 }
 
 #[derive(Deserialize)]
@@ -54,6 +75,7 @@ struct Keys {
     url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    oauth: Option<OauthClient>,
 }
 
 /// Reads the text of `mcp.json`: the servers, and what is wrong with those that are left out.
@@ -84,12 +106,12 @@ fn server(name: &str, value: Value) -> Result<Server, String> {
             "a name is 1 to 32 letters, digits and hyphens, or single underscores between them".to_owned()
         );
     }
-    let Keys { command, args, env, url, headers } =
+    let Keys { command, args, env, url, headers, oauth } =
         serde_json::from_value(value).map_err(|error| error.to_string())?;
     match (command, url) {
         (Some(command), None) if !command.trim().is_empty() => Ok(Server::Program { command, args, env }),
         (None, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => {
-            Ok(Server::Address { url, headers })
+            Ok(Server::Address { url, headers, client: oauth })
         }
         (None, Some(url)) => Err(format!("`{url}` is no address that begins with http:// or https://")),
         _ => Err("it has either a `command` or a `url`".to_owned()),

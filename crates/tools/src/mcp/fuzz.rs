@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::content::words;
-use super::http::{Form, Incoming};
+use super::http::{Body, Form};
 use super::offer::Offer;
-use super::rpc::{Came, came};
+use super::protocol::{Incoming, classify};
 
 /// An answer over HTTP: as one document, and as a stream of events.
 pub fn answer(bytes: &[u8]) {
     for form in [Form::Document, Form::Stream] {
-        let mut incoming = Incoming::new(form);
+        let mut incoming = Body::new(form);
         incoming.hear(bytes);
         while let Ok(Some(message)) = incoming.next() {
             heed(&message);
@@ -29,7 +29,7 @@ pub fn lines(bytes: &[u8]) {
 }
 
 fn heed(message: &Value) {
-    let Came::Answer(_, Ok(result)) = came(message) else { return };
+    let Incoming::Response(_, Ok(result)) = classify(message) else { return };
     let listed = result["tools"].as_array().cloned().unwrap_or_default();
     let (offers, _wrong) = Offer::read("others", &listed);
     for offer in &offers {

@@ -1,93 +1,194 @@
-//! A server at an address: each message is posted, and answered with a document or a stream of events.
+//! The streamable HTTP transport: each message is posted, and answered with a document or a stream of events.
 //!
-//! Redirects are not followed, because what is sent along is for that address alone.
+//! Redirects are not followed, because the headers and the access token are for that address alone. A status of 401
+//! leads to one refresh of the access token, if there is one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
+use wire::Secret;
 
-use super::line::{BESIDE, Line, MESSAGE, Trouble};
-use super::rpc::{Came, VERSION, came, notification, request};
+use super::oauth::{Authorizer, Refreshed};
+use super::protocol::{Incoming, RpcError, classify};
+use super::transport::{Failure, Headers, MESSAGE, Transport, UNRELATED};
 
+/// The most bytes of the body of a failed request that are read.
+const ERROR_BODY: usize = 64 * 1024;
 const CONNECT: Duration = Duration::from_secs(10);
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// An address, and what is sent along.
+/// An address with the headers of `mcp.json` and, if the user signed in, an access token.
 pub(super) struct Posts {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    asked: u64,
-    changed: bool,
+    session: Option<HeaderValue>,
+    /// Absent if `mcp.json` has an `Authorization` header.
+    authorizer: Option<Authorizer>,
+    token: Option<Secret>,
+    tools_changed: bool,
 }
 
 impl Posts {
-    pub(super) fn new(url: &str, headers: &BTreeMap<String, String>) -> Result<Self, Trouble> {
+    pub(super) fn new(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        authorizer: Authorizer,
+    ) -> Result<Self, Failure> {
         let url: Url =
-            url.parse().map_err(|error| Trouble::broken(format!("has a wrong address ({error})")))?;
+            url.parse().map_err(|error| Failure::broken(format!("has a wrong address ({error})")))?;
         let client =
-            wire::client(&url, |builder| builder.connect_timeout(CONNECT)).map_err(Trouble::Broken)?;
+            wire::client(&url, |builder| builder.connect_timeout(CONNECT)).map_err(Failure::Broken)?;
         let mut sent = HeaderMap::new();
         for (name, value) in headers {
             let header = (name.parse::<HeaderName>(), HeaderValue::from_str(value));
             let (Ok(name), Ok(value)) = header else {
-                return Err(Trouble::broken(format!("has a header `{name}` that cannot be sent")));
+                return Err(Failure::broken(format!("has a header `{name}` that cannot be sent")));
             };
             sent.insert(name, value);
         }
+        let authorizer = Some(authorizer).filter(|_| !sent.contains_key(AUTHORIZATION));
+        let token = match &authorizer {
+            Some(authorizer) => authorizer.token().map_err(Failure::Broken)?,
+            None => None,
+        };
         sent.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        sent.insert(PROTOCOL, HeaderValue::from_static(VERSION));
-        Ok(Self { client, url, headers: sent, asked: 0, changed: false })
+        Ok(Self { client, url, headers: sent, session: None, authorizer, token, tools_changed: false })
     }
 
-    async fn post(&mut self, message: &Value) -> Result<Response, Trouble> {
-        let sent =
-            self.client.post(self.url.clone()).headers(self.headers.clone()).body(message.to_string()).send();
-        let response = sent
-            .await
-            .map_err(|error| Trouble::broken(format!("cannot be reached ({})", wire::reason(&error))))?;
-        match response.status() {
-            status if status.is_success() => {}
-            status if status.is_redirection() => {
-                return Err(Trouble::broken("sends us elsewhere; write its real address into mcp.json"));
-            }
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                return Err(Trouble::broken("does not let us in; check its `headers` in mcp.json"));
-            }
-            status => return Err(Trouble::broken(format!("answers with {status}"))),
+    /// Posts `message`. An access token that the server does not take any more is refreshed once.
+    async fn post(&mut self, message: &Value, headers: &Headers) -> Result<Response, Failure> {
+        let response = self.send(message, headers).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return self.check(response).await;
         }
-        if let Some(session) = response.headers().get(SESSION) {
-            self.headers.insert(SESSION, session.clone());
+        let Some(authorizer) = &self.authorizer else {
+            return Err(Failure::broken("does not accept the `Authorization` header in mcp.json"));
+        };
+        let Some(rejected) = self.token.take() else { return Err(Failure::SignInNeeded) };
+        match authorizer.refresh(&rejected).await.map_err(Failure::Broken)? {
+            Refreshed::Token(token) => self.token = Some(token),
+            Refreshed::Ended => return Err(Failure::SignInExpired),
         }
-        Ok(response)
+        let response = self.send(message, headers).await?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            return Err(Failure::SignInExpired);
+        }
+        self.check(response).await
     }
 
-    /// The answer under the number `wanted` in what comes back.
-    async fn answer(&mut self, mut response: Response, wanted: u64) -> Result<Value, Trouble> {
-        let mut incoming = Incoming::new(Form::of(&response));
-        for _ in 0..BESIDE {
-            let Some(message) = incoming.next()? else {
-                match response.chunk().await.map_err(|_| Trouble::broken("broke off"))? {
-                    Some(chunk) => incoming.bytes.extend(chunk),
-                    None if incoming.ended => break,
-                    None => incoming.ended = true,
+    async fn send(&self, message: &Value, headers: &Headers) -> Result<Response, Failure> {
+        let mut sent = self.headers.clone();
+        sent.extend(self.session.clone().map(|session| (SESSION, session)));
+        if let Some(token) = &self.token {
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()))
+                .map_err(|_| Failure::SignInExpired)?;
+            value.set_sensitive(true);
+            sent.insert(AUTHORIZATION, value);
+        }
+        let known = [(PROTOCOL, &headers.version), (METHOD, &headers.method), (NAME, &headers.name)];
+        for (name, value) in known {
+            if let Some(value) = value {
+                sent.insert(name, encoded(value)?);
+            }
+        }
+        for (name, value) in &headers.params {
+            if let Ok(name) = format!("mcp-param-{}", name.to_ascii_lowercase()).parse::<HeaderName>() {
+                sent.insert(name, encoded(value)?);
+            }
+        }
+        let request = self.client.post(self.url.clone()).headers(sent).body(message.to_string());
+        let unreachable = |error| Failure::broken(format!("cannot be reached ({})", wire::reason(&error)));
+        request.send().await.map_err(unreachable)
+    }
+
+    /// Sorts a response by its status. A JSON-RPC error may come with any status.
+    async fn check(&mut self, response: Response) -> Result<Response, Failure> {
+        let status = response.status();
+        if status.is_success() {
+            if let Some(session) = response.headers().get(SESSION) {
+                self.session = Some(session.clone());
+            }
+            return Ok(response);
+        }
+        if status.is_redirection() {
+            return Err(Failure::broken("sends us elsewhere; write its real address into mcp.json"));
+        }
+        if let Some(error) = error_in(response).await {
+            return Err(Failure::Refused(error));
+        }
+        Err(match status {
+            StatusCode::FORBIDDEN if self.authorizer.is_some() => Failure::Forbidden,
+            StatusCode::FORBIDDEN => Failure::broken("does not let us in; check its `headers` in mcp.json"),
+            StatusCode::NOT_FOUND if self.session.is_some() => Failure::SessionExpired,
+            status => Failure::Status(status),
+        })
+    }
+
+    /// Reads the response to the request `wanted`, and answers requests of the server that come before it.
+    async fn response(
+        &mut self,
+        mut response: Response,
+        wanted: u64,
+        headers: &Headers,
+    ) -> Result<Value, Failure> {
+        let mut body = Body::new(Form::of(&response));
+        for _ in 0..UNRELATED {
+            let Some(message) = body.next()? else {
+                match response.chunk().await.map_err(|_| Failure::broken("broke off"))? {
+                    Some(chunk) => body.bytes.extend(chunk),
+                    None if body.ended => break,
+                    None => body.ended = true,
                 }
                 continue;
             };
-            match came(&message) {
-                Came::Answer(id, answer) if id == wanted => return answer.map_err(Trouble::Refused),
-                Came::ToolsChanged => self.changed = true,
-                Came::Answer(..) | Came::Question(_) | Came::Else => {}
+            match classify(&message) {
+                Incoming::Response(id, answer) if id == wanted => return answer.map_err(Failure::Refused),
+                Incoming::ToolsChanged => self.tools_changed = true,
+                // The modern era has no requests of the server.
+                Incoming::Request(answer) if headers.method.is_none() => {
+                    let version = headers.version.clone();
+                    let headers = Headers { version, ..Headers::default() };
+                    self.post(&answer, &headers).await.map(drop)?;
+                }
+                Incoming::Response(..) | Incoming::Request(_) | Incoming::Other => {}
             }
         }
-        Err(Trouble::broken("does not answer what it was asked"))
+        Err(Failure::broken("does not answer what it was asked"))
     }
+}
+
+/// A header value as the modern era encodes it: text that is not plain ASCII is wrapped in base64.
+fn encoded(value: &str) -> Result<HeaderValue, Failure> {
+    let is_plain = value.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+        && value.trim() == value
+        && !(value.starts_with("=?base64?") && value.ends_with("?="));
+    let text = if is_plain { value.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(value)) };
+    HeaderValue::from_str(&text).map_err(|_| Failure::broken("has a tool whose input cannot be sent"))
+}
+
+/// The JSON-RPC error in the body of a failed request, if there is one.
+async fn error_in(mut response: Response) -> Option<RpcError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        bytes.extend(chunk);
+        if bytes.len() > ERROR_BODY {
+            return None;
+        }
+    }
+    let body: Value = serde_json::from_slice(&bytes).ok()?;
+    let error = body.get("error").filter(|error| error.is_object() && body["jsonrpc"] == "2.0")?;
+    Some(RpcError::read(error))
 }
 
 /// What an answer comes as.
@@ -108,14 +209,14 @@ impl Form {
 }
 
 /// What has come, and how much of it was read.
-pub(super) struct Incoming {
+pub(super) struct Body {
     form: Form,
     bytes: Vec<u8>,
     read: usize,
     ended: bool,
 }
 
-impl Incoming {
+impl Body {
     pub(super) fn new(form: Form) -> Self {
         Self { form, bytes: Vec::new(), read: 0, ended: false }
     }
@@ -127,9 +228,9 @@ impl Incoming {
     }
 
     /// The next message: nothing, if none is whole yet.
-    pub(super) fn next(&mut self) -> Result<Option<Value>, Trouble> {
+    pub(super) fn next(&mut self) -> Result<Option<Value>, Failure> {
         if self.bytes.len() > MESSAGE {
-            return Err(Trouble::broken("says more than anybody can read"));
+            return Err(Failure::broken("says more than anybody can read"));
         }
         match self.form {
             Form::Document if self.ended && self.read < self.bytes.len() => {
@@ -141,7 +242,7 @@ impl Incoming {
         }
     }
 
-    fn next_event(&mut self) -> Result<Option<Value>, Trouble> {
+    fn next_event(&mut self) -> Result<Option<Value>, Failure> {
         while let Some(end) = event_end(&self.bytes[self.read..]) {
             let event = String::from_utf8_lossy(&self.bytes[self.read..self.read + end]).into_owned();
             self.read += end;
@@ -155,8 +256,8 @@ impl Incoming {
     }
 }
 
-fn parsed(bytes: &[u8]) -> Result<Value, Trouble> {
-    serde_json::from_slice(bytes).map_err(|_| Trouble::broken("talks nonsense"))
+fn parsed(bytes: &[u8]) -> Result<Value, Failure> {
+    serde_json::from_slice(bytes).map_err(|_| Failure::broken("talks nonsense"))
 }
 
 /// How long the first event is, with the empty line that ends it.
@@ -166,21 +267,28 @@ fn event_end(bytes: &[u8]) -> Option<usize> {
     ends.iter().filter_map(end).min()
 }
 
-impl Line for Posts {
-    fn ask<'a>(&'a mut self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Trouble>> {
+impl Transport for Posts {
+    fn request<'a>(
+        &'a mut self,
+        id: u64,
+        message: &'a Value,
+        headers: &'a Headers,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move {
-            self.asked += 1;
-            let id = self.asked;
-            let response = self.post(&request(id, method, params)).await?;
-            self.answer(response, id).await
+            let response = self.post(message, headers).await?;
+            self.response(response, id, headers).await
         })
     }
 
-    fn tell<'a>(&'a mut self, method: &'a str) -> BoxFuture<'a, Result<(), Trouble>> {
-        Box::pin(async move { self.post(&notification(method)).await.map(drop) })
+    fn notify<'a>(
+        &'a mut self,
+        message: &'a Value,
+        headers: &'a Headers,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async move { self.post(message, headers).await.map(drop) })
     }
 
-    fn tools_changed(&mut self) -> bool {
-        std::mem::take(&mut self.changed)
+    fn take_tools_changed(&mut self) -> bool {
+        std::mem::take(&mut self.tools_changed)
     }
 }

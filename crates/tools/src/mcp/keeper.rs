@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::client::{Client, param_headers};
 use super::file::{Named, Server};
 use super::http::Posts;
-use super::line::{Line, Trouble};
+use super::oauth::{Authorizer, TokenStore};
 use super::offer::Offer;
 use super::stdio::Pipes;
-use super::{Offered, PATIENCE, Pins, Surroundings, content, rpc};
+use super::transport::{Failure, Transport};
+use super::{Offered, PATIENCE, Pins, Surroundings, content};
 
 /// The most pages of tools.
 const PAGES: usize = 10;
@@ -36,19 +38,25 @@ pub(super) struct Keeper {
     named: Named,
     around: Surroundings,
     pins: Arc<dyn Pins>,
+    tokens: Arc<dyn TokenStore>,
     talk: Option<Talk>,
 }
 
 /// A line that stands, and what was offered on it.
 struct Talk {
-    line: Box<dyn Line>,
+    client: Client,
     offers: Vec<Offer>,
     complaints: Vec<String>,
 }
 
 impl Keeper {
-    pub(super) fn new(named: Named, around: Surroundings, pins: Arc<dyn Pins>) -> Self {
-        Self { named, around, pins, talk: None }
+    pub(super) fn new(
+        named: Named,
+        around: Surroundings,
+        pins: Arc<dyn Pins>,
+        tokens: Arc<dyn TokenStore>,
+    ) -> Self {
+        Self { named, around, pins, tokens, talk: None }
     }
 
     /// Does what is wished, one wish after the other.
@@ -83,53 +91,84 @@ impl Keeper {
                 offer.name
             ));
         }
-        let Some(talk) = &mut self.talk else { return Err(self.told("is gone")) };
-        let asked = talk.line.ask("tools/call", json!({ "name": tool, "arguments": input }));
-        match timeout(PATIENCE, asked).await {
-            Ok(Ok(result)) => content::words(&result),
-            Ok(Err(Trouble::Refused(why))) => Err(format!("the server `{server}` refuses: {why}")),
-            Ok(Err(Trouble::Broken(why))) => Err(self.leave(&why)),
-            Err(_) => Err(self.leave("did not answer in time")),
+        let schema: Value = serde_json::from_str(&offer.schema).unwrap_or_default();
+        let headers = param_headers(&schema, &input);
+        let mut params = Map::new();
+        params.insert("name".to_owned(), json!(tool));
+        params.insert("arguments".to_owned(), input);
+        // A server that has forgotten the session has not carried the call out, so it is repeated once.
+        let mut may_repeat = true;
+        loop {
+            let Some(talk) = &mut self.talk else { return Err(self.told("is gone")) };
+            let asked = talk.client.request("tools/call", params.clone(), headers.clone());
+            return match timeout(PATIENCE, asked).await {
+                Ok(Ok(result)) if result["resultType"] == "input_required" => {
+                    Err(self.told("asks for input while it works, which ollim-bot cannot give"))
+                }
+                Ok(Ok(result)) => content::words(&result),
+                Ok(Err(Failure::SessionExpired)) if may_repeat => {
+                    may_repeat = false;
+                    self.talk = None;
+                    let offers = &self.ready().await?.offers;
+                    if !offers.contains(&offer) {
+                        return Err(format!("the server `{server}` does not offer `{tool}` as it was."));
+                    }
+                    continue;
+                }
+                Ok(Err(Failure::Refused(error))) => {
+                    Err(format!("the server `{server}` refuses: {}", error.message))
+                }
+                Ok(Err(failure @ (Failure::SignInNeeded | Failure::SignInExpired | Failure::Forbidden))) => {
+                    self.talk = None;
+                    Err(self.told(&failure.told(&server)))
+                }
+                Ok(Err(failure)) => Err(self.leave(&failure.told(&server))),
+                Err(_) => Err(self.leave("did not answer in time")),
+            };
         }
     }
 
     /// A line that stands, with what is offered on it now.
     async fn ready(&mut self) -> Result<&Talk, String> {
-        let stands = self.talk.as_mut().is_some_and(|talk| !talk.line.tools_changed());
+        let stands = self.talk.as_mut().is_some_and(|talk| !talk.client.take_tools_changed());
         if !stands {
             // An old line is let go of first, so that there is never a second program.
             self.talk = None;
             self.talk = match timeout(PATIENCE, self.open()).await {
                 Ok(Ok(talk)) => Some(talk),
-                Ok(Err(Trouble::Refused(why) | Trouble::Broken(why))) => return Err(self.told(&why)),
+                Ok(Err(failure)) => return Err(self.told(&failure.told(&self.named.name))),
                 Err(_) => return Err(self.told("did not answer in time")),
             };
         }
         self.talk.as_ref().ok_or_else(|| self.told("is gone"))
     }
 
-    async fn open(&self) -> Result<Talk, Trouble> {
-        let mut line: Box<dyn Line> = match &self.named.server {
+    async fn open(&self) -> Result<Talk, Failure> {
+        let transport: Box<dyn Transport> = match &self.named.server {
             Server::Program { command, args, env } => {
-                Box::new(Pipes::start((command, args), env, &self.around)?)
+                Box::new(Pipes::start(command, args, env, &self.around)?)
             }
-            Server::Address { url, headers } => Box::new(Posts::new(url, headers)?),
+            Server::Address { url, headers, .. } => {
+                let authorizer = Authorizer::new(&self.named.name, url, Arc::clone(&self.tokens));
+                Box::new(Posts::new(url, headers, authorizer)?)
+            }
         };
-        line.ask("initialize", rpc::hello()).await?;
-        line.tell("notifications/initialized").await?;
-        let (mut listed, mut params) = (Vec::new(), json!({}));
+        let mut client = Client::new(transport);
+        client.negotiate().await?;
+        let mut listed = Vec::new();
+        let mut params = Map::new();
         for _ in 0..PAGES {
-            let mut page = line.ask("tools/list", params).await?;
+            let mut page = client.request("tools/list", params, Vec::new()).await?;
             // What is no object has no tools either.
             let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
-                return Err(Trouble::broken("does not say which tools it has"));
+                return Err(Failure::broken("does not say which tools it has"));
             };
             listed.extend(tools);
             let Some(cursor) = page["nextCursor"].as_str() else { break };
-            params = json!({ "cursor": cursor });
+            params = Map::from_iter([("cursor".to_owned(), json!(cursor))]);
         }
         let (offers, complaints) = Offer::read(&self.named.name, &listed);
-        Ok(Talk { line, offers, complaints })
+        Ok(Talk { client, offers, complaints })
     }
 
     /// Leaves the line, because the server misbehaves; gives what is told of it.

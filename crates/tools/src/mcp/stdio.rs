@@ -10,25 +10,27 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::Surroundings;
-use super::line::{BESIDE, Line, MESSAGE, Trouble};
-use super::rpc::{Came, came, notification, request};
+use super::protocol::{Incoming, classify};
+use super::transport::{Failure, Headers, MESSAGE, Transport, UNRELATED};
 
 /// The program, and what is said to it.
 pub(super) struct Pipes {
     _family: Family,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
-    asked: u64,
-    changed: bool,
+    /// The line that is being read. A request that is given up must not lose its beginning.
+    line: Vec<u8>,
+    tools_changed: bool,
 }
 
 impl Pipes {
     /// Starts the program. It knows nothing of our environment but what it is given here.
     pub(super) fn start(
-        (command, args): (&str, &[String]),
+        command: &str,
+        args: &[String],
         env: &BTreeMap<String, String>,
         around: &Surroundings,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, Failure> {
         let mut program = match around.leash.split_first() {
             Some((first, rest)) => {
                 let mut program = Command::new(first);
@@ -40,63 +42,69 @@ impl Pipes {
         program.args(args).current_dir(&around.directory).env_clear().envs(&around.environment).envs(env);
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child =
-            program.spawn().map_err(|error| Trouble::broken(format!("cannot be started ({error})")))?;
+            program.spawn().map_err(|error| Failure::broken(format!("cannot be started ({error})")))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (stdin, stdout) = pipes.ok_or_else(|| Trouble::broken("cannot be spoken to"))?;
+        let (stdin, stdout) = pipes.ok_or_else(|| Failure::broken("cannot be spoken to"))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let _family = Family { _child: child, group };
-        Ok(Self { _family, stdin, stdout: BufReader::new(stdout), asked: 0, changed: false })
+        Ok(Self { _family, stdin, stdout: BufReader::new(stdout), line: Vec::new(), tools_changed: false })
     }
 
-    async fn say(&mut self, message: &Value) -> Result<(), Trouble> {
-        let gone = |_| Trouble::broken("has ended");
+    async fn say(&mut self, message: &Value) -> Result<(), Failure> {
+        let gone = |_| Failure::broken("has ended");
         self.stdin.write_all(format!("{message}\n").as_bytes()).await.map_err(gone)?;
         self.stdin.flush().await.map_err(gone)
     }
 
-    async fn hear(&mut self) -> Result<Value, Trouble> {
-        let mut line = Vec::new();
-        let most = MESSAGE as u64;
-        let read = (&mut self.stdout).take(most).read_until(b'\n', &mut line).await;
+    async fn hear(&mut self) -> Result<Value, Failure> {
+        let room = (MESSAGE - self.line.len()) as u64;
+        let read = (&mut self.stdout).take(room).read_until(b'\n', &mut self.line).await;
+        let is_long = self.line.len() == MESSAGE && !self.line.ends_with(b"\n");
+        let line = std::mem::take(&mut self.line);
         match read {
-            Ok(0) | Err(_) => Err(Trouble::broken("ended before it answered")),
-            Ok(read) if read == MESSAGE && !line.ends_with(b"\n") => {
-                Err(Trouble::broken("says more than anybody can read"))
-            }
+            _ if is_long => Err(Failure::broken("says more than anybody can read")),
+            Ok(0) | Err(_) => Err(Failure::broken("ended before it answered")),
             Ok(_) if line.trim_ascii().is_empty() => Ok(Value::Null),
-            Ok(_) => serde_json::from_slice(&line).map_err(|_| Trouble::broken("talks nonsense")),
+            Ok(_) => serde_json::from_slice(&line).map_err(|_| Failure::broken("talks nonsense")),
         }
     }
 
-    async fn answer(&mut self, wanted: u64) -> Result<Value, Trouble> {
-        for _ in 0..BESIDE {
-            match came(&self.hear().await?) {
-                Came::Answer(id, answer) if id == wanted => return answer.map_err(Trouble::Refused),
-                Came::Question(answer) => self.say(&answer).await?,
-                Came::ToolsChanged => self.changed = true,
-                Came::Answer(..) | Came::Else => {}
+    async fn response(&mut self, wanted: u64) -> Result<Value, Failure> {
+        for _ in 0..UNRELATED {
+            match classify(&self.hear().await?) {
+                Incoming::Response(id, answer) if id == wanted => return answer.map_err(Failure::Refused),
+                Incoming::Request(answer) => self.say(&answer).await?,
+                Incoming::ToolsChanged => self.tools_changed = true,
+                Incoming::Response(..) | Incoming::Other => {}
             }
         }
-        Err(Trouble::broken("talks of everything but what it was asked"))
+        Err(Failure::broken("talks of everything but what it was asked"))
     }
 }
 
-impl Line for Pipes {
-    fn ask<'a>(&'a mut self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Trouble>> {
+impl Transport for Pipes {
+    fn request<'a>(
+        &'a mut self,
+        id: u64,
+        message: &'a Value,
+        _headers: &'a Headers,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move {
-            self.asked += 1;
-            let id = self.asked;
-            self.say(&request(id, method, params)).await?;
-            self.answer(id).await
+            self.say(message).await?;
+            self.response(id).await
         })
     }
 
-    fn tell<'a>(&'a mut self, method: &'a str) -> BoxFuture<'a, Result<(), Trouble>> {
-        Box::pin(async move { self.say(&notification(method)).await })
+    fn notify<'a>(
+        &'a mut self,
+        message: &'a Value,
+        _headers: &'a Headers,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async move { self.say(message).await })
     }
 
-    fn tools_changed(&mut self) -> bool {
-        std::mem::take(&mut self.changed)
+    fn take_tools_changed(&mut self) -> bool {
+        std::mem::take(&mut self.tools_changed)
     }
 }
 

@@ -1,5 +1,11 @@
 //! Servers that are played: good ones, and such as change, hang, flood, die or talk nonsense.
 
+mod eras;
+mod fake;
+mod foreign;
+mod sign_in;
+
+use std::io;
 use std::sync::Mutex;
 
 use serde_json::json;
@@ -8,12 +14,14 @@ use tokio::net::TcpListener;
 
 use super::*;
 
+/// The answer of a server of the handshake era to `server/discover`.
+const UNKNOWN: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
 /// What a good server says to hello.
-const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
 /// The tools of a good server.
-const TOOLS: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
+const TOOLS: &str = r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
 /// What it says to the first call.
-const DONE: &str = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"kept"}]}}"#;
+const DONE: &str = r#"{"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"kept"}]}}"#;
 
 /// A human who has accepted these fingerprints.
 #[derive(Default)]
@@ -26,10 +34,30 @@ impl Pins for Human {
     }
 }
 
+/// Sign-ins in memory.
+#[derive(Default)]
+struct Tokens(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl TokenStore for Tokens {
+    fn read(&self, server: &str) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.0.lock().unwrap().get(server).cloned())
+    }
+
+    fn replace(&self, server: &str, bytes: &[u8]) -> io::Result<()> {
+        self.0.lock().unwrap().insert(server.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+
+    fn remove(&self, server: &str) -> io::Result<()> {
+        self.0.lock().unwrap().remove(server);
+        Ok(())
+    }
+}
+
 /// A program that answers hello, a list and a call with these lines of a shell.
 fn script(hello: &str, list: &str, call: &str) -> Server {
     let script = format!(
-        "while read -r line; do case \"$line\" in *'\"initialize\"'*) {hello};; *'\"tools/list\"'*) {list};; \
+        "while read -r line; do case \"$line\" in *'\"server/discover\"'*) echo '{UNKNOWN}';; *'\"initialize\"'*) {hello};; *'\"tools/list\"'*) {list};; \
          *'\"tools/call\"'*) {call};; esac; done"
     );
     Server::Program { command: "sh".to_owned(), args: vec!["-c".to_owned(), script], env: BTreeMap::new() }
@@ -46,6 +74,7 @@ fn good() -> Server {
 struct Rig {
     servers: Servers,
     human: Arc<Human>,
+    tokens: Arc<Tokens>,
 }
 
 impl Rig {
@@ -56,7 +85,9 @@ impl Rig {
         let environment = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]);
         let around = Surroundings { leash: Vec::new(), environment, directory: std::env::temp_dir() };
         let pins: Arc<dyn Pins> = Arc::clone(&human) as Arc<dyn Pins>;
-        Self { servers: Servers::new(servers, &around, &pins), human }
+        let tokens = Arc::new(Tokens::default());
+        let store: Arc<dyn TokenStore> = Arc::clone(&tokens) as Arc<dyn TokenStore>;
+        Self { servers: Servers::new(servers, &around, &pins, &store), human, tokens }
     }
 
     /// The human accepts all that is offered now.
@@ -120,7 +151,7 @@ async fn a_server_that_misbehaves_harms_only_itself() {
         ),
         (
             "refuses",
-            script(&echo(HELLO), &echo(TOOLS), &echo(r#"{"id":3,"error":{"message":"no room"}}"#)),
+            script(&echo(HELLO), &echo(TOOLS), &echo(r#"{"id":4,"error":{"message":"no room"}}"#)),
             "refuses: no room",
         ),
     ];
@@ -155,7 +186,7 @@ async fn a_program_that_is_not_there_is_told() {
 /// I11, J3: a program gets what the file names and the few variables that all need, and nothing else of ours.
 #[tokio::test]
 async fn a_program_knows_only_the_variables_it_is_given() {
-    let call = r#"printf '{"id":3,"result":{"content":[{"type":"text","text":"%s"}]}}\n' "$(env | cut -d= -f1 | sort | tr '\n' ' ')""#;
+    let call = r#"printf '{"id":4,"result":{"content":[{"type":"text","text":"%s"}]}}\n' "$(env | cut -d= -f1 | sort | tr '\n' ' ')""#;
     let Server::Program { command, args, .. } = script(&echo(HELLO), &echo(TOOLS), call) else {
         panic!("a program")
     };
@@ -204,7 +235,7 @@ fn http(status: &str, head: &str, body: &str) -> String {
 
 fn address(url: &str) -> Server {
     let headers = BTreeMap::from([("Authorization".to_owned(), "Bearer secret".to_owned())]);
-    Server::Address { url: url.to_owned(), headers }
+    Server::Address { url: url.to_owned(), headers, client: None }
 }
 
 /// EN-2: a server of others is reached by its address, and its tools are called by the names of both.
@@ -213,6 +244,7 @@ async fn a_server_at_an_address_answers_with_documents_or_events() {
     let json = "content-type: application/json\r\n";
     let events = format!("event: message\r\ndata: {{\"method\":\"x\"}}\r\n\r\n: alive\n\ndata: {DONE}\n\n");
     let round = [
+        http("404 Not Found", json, UNKNOWN),
         http("200 OK", &format!("{json}mcp-session-id: s1\r\n"), HELLO),
         http("202 Accepted", "", ""),
         http("200 OK", json, TOOLS),
@@ -224,9 +256,9 @@ async fn a_server_at_an_address_answers_with_documents_or_events() {
     rig.accept().await;
     assert_eq!(rig.call("mcp__wiki__note").await, "kept");
     let asked = asked.lock().unwrap();
-    assert_eq!(asked.len(), 4);
+    assert_eq!(asked.len(), 5);
     assert!(asked.iter().all(|request| request.to_lowercase().contains("authorization: bearer secret")));
-    assert!(!asked[0].contains("mcp-session-id") && asked[3].contains("mcp-session-id: s1"), "{asked:?}");
+    assert!(!asked[1].contains("mcp-session-id") && asked[4].contains("mcp-session-id: s1"), "{asked:?}");
 }
 
 /// I11: what is sent along is for that address alone: nobody follows where it points.
@@ -243,11 +275,11 @@ async fn a_redirect_is_not_followed() {
 #[tokio::test]
 async fn a_server_at_an_address_can_be_wrong_in_many_ways() {
     let check = async |answer: String, why: &str| {
-        let (url, _, _tasks) = web(vec![answer]).await;
+        let (url, _, _tasks) = web(vec![answer.clone(), answer]).await;
         let told = Rig::new(vec![("wiki", address(&url))]).call("mcp__wiki__note").await;
         assert!(told.contains(why), "{told}");
     };
-    check(http("401 Unauthorized", "", ""), "does not let us in").await;
+    check(http("401 Unauthorized", "", ""), "does not accept the `Authorization` header").await;
     check(http("500 Internal Server Error", "", ""), "answers with 500").await;
     check(http("200 OK", "", "<html>"), "talks nonsense").await;
     check(http("200 OK", "content-type: text/event-stream\r\n", "data: {}\n\n"), "does not answer").await;
@@ -259,10 +291,14 @@ async fn a_server_at_an_address_can_be_wrong_in_many_ways() {
 #[tokio::test]
 async fn a_list_of_tools_may_be_anything() {
     for wrong in [r#""a word""#, "[1]", "7", "true", "null", "{}", r#"{"tools":"x"}"#] {
-        let list = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{wrong}}}"#);
+        let list = format!(r#"{{"jsonrpc":"2.0","id":3,"result":{wrong}}}"#);
         let json = "content-type: application/json\r\n";
-        let answers =
-            [http("200 OK", json, HELLO), http("202 Accepted", "", ""), http("200 OK", json, &list)];
+        let answers = [
+            http("200 OK", json, UNKNOWN),
+            http("200 OK", json, HELLO),
+            http("202 Accepted", "", ""),
+            http("200 OK", json, &list),
+        ];
         let (url, _, _tasks) = web(answers.to_vec()).await;
         let told = Rig::new(vec![("wiki", address(&url))]).call("mcp__wiki__note").await;
         assert!(told.contains("does not"), "{wrong}: {told}");
@@ -317,6 +353,9 @@ fn an_answer_is_words_up_to_a_bound() {
         Ok("[image: image/png, 3 bytes]\n[something that cannot be read]".to_owned())
     );
     assert_eq!(told(json!({ "structuredContent": { "a": 1 } })), Ok("{\"a\":1}".to_owned()));
+    assert_eq!(told(json!({ "structuredContent": [1, 2] })), Ok("[1,2]".to_owned()));
+    assert_eq!(told(json!({ "structuredContent": "words", "content": [] })), Ok("words".to_owned()));
+    assert_eq!(told(json!({ "structuredContent": false })), Ok("false".to_owned()));
     assert_eq!(told(json!(null)), Ok(String::new()));
     let long = told(json!({ "content": [text(&"é".repeat(100_000))] })).unwrap();
     assert!(long.len() < 103_000 && long.ends_with("bytes, and 102400 are read]"), "{}", long.len());

@@ -1,0 +1,273 @@
+//! Discovery: from a 401 to the endpoints of an authorization server.
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
+use reqwest::{StatusCode, Url};
+use serde_json::{Map, Value, json};
+
+use super::{client_for, fetched, resource_of};
+use crate::mcp::protocol::{MODERN_VERSION, add_envelope, request, strings};
+
+/// The parts of a server's demand for a token, and the authorization server it names.
+#[derive(Debug)]
+pub(super) struct Discovered {
+    pub issuer: String,
+    pub authorization_endpoint: Url,
+    pub token_endpoint: Url,
+    pub registration_endpoint: Option<Url>,
+    /// The scopes to ask for, with spaces between them.
+    pub scope: Option<String>,
+    /// Whether each authorization response must name its issuer.
+    pub names_issuer: bool,
+    /// How clients may prove themselves at the token endpoint.
+    pub auth_methods: Vec<String>,
+}
+
+/// The `Bearer` challenge of a 401.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Challenge {
+    pub resource_metadata: Option<String>,
+    pub scope: Option<String>,
+}
+
+/// Finds the authorization server of the server at `url`. A failure is the end of a sentence about that server.
+pub(super) async fn discover(url: &Url) -> Result<Discovered, String> {
+    let Some(challenge) = challenge(url).await? else {
+        return Err("does not ask for a sign-in".to_owned());
+    };
+    let metadata = resource_metadata(url, &challenge).await?;
+    let (issuer, scopes) = match &metadata {
+        Some(metadata) => {
+            let resource = metadata["resource"].as_str().unwrap_or_default();
+            if !covers(resource, url) {
+                return Err("describes the sign-in of another address, so nothing is sent there".to_owned());
+            }
+            let servers = metadata.get("authorization_servers").and_then(strings).unwrap_or_default();
+            let issuer = servers.first().ok_or("does not name an authorization server")?;
+            (String::from(*issuer), metadata.get("scopes_supported").and_then(strings).unwrap_or_default())
+        }
+        // Servers of 2025-03-26 are their own authorization server.
+        None => (url.origin().ascii_serialization(), Vec::new()),
+    };
+    let found = server_metadata(&issuer).await?;
+    let scope = challenge.scope.or_else(|| Some(scopes.join(" ")).filter(|scope| !scope.is_empty()));
+    read(&issuer, &found, scope)
+}
+
+/// Asks without a token. Returns nothing if the server answers something else than 401.
+async fn challenge(url: &Url) -> Result<Option<Challenge>, String> {
+    let mut params = Map::new();
+    add_envelope(&mut params, MODERN_VERSION);
+    let message = request(1, "server/discover", &json!(params));
+    let sent = client_for(url)?
+        .post(url.clone())
+        .header(ACCEPT, "application/json, text/event-stream")
+        .header(CONTENT_TYPE, "application/json")
+        .header("mcp-protocol-version", MODERN_VERSION)
+        .header("mcp-method", "server/discover")
+        .body(message.to_string())
+        .send();
+    let response = sent.await.map_err(|error| format!("cannot be reached ({})", wire::reason(&error)))?;
+    if response.status() != StatusCode::UNAUTHORIZED {
+        return Ok(None);
+    }
+    Ok(Some(Challenge::read(response.headers())))
+}
+
+impl Challenge {
+    fn read(headers: &HeaderMap) -> Self {
+        let texts = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+        let bearer = texts.filter(|text| text.to_ascii_lowercase().starts_with("bearer"));
+        bearer.map(Self::parse).next().unwrap_or_default()
+    }
+
+    /// Reads `Bearer name="value", name=value`.
+    fn parse(text: &str) -> Self {
+        let mut challenge = Self::default();
+        let mut rest = text.get("bearer".len()..).unwrap_or_default();
+        while let Some((name, after)) = rest.split_once('=') {
+            let (value, left) = match after.strip_prefix('"') {
+                Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+                None => after.split_once([',', ' ']).unwrap_or((after, "")),
+            };
+            match name.trim_matches([' ', ',']).to_ascii_lowercase().as_str() {
+                "resource_metadata" => challenge.resource_metadata = Some(value.to_owned()),
+                "scope" => challenge.scope = Some(value.to_owned()),
+                _ => {}
+            }
+            rest = left;
+        }
+        challenge
+    }
+}
+
+/// Fetches the protected resource metadata; nothing, if the server has none.
+async fn resource_metadata(url: &Url, challenge: &Challenge) -> Result<Option<Value>, String> {
+    let candidates = match &challenge.resource_metadata {
+        Some(address) => {
+            vec![address.parse().map_err(|_| "names a wrong address of its resource metadata".to_owned())?]
+        }
+        None => well_known(url, "oauth-protected-resource"),
+    };
+    for address in candidates {
+        if let Some(document) = document(&address).await? {
+            return Ok(Some(document));
+        }
+    }
+    match challenge.resource_metadata {
+        Some(_) => Err("names resource metadata that cannot be read".to_owned()),
+        None => Ok(None),
+    }
+}
+
+/// Fetches the metadata of the authorization server `issuer`, and checks that it is that server's own.
+async fn server_metadata(issuer: &str) -> Result<Value, String> {
+    let url: Url =
+        issuer.parse().map_err(|_| "names an authorization server without an address".to_owned())?;
+    let mut candidates = well_known(&url, "oauth-authorization-server");
+    candidates.truncate(1);
+    let oidc = well_known(&url, "openid-configuration");
+    candidates.extend(oidc.into_iter().take(1));
+    let path = url.path().trim_end_matches('/');
+    if !path.is_empty() {
+        let mut appended = url.clone();
+        appended.set_path(&format!("{path}/.well-known/openid-configuration"));
+        candidates.push(appended);
+    }
+    for address in candidates {
+        let Some(document) = document(&address).await? else { continue };
+        let theirs = document["issuer"].as_str().unwrap_or_default();
+        if theirs.trim_end_matches('/') != issuer.trim_end_matches('/') {
+            return Err(format!(
+                "names the authorization server {}, whose metadata is of another one. nothing was sent there",
+                wire::place(&url)
+            ));
+        }
+        return Ok(document);
+    }
+    Err(format!("names the authorization server {}, which has no metadata", wire::place(&url)))
+}
+
+fn read(issuer: &str, metadata: &Value, scope: Option<String>) -> Result<Discovered, String> {
+    let address = |key: &str| -> Result<Option<Url>, String> {
+        let Some(text) = metadata[key].as_str() else { return Ok(None) };
+        let url: Url = text.parse().map_err(|_| format!("has an authorization server with a wrong {key}"))?;
+        wire::guarded(&url)?;
+        Ok(Some(url))
+    };
+    let needed =
+        |key: &str| address(key)?.ok_or_else(|| format!("has an authorization server without {key}"));
+    let list = |key: &str| metadata.get(key).and_then(strings).unwrap_or_default();
+    if !list("code_challenge_methods_supported").contains(&"S256") {
+        return Err(
+            "has an authorization server without PKCE (S256), so a sign-in would not be safe".to_owned()
+        );
+    }
+    // A refresh token is given by some servers only for this scope.
+    let scope = match scope {
+        Some(scope)
+            if list("scopes_supported").contains(&"offline_access")
+                && !scope.split(' ').any(|one| one == "offline_access") =>
+        {
+            Some(format!("{scope} offline_access"))
+        }
+        scope => scope,
+    };
+    Ok(Discovered {
+        issuer: issuer.to_owned(),
+        authorization_endpoint: needed("authorization_endpoint")?,
+        token_endpoint: needed("token_endpoint")?,
+        registration_endpoint: address("registration_endpoint")?,
+        scope,
+        names_issuer: metadata["authorization_response_iss_parameter_supported"] == true,
+        auth_methods: list("token_endpoint_auth_methods_supported").into_iter().map(str::to_owned).collect(),
+    })
+}
+
+/// The places of a well-known document: between the origin and the path, then at the origin.
+fn well_known(url: &Url, name: &str) -> Vec<Url> {
+    let path = url.path().trim_end_matches('/');
+    let at = |path: String| {
+        let mut address = url.clone();
+        address.set_query(None);
+        address.set_fragment(None);
+        address.set_path(&path);
+        address
+    };
+    let root = at(format!("/.well-known/{name}"));
+    if path.is_empty() { vec![root] } else { vec![at(format!("/.well-known/{name}{path}")), root] }
+}
+
+/// Fetches a JSON object; nothing, if there is none at that address.
+async fn document(address: &Url) -> Result<Option<Value>, String> {
+    let request = client_for(address)?.get(address.clone()).header(ACCEPT, "application/json");
+    let unreachable =
+        |why| format!("has a sign-in at {} that cannot be reached ({why})", wire::place(address));
+    let (status, document) = fetched(request).await.map_err(unreachable)?;
+    if status.is_server_error() {
+        return Err(format!("has a sign-in at {} that answers with {status}", wire::place(address)));
+    }
+    Ok(Some(document).filter(|document| status.is_success() && document.is_object()))
+}
+
+/// Whether metadata of `resource` speaks for `url`: the same origin, and the same path or a folder above it.
+fn covers(resource: &str, url: &Url) -> bool {
+    let Ok(resource) = resource.parse::<Url>() else { return false };
+    let folder = format!("{}/", resource.path().trim_end_matches('/'));
+    let path = format!("{}/", url.path().trim_end_matches('/'));
+    resource.origin() == url.origin()
+        && path.starts_with(&folder)
+        && (resource.query().is_none() || resource_of(&resource) == resource_of(url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_is_read_in_any_order() {
+        let read = Challenge::parse(
+            r#"Bearer error="invalid_token", scope="a b", resource_metadata="https://r/x,y""#,
+        );
+        assert_eq!(read.scope.as_deref(), Some("a b"));
+        assert_eq!(read.resource_metadata.as_deref(), Some("https://r/x,y"));
+        assert_eq!(Challenge::parse("Bearer"), Challenge::default());
+        assert_eq!(Challenge::parse("Bearer scope=a, x=y").scope.as_deref(), Some("a"));
+    }
+
+    /// RFC 9728 section 3.3: metadata of another resource is not used.
+    #[test]
+    fn metadata_speaks_only_for_its_own_address() {
+        let url: Url = "https://r.example/team/mcp".parse().unwrap();
+        for resource in ["https://r.example", "https://r.example/team", "https://r.example/team/mcp"] {
+            assert!(covers(resource, &url), "{resource}");
+        }
+        for resource in ["https://e.example/team/mcp", "https://r.example/te", "http://r.example/", "", "x"] {
+            assert!(!covers(resource, &url), "{resource}");
+        }
+    }
+
+    #[test]
+    fn the_well_known_part_stands_between_origin_and_path() {
+        let check = |url: &str, expected: &[&str]| {
+            let found: Vec<String> =
+                well_known(&url.parse().unwrap(), "x").into_iter().map(String::from).collect();
+            assert_eq!(found, expected);
+        };
+        check("https://a/sse?b", &["https://a/.well-known/x/sse", "https://a/.well-known/x"]);
+        check("https://a/", &["https://a/.well-known/x"]);
+    }
+
+    #[test]
+    fn a_server_without_pkce_or_with_plain_http_is_refused() {
+        let metadata = |methods: Value, token: &str| {
+            json!({
+                "authorization_endpoint": "https://a/authorize", "token_endpoint": token,
+                "code_challenge_methods_supported": methods,
+            })
+        };
+        assert!(read("https://a", &metadata(json!(["S256"]), "https://a/t"), None).is_ok());
+        let plain = read("https://a", &metadata(json!(["plain"]), "https://a/t"), None);
+        assert!(plain.unwrap_err().contains("PKCE"));
+        assert!(read("https://a", &metadata(json!(["S256"]), "http://a.example/t"), None).is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! The stored sign-in of a server, and the access token in it.
+
+use std::sync::Arc;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{StatusCode, Url};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wire::Secret;
+
+use super::{TokenStore, client_for, fetched, oauth_error, resource_of};
+
+/// How a client proves itself at the token endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ClientAuth {
+    /// It has no secret.
+    None,
+    /// The secret is in the form.
+    ClientSecretPost,
+    /// The secret is in the `Authorization` header.
+    ClientSecretBasic,
+}
+
+/// A sign-in, as it is stored.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Stored {
+    /// The address that the tokens are for.
+    pub resource: String,
+    pub issuer: String,
+    pub token_endpoint: String,
+    pub client_id: String,
+    pub client_secret: Option<String>,
+    pub client_auth: ClientAuth,
+    pub access_token: String,
+    pub refresh_token: Option<String>,
+}
+
+/// The outcome of a refresh.
+pub(in crate::mcp) enum Refreshed {
+    /// There is a new access token.
+    Token(Secret),
+    /// The sign-in has ended; the user must sign in again.
+    Ended,
+}
+
+/// Gives access tokens for one server.
+pub(in crate::mcp) struct Authorizer {
+    server: String,
+    resource: Option<String>,
+    store: Arc<dyn TokenStore>,
+}
+
+impl Authorizer {
+    pub(in crate::mcp) fn new(server: &str, url: &str, store: Arc<dyn TokenStore>) -> Self {
+        let resource = url.parse().ok().map(|url| resource_of(&url));
+        Self { server: server.to_owned(), resource, store }
+    }
+
+    /// Returns the stored access token. A token that was made for another address is not used.
+    pub(in crate::mcp) fn token(&self) -> Result<Option<Secret>, String> {
+        Ok(self.stored()?.map(|stored| Secret::new(stored.access_token)))
+    }
+
+    /// Returns another token than `rejected`: one that was stored meanwhile, or a refreshed one.
+    pub(in crate::mcp) async fn refresh(&self, rejected: &Secret) -> Result<Refreshed, String> {
+        let Some(mut stored) = self.stored()? else { return Ok(Refreshed::Ended) };
+        if stored.access_token != rejected.reveal() {
+            return Ok(Refreshed::Token(Secret::new(stored.access_token)));
+        }
+        let Some(refresh) = stored.refresh_token.clone() else { return Ok(Refreshed::Ended) };
+        let form = [("grant_type", "refresh_token"), ("refresh_token", &refresh)];
+        let (status, document) = stored
+            .ask(&form)
+            .await
+            .map_err(|why| format!("needs its sign-in refreshed, which failed ({why})"))?;
+        if status.is_success() && stored.take(&document) {
+            store(&*self.store, &self.server, &stored)?;
+            return Ok(Refreshed::Token(Secret::new(stored.access_token)));
+        }
+        if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
+            return Ok(Refreshed::Ended);
+        }
+        let why = oauth_error(status, &document);
+        Err(format!("needs its sign-in refreshed, which failed ({why})"))
+    }
+
+    fn stored(&self) -> Result<Option<Stored>, String> {
+        let bytes = self
+            .store
+            .read(&self.server)
+            .map_err(|error| format!("has a sign-in that cannot be read ({error})"))?;
+        let stored = bytes.and_then(|bytes| serde_json::from_slice::<Stored>(&bytes).ok());
+        Ok(stored.filter(|stored| Some(&stored.resource) == self.resource.as_ref()))
+    }
+}
+
+/// Stores a sign-in.
+pub(super) fn store(store: &dyn TokenStore, server: &str, stored: &Stored) -> Result<(), String> {
+    let text = serde_json::to_vec(stored).map_err(|error| error.to_string())?;
+    store.replace(server, &text).map_err(|error| format!("has a sign-in that cannot be stored ({error})"))
+}
+
+impl Stored {
+    /// Posts `form` to the token endpoint, with the resource and the client.
+    pub(super) async fn ask(&self, form: &[(&str, &str)]) -> Result<(StatusCode, Value), String> {
+        let mut form = form.to_vec();
+        form.push(("resource", &self.resource));
+        let secret = self.client_secret.as_deref().unwrap_or_default();
+        let endpoint: Url = self.token_endpoint.parse().map_err(|_| "its address is wrong".to_owned())?;
+        let mut request = client_for(&endpoint)?
+            .post(endpoint)
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        match self.client_auth {
+            ClientAuth::None => form.push(("client_id", &self.client_id)),
+            ClientAuth::ClientSecretPost => {
+                form.extend([("client_id", self.client_id.as_str()), ("client_secret", secret)]);
+            }
+            ClientAuth::ClientSecretBasic => {
+                request = request.basic_auth(urlencoded(&self.client_id), Some(urlencoded(secret)));
+            }
+        }
+        fetched(request.body(encoded(&form))).await
+    }
+
+    /// Takes the tokens of a token response. Returns false if it has none that can be used.
+    pub(super) fn take(&mut self, document: &Value) -> bool {
+        let is_bearer =
+            document["token_type"].as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"));
+        let Some(access) = document["access_token"].as_str().filter(|token| is_bearer && !token.is_empty())
+        else {
+            return false;
+        };
+        self.access_token = access.to_owned();
+        // A response without a refresh token leaves the old one in force.
+        if let Some(refresh) = document["refresh_token"].as_str() {
+            self.refresh_token = Some(refresh.to_owned());
+        }
+        true
+    }
+}
+
+/// RFC 6749 section 2.3.1: both halves of the basic credentials are form-encoded first.
+fn urlencoded(text: &str) -> String {
+    encoded(&[(text, "")]).trim_end_matches('=').to_owned()
+}
+
+/// `application/x-www-form-urlencoded`, which is how a URL writes its query.
+fn encoded(form: &[(&str, &str)]) -> String {
+    let Ok(mut url) = Url::parse("http://localhost/") else { return String::new() };
+    url.query_pairs_mut().extend_pairs(form);
+    url.query().unwrap_or_default().to_owned()
+}

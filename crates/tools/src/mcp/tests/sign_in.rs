@@ -1,0 +1,225 @@
+//! Signing in to a server: its authorization server is a fake that refuses each step that leaves a rule out.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::Url;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::fake::{Answer, Request, json as answered, serve};
+use super::*;
+
+/// The state of the fake: the challenge of the open sign-in, the token that is good now, and what varies.
+#[derive(Default)]
+struct Account {
+    challenge: Mutex<String>,
+    good: Mutex<String>,
+    /// The sign-in was withdrawn: refreshing is refused.
+    withdrawn: Mutex<bool>,
+    /// The metadata that differs from the usual one.
+    changed: Mutex<Value>,
+}
+
+fn metadata(origin: &str) -> Value {
+    json!({
+        "issuer": origin,
+        "authorization_endpoint": format!("{origin}/authorize"),
+        "token_endpoint": format!("{origin}/token"),
+        "registration_endpoint": format!("{origin}/register"),
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": true,
+    })
+}
+
+/// A protected server at `/mcp`, and its authorization server at the same origin.
+fn protected(account: &Account, origin: &str, request: &Request) -> Answer {
+    let resource = format!("{origin}/mcp");
+    let error = |error: &str| answered("400 Bad Request", &json!({ "error": error }));
+    match request.target.as_str() {
+        "/mcp" => {
+            let bearer = format!("Bearer {}", account.good.lock().unwrap());
+            if request.header("authorization") != Some(&bearer) {
+                let head = format!(
+                    "www-authenticate: Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\", \
+                     scope=\"notes\"\r\n"
+                );
+                return Answer::Whole(http("401 Unauthorized", &head, ""));
+            }
+            let message = request.json();
+            let done = match message["method"].as_str().unwrap_or_default() {
+                "server/discover" => json!({ "supportedVersions": ["2026-07-28"] }),
+                "tools/list" => json!({ "tools": [{ "name": "note", "inputSchema": { "type": "object" } }] }),
+                _ => json!({ "content": [{ "type": "text", "text": "kept" }] }),
+            };
+            answered("200 OK", &json!({ "jsonrpc": "2.0", "id": message["id"], "result": done }))
+        }
+        "/.well-known/oauth-protected-resource/mcp" => {
+            answered("200 OK", &json!({ "resource": resource, "authorization_servers": [origin] }))
+        }
+        "/.well-known/oauth-authorization-server" => {
+            let mut document = metadata(origin);
+            let changed = account.changed.lock().unwrap().clone();
+            for (key, value) in changed.as_object().into_iter().flatten() {
+                document[key] = value.clone();
+            }
+            answered("200 OK", &document)
+        }
+        "/register" => {
+            let wanted = request.json();
+            let fits = wanted["application_type"] == "native"
+                && wanted["token_endpoint_auth_method"] == "none"
+                && wanted["redirect_uris"][0]
+                    .as_str()
+                    .is_some_and(|uri| uri.starts_with("http://127.0.0.1:"));
+            if !fits {
+                return error("invalid_client_metadata");
+            }
+            answered("201 Created", &json!({ "client_id": "c1", "token_endpoint_auth_method": "none" }))
+        }
+        "/token" => {
+            let form = request.form();
+            let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
+            if field("resource") != resource || field("client_id") != "c1" {
+                return error("invalid_target");
+            }
+            let verifier = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));
+            let token = match field("grant_type") {
+                "authorization_code"
+                    if field("code") == "code1" && verifier == *account.challenge.lock().unwrap() =>
+                {
+                    "t1"
+                }
+                "refresh_token" if field("refresh_token") == "r1" && !*account.withdrawn.lock().unwrap() => {
+                    "t2"
+                }
+                _ => return error("invalid_grant"),
+            };
+            *account.good.lock().unwrap() = token.to_owned();
+            let granted = json!({ "access_token": token, "token_type": "Bearer", "refresh_token": "r1" });
+            answered("200 OK", &granted)
+        }
+        _ => Answer::Whole(http("404 Not Found", "", "")),
+    }
+}
+
+/// A rig with one protected server that is called `wiki`.
+struct Signing {
+    rig: Rig,
+    named: Named,
+    account: Arc<Account>,
+    origin: String,
+    _tasks: JoinSet<()>,
+}
+
+impl Signing {
+    async fn new() -> Self {
+        let account = Arc::new(Account { good: Mutex::new("none".to_owned()), ..Account::default() });
+        let theirs = Arc::clone(&account);
+        let (origin, _tasks) =
+            serve(move |origin: &str, request: &Request| protected(&theirs, origin, request)).await;
+        let server = Server::Address { url: format!("{origin}/mcp"), headers: BTreeMap::new(), client: None };
+        let named = Named { name: "wiki".to_owned(), server: server.clone() };
+        Self { rig: Rig::new(vec![("wiki", server)]), named, account, origin, _tasks }
+    }
+
+    async fn begin(&self) -> Result<SignIn, String> {
+        SignIn::begin(&self.named, Arc::clone(&self.rig.tokens) as Arc<dyn TokenStore>).await
+    }
+
+    /// The user opens the address, and the browser comes back with `query` and the state.
+    async fn sign_in(&self, query: &str) -> Result<(), String> {
+        let sign_in = self.begin().await?;
+        let address: Url = sign_in.address().parse().unwrap();
+        let asked: BTreeMap<String, String> = address.query_pairs().into_owned().collect();
+        assert_eq!(address.path(), "/authorize");
+        assert_eq!(asked["resource"], format!("{}/mcp", self.origin));
+        assert_eq!((&*asked["scope"], &*asked["client_id"]), ("notes", "c1"));
+        assert_eq!((&*asked["response_type"], &*asked["code_challenge_method"]), ("code", "S256"));
+        *self.account.challenge.lock().unwrap() = asked["code_challenge"].clone();
+        let back = format!("{}?{query}&state={}", asked["redirect_uri"], asked["state"]);
+        assert_eq!(sign_in.paste().offer(&back), Pasted::Taken);
+        sign_in.wait().await
+    }
+
+    fn granted(&self) -> String {
+        format!("code=code1&iss={}", self.origin)
+    }
+}
+
+/// A server that wants a sign-in says so; after it the tools work, a token that ends is refreshed, and a sign-in that
+/// was withdrawn is told.
+#[tokio::test]
+async fn a_server_is_signed_in_to_refreshed_and_told_when_it_ends() {
+    let signing = Signing::new().await;
+    let told = signing.rig.call("mcp__wiki__note").await;
+    assert!(told.contains("needs you to sign in. run `ollim-bot mcp-servers login wiki`"), "{told}");
+    signing.sign_in(&signing.granted()).await.unwrap();
+    signing.rig.accept().await;
+    assert_eq!(signing.rig.call("mcp__wiki__note").await, "kept");
+
+    *signing.account.good.lock().unwrap() = "another".to_owned();
+    assert_eq!(signing.rig.call("mcp__wiki__note").await, "kept");
+    assert_eq!(*signing.account.good.lock().unwrap(), "t2");
+
+    *signing.account.good.lock().unwrap() = "another".to_owned();
+    *signing.account.withdrawn.lock().unwrap() = true;
+    let told = signing.rig.call("mcp__wiki__note").await;
+    assert!(told.contains("has ended your sign-in. run `ollim-bot mcp-servers login wiki`"), "{told}");
+}
+
+#[tokio::test]
+async fn a_denied_sign_in_is_told_and_stores_nothing() {
+    let signing = Signing::new().await;
+    let told = signing.sign_in("error=access_denied").await.unwrap_err();
+    assert!(told.contains("was denied (access_denied). nothing has changed"), "{told}");
+    let told = signing.sign_in(&signing.granted().replace("code1", "code2")).await.unwrap_err();
+    assert!(told.contains("failed: invalid_grant"), "{told}");
+    assert!(signing.rig.tokens.0.lock().unwrap().is_empty());
+}
+
+/// RFC 9207: a response that names another issuer, or none where one is promised, is not used.
+#[tokio::test]
+async fn a_response_of_another_issuer_is_not_used() {
+    let signing = Signing::new().await;
+    for query in ["code=code1&iss=https://evil.example", "code=code1"] {
+        let told = signing.sign_in(query).await.unwrap_err();
+        assert!(told.contains("answered by another authorization server"), "{told}");
+    }
+}
+
+/// Metadata that is of another issuer, without PKCE, or without registration leads to a sentence, not to a sign-in.
+#[tokio::test]
+async fn an_unusable_authorization_server_is_told() {
+    let signing = Signing::new().await;
+    for (changed, why) in [
+        (json!({ "issuer": "https://evil.example" }), "whose metadata is of another one"),
+        (json!({ "code_challenge_methods_supported": ["plain"] }), "without PKCE"),
+        (json!({ "registration_endpoint": null }), "\"oauth\": {\"clientId\""),
+    ] {
+        *signing.account.changed.lock().unwrap() = changed;
+        let told = signing.begin().await.err().unwrap();
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+/// A token is for the address that it was made for: another address under the same name does not get it.
+#[tokio::test]
+async fn a_token_is_not_sent_to_another_address() {
+    let signing = Signing::new().await;
+    signing.sign_in(&signing.granted()).await.unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&seen);
+    let (other, _tasks) = serve(move |_: &str, request: &Request| {
+        heard.lock().unwrap().push(request.header("authorization").map(str::to_owned));
+        Answer::Whole(http("401 Unauthorized", "", ""))
+    })
+    .await;
+    let server = Server::Address { url: format!("{other}/mcp"), headers: BTreeMap::new(), client: None };
+    let rig = Rig::new(vec![("wiki", server)]);
+    let stored = signing.rig.tokens.0.lock().unwrap().clone();
+    *rig.tokens.0.lock().unwrap() = stored;
+    assert!(rig.call("mcp__wiki__note").await.contains("needs you to sign in"));
+    assert_eq!(*seen.lock().unwrap(), [None]);
+}

@@ -1,0 +1,96 @@
+//! A transport to one server: one request at a time, and either its response arrives or the transport is broken.
+
+use futures_util::future::BoxFuture;
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use super::protocol::RpcError;
+
+/// The most bytes of one message, and of one HTTP response.
+pub(super) const MESSAGE: usize = 4 << 20;
+/// The most other messages before the awaited response.
+pub(super) const UNRELATED: usize = 1_000;
+
+/// A way to reach a server.
+pub(super) trait Transport: Send + Sync {
+    /// Sends the request `message`, whose id is `id`, and returns the result.
+    fn request<'a>(
+        &'a mut self,
+        id: u64,
+        message: &'a Value,
+        headers: &'a Headers,
+    ) -> BoxFuture<'a, Result<Value, Failure>>;
+
+    /// Sends a notification.
+    fn notify<'a>(
+        &'a mut self,
+        message: &'a Value,
+        headers: &'a Headers,
+    ) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// Whether the server announced a changed tool list since the last call.
+    fn take_tools_changed(&mut self) -> bool;
+}
+
+/// The HTTP headers that repeat parts of a message. Programs on pipes get none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Headers {
+    /// `MCP-Protocol-Version`; absent only on `initialize`.
+    pub version: Option<String>,
+    /// `Mcp-Method`, modern era.
+    pub method: Option<String>,
+    /// `Mcp-Name`, modern era; not encoded yet.
+    pub name: Option<String>,
+    /// `Mcp-Param-*`, modern era: the rest of the name, and the value, which is not encoded yet.
+    pub params: Vec<(String, String)>,
+}
+
+/// Why a request has no result.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Failure {
+    /// The server answered with an error. Other requests can follow.
+    Refused(RpcError),
+    /// The server answered with this HTTP status and no JSON-RPC error.
+    Status(StatusCode),
+    /// The server wants an access token that we do not have.
+    SignInNeeded,
+    /// The server takes our access token no longer, and it cannot be refreshed.
+    SignInExpired,
+    /// The server knows the access token, and refuses all the same.
+    Forbidden,
+    /// The server has forgotten the session, so the request was not carried out.
+    SessionExpired,
+    /// The transport cannot be used any more: the end of a sentence about the server.
+    Broken(String),
+}
+
+impl Failure {
+    pub(super) fn broken(why: impl Into<String>) -> Self {
+        Self::Broken(why.into())
+    }
+
+    /// Whether the server answered at all. During negotiation such an answer means "not this era".
+    pub(super) fn is_answer(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Status(_) | Self::SessionExpired)
+    }
+
+    /// The end of a sentence that begins with the name of `server`.
+    pub(super) fn told(&self, server: &str) -> String {
+        match self {
+            Self::Refused(error) => format!("refuses: {}", error.message),
+            Self::Status(status) => format!("answers with {status}"),
+            Self::SignInNeeded => {
+                format!("needs you to sign in. run `ollim-bot mcp-servers login {server}` in a terminal")
+            }
+            Self::SignInExpired => {
+                format!("has ended your sign-in. run `ollim-bot mcp-servers login {server}` in a terminal")
+            }
+            Self::Forbidden => format!(
+                "does not let us in. your account may lack the right; `ollim-bot mcp-servers login {server}` signs in \
+                 again"
+            ),
+            Self::SessionExpired => "has forgotten the session".to_owned(),
+            Self::Broken(why) => why.clone(),
+        }
+    }
+}
