@@ -49,7 +49,7 @@ pub async fn brain(
             return Ok((Arc::new(Offline), Some(told)));
         }
         Brain::Anthropic(anthropic) => {
-            let records = ModelRecords::new(settings.paths.state(), around.clock);
+            let records = ModelRecords::new(around.journal.disk(), settings.paths.state(), around.clock);
             let anthropic = anthropic::Settings { store: Some(Arc::new(records)), ..anthropic.clone() };
             Arc::new(Anthropic::new(anthropic).map_err(bad)?)
         }

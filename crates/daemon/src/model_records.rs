@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use engine::ports::Clock;
 use jiff::Timestamp;
+use journal::disk::{self, Disk};
 use models::anthropic::CapabilityStore;
 
 /// The name of the file in `state/`.
@@ -15,14 +16,15 @@ const FILE: &str = "models.json";
 
 /// The file with the records.
 pub struct ModelRecords {
+    disk: Arc<dyn Disk>,
     file: PathBuf,
     clock: Arc<dyn Clock>,
 }
 
 impl ModelRecords {
     /// The records in the `state` directory.
-    pub fn new(state: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        Self { file: state.join(FILE), clock }
+    pub fn new(disk: Arc<dyn Disk>, state: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { disk, file: state.join(FILE), clock }
     }
 }
 
@@ -38,7 +40,7 @@ impl CapabilityStore for ModelRecords {
     }
 
     fn save(&self, text: &str) {
-        if let Err(error) = std::fs::write(&self.file, text) {
+        if let Err(error) = disk::replace(&*self.disk, &self.file, text.as_bytes()) {
             tracing::warn!(%error, "the model records cannot be saved");
         }
     }

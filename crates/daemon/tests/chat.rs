@@ -228,7 +228,7 @@ fn what_an_answer_cost_is_told_by_command_and_page_alike() {
     assert!(stdout(&nothing).starts_with("no model was called in the last 30 days, so nothing was spent."));
     std::fs::write(
         program.data().join("settings.toml"),
-        "[prices]\n\"claude-sonnet-5-5\" = { input = 1000, output = 1000, cache_read = 1000, cache_write = 1000 }\n",
+        "[prices]\n\"claude-sonnet-5-5\" = { input = 1000, output = 1000, cache_read = 1000, cache_write = 1000, cache_write_1h = 1000 }\n",
     )
     .expect("a settings file");
     backstage.model().script([Act::says("good morning")]);
@@ -251,7 +251,7 @@ fn what_an_answer_cost_is_told_by_command_and_page_alike() {
 #[test]
 fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
     let (backstage, program) = stage();
-    let prices = "[prices]\n\"claude-sonnet-5-5\" = { input = 9000, output = 9000, cache_read = 9000, cache_write = 9000 }\n";
+    let prices = "[prices]\n\"claude-sonnet-5-5\" = { input = 9000, output = 9000, cache_read = 9000, cache_write = 9000, cache_write_1h = 9000 }\n";
     std::fs::write(program.data().join("settings.toml"), prices).expect("a settings file");
     std::fs::create_dir_all(program.data().join("routines")).expect("a directory");
     for (id, more) in [("mail", "background: true\n"), ("never", "background: true\n"), ("here", "")] {
@@ -268,7 +268,7 @@ fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
     let cost = stdout(&program.run(&["chat", "--once", "/cost"]));
     assert!(cost.contains(reached), "{cost}");
     let cost = stdout(&program.run(&["cost"]));
-    assert!(cost.contains(reached) && cost.contains("`ollim-bot config daily_limit 40.00 5M`"), "{cost}");
+    assert!(cost.contains(reached) && cost.contains("`ollim-bot config daily_limit 50.00 5M`"), "{cost}");
     assert!(cost.contains("\n  routine · look "), "{cost}");
     let status = stdout(&program.run(&["status"]));
     assert!(status.contains(&format!("\n  limit     {reached}")), "{status}");

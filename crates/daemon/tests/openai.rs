@@ -130,9 +130,9 @@ async fn the_doctor_looks_whether_the_server_is_there() {
     assert!(looked.out.contains(&fine), "{}", looked.out);
     let asked = server.requests();
     assert_eq!(
-        (asked.len(), &asked[0].json["max_tokens"]),
-        (1, &1.into()),
-        "it is not listed, so it says a word"
+        (asked.len(), &asked[0].json["max_tokens"], asked[0].json["tools"].as_array().map(Vec::len)),
+        (1, &16.into(), Some(1)),
+        "it is asked in the shape of a conversation"
     );
     assert!(!looked.out.contains("OLLIM_THINKING"), "{}", looked.out);
     std::fs::write(house.data.path().join("settings.toml"), "[model]\nthinking = \"adaptive\"\n").unwrap();

@@ -23,7 +23,7 @@ fn kept(program: &Program) -> Value {
 fn settings_are_told_and_changed() {
     let program = Program::offline(BINARY);
     let all = stdout(&program.run(&["config"]));
-    assert_eq!(all.lines().count(), 16, "{all}");
+    assert_eq!(all.lines().count(), 18, "{all}");
     assert!(all.contains("\nfork_idle_timeout     10m (default)\n"), "{all}");
     assert!(all.starts_with("model.main            offline (default)\n"), "{all}");
     assert!(all.contains("\ndaily_limit           $5.00 5M (default)\nname                  "), "{all}");
@@ -97,9 +97,9 @@ fn what_was_set_is_what_the_model_is_asked() {
     program.run(&["config", "thinking.main", "adaptive"]);
     assert_eq!(asked(&program).1, "adaptive");
     program.set("OLLIM_THINKING", "adaptive");
-    program.run(&["config", "model.main", "claude-opus-5"]);
+    program.run(&["config", "model.main", "opus"]);
     program.run(&["config", "thinking.main", "off"]);
-    assert_eq!(asked(&program), ("claude-opus-5".to_owned(), json!("disabled")));
+    assert_eq!(asked(&program), ("claude-opus-5-5".to_owned(), json!("adaptive")));
     program.run(&["config", "thinking.main", "default"]);
     assert_eq!(asked(&program).1, "adaptive");
     let told = stdout(&program.run(&["config", "thinking.main"]));

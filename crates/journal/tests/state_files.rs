@@ -190,7 +190,7 @@ fn the_ping_budget_is_kept_as_it_is() {
     assert_eq!(kept(&disk, "ping_budget.json").unwrap()["note"], json!("kept"));
 }
 
-/// DD-55, RC-1, RC-2, RC-4: missing keys have their usual values, and all ten are written.
+/// DD-55, RC-1, RC-2, RC-4: missing keys have their usual values, and all are written.
 #[test]
 fn a_setting_that_is_not_there_has_its_usual_value() {
     let disk = Arc::new(MemoryDisk::default());
@@ -198,7 +198,7 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     let usual = file.load(at()).unwrap().value;
     file.save(&usual).unwrap();
     let all = json!({"model_main": null, "model_fork": null, "thinking_main": null,
-        "thinking_fork": null, "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
+        "thinking_fork": null, "effort_main": null, "effort_background": null, "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
         "permission_mode": "dontAsk", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6,
         "quiet": "22:00-08:00", "digest": "08:30 17:30", "ping_caps": "6 45", "follow_up": 20, "daily_limit": null, "name": null});
     assert_eq!(kept(&disk, "config.json"), Some(all));

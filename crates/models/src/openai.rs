@@ -7,7 +7,7 @@
 mod calls;
 mod dialect;
 mod examination;
-mod profile;
+pub(crate) mod profile;
 mod refusal;
 pub(crate) mod request;
 pub(crate) mod responses;
@@ -177,7 +177,7 @@ impl OpenAi {
                 request::body(asked, context, &learned.beginnings)
             }
             Api::Responses => {
-                let asked = responses::request::Asked { model, max_tokens, profile, origin: &origin };
+                let asked = request::Asked { model, max_tokens, profile, origin: &origin };
                 responses::request::body(asked, context, &learned.beginnings)
             }
         }

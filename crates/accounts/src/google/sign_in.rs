@@ -144,9 +144,11 @@ fn denied(reason: &str) -> Trouble {
             "Google was not connected (access_denied). If you did not decline it yourself, your Google project is in \
              status Testing: {TEST_USER}. Nothing has changed."
         ),
-        "admin_policy_enforced" => "Google was not connected: the administrator of your Google account does not allow \
+        "admin_policy_enforced" => {
+            "Google was not connected: the administrator of your Google account does not allow \
              this app. Ask them to allow it, or use another account. Nothing has changed."
-            .to_owned(),
+                .to_owned()
+        }
         reason => {
             format!("Google was not connected ({}). Nothing has changed.", legible::line(reason, REASON))
         }

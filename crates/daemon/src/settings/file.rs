@@ -113,7 +113,11 @@ impl File {
         };
         let mut table = defaults()?;
         match std::fs::read_to_string(&path) {
-            Ok(text) => lay_over(&mut table, text.parse().map_err(|error| wrong(&error))?),
+            Ok(text) => {
+                let over = text.parse().map_err(|error| wrong(&error))?;
+                drop_derived_prices(&mut table, &over);
+                lay_over(&mut table, over);
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             // Whether the directory itself can be used is told by whoever opens it.
             Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
@@ -126,6 +130,22 @@ impl File {
 
 fn defaults() -> Result<Table, Failed> {
     DEFAULTS.parse().map_err(|error: toml::de::Error| Failed::Configuration(error.to_string()))
+}
+
+/// Drops the built-in prices for one hour and for long prompts of each model whose price the user gives: they follow
+/// from the price that is replaced.
+fn drop_derived_prices(defaults: &mut Table, over: &Table) {
+    let (Some(Value::Table(defaults)), Some(Value::Table(over))) =
+        (defaults.get_mut("prices"), over.get("prices"))
+    else {
+        return;
+    };
+    for name in over.keys() {
+        if let Some(Value::Table(price)) = defaults.get_mut(name) {
+            price.remove("cache_write_1h");
+            price.remove("long_prompt");
+        }
+    }
 }
 
 fn lay_over(under: &mut Table, over: Table) {

@@ -137,6 +137,19 @@ mod tests {
     }
 
     #[test]
+    fn a_price_in_the_settings_replaces_those_that_follow_from_it() {
+        let spend = with("[prices]\n\"claude-haiku-5-5\" = { input = 1.0, output = 2.0 }\n").unwrap();
+        let million = 1_000_000;
+        let cost = |usage| {
+            let call = Call { model: "anthropic:claude-haiku-5-5".to_owned(), usage };
+            spend.purse.prices.of(&call).unwrap()
+        };
+        let hour = Usage { cache_write: million, cache_write_1h: million, ..Usage::default() };
+        assert_eq!(cost(hour), Micros::dollars(2.0).unwrap());
+        assert_eq!(cost(Usage { input: million, ..Usage::default() }), Micros::dollars(1.0).unwrap());
+    }
+
+    #[test]
     fn the_price_file_replaces_prices_and_a_bad_one_affects_only_itself() {
         let dir = tempfile::tempdir().unwrap();
         let with = |text: &str| {

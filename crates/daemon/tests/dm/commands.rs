@@ -97,7 +97,7 @@ async fn a_glance_is_for_the_human_alone() {
         ("/why", "hello"),
         ("/config", "permission_mode"),
         ("/model", "answers"),
-        ("/thinking", "thinking is"),
+        ("/thinking", "Thinking is"),
         ("/permissions", "dontAsk"),
         ("/ping-budget", "pings ● ● ● ● ●  5 of 5 left"),
     ] {

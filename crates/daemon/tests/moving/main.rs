@@ -305,7 +305,9 @@ fn migrate_tells_how_the_journal_stands() {
     assert_eq!(json(&program, &["migrate", "--check"])["up_to_date"], true);
     let log = Connection::open(program.data().join("state/journal.db")).unwrap();
     let newest: i64 = log.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    let later = "ALTER TABLE approvals DROP COLUMN stands; ALTER TABLE approvals DROP COLUMN stands_until; ALTER TABLE approvals DROP COLUMN withdrawn; \
+    let later = "ALTER TABLE runs DROP COLUMN effort; ALTER TABLE forks DROP COLUMN effort; \
+                 ALTER TABLE spending DROP COLUMN cache_write_1h; ALTER TABLE turns DROP COLUMN cache_write_1h; \
+                 ALTER TABLE approvals DROP COLUMN stands; ALTER TABLE approvals DROP COLUMN stands_until; ALTER TABLE approvals DROP COLUMN withdrawn; \
                  DROP TABLE deliveries; DROP TABLE delivery_marks; DROP INDEX messages_by_entry";
     log.execute_batch(later).unwrap();
     log.pragma_update(None, "user_version", 7).unwrap();

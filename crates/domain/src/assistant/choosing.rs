@@ -180,10 +180,12 @@ impl Assistant {
             *modes = Modes { main: self.memory.chosen.settings.permission_mode, ..*modes };
         }
         let told = self.tell_setting(setting).0;
-        let answer = match setting {
-            Setting::DailyLimit => self.limited(before).unwrap_or(told),
-            Setting::EffortBackground => self.uncached(told),
-            _ => told,
+        let answer = if setting == Setting::DailyLimit {
+            self.limited(before).unwrap_or(told)
+        } else if setting == Setting::EffortBackground {
+            self.uncached(told)
+        } else {
+            told
         };
         (answer, self.kept(setting, now))
     }
@@ -193,13 +195,14 @@ impl Assistant {
     fn uncached(&self, answer: Answer) -> Answer {
         let background = self.memory.chosen.settings.effort.background;
         let differs = background.is_some_and(|effort| effort != self.effort(&Branch::Main));
-        match answer {
-            Answer::Told(text) if differs => Answer::Told(format!(
-                "{text}. Background runs that know the main conversation now read it without the vendor's cache, which \
-                 costs more. `/config effort.background default` uses the effort of main again."
-            )),
-            answer => answer,
+        let Answer::Told(text) = &answer else { return answer };
+        if !differs {
+            return answer;
         }
+        Answer::Told(format!(
+            "{text}. Background runs that know the main conversation now read it without the vendor's cache, which \
+             costs more. `/config effort.background default` uses the effort of main again."
+        ))
     }
 
     /// Which daily limit holds now, which one did, and what takes that back: nothing, if it is the same.

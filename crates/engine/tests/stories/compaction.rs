@@ -58,7 +58,7 @@ const GOOD: &str = "The human flies to Lisbon with booking LH4711.";
 /// CP-1, CP-3, CP-4: by command, with one event, one line of statistics, and a summary in the place of the rest.
 pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
     let mut story = story(told_by);
-    story.model([Line::says("Noted."), filling(GOOD, 1_234), Line::says("LH4711.")]);
+    story.model([Line::says("Noted."), filling(GOOD, 4_321), Line::says("LH4711.")]);
     story.human("my booking to Lisbon is LH4711").clock("11:12");
 
     story.human_commands("/compact keep the booking").human("what was my booking?");
@@ -72,7 +72,7 @@ pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
             human> /compact keep the booking
             main> compacting 15 tokens
             main> summary: The human flies to Lisbon with booking LH4711.
-            main> compacted: 1 turns · 3h 12m · 1k tokens compacted
+            main> compacted: 1 turns · 3h 12m · 4k tokens compacted
             human> what was my booking?
             main> assistant: LH4711.
         "#]],

@@ -13,6 +13,8 @@ use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use proptest::prelude::*;
 
 use super::{Beginnings, Body, Limits, Made};
+use crate::openai::profile::Profile;
+use crate::openai::request::Tools;
 use crate::{anthropic, openai};
 
 const TOOL: ToolSpec =
@@ -86,7 +88,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 /// The paths of all branches, and what is kept for each wire.
 struct Tree {
     paths: Vec<Vec<Arc<Said>>>,
-    kept: [Beginnings; 3],
+    kept: [Beginnings; 4],
 }
 
 impl Tree {
@@ -141,17 +143,21 @@ impl Tree {
         let whole = anthropic::request::request("m", SHAPE, context, bare(made));
         let body = anthropic::request::body("m", SHAPE, context, &self.kept[0]).unwrap();
         assert_eq!(text(&body), serde_json::to_string(&whole).unwrap());
-        for (tools, kept) in [openai::request::Tools::Offered, openai::request::Tools::Unknown]
-            .into_iter()
-            .zip(&self.kept[1..])
-        {
-            let room = openai::request::Room::Tokens(9);
-            let asked = openai::request::Asked { model: "m", room, tools };
-            let made = openai::request::messages(tools, &context.said, 0);
+        let chat = |tools| Profile { tools, ..Profile::for_host("localhost") };
+        let profiles = [Tools::Offered, Tools::Unknown].map(chat);
+        for (profile, kept) in profiles.iter().zip(&self.kept[1..3]) {
+            let asked = openai::request::Asked { model: "m", max_tokens: 9, profile, origin: "test" };
+            let made = openai::request::messages(asked, context, 0);
             let whole = openai::request::request(asked, context, bare(made));
             let body = openai::request::body(asked, context, kept).unwrap();
             assert_eq!(text(&body), serde_json::to_string(&whole).unwrap());
         }
+        let profile = &Profile::for_host("api.openai.com");
+        let asked = openai::request::Asked { model: "m", max_tokens: 9, profile, origin: "test" };
+        let made = openai::responses::request::items(asked, context, 0);
+        let whole = openai::responses::request::request(asked, context, bare(made));
+        let body = openai::responses::request::body(asked, context, &self.kept[3]).unwrap();
+        assert_eq!(text(&body), serde_json::to_string(&whole).unwrap());
     }
 }
 
@@ -186,7 +192,7 @@ proptest! {
 
     #[test]
     fn a_kept_beginning_changes_no_byte_of_a_request(limits in limits(), steps in steps()) {
-        let mut tree = Tree { paths: vec![Vec::new()], kept: [limits; 3].map(Beginnings::new) };
+        let mut tree = Tree { paths: vec![Vec::new()], kept: [limits; 4].map(Beginnings::new) };
         for step in steps {
             let branch = tree.step(step);
             tree.check(branch);

@@ -4,6 +4,7 @@
 //! The list of models is only used to name others if the model is refused: many servers answer to names that they do
 //! not list. One short request with a tool is sent, because a server that refuses tools or reasoning does so only then.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use domain::context::Context;
@@ -23,7 +24,7 @@ const SAMPLE_TOKENS: u32 = 16;
 
 const SAMPLE_TOOL: ToolSpec = ToolSpec {
     name: "note",
-    description: "Writes a note.",
+    description: Cow::Borrowed("Writes a note."),
     schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
     class: Class::Own,
 };

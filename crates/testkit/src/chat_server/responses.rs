@@ -281,11 +281,12 @@ fn items(act: &Act, title: &Title) -> Vec<Value> {
     let item = |(at, piece): (usize, &Piece)| {
         let id = |kind: &str| format!("{kind}_{:06}_{at}", title.serial);
         match piece {
-            Piece::Text(text) => {
+            Piece::Text(text) | Piece::Note(text) => {
                 let part = json!({"type": "output_text", "text": text, "annotations": []});
+                let phase = if matches!(piece, Piece::Note(_)) { "commentary" } else { "final_answer" };
                 json!({
                     "id": id("msg"), "type": "message", "role": "assistant", "status": "completed",
-                    "phase": "final_answer", "content": [part],
+                    "phase": phase, "content": [part],
                 })
             }
             Piece::Thinking { thinking, .. } => json!({

@@ -280,7 +280,10 @@ fn request(messages: serde_json::Value) -> Received {
 #[test]
 fn a_message_that_was_lost_and_a_history_that_was_invented_are_found() {
     let dir = sound();
-    let user = |text: &str| json!({ "role": "user", "content": [{ "type": "text", "text": text }] });
+    let user = |text: &str| {
+        json!({ "role": "user", "content": [
+            { "type": "text", "text": "[t]" }, { "type": "text", "text": text }] })
+    };
     let called = json!({ "role": "assistant", "content": [
         { "type": "text", "text": "ok" }, { "type": "tool_use", "id": "c1", "name": "add", "input": {} }] });
     let result = json!({ "role": "user", "content": [
@@ -288,14 +291,14 @@ fn a_message_that_was_lost_and_a_history_that_was_invented_are_found() {
     let mut ledger = Ledger {
         acknowledged: vec!["remember milk".to_owned(), "and salt".to_owned()],
         requests: vec![
-            request(json!([user("[t] remember milk")])),
-            request(json!([user("[t] remember milk"), called, result])),
+            request(json!([user("remember milk")])),
+            request(json!([user("remember milk"), called, result])),
         ],
     };
     assert_eq!(ledger.check(dir.path()), [""; 0]);
     ledger.acknowledged.push("and pepper".to_owned());
-    ledger.requests.push(request(json!([user("[t] remember salt")])));
-    ledger.requests.push(request(json!([user("[t] remember milk"), user("[t] and tea")])));
+    ledger.requests.push(request(json!([user("remember salt")])));
+    ledger.requests.push(request(json!([user("remember milk"), user("and tea")])));
     let found = ledger.check(dir.path());
     assert_eq!(found.len(), 3, "{found:#?}");
     assert_eq!(found[0], "`and pepper` was acknowledged and is there 0 times");

@@ -12,8 +12,7 @@ use domain::tool::{ToolCall, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::super::profile::Profile;
-use super::super::request::{Tools, object};
+use super::super::request::{Asked, Tools, object};
 use super::wire::{Item, Message, Part, Reasoning, Request, Tool, ToolItem};
 use crate::beginnings::{Beginnings, Body, Made, before, opening};
 
@@ -28,16 +27,6 @@ const NO_ARGUMENTS: &str = "{}";
 
 /// The schema of a tool that came without one.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
-
-/// A request for one model of one server.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    pub model: &'a str,
-    pub max_tokens: u32,
-    pub profile: &'a Profile,
-    /// The origin of opaque parts that this server and model can read.
-    pub origin: &'a str,
-}
 
 /// The request for the reply to `context`.
 pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
@@ -69,7 +58,7 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context, input: Vec<Item<'a>>)
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
     let parameters = object(spec.schema).or_else(|| object(ANY_OBJECT)).unwrap_or(RawValue::NULL);
-    Tool { name: spec.name, description: spec.description, parameters, strict: false }
+    Tool { name: spec.name, description: &spec.description, parameters, strict: false }
 }
 
 /// The items that come of the entries of `context` from the place `from` on.

@@ -142,6 +142,7 @@ impl ResponseStream {
             input: believed(tokens.input_tokens).saturating_sub(cached),
             cache_read: cached,
             cache_write: 0,
+            cache_write_1h: 0,
             output: believed(tokens.output_tokens),
         };
     }

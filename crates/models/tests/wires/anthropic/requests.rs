@@ -62,7 +62,7 @@ async fn a_context_with_everything_in_it_is_one_request() {
           {"type":"object","properties":{"text":
           {"type":"string"}},"required":["text"]}}],"system":[
           {"type":"text","text":"You are a friend.","cache_control":
-          {"type":"ephemeral","ttl":"1h"}}],"messages":[
+          {"type":"ephemeral"}}],"messages":[
         {"role":"user","content":[
           {"type":"text","text":"[summary of our conversation until here]\nThey like tea."},
           {"type":"image","source":
@@ -81,14 +81,14 @@ async fn a_context_with_everything_in_it_is_one_request() {
           {"type":"tool_result","tool_use_id":"a","content":"done"},
           {"type":"tool_result","tool_use_id":"b","content":"no such note","is_error":true},
           {"type":"tool_result","tool_use_id":"c","content":"the program was stopped while this ran, so nobody knows whether it happened. it was not repeated. tell the human, and check before doing it again.","is_error":true,"cache_control":
-          {"type":"ephemeral","ttl":"1h"}}]},
+          {"type":"ephemeral"}}]},
         {"role":"assistant","content":[
           {"type":"text","text":"I was saying"},
           {"type":"text","text":"Hello again."}]},
         {"role":"user","content":[
           {"type":"text","text":"one"},
           {"type":"text","text":"two","cache_control":
-          {"type":"ephemeral","ttl":"1h"}}]}]}
+          {"type":"ephemeral"}}]}]}
     "#]].assert_eq(&sent(&context(everything())).await);
 }
 
@@ -98,9 +98,8 @@ const GO_ON: &str = "]},\n{\"role\":\"user\",\"content\":[\n  {\"type\":\"text\"
 /// Whatever comes later, what was said stays the same bytes; only the marks move.
 #[tokio::test]
 async fn every_request_begins_with_the_one_before_it() {
-    let unmarked = |body: String| {
-        body.replace("\n  {\"type\":\"ephemeral\"}", "").replace(",\"cache_control\":", "")
-    };
+    let unmarked =
+        |body: String| body.replace("\n  {\"type\":\"ephemeral\"}", "").replace(",\"cache_control\":", "");
     let all = everything();
     let mut before = String::new();
     for end in [1, 2, 4, 5, 6, 7, 8, 9] {
