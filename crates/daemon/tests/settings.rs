@@ -33,12 +33,12 @@ fn settings_are_told_and_changed() {
     assert_eq!((stdout(&changed).as_str(), changed.status.code()), ("fork_idle_timeout: 20m\n", Some(0)));
     assert_eq!(stdout(&program.run(&["config", "fork_idle_timeout"])), "fork_idle_timeout     20m\n");
     let kept = kept(&program);
-    assert_eq!(kept.as_object().expect("an object").len(), 16);
+    assert_eq!(kept.as_object().expect("an object").len(), 18);
     assert_eq!((&kept["fork_idle_timeout"], &kept["bg_fork_timeout"]), (&json!(20), &json!(1800)));
 
     let listed = json_of(&program.run(&["config", "--json"]));
     let row = json!({"name": "auto_update", "key": "auto_update", "value": false, "text": "off (default)"});
-    assert_eq!(listed["settings"][7], row);
+    assert_eq!(listed["settings"][9], row);
     let running = program.start();
     program.run(&["config", "auto_update", "on"]);
     assert_eq!(json_of(&program.run(&["config", "auto_update", "--json"]))["value"], true);
