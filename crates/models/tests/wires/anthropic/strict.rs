@@ -19,12 +19,13 @@ fn turn(id: &str, way: &str, said: Vec<Said>) -> Context {
 }
 
 /// Thinks, notes, calls a tool; then answers, and answers again.
-fn acts() -> [Act; 3] {
+fn acts() -> [Act; 4] {
     let first = Act::empty().and_signed_thinking("hm").and_notes("Looking.");
     [
         first.and_calls("note", &json!({"text": "a"})),
         Act::empty().and_signed_thinking("so").and_says("Noted."),
         Act::says("Yes."),
+        Act::says("so."),
     ]
 }
 
@@ -42,6 +43,8 @@ async fn talk(server: &ModelServer, id: &str, way: &str) {
     said.push(human("sure?"));
     let renamed = Context { instructions: Arc::from("You are another friend."), ..turn(id, way, said) };
     ask(&client, &renamed).await.1.unwrap();
+    // The next reply breaks off and goes on.
+    ask(&client, &renamed.and(&domain::context::continuing("It is"))).await.1.unwrap();
 }
 
 #[tokio::test]
@@ -54,7 +57,7 @@ async fn no_model_refuses_a_request_of_ours() {
             // `between_tools` has no room for `drop_block`: the change of the instructions is refused once.
             let expected = usize::from(spec.between_tools && way == "off");
             assert_eq!(refused.len(), expected, "{} {way}: {refused:?}", spec.id);
-            assert_eq!(server.requests().len(), 3 + expected, "{} {way}", spec.id);
+            assert_eq!(server.requests().len(), 4 + expected, "{} {way}", spec.id);
         }
     }
 }
