@@ -133,3 +133,28 @@ fn fable_is_asked_as_it_wants_to_be() {
 fn an_older_haiku_is_asked_as_it_wants_to_be() {
     assert_eq!(conversation("claude-haiku-4-5", "sonnet").refusals(), []);
 }
+
+/// The doctor sends the request of a conversation, and passes on the vendor's sentence.
+#[test]
+fn the_doctor_tells_why_the_vendor_refuses_our_request() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    let check = |act: Act, sentences: &[&str]| {
+        talk.backstage.model().script([act]);
+        let output = talk.program.run(&["doctor"]);
+        for sentence in sentences {
+            assert!(stdout(&output).contains(sentence), "{sentence}: {}", stdout(&output));
+        }
+        let request = talk.last_request();
+        assert!(request["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{request}");
+        assert_eq!(request["thinking"]["type"], "adaptive", "{request}");
+    };
+    let refused = "tools.0.custom.input_schema: JSON schema is not supported by this model";
+    check(
+        Act::refuses(400, "invalid_request_error", refused),
+        &["✗ model ", refused, "fix: ollim-bot setup model"],
+    );
+    check(
+        Act::spend_limited(),
+        &["✗ model ", "You have reached your specified workspace spend limit", "raise the limit there"],
+    );
+}

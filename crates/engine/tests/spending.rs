@@ -2,10 +2,10 @@
 
 mod alone;
 
-use domain::conversation::Branch;
-use domain::cost::{Account, Attended, Day, Limit, Refusal, Source, may_spend};
+use domain::conversation::{Block, Branch, Usage};
+use domain::cost::{Account, Attended, Day, Limit, LongPrompt, Price, Rates, Refusal, Source, may_spend};
 use domain::failure::{Failure, SpendLimit};
-use domain::turn::{Ending, Limits};
+use domain::turn::{Ending, Limits, Reply, Stop};
 use expect_test::expect;
 use testkit::puppet::Line;
 use testkit::story::Story;
@@ -213,4 +213,22 @@ fn an_answer_is_explained_and_what_it_cost_is_told() {
         work nobody waits for has no daily limit (`/config daily_limit` sets one).
     "#]]
     .assert_eq(&story.told());
+}
+
+/// A conversation is summed up before its prompts are so long that each token costs more.
+#[test]
+fn a_conversation_is_summed_up_before_its_prompts_cost_more() {
+    let told = |long: Option<LongPrompt>| {
+        let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+        let usage = Usage { input: 8_500, ..Usage::default() };
+        let noted = Reply { blocks: vec![Block::Text("Noted.".to_owned())], stop: Stop::Said, usage };
+        let summary = "The user flies to Lisbon with booking LH4711.";
+        story.model([Line::Reply(noted), Line::says(summary), Line::says("LH4711.")]);
+        story.priced(Price { rates: Rates::default(), long }).human("my booking to Lisbon is LH4711");
+        story.human("what was my booking?");
+        story.told()
+    };
+    let long = LongPrompt { above: 10_000, rates: Rates::default() };
+    assert!(told(Some(long)).contains("main> compacted:"));
+    assert!(!told(None).contains("main> compacted:"));
 }

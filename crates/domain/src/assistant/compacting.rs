@@ -12,7 +12,7 @@ use super::{
     Answer, Assistant, Changed, Compaction, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending,
     Shown, Spot, Turned,
 };
-use crate::compaction::{Report, Summary};
+use crate::compaction::{Report, Room, Summary};
 use crate::context;
 use crate::conversation::{Branch, Heard, Said, Usage};
 use crate::cost::{Account, Attended};
@@ -108,7 +108,15 @@ impl Assistant {
     pub(super) fn is_full(&self, branch: &Branch) -> bool {
         let said = self.memory.conversation.head(branch).is_some_and(|head| head.entry.is_some());
         let filled = self.memory.turns.filled.get(branch).copied().unwrap_or(0);
-        said && self.room.is_full(filled, self.wants.refused.get(branch).copied())
+        said && self.room_on(branch).is_full(filled, self.wants.refused.get(branch).copied())
+    }
+
+    /// Returns how much may be read at once on `branch`. Where longer prompts cost more for each token, the border of the
+    /// prices counts as the end of the window.
+    pub(super) fn room_on(&self, branch: &Branch) -> Room {
+        let model = self.model(branch).unwrap_or_else(|| self.choices.usual.clone());
+        let cheap = self.purse.prices.long_prompt(&model);
+        Room { limit: cheap.map_or(self.room.limit, |cheap| self.room.limit.min(cheap)), ..self.room }
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {

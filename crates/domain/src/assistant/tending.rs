@@ -125,7 +125,7 @@ impl Assistant {
         let (updates, inbox) = (self.memory.reports.waiting.len(), self.memory.inbox.kept.len());
         let here = self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone());
         let filled = self.memory.turns.filled.get(&here).copied();
-        Numbers { updates, inbox, pings, filled, room: self.room, limit: self.purse.limit }
+        Numbers { updates, inbox, pings, filled, room: self.room_on(&here), limit: self.purse.limit }
     }
 
     pub(super) fn status(&self) -> (Answer, Vec<Effect>) {

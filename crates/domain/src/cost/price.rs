@@ -106,6 +106,11 @@ impl Prices {
         })
     }
 
+    /// Returns the number of tokens that a prompt for `model` may have before it costs more for each of them.
+    pub fn long_prompt(&self, model: &str) -> Option<u64> {
+        self.price(model)?.long.as_ref().map(|long| long.above)
+    }
+
     /// The price under the longest beginning of `model`, with its vendor before it or without.
     fn price(&self, model: &str) -> Option<&Price> {
         let bare = model.split_once(':').map_or(model, |(_, bare)| bare);

@@ -5,11 +5,11 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use domain::assistant::Assistant;
 use domain::compaction::Room;
-use domain::cost::Purse;
+use domain::cost::{Price, Prices, Purse};
 use domain::patience;
 use domain::tool::ToolSpec;
 use engine::ports::Clock;
@@ -100,6 +100,12 @@ impl Story {
     /// From now on work that nobody waits for may use so many tokens a day.
     pub fn limited(&mut self, tokens: u64) -> &mut Self {
         self.manner.purse.limit.tokens = Some(tokens);
+        self.born_again()
+    }
+
+    /// From now on every model has these prices.
+    pub fn priced(&mut self, price: Price) -> &mut Self {
+        self.manner.purse.prices = Arc::new(Prices::new([(String::new(), price)]));
         self.born_again()
     }
 
