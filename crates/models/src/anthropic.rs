@@ -224,7 +224,8 @@ impl Anthropic {
 
     /// Learns from `refusal`. Returns whether the next request is different from the refused one.
     fn corrects(&self, refusal: &Refusal, context: &Context, shape: Shape) -> bool {
-        if refusal.status != 400 {
+        // Hosts that check requests against a schema answer 422 for a field that they do not know.
+        if !matches!(refusal.status, 400 | 422) {
             return false;
         }
         let sent = Sent {
