@@ -39,7 +39,7 @@ use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, Refusal, kind};
 use crate::presentable::presentable_text;
-use capabilities::ModelInfo;
+use capabilities::{Feature, ModelInfo};
 use correction::{Correction, Sent, correction};
 use known::Known;
 use request::Shape;
@@ -236,7 +236,13 @@ impl Anthropic {
         };
         let model = self.model(context);
         match correction(&refusal::message(refusal), sent) {
-            Some(Correction::Without(feature)) => self.known.refused(model, feature),
+            Some(Correction::Without(feature)) => {
+                if feature == Feature::SystemMessages {
+                    // The kept bytes may contain such messages.
+                    self.beginnings.clear();
+                }
+                self.known.refused(model, feature)
+            }
             Some(Correction::MaxOutput(most)) => self.known.limited(model, most),
             Some(Correction::StripThinking) => self.strip(context),
             None => false,
