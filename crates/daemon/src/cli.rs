@@ -297,7 +297,7 @@ pub enum Order {
     },
     /// Choose the model of the next answers, or tell which it is
     Model {
-        /// haiku, opus, sonnet or default; with a server of your own, any name it has for a model
+        /// fable, haiku, opus, sonnet or default; with a server of your own, any name it has for a model
         #[arg(add = ArgValueCandidates::new(names::models))]
         name: Option<String>,
     },

@@ -300,6 +300,14 @@ fn thinking(environment: &Environment, file: &File) -> Result<Thinking, Failed> 
     way.parse().map_err(|bad: BadThinking| Failed::Configuration(format!("OLLIM_THINKING: {bad}.")))
 }
 
+/// The most tokens of one reply over the Messages API. Thinking counts, so a small limit leaves no room for the answer. A
+/// model with a smaller limit gets that one.
+const MESSAGES_REPLY_TOKENS: u32 = 32_000;
+
+/// The most tokens of one reply from other servers: smaller, because many refuse a request whose prompt and limit together
+/// exceed their window.
+const CHAT_REPLY_TOKENS: u32 = 8192;
+
 fn messages_api(
     environment: &Environment,
     file: &File,
@@ -310,7 +318,7 @@ fn messages_api(
         base_url: base_url.to_owned(),
         key,
         model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
-        max_tokens: file.model.max_tokens,
+        max_tokens: file.model.max_tokens.unwrap_or(MESSAGES_REPLY_TOKENS),
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
         store: None,
@@ -331,7 +339,7 @@ fn chat_completions(
         base_url: base_url.unwrap_or(OPENAI_URL).to_owned(),
         key: key.unwrap_or_default(),
         model: model.to_owned(),
-        max_tokens: file.model.max_tokens,
+        max_tokens: file.model.max_tokens.unwrap_or(CHAT_REPLY_TOKENS),
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
     })

@@ -30,7 +30,7 @@ pub enum Failure {
     )]
     BadKey(String),
     /// It does not exist, is retired, or our key may not use it.
-    #[error("The model `{model}` is not available ({reason}). Your message is kept. {advice}")]
+    #[error("The model `{model}` is not available ({reason}). {advice} Your message is kept.")]
     NoSuchModel {
         /// The id that was asked for.
         model: String,
@@ -40,7 +40,10 @@ pub enum Failure {
         advice: String,
     },
     /// It does not accept our request.
-    #[error("the model did not accept the request: {0}")]
+    #[error(
+        "The model refused the request ({0}). `ollim-bot doctor` tries the connection with a small request; `/model` \
+         chooses another model. Your message is kept."
+    )]
     Rejected(String),
     /// It broke on its side, before or after it started to speak.
     #[error("the model failed on its side ({0}). your message is kept; say it again.")]
@@ -83,10 +86,11 @@ impl Failure {
         }
     }
 
-    /// The same about work that nobody asked for at that moment: there is no message that could be said again.
+    /// The same for a background run or a check, in which the user has sent no message that could be kept.
     pub fn of_a_job(&self) -> String {
         let text = self.to_string();
-        match text.split_once(". your message is kept") {
+        let kept = [". your message is kept", ". Your message is kept"];
+        match kept.into_iter().find_map(|kept| text.split_once(kept)) {
             Some((what, _)) => format!("{what}."),
             None => text,
         }
@@ -117,8 +121,8 @@ pub enum Unsaid {
     TooLong,
     /// Words: all of its tokens went into thinking, twice.
     #[error(
-        "The model used its whole limit for thinking and wrote no answer. Your message is kept. Lower the effort with \
-         `/effort low`, or raise `max_tokens` under `[model]` in settings.toml, and say it again."
+        "The model used its whole limit for thinking and wrote no answer. Raise `max_tokens` under `[model]` in \
+         settings.toml, or lower the effort with `/effort low` if it is higher. Your message is kept; say it again."
     )]
     OnlyThought,
     /// Willingness.
@@ -169,5 +173,21 @@ fn forgotten(lost: &Lost) -> String {
             format!("{}, and {} more", missing[..NAMED].join(", "), missing.len() - NAMED)
         }
         Lost::Some(missing) => missing.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_without_a_message_is_not_told_that_one_is_kept() {
+        let of = |failure: Failure| failure.of_a_job();
+        assert_eq!(of(Unsaid::Refused(Declined::Unstated).into()), "The model declined to answer.");
+        assert_eq!(of(Unsaid::Empty.into()), "the model answered nothing.");
+        let missing =
+            Failure::NoSuchModel { model: "m".into(), reason: "no".into(), advice: "Use another.".into() };
+        assert_eq!(of(missing), "The model `m` is not available (no). Use another.");
+        assert!(of(Unsaid::OnlyThought.into()).ends_with("with `/effort low` if it is higher."));
     }
 }

@@ -39,7 +39,7 @@ use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, Refusal, kind};
 use crate::presentable::presentable_text;
-use capabilities::ModelInfo;
+use capabilities::{Feature, ModelInfo};
 use correction::{Correction, Sent, correction};
 use known::Known;
 use request::Shape;
@@ -224,7 +224,8 @@ impl Anthropic {
 
     /// Learns from `refusal`. Returns whether the next request is different from the refused one.
     fn corrects(&self, refusal: &Refusal, context: &Context, shape: Shape) -> bool {
-        if refusal.status != 400 {
+        // Hosts that check requests against a schema answer 422 for a field that they do not know.
+        if !matches!(refusal.status, 400 | 422) {
             return false;
         }
         let sent = Sent {
@@ -235,7 +236,13 @@ impl Anthropic {
         };
         let model = self.model(context);
         match correction(&refusal::message(refusal), sent) {
-            Some(Correction::Without(feature)) => self.known.refused(model, feature),
+            Some(Correction::Without(feature)) => {
+                if feature == Feature::SystemMessages {
+                    // The kept bytes may contain such messages.
+                    self.beginnings.clear();
+                }
+                self.known.refused(model, feature)
+            }
             Some(Correction::MaxOutput(most)) => self.known.limited(model, most),
             Some(Correction::StripThinking) => self.strip(context),
             None => false,

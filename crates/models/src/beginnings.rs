@@ -142,6 +142,11 @@ impl Beginnings {
         Ok(body)
     }
 
+    /// Forgets all kept bytes, after the same messages have come to be written in another way.
+    pub fn clear(&self) {
+        self.kept().clear();
+    }
+
     /// The longest kept beginning of `context`. That of its own branch is taken, that of another one is shared.
     fn take(&self, context: &Context) -> Beginning {
         let mut kept = self.kept();

@@ -133,7 +133,10 @@ fn examination(place: &str, cause: Cause, examined: Result<Result<(), Failure>, 
         Ok(Err(Failure::BadKey(why))) => {
             wrong(format!("{place} refused the key ({why}). copy it once more, whole, or make a new one"))
         }
-        Ok(Err(failure)) => wrong(format!("{place}: {failure}")),
+        Ok(Err(Failure::Rejected(why))) => wrong(format!(
+            "{place} refused a request like those of a conversation ({why}). Choose another model or server"
+        )),
+        Ok(Err(failure)) => wrong(format!("{place}: {}", failure.of_a_job())),
     }
 }
 

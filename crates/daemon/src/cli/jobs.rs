@@ -200,7 +200,7 @@ pub struct AsideKeys {
     /// It starts knowing only what it is told
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false", hide_possible_values = true)]
     pub isolated: Option<bool>,
-    /// Who answers: opus, sonnet or haiku
+    /// Model of the run: fable, haiku, opus or sonnet
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
     /// Whether the model thinks before it answers; `inherit` runs as the main conversation does

@@ -64,5 +64,5 @@ pub fn settings() -> Vec<CompletionCandidate> {
 
 /// The usual models.
 pub fn models() -> Vec<CompletionCandidate> {
-    ["default", "haiku", "opus", "sonnet"].into_iter().map(CompletionCandidate::new).collect()
+    ["default", "fable", "haiku", "opus", "sonnet"].into_iter().map(CompletionCandidate::new).collect()
 }

@@ -43,7 +43,8 @@ pub struct Update {
 #[serde(deny_unknown_fields)]
 pub struct Model {
     pub r#use: String,
-    pub max_tokens: u32,
+    /// Left out for the default of the service.
+    pub max_tokens: Option<u32>,
     pub context_tokens: u64,
     pub compact_at_percent: u64,
     pub thinking: String,

@@ -51,7 +51,7 @@ pub fn read(file: &File, paths: &Paths) -> Result<Spend, Failed> {
     };
     let prices = Prices::new(prices);
     let turn = turn::Limits { tokens: spend.turn_tokens, ..turn::Limits::HOUSE };
-    let reply = u64::from(file.model.max_tokens);
+    let reply = u64::from(file.model.max_tokens.unwrap_or(super::MESSAGES_REPLY_TOKENS));
     let purse = Purse { prices: Arc::new(prices), limit, reply, ..Purse::default() };
     Ok(Spend { purse, turn, price_file_problem })
 }
@@ -88,7 +88,7 @@ fn price_file(paths: &Paths) -> Result<Vec<(String, Price)>, String> {
     let prices: BTreeMap<String, file::Price> = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
         let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        format!("{PRICE_FILE}{line} is not a price ({}).", error.message().replace('\n', " "))
+        format!("{PRICE_FILE}{line} is not a price.")
     })?;
     prices.iter().map(|(name, price)| Ok((name.clone(), priced(name, price)?))).collect()
 }
@@ -171,6 +171,8 @@ mod tests {
             let spend = with(bad);
             let problem = spend.price_file_problem.clone().unwrap_or_default();
             assert!(problem.starts_with("I can't use prices.toml") && problem.contains(says), "{problem}");
+            let of_the_parser = ["missing field", "unknown field", "expected", "unclosed"];
+            assert!(!of_the_parser.iter().any(|words| problem.contains(words)), "{problem}");
             assert_eq!(cost(&spend, "anthropic:claude-opus-5-5"), Some(Micros(4_000_000)), "{bad}");
         }
     }

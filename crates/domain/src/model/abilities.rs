@@ -34,9 +34,10 @@ impl Abilities {
         } else if is(&["opus-4-6", "sonnet-4-6"]) {
             let efforts = vec![Effort::Low, Effort::Medium, Effort::High, Effort::Max];
             Self { can_turn_off: true, adaptive: true, budgets: true, efforts }
-        } else if is(&["opus-4-7", "opus-4-8", "opus-5", "sonnet-5", "haiku-5-5"]) {
+        } else if is(&["opus-4-7", "opus-4-8", "opus-5", "sonnet-5"]) {
             Self { can_turn_off: true, ..newest }
         } else {
+            // haiku-5-5 belongs here: it accepts thinking off, but then refuses the thinking blocks of earlier turns.
             newest
         }
     }
@@ -115,7 +116,7 @@ mod tests {
         check("claude-newer-7", false, false, 5);
         check("claude-opus-5", true, false, 5);
         check("claude-sonnet-5-20260630", true, false, 5);
-        check("claude-haiku-5-5", true, false, 5);
+        check("claude-haiku-5-5", false, false, 5);
         check("claude-opus-4-8", true, false, 5);
         check("claude-sonnet-4-6", true, true, 4);
         check("claude-haiku-4-5-20251001", true, true, 0);

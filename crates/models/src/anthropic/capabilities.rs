@@ -215,7 +215,9 @@ impl Capabilities {
         info: Option<&ModelInfo>,
         refused: &BTreeSet<Feature>,
     ) -> Self {
-        let assumed = if official_host || info.is_some() { Self::newest() } else { Self::oldest() };
+        // Gateways have records too, without capabilities.
+        let is_described = info.is_some_and(|info| info.capabilities.is_some());
+        let assumed = if official_host || is_described { Self::newest() } else { Self::oldest() };
         let mut capabilities = Self::built_in(model).unwrap_or(assumed);
         if let Some(info) = info {
             capabilities.take_reported(info);
@@ -387,6 +389,9 @@ mod tests {
         assert_eq!(capabilities.thinking(Thinking::Adaptive), None);
         assert_eq!(capabilities.effort(Effort::High, None), None);
         assert!(!capabilities.hour_cache && !capabilities.system_messages);
+        let record: ModelInfo =
+            serde_json::from_str(r#"{"id":"deepseek-v4","object":"model","owned_by":"deepseek"}"#).unwrap();
+        assert_eq!(Capabilities::of("deepseek-v4", false, Some(&record), &BTreeSet::new()), capabilities);
         // A gateway to a known model gets the full request first.
         assert!(Capabilities::of("claude-sonnet-5-5", false, None, &BTreeSet::new()).adaptive);
     }

@@ -28,7 +28,7 @@ pub enum Correction {
     StripThinking,
 }
 
-/// Returns the correction that a refusal with status 400 and this `message` asks for.
+/// Returns the correction that a refusal of the request with this `message` asks for.
 pub fn correction(message: &str, sent: Sent) -> Option<Correction> {
     let text = message.to_lowercase();
     if is_about_signature(&text) {
@@ -54,9 +54,6 @@ fn max_output(text: &str) -> Option<u32> {
 }
 
 fn refused_feature(text: &str, sent: Sent) -> Option<Feature> {
-    if let Some(feature) = sent.thinking.and_then(|thinking| refused_type(text, thinking)) {
-        return Some(feature);
-    }
     let shows_progress = matches!(sent.thinking, Some(ThinkingMode::Adaptive { display: Some(_), .. }));
     let binds = match sent.thinking {
         Some(ThinkingMode::Adaptive { block_binding, .. } | ThinkingMode::Enabled { block_binding, .. }) => {
@@ -69,6 +66,10 @@ fn refused_feature(text: &str, sent: Sent) -> Option<Feature> {
     }
     if binds && (text.contains(BINDING_BETA) || text.contains("block_binding")) {
         return Some(Feature::BlockBinding);
+    }
+    // A refusal of a field in `thinking` names the type too, as in `thinking.adaptive.display`, so this comes later.
+    if let Some(feature) = sent.thinking.and_then(|thinking| refused_type(text, thinking)) {
+        return Some(feature);
     }
     if text.contains("anthropic-beta") {
         // The refusal names no value of ours: the newer header goes first, the other one in the next round.
@@ -83,8 +84,14 @@ fn refused_feature(text: &str, sent: Sent) -> Option<Feature> {
     if sent.hour_cache && text.contains("ttl") {
         return Some(Feature::HourCache);
     }
-    let refuses_field = text.contains("thinking: extra inputs");
-    (sent.thinking.is_some() && refuses_field).then_some(Feature::Thinking)
+    (sent.thinking.is_some() && is_about_thinking_field(text)).then_some(Feature::Thinking)
+}
+
+/// Whether a host does not know the `thinking` field at all.
+fn is_about_thinking_field(text: &str) -> bool {
+    const REFUSALS: [&str; 6] =
+        ["extra inputs", "unknown", "unrecognized", "unexpected", "not support", "not allowed"];
+    text.contains("thinking") && REFUSALS.iter().any(|words| text.contains(words))
 }
 
 /// Returns the feature if `text` refuses the thinking type that was sent. Such a text also names other types and
@@ -199,6 +206,12 @@ mod tests {
                 without(Feature::HourCache),
             ),
             ("thinking: Extra inputs are not permitted", ADAPTIVE, without(Feature::Thinking)),
+            ("Unknown field `thinking`", ADAPTIVE, without(Feature::Thinking)),
+            (
+                "thinking.adaptive.display: 'updates' is not supported for this model",
+                ADAPTIVE,
+                without(Feature::Progress),
+            ),
             (
                 "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens for this model",
                 ADAPTIVE,

@@ -63,6 +63,14 @@ struct Record {
     max_output: Option<u32>,
 }
 
+impl Record {
+    /// Whether the refused features are tried again.
+    fn has_old_refusals(&self, now: Option<Timestamp>) -> bool {
+        let age = now.zip(self.refused_at).map(|(now, at)| now.duration_since(at));
+        age.is_some_and(|age| age > REFUSAL_AGE)
+    }
+}
+
 impl Known {
     /// Loads the knowledge about the host of `base`.
     pub fn load(base: &Url, store: Option<Arc<dyn CapabilityStore>>) -> Self {
@@ -77,11 +85,8 @@ impl Known {
     /// The features to use for `model`.
     pub fn capabilities(&self, model: &str) -> Capabilities {
         let record = self.models().get(model).cloned().unwrap_or_default();
-        let stale = match (&self.store, record.refused_at) {
-            (Some(store), Some(at)) => store.now().duration_since(at) > REFUSAL_AGE,
-            _ => false,
-        };
-        let refused = if stale { BTreeSet::new() } else { record.refused };
+        let now = self.store.as_ref().map(|store| store.now());
+        let refused = if record.has_old_refusals(now) { BTreeSet::new() } else { record.refused };
         let mut capabilities = Capabilities::of(model, self.official, record.info.as_ref(), &refused);
         if let Some(most) = record.max_output {
             capabilities.max_output = capabilities.max_output.min(most);
@@ -115,6 +120,9 @@ impl Known {
         let now = self.store.as_ref().map(|store| store.now());
         let mut new = false;
         self.change(model, |record| {
+            if record.has_old_refusals(now) {
+                record.refused.clear();
+            }
             new = record.refused.insert(feature);
             record.refused_at = now;
         });
@@ -193,6 +201,8 @@ mod tests {
         assert!(!elsewhere.capabilities("claude-opus-5-5").efforts.is_empty(), "another host");
         *store.hours.lock().unwrap() = 24 * 31;
         assert!(!again.capabilities("claude-opus-5-5").efforts.is_empty());
+        assert!(again.refused("claude-opus-5-5", Feature::Effort), "refused again: worth a correction");
+        assert!(again.capabilities("claude-opus-5-5").efforts.is_empty());
     }
 
     #[test]

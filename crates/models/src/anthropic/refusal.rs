@@ -3,6 +3,7 @@
 use domain::failure::{Failure, SpendLimit};
 
 use super::VENDOR;
+use super::capabilities::Capabilities;
 use super::wire::{Problem, Trouble};
 use crate::line::{Refusal, is_about_key};
 
@@ -68,15 +69,20 @@ enum Missing {
 fn no_such_model(model: &str, reason: String, missing: Missing) -> Failure {
     let family = ["opus", "sonnet", "haiku", "fable"].into_iter().find(|family| model.contains(family));
     let replacement = family.unwrap_or("sonnet");
+    let other = if replacement == "sonnet" { "haiku" } else { "sonnet" };
     let advice = match missing {
+        // A current model: its own family is no way out.
+        Missing::Model if Capabilities::built_in(model).is_some() => format!(
+            "Your key has no access to it, or the server at ANTHROPIC_BASE_URL does not have it. Switch with \
+             `/model {other}`, or give the key's workspace access in the vendor's console."
+        ),
         Missing::Model => format!(
             "It is retired, or its name is misspelt. `/model {replacement}` switches to the current {replacement}; \
              OLLIM_MODEL or `use` under `[model]` in settings.toml sets it for good."
         ),
         Missing::Access => format!(
             "Your key has no access to it. Give the key's workspace access in the vendor's console, or switch with \
-             `/model {}`.",
-            if replacement == "sonnet" { "haiku" } else { "sonnet" }
+             `/model {other}`."
         ),
     };
     Failure::NoSuchModel { model: model.to_owned(), reason, advice }
@@ -104,5 +110,21 @@ fn trouble(refusal: &Refusal) -> Trouble {
 impl Trouble {
     fn error_code(&self) -> Option<&str> {
         self.details.as_ref()?.error_code.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_current_model_that_is_missing_is_not_its_own_replacement() {
+        let advice = |model: &str| match no_such_model(model, String::new(), Missing::Model) {
+            Failure::NoSuchModel { advice, .. } => advice,
+            failure => panic!("{failure:?}"),
+        };
+        assert!(advice("claude-opus-4-1").contains("`/model opus` switches to the current opus"));
+        let current = advice("claude-sonnet-5-5");
+        assert!(current.contains("`/model haiku`") && !current.contains("/model sonnet"), "{current}");
     }
 }

@@ -29,7 +29,7 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let failure = match status(ended, &words) {
         Some(status) => {
             let body = body(&words).as_bytes().to_vec();
-            refusal::failure(&Refusal { status, retry_after: None, body }, "of the claude program")
+            refusal::failure(&Refusal { status, retry_after: None, body }, "claude")
         }
         None if lower.contains("not logged in") => Failure::BadKey(SIGNED_OUT.to_owned()),
         None if lower.contains("login") || lower.contains("api key") => Failure::BadKey(words),

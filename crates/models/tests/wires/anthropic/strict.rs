@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::context::Context;
+use domain::context::{Context, SystemNote};
 use domain::conversation::{Reach, Said};
 use domain::effort::Effort;
 use domain::failure::Failure;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::model_server::catalog::{Lifecycle, MODELS};
 use testkit::model_server::{Act, Host, ModelServer, Options};
 
-use super::stage::{ask, context, human, model, result};
+use super::stage::{answer, ask, context, human, model, result};
 
 fn turn(id: &str, way: &str, said: Vec<Said>) -> Context {
     let thinking = way.parse().unwrap();
@@ -73,6 +73,27 @@ async fn other_host_is_asked_without_the_fields_that_it_refused() {
     assert!(refused > 0);
     ask(&client, &asked).await.1.unwrap();
     assert_eq!(server.refused().len(), refused);
+}
+
+/// A conversation that began at the vendor goes on at another host, with a note in the middle of it.
+#[tokio::test]
+async fn note_in_a_long_conversation_is_written_anew_for_a_host_without_system_messages() {
+    let server =
+        ModelServer::start_with(Options { host: Host::Foreign, ..Options::default() }).await.unwrap();
+    let client = model(&server.url());
+    let mut said = Vec::new();
+    for _ in 0..6 {
+        said.extend([human("hi"), answer("hello")]);
+    }
+    said.push(human("still there?"));
+    let mut asked = turn("claude-sonnet-5-5", "auto", said);
+    asked.notes.push(SystemNote { after: 2, text: Arc::from("The user is Bea.") });
+    ask(&client, &asked).await.1.unwrap();
+    assert_eq!(server.refused().iter().filter(|logged| is_about_roles(logged.refusal.as_deref())).count(), 1);
+}
+
+fn is_about_roles(refusal: Option<&str>) -> bool {
+    refusal.is_some_and(|text| text.contains("role"))
 }
 
 #[tokio::test]
