@@ -119,9 +119,10 @@ mod tests {
 
     #[test]
     fn a_current_model_that_is_missing_is_not_its_own_replacement() {
-        let advice = |model: &str| match no_such_model(model, String::new(), Missing::Model) {
-            Failure::NoSuchModel { advice, .. } => advice,
-            failure => panic!("{failure:?}"),
+        let advice = |model: &str| {
+            let failure = no_such_model(model, String::new(), Missing::Model);
+            let Failure::NoSuchModel { advice, .. } = failure else { panic!("{failure:?}") };
+            advice
         };
         assert!(advice("claude-opus-4-1").contains("`/model opus` switches to the current opus"));
         let current = advice("claude-sonnet-5-5");
