@@ -12,7 +12,7 @@ use engine::desk::Desk;
 use engine::ports::Surface;
 use jiff::{Timestamp, Zoned};
 use journal::disk::Disk;
-use journal::{Journal, Opened, Place};
+use journal::{Journal, Opened, Place, Tracked};
 use surfaces::stage::Stage;
 
 use crate::checkup::loose::{self, Tightened};
@@ -24,7 +24,8 @@ use crate::settings::{Discord, Settings};
 /// Opens the data directory.
 pub fn open(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Result<Opened, Failed> {
     let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
-    Ok(journal::open(Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() })?)
+    let place = Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() };
+    Ok(journal::open_importing(place, Tracked::ByGit, settings.transcripts.as_deref())?)
 }
 
 /// What may be spent, and what of that was spent on the day of `now` and around it.

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use engine::ports::{Clock, Model, Surface};
+use engine::ports::{Clock, Model, Surface, VendorSearch};
 use jiff::Timestamp;
 use journal::Journal;
 use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
 use models::offline::Offline;
-use models::openai::OpenAi;
+use models::openai::{self, OpenAi};
 
 use crate::claude::company;
 use crate::exit::Failed;
 use crate::model_records::ModelRecords;
+use crate::settings::web::{self, SearchWay};
 use crate::settings::{Brain, Settings};
 
 /// What a brain may need of the house.
@@ -37,32 +38,48 @@ pub fn check(settings: &Settings) -> Result<(), Failed> {
     }
 }
 
-/// The brain of `settings`, and what the human should know about it.
-pub async fn brain(
-    settings: &Settings,
-    around: Surroundings,
-) -> Result<(Arc<dyn Model>, Option<String>), Failed> {
-    let model: Arc<dyn Model> = match &settings.brain {
-        Brain::Offline => Arc::new(Offline),
+/// A model, and what comes with it.
+pub struct Built {
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The web search of its vendor, if that is used.
+    pub search: Option<Arc<dyn VendorSearch>>,
+    /// A sentence about it that the user should read.
+    pub notice: Option<String>,
+}
+
+impl Built {
+    fn new(model: Arc<dyn Model>) -> Self {
+        Self { model, search: None, notice: None }
+    }
+}
+
+/// Builds the model of `settings`.
+pub async fn brain(settings: &Settings, around: Surroundings) -> Result<Built, Failed> {
+    let searches = matches!(web::way(settings), SearchWay::Vendor(_));
+    Ok(match &settings.brain {
+        Brain::Offline => Built::new(Arc::new(Offline)),
         Brain::Keyless(why) => {
             let told = format!("{why} until then i answer without a model: ollim-bot setup model");
-            return Ok((Arc::new(Offline), Some(told)));
+            Built { notice: Some(told), ..Built::new(Arc::new(Offline)) }
         }
         Brain::Anthropic(anthropic) => {
             let records = ModelRecords::new(around.journal.disk(), settings.paths.state(), around.clock);
             let anthropic = anthropic::Settings { store: Some(Arc::new(records)), ..anthropic.clone() };
-            Arc::new(Anthropic::new(anthropic).map_err(bad)?)
+            let vendor = Arc::new(Anthropic::new(anthropic).map_err(bad)?);
+            let search = anthropic::WebSearch::new(vendor.clone(), web::cheapest(settings));
+            Built { search: searches.then(|| Arc::new(search) as _), ..Built::new(vendor) }
         }
-        Brain::OpenAi(settings) => Arc::new(OpenAi::new(settings.clone()).map_err(bad)?),
-        Brain::Claude(settings) => return program(settings, around).await,
-    };
-    Ok((model, None))
+        Brain::OpenAi(openai) => {
+            let vendor = Arc::new(OpenAi::new(openai.clone()).map_err(bad)?);
+            let search = openai::WebSearch::new(vendor.clone());
+            Built { search: searches.then(|| Arc::new(search) as _), ..Built::new(vendor) }
+        }
+        Brain::Claude(settings) => program(settings, around).await?,
+    })
 }
 
-async fn program(
-    settings: &claude::Settings,
-    around: Surroundings,
-) -> Result<(Arc<dyn Model>, Option<String>), Failed> {
+async fn program(settings: &claude::Settings, around: Surroundings) -> Result<Built, Failed> {
     let found = around.journal.model_places(around.now).await;
     let found = found.map_err(|error| Failed::Configuration(error.to_string()))?;
     let company = company(around.journal, found.value, around.surface);
@@ -70,7 +87,7 @@ async fn program(
     let notice = found.damage.map(|damage| {
         format!("{damage}. the claude program is told our conversation again; nothing of it is lost.")
     });
-    Ok((Arc::new(claude), notice))
+    Ok(Built { notice, ..Built::new(Arc::new(claude)) })
 }
 
 fn bad(bad: BadSettings) -> Failed {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Event, Look, Shown};
+use domain::assistant::{Answer, Event, Look, Request, Shown};
 use domain::schedule::FileNews;
 use engine::desk::Desk;
 use engine::ports::{Clock, Surface};
+use jiff::Timestamp;
 use journal::{Journal, jobs};
 use surfaces::stage::Stage;
 use tokio::sync::mpsc;
@@ -14,6 +15,8 @@ use tokio::sync::mpsc;
 use crate::beginning::Bundle;
 use crate::tool_lists::Check;
 
+/// How often the state files are looked at. A change that is seen twice is followed, so it takes effect within a second.
+const STATE_FILES: Duration = Duration::from_millis(300);
 /// How often to look whether a backup is due.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// How many looks are left out after a backup failed: about an hour, so that the human is not nagged.
@@ -42,6 +45,31 @@ pub async fn follow(mut news: mpsc::Receiver<Vec<FileNews>>, watch: jobs::Watch,
         desk.tell(Event::Files(changed, Look::Again)).await;
     }
     drop(watch);
+}
+
+/// Tells the assistant what other programs change in the state files.
+pub async fn follow_state_files(journal: Arc<Journal>, desk: Desk, clock: Arc<dyn Clock>) {
+    loop {
+        tokio::time::sleep(STATE_FILES).await;
+        take_state_files(&journal, &desk, false, clock.now().timestamp()).await;
+    }
+}
+
+/// Looks at the state files once, and waits until the assistant has followed them.
+pub async fn take_state_files(journal: &Journal, desk: &Desk, at_once: bool, now: Timestamp) {
+    match journal.changed_outside(at_once, now).await {
+        Ok(edits) if edits.is_empty() => {}
+        Ok(edits) => {
+            if let Answer::Refused(why) = desk.ask(Request::StateFiles(edits)).await {
+                tracing::warn!(why, "A change of the state files could not be followed; it is tried again.");
+            }
+            // The files agree now, and nothing of ours waits any more to be written into them.
+            if let Err(error) = journal.changed_outside(at_once, now).await {
+                tracing::warn!(%error, "The state files could not be looked at.");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "The state files could not be looked at."),
+    }
 }
 
 /// Backs the journal up once a day. It looks at the clock often instead of sleeping long, because a machine

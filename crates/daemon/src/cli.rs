@@ -242,9 +242,16 @@ pub enum Look {
         #[arg(long)]
         forecast: bool,
     },
-    /// What forks and background runs left for the main conversation, all that it has not read
-    #[command(after_help = "example:\n  ollim-bot updates --json")]
-    Updates,
+    /// Show the updates that background runs and side conversations left for the main conversation
+    #[command(
+        after_help = "examples:\n  ollim-bot updates          those that wait\n  ollim-bot updates --all    \
+        those that were read, too\n  ollim-bot updates --json"
+    )]
+    Updates {
+        /// Show the updates that the main conversation has read as well
+        #[arg(long)]
+        all: bool,
+    },
     /// How an answer, a ping or a silence came about: what began it, what was let through, what it used, how it ended
     #[command(after_help = "examples:\n  ollim-bot why                                the last answer\n  \
         ollim-bot why 17                             the ping with that number, or else the answer (answer:17)\n  \

@@ -157,7 +157,7 @@ async fn look(
         Look::Help { words } => help::show(&words, output),
         Look::Cost { forecast: true, .. } => cost::foresee(settings, disk, output),
         Look::Cost { days, by, .. } => cost::show(settings, (disk, days), by, output),
-        Look::Updates => updates::show(settings, disk, output),
+        Look::Updates { all } => updates::show(settings, disk, all, output),
         Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
         Look::Why { id } => why::show(settings, &id, output),
         Look::Status { deep } => {

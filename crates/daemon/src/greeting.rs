@@ -14,7 +14,11 @@ const WIDE: usize = 44;
 pub fn greet(settings: &Settings, house: &House) {
     let Guessed { value: names, from } = settings.names_with(house.known.name.as_deref());
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
-    print(&format!("ollim-bot {} · {}", env!("CARGO_PKG_VERSION"), brain(settings)));
+    print(&format!(
+        "ollim-bot {} · {}",
+        env!("CARGO_PKG_VERSION"),
+        brain(settings, house.known.model.as_deref())
+    ));
     guess("you", &format!("{} (from {from})", names.human), "/name ...");
     guess("time zone", &format!("{zone} (from {})", settings.zone.from), "OLLIM_TIMEZONE");
     guess("quiet", &house.known.quiet, "/quiet 23-7");
@@ -36,13 +40,18 @@ fn guess(name: &str, value: &str, change: &str) {
     print(&format!("  {name:<10} {value:<WIDE$} change: {change}"));
 }
 
-fn brain(settings: &Settings) -> String {
+/// Names the model that answers: the one that was `chosen`, or else the one of the settings file.
+fn brain(settings: &Settings, chosen: Option<&str>) -> String {
     match &settings.brain {
         Brain::Offline | Brain::Keyless(_) => format!("no model{}", leaving(&settings.places)),
-        Brain::Anthropic(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
-        Brain::OpenAi(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
+        Brain::Anthropic(brain) => {
+            format!("{} · what you say goes to {}", chosen.unwrap_or(&brain.model), brain.base_url)
+        }
+        Brain::OpenAi(brain) => {
+            format!("{} · what you say goes to {}", chosen.unwrap_or(&brain.model), brain.base_url)
+        }
         Brain::Claude(brain) => {
-            let model = brain.choices.model.as_deref().unwrap_or("its own choice of model");
+            let model = chosen.or(brain.choices.model.as_deref()).unwrap_or("its own choice of model");
             format!("{model} · what you say goes where {} sends it", brain.program.display())
         }
     }
@@ -79,7 +88,21 @@ mod tests {
             "OLLIM_DATA_DIR" => Some(place.clone()),
             _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         };
-        brain(&Settings::read(&Environment::new(known)).unwrap())
+        brain(&Settings::read(&Environment::new(known)).unwrap(), None)
+    }
+
+    #[test]
+    fn the_model_that_was_chosen_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().display().to_string();
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(place.clone()),
+            "ANTHROPIC_API_KEY" => Some("sk-ant-test".to_owned()),
+            _ => None,
+        };
+        let settings = Settings::read(&Environment::new(known)).unwrap();
+        let told = brain(&settings, Some("claude-opus-5-5"));
+        assert!(told.starts_with("claude-opus-5-5 · what you say goes to "), "{told}");
     }
 
     #[test]

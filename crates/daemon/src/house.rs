@@ -31,7 +31,7 @@ use tools::Toolbox;
 use crate::accepting;
 use crate::appointments::Appointments;
 use crate::beginning;
-use crate::brain::{self, Surroundings};
+use crate::brain::{self, Built, Surroundings};
 use crate::chores;
 use crate::clock::SystemClock;
 use crate::commands::accounts::keepers;
@@ -116,14 +116,19 @@ impl House {
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around =
             Surroundings { journal: journal.clone(), surface: stage.clone(), now, clock: clock.clone() };
-        let (model, notice) = brain::brain(settings, around).await?;
+        let Built { model, search, notice } = brain::brain(settings, around).await?;
         notices.extend(settings.spend.price_file_problem.clone());
         notices.extend(mended.into_iter().chain(beginning::found_at_start(settings, doors)).chain(notice));
         let ((desk, pile), errands) = Errands::with_a_desk(settings);
         let names = settings.names_with(memory.chosen.settings.name.as_deref()).value;
         let world = World {
             model: Arc::clone(&model),
-            hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
+            hands: Arc::new(Toolbox::new(workshop::workshop(
+                settings,
+                (&journal, &disk),
+                search,
+                &mut notices,
+            ))),
             journal: journal.clone(),
             surface: stage.clone(),
             instructions: instructions_with_skills(
@@ -138,7 +143,7 @@ impl House {
         let bundle = beginning::bundle(&names, doors);
         memory.chosen.agents = beginning::subagents(&journal, &bundle).await;
         let choices = beginning::choices(settings, model.name(), &mut memory, &mut notices);
-        let (known, dice) = (Known::of(&memory), Dice::new(beginning::seed()?));
+        let (known, dice) = (Known::of(&memory, &choices), Dice::new(beginning::seed()?));
         let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
         let assistant = beginning::reaching(assistant.minding(purse).choosing_from(choices), settings, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
@@ -157,6 +162,10 @@ impl House {
         // What is owed from before comes before whatever the doors let in.
         if doors != Doors::Asked {
             desk.tell(Event::Started).await;
+        }
+        chores::take_state_files(&journal, &desk, true, now).await;
+        if doors != Doors::Asked {
+            house.spawn(chores::follow_state_files(journal.clone(), desk.clone(), clock.clone()));
         }
         house.follow_jobs(settings, (&journal, &disk), (&desk, &clock)).await?;
         let ports = Wiring {
@@ -183,7 +192,8 @@ impl House {
         (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
         (desk, clock): (&Desk, &Arc<dyn Clock>),
     ) -> Result<(), Failed> {
-        let mut book = JobBook::open(Arc::clone(disk), &settings.paths, settings.zone.value.clone());
+        let book = JobBook::open(Arc::clone(disk), &settings.paths, settings.zone.value.clone());
+        let mut book = book.remembering();
         let now = clock.now().timestamp();
         let news = accepting::first_look(&mut book, settings, (journal, disk), now).await?;
         desk.tell(Event::Files(news, Look::First)).await;

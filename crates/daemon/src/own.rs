@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use domain::label::Label;
 use domain::permission::own_command;
 use futures_util::future::BoxFuture;
 use journal::disk::Disk;
 use tokio::runtime::Handle;
+use tools::Labelled;
 
 use crate::cli::{
     Account, Cli, Command, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction,
@@ -41,24 +43,22 @@ impl OwnCommands {
     }
 
     /// Runs one command, given as its words with or without the name of the program before them.
-    pub fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+    pub fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<Labelled, String>> {
         Box::pin(async move {
             match read(words) {
-                // What was told before it failed may be words from outside; why it failed is said by us.
-                Ok(cli) => {
-                    self.told(cli).await.map_err(|half| match own_command::power(words).1.is_tainted() {
-                        true => half.why,
-                        false => half.whole(),
-                    })
-                }
-                Err(Unread::Help(text)) => Ok(text),
+                // What was told before it failed may be text from outside; why it failed is said by us.
+                Ok(cli) => self.told(cli).await.map_err(|half| {
+                    let label = own_command::power(words).1.join(half.told.label);
+                    if label.is_tainted() { half.why } else { half.whole() }
+                }),
+                Err(Unread::Help(text)) => Ok(Labelled { text, label: Label::PLAIN }),
                 Err(Unread::Wrong(text)) => Err(text),
             }
         })
     }
 
     /// Does what `cli` says, whoever may say it, and gives what it told.
-    pub(crate) async fn told(&self, mut cli: Cli) -> Result<String, Half> {
+    pub(crate) async fn told(&self, mut cli: Cli) -> Result<Labelled, Half> {
         let voice = Voice::listener();
         cli.output.voice = voice.clone();
         let here = self.clone();
@@ -67,10 +67,10 @@ impl OwnCommands {
         let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
         match work.await {
             Ok(Ok(())) => Ok(voice.heard()),
-            Ok(Err(why)) => Err(Half { heard: voice.heard(), why }),
+            Ok(Err(why)) => Err(Half { told: voice.heard(), why }),
             Err(_) => {
                 let why = "the command broke off; nothing more is known.".to_owned();
-                Err(Half { heard: String::new(), why })
+                Err(Half { told: Labelled { text: String::new(), label: Label::PLAIN }, why })
             }
         }
     }
@@ -88,7 +88,7 @@ impl OwnCommands {
 /// What a command leaves that failed.
 pub(crate) struct Half {
     /// What it told before.
-    heard: String,
+    told: Labelled,
     /// Why it failed.
     why: String,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Half {
 impl Half {
     /// Both.
     pub(crate) fn whole(self) -> String {
-        [self.heard, self.why].join("\n").trim().to_owned()
+        [self.told.text, self.why].join("\n").trim().to_owned()
     }
 }
 
@@ -200,7 +200,7 @@ fn look_refusal(look: &Look) -> Option<&'static str> {
         | Look::History { .. }
         | Look::Help { .. }
         | Look::Cost { .. }
-        | Look::Updates
+        | Look::Updates { .. }
         | Look::Why { .. }
         | Look::Status { .. } => None,
         Look::Simulate(_) | Look::Doctor(_) | Look::Completion { .. } => Some(FOR_THE_HUMAN),

@@ -12,11 +12,12 @@ mod places;
 pub mod refused;
 mod spend;
 mod upgrade;
-mod web;
+pub mod web;
 mod webhooks;
 mod zone;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::compaction::Room;
@@ -69,6 +70,8 @@ pub struct Settings {
     pub places: Places,
     /// What `~` stands for, if that is known.
     pub home: Option<String>,
+    /// The folder of the Claude Code program in which transcripts of earlier conversations are, if it is known.
+    pub transcripts: Option<PathBuf>,
 }
 
 /// How a model is treated.
@@ -172,6 +175,7 @@ impl Settings {
                 places::read(&places::undoubted(environment), &File::usual()?, &paths)
             })?,
             home: environment.get("HOME").map(str::to_owned),
+            transcripts: claude_code::transcripts(environment),
             paths,
         };
         Ok((settings, refused.0))

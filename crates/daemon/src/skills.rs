@@ -5,11 +5,13 @@ pub mod running;
 
 use std::sync::Arc;
 
-use domain::context::skills::{Loaded, NamedSkills, Outside, SkillSummary, beside, section};
+use domain::context::skills::{Loaded, NamedSkills, SkillSummary, beside, section};
+use domain::label::{Label, Realm};
 use futures_util::future::BoxFuture;
 use journal::files::skills::{Kept, Skills};
 use journal::{Journal, hash_of};
-use tools::skill::{Acceptance, Commands, Expansion};
+use tools::Labelled;
+use tools::skill::{Acceptance, Commands, Expansion, Programs};
 
 /// The skills, and who runs their commands.
 pub struct SkillShelf {
@@ -60,7 +62,7 @@ impl SkillShelf {
     /// SK-9, SK-12: loads the skills of these names, in order; those that are missing are left out. What the human has
     /// not accepted as it is runs no command and brings no tool along.
     async fn loaded(&self, wanted: &NamedSkills) -> Loaded {
-        let mut expansion = Expansion::new(&*self.commands, wanted.outside);
+        let mut expansion = Expansion::new(&*self.commands).within(&wanted.tools);
         let (mut loaded, mut tools) = (Vec::new(), Vec::<String>::new());
         for name in &wanted.names {
             let Some(kept) = self.find(name).await else { continue };
@@ -105,18 +107,23 @@ impl SkillShelf {
 }
 
 impl tools::skill::Skills for SkillShelf {
-    fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, String>> {
+    fn load<'a>(
+        &'a self,
+        name: &'a str,
+        programs: &'a dyn Programs,
+    ) -> BoxFuture<'a, Result<Labelled, String>> {
         Box::pin(async move {
             let kept = self.find(name).await.ok_or_else(|| {
                 format!(
                     "there is no skill called `{name}`. `ollim-bot skills list` names those that there are."
                 )
             })?;
-            // Who asks hears no more from outside than who asks has heard: those commands they can run themselves.
-            let mut expansion = Expansion::new(&*self.commands, Outside::Withheld);
+            // A command that the caller may not run itself is not run for it.
+            let mut expansion = Expansion::new(&*self.commands).asking(programs);
             let acceptance = self.acceptance(&kept).await;
             let text = expansion.expand(kept.skill.instructions.as_str(), acceptance).await;
-            Ok(self.with_files(&kept, text).await)
+            let label = expansion.label().join(Label::private(Realm::Files));
+            Ok(Labelled { text: self.with_files(&kept, text).await, label })
         })
     }
 

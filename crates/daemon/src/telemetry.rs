@@ -277,6 +277,7 @@ mod tests {
             text: "hello".to_owned(),
             images: Vec::new(),
             mark: None,
+            label: domain::label::Label::PLAIN,
         };
         let records = vec![
             Record::Moved(moved),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::tool::pattern::{Declared, Folders, for_everyone};
+use domain::tool::pattern::{Declared, Folders, for_everyone, forbidden_complaints};
 use journal::Journal;
 use journal::disk::Disk;
 use journal::files::tool_lists::{ToolLists, tool_lists};
@@ -41,7 +41,10 @@ impl Check {
         let mut declared = vec![Declared::main()];
         declared.extend(lists.declared);
         let wrong = for_everyone(&declared, &self.folders).complaints;
+        let forbidden =
+            lists.forbidden.iter().flat_map(|list| forbidden_complaints(&list.tools, &list.source));
         let troubles = lists.troubles.iter().map(ToString::to_string);
-        troubles.chain(wrong.iter().map(ToString::to_string)).collect()
+        let wrong = wrong.into_iter().chain(forbidden).map(|complaint| complaint.to_string());
+        troubles.chain(wrong).collect()
     }
 }

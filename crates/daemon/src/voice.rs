@@ -6,7 +6,9 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use domain::label::Label;
 use surfaces::terminal::readable;
+use tools::Labelled;
 
 /// Says `line` on stdout.
 pub fn print(line: &str) {
@@ -18,6 +20,13 @@ pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", readable(line));
 }
 
+/// What a command said to a listener.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    lines: Vec<String>,
+    label: Label,
+}
+
 /// Who hears what a command says.
 #[derive(Clone, Debug, Default)]
 pub enum Voice {
@@ -25,7 +34,7 @@ pub enum Voice {
     #[default]
     Terminal,
     /// Somebody in this process, who reads it when the command is done.
-    Listener(Arc<Mutex<Vec<String>>>),
+    Listener(Arc<Mutex<Heard>>),
 }
 
 impl Voice {
@@ -50,15 +59,26 @@ impl Voice {
         }
     }
 
-    /// All that was said to a listener until now.
-    pub fn heard(&self) -> String {
+    /// Notes that something with this label is said.
+    pub fn know(&self, label: Label) {
+        if let Self::Listener(heard) = self {
+            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.label = heard.label.join(label);
+        }
+    }
+
+    /// All that was said to a listener until now, and its label.
+    pub fn heard(&self) -> Labelled {
         match self {
-            Self::Terminal => String::new(),
-            Self::Listener(heard) => heard.lock().unwrap_or_else(PoisonError::into_inner).join("\n"),
+            Self::Terminal => Labelled { text: String::new(), label: Label::PLAIN },
+            Self::Listener(heard) => {
+                let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                Labelled { text: heard.lines.join("\n"), label: heard.label }
+            }
         }
     }
 }
 
-fn keep(heard: &Mutex<Vec<String>>, line: &str) {
-    heard.lock().unwrap_or_else(PoisonError::into_inner).push(readable(line).to_string());
+fn keep(heard: &Mutex<Heard>, line: &str) {
+    heard.lock().unwrap_or_else(PoisonError::into_inner).lines.push(readable(line).to_string());
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::label::{Label, Realm};
 use domain::permission::{OUTSIDE, own_command};
+use engine::ports::VendorSearch;
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use journal::disk::Disk;
@@ -21,6 +22,7 @@ use crate::accepting;
 use crate::cage;
 use crate::lenders;
 use crate::own;
+use crate::settings::web::{self, SearchWay};
 use crate::settings::{Keeper, Settings};
 use crate::skills::SkillShelf;
 use crate::skills::running::InTheCage;
@@ -32,6 +34,7 @@ const WORK: &str = "work";
 pub fn workshop(
     settings: &Settings,
     (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
+    vendor: Option<Arc<dyn VendorSearch>>,
     notices: &mut Vec<String>,
 ) -> Workshop {
     let shell = shell(settings, Kernel::look());
@@ -46,7 +49,7 @@ pub fn workshop(
         shell,
         own: Part::On(own),
         fetch,
-        search: search(settings),
+        search: search(settings, vendor),
         servers: servers(settings, disk, notices),
         skills,
     }
@@ -63,10 +66,12 @@ fn servers(settings: &Settings, disk: &Arc<dyn Disk>, notices: &mut Vec<String>)
     Part::On(lenders::servers(named, settings, disk, &pins))
 }
 
-fn search(settings: &Settings) -> Part<Search> {
-    match &settings.places.search {
-        Some(engine) => Part::On(Search::new(engine.clone())),
-        None => Part::Off("no search engine is set. the human can set OLLIM_SEARCH_URL".to_owned()),
+fn search(settings: &Settings, vendor: Option<Arc<dyn VendorSearch>>) -> Part<Search> {
+    match (web::way(settings), vendor) {
+        (SearchWay::Engine(engine), _) => Part::On(Search::engine(engine)),
+        (SearchWay::Vendor(_), Some(vendor)) => Part::On(Search::Vendor(vendor)),
+        (SearchWay::Vendor(model), None) => Part::Off(format!("{model} is not connected")),
+        (SearchWay::Off(why), _) => Part::Off(why),
     }
 }
 
@@ -147,7 +152,7 @@ impl Ours {
 }
 
 impl OwnCommands for Ours {
-    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<tools::Labelled, String>> {
         self.commands.run(words)
     }
 

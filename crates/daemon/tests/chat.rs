@@ -200,6 +200,20 @@ fn a_pipe_that_wants_json_gets_a_document_for_each_line() {
     assert_eq!(told[4], json!({ "ok": true, "answer": "two\nlines" }));
 }
 
+/// A command that has no words of its own says what was done.
+#[test]
+fn a_command_without_an_answer_of_its_own_says_what_was_done() {
+    let (backstage, program) = stage();
+    backstage.model().script([Act::says("I am here."), Act::says("I am here.")]);
+    let check = |command: &str, expected: &str| {
+        let output = program.run(&["chat", "--once", command]);
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", stderr(&output));
+        assert!(stdout(&output).contains(expected), "{command}: {}", stdout(&output));
+    };
+    check("/fork tea", "The side conversation has begun.");
+    check("/exit", "The side conversation ends.");
+}
+
 /// Words that begin with a slash are a command, however they come; no model hears them.
 #[test]
 fn a_command_that_is_said_once_or_piped_is_obeyed() {
@@ -295,17 +309,18 @@ fn another_model_can_be_chosen_while_it_runs_and_stays_chosen() {
     let running = program.start();
     program.run(&["chat", "--once", "one"]);
     let chosen = program.run(&["model", "Haiku"]);
-    assert_eq!(stdout(&chosen), "from the next answer on, haiku answers (claude-haiku-5-5).\n");
+    assert_eq!(stdout(&chosen), "From the next answer on, haiku answers (claude-haiku-5-5).\n");
     program.run(&["chat", "--once", "two"]);
     let unknown = program.run(&["model", "gpt"]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(
-        stderr(&unknown)
-            .contains("i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.")
+        stderr(&unknown).contains(
+            "I don't know a model called `gpt`. Choose fable, haiku, opus, sonnet, a full id such as"
+        )
     );
     running.kill();
     program.run(&["chat", "--once", "three"]);
-    assert_eq!(stdout(&program.run(&["model"])), "haiku answers (claude-haiku-5-5).\n");
+    assert_eq!(stdout(&program.run(&["model"])), "Model: haiku (claude-haiku-5-5).\n");
     program.run(&["model", "default"]);
     program.run(&["chat", "--once", "four"]);
 

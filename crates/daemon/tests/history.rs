@@ -83,7 +83,7 @@ async fn the_model_runs_our_commands_without_a_shell() {
     let own = OwnCommands::new(&settings, Arc::new(RealDisk));
     let run = async |line: &str| {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        own.run(&words).await
+        own.run(&words).await.map(|told| told.text)
     };
     let found = run("ollim-bot history search dentist").await.expect("hits");
     assert!(found.contains("call the dentist"), "{found}");

@@ -161,7 +161,7 @@ fn what_a_server_offers_is_accepted_as_it_is() {
         assert_eq!(output.status.code(), Some(0), "{line:?}: {}", stderr(&output));
         stdout(&output)
     };
-    assert!(said(&["mcp-servers"]).contains("no servers"));
+    assert!(said(&["mcp-servers"]).contains("No servers"));
     let write = |tools: &str| {
         let script = format!(
             "while read -r line; do case \"$line\" in *server/discover*) echo '{UNKNOWN}';; *initialize\\\"*) echo '{HELLO}';; *tools/list*) echo '{tools}';; esac; done"
@@ -176,8 +176,8 @@ fn what_a_server_offers_is_accepted_as_it_is() {
         listed.contains("notes\n  note                              not accepted    Keeps a note."),
         "{listed}"
     );
-    assert!(listed.contains("the server `gone` ") && listed.contains("`x y` is left out"), "{listed}");
-    assert!(said(&["mcp-servers", "accept", "notes"]).contains("accepted notes"));
+    assert!(listed.contains("The server `gone` ") && listed.contains("`x y` is left out"), "{listed}");
+    assert!(said(&["mcp-servers", "accept", "notes"]).contains("Accepted notes"));
     assert!(said(&["mcp-servers"]).contains("  accepted        Keeps a note."));
     write(&TOOLS.replace("Keeps", "Sends"));
     assert!(said(&["mcp-servers"]).contains("not accepted    Sends a note."));
@@ -214,7 +214,7 @@ fn a_server_that_is_not_there_stops_nothing() {
     assert_eq!(events.ended(message).expect("an end").data["how"], "finished");
     let read: String =
         backstage.requests().iter().map(|request| request.json["messages"].to_string()).collect();
-    assert!(read.contains("the server `docs` cannot be reached"), "{read}");
+    assert!(read.contains("The server `docs` cannot be reached"), "{read}");
     running.terminate();
     let listed = stdout(&program.run(&["mcp-servers", "list"]));
     assert!(listed.contains("docs\n  ! ") && listed.contains("cannot be reached"), "{listed}");

@@ -76,7 +76,9 @@ async fn a_model_without_tools_still_talks_and_the_human_is_told_before_its_word
     assert_eq!(said.code, Some(0), "{}", said.err);
     let lines: Vec<_> = said.out.lines().collect();
     assert_eq!(lines.len(), 2, "{}", said.out);
-    assert!(lines[0].starts_with("test:3b cannot use tools, so i can talk with it but do nothing."));
+    assert!(lines[0].starts_with(
+        "test:3b cannot use tools, so I can talk but not act: no reminders, files or commands."
+    ));
     assert!(lines[1].starts_with("you said: ") && lines[1].ends_with("hello"), "{}", said.out);
     assert_eq!(server.requests().len(), 2);
 }
@@ -89,15 +91,19 @@ async fn any_model_of_the_server_can_be_chosen() {
     let chosen = house.run(&["model", "Qwen/Qwen3-8B"]).await;
     assert_eq!(
         (chosen.out.as_str(), chosen.code),
-        ("from the next answer on, Qwen/Qwen3-8B answers.\n", Some(0))
+        ("From the next answer on, Qwen/Qwen3-8B answers.\n", Some(0))
     );
     assert_eq!(house.say("hello").await.code, Some(0));
     assert_eq!(server.requests()[0].json["model"], "Qwen/Qwen3-8B");
     let foreign = house.run(&["model", "opus"]).await;
     assert_eq!(foreign.code, Some(1));
-    assert!(foreign.err.contains("`opus` is a name for a model of Anthropic."), "{}", foreign.err);
+    assert!(foreign.err.contains("`opus` is a short name for a model of Anthropic."), "{}", foreign.err);
     let unheeded = house.say("/thinking adaptive").await;
-    assert!(unheeded.err.contains("openai:test:3b is not told how much to think"), "{}", unheeded.err);
+    assert!(
+        unheeded.err.contains("openai:test:3b has no setting for thinking. Set its effort with `/effort`."),
+        "{}",
+        unheeded.err
+    );
     // What was chosen for another brain is not asked of this one.
     std::fs::write(house.data.path().join("state/config.json"), r#"{"model_main": "opus"}"#).unwrap();
     assert_eq!(house.say("hello").await.code, Some(0));
@@ -137,7 +143,8 @@ async fn the_doctor_looks_whether_the_server_is_there() {
     assert!(!looked.out.contains("OLLIM_THINKING"), "{}", looked.out);
     std::fs::write(house.data.path().join("settings.toml"), "[model]\nthinking = \"adaptive\"\n").unwrap();
     let looked = house.run(&["doctor"]).await;
-    let unheeded = "! thinking OLLIM_THINKING is not told to test:3b: only the models of Anthropic take it";
+    let unheeded = "! thinking test:3b has no setting for thinking: `adaptive` counts as medium effort. `effort.main` sets \
+        the effort directly";
     assert!(looked.out.contains(unheeded), "{}", looked.out);
     server.stop().await;
     let looked = house.run(&["doctor"]).await;

@@ -94,7 +94,7 @@ fn a_calendar_server_is_connected_when_it_has_let_us_in() {
     let wrong = radicale.set_up(&program, "canary-wrong");
     assert_eq!(wrong.status.code(), Some(1));
     assert!(
-        stderr(&wrong).contains("nothing was changed.") && kept(program.data()).is_empty(),
+        stderr(&wrong).contains("Nothing was changed.") && kept(program.data()).is_empty(),
         "{}",
         stderr(&wrong)
     );

@@ -99,3 +99,24 @@ fn a_job_gets_only_the_tools_that_the_human_has_accepted() {
     assert!(told().contains("WebSearch"));
     assert!(!stdout(&program.run(&["routine", "list"])).contains("not accepted"));
 }
+
+/// A run that is told to report before it ends, or whose session is compacted after it, is followed to its real end.
+#[test]
+fn a_run_that_goes_on_after_its_turn_is_followed_to_its_end() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let file = program.data().join("routines/log.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let text =
+        "---\nid: log\ncron: 0 3 1 1 *\nbackground: true\nupdate-main-session: always\n---\nWrite the log.\n";
+    std::fs::write(&file, text).unwrap();
+    backstage.model().script([
+        Act::says("Done."),
+        Act::calls("report_updates", &json!({ "message": "the log is written" })),
+        Act::says("Done."),
+    ]);
+    let done = program.run(&["routine", "run", "log"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(!stderr(&done).contains("it goes on"), "{}", stderr(&done));
+    assert_eq!(backstage.requests().len(), 3);
+}

@@ -75,7 +75,7 @@ fn a_wrong_setting_is_told_with_what_would_be_right() {
     assert!(stdout(&listed).contains("auto_update_hour      6:00 (default)"), "{}", stdout(&listed));
     let told = stderr(&listed);
     assert!(told.contains("state/config.json: auto_update_hour: it cannot be `99`."), "{told}");
-    assert!(told.contains("state/config.json: model.fork: there is only "), "{told}");
+    assert!(told.contains("state/config.json: model.fork: Only the usual model is set up here. "), "{told}");
     let said = program.run(&["chat", "--once", "hello"]);
     assert!(stderr(&said).contains("it cannot be `99`"), "{}", stderr(&said));
 }
@@ -110,7 +110,7 @@ fn what_was_set_is_what_the_model_is_asked() {
 #[test]
 fn updates_are_told_with_when_and_from_whom() {
     let program = Program::offline(BINARY);
-    assert_eq!(stdout(&program.run(&["updates"])), "nothing waits to be told.\n");
+    assert!(stdout(&program.run(&["updates"])).starts_with("No updates wait. "));
     assert!(!program.data().exists(), "looking makes no directory");
     std::fs::create_dir_all(program.data().join("state")).expect("a directory");
     let file = program.data().join("state/pending_updates.json");

@@ -10,8 +10,9 @@ use daemon::settings::{Environment, Settings};
 use daemon::skills::SkillShelf;
 use daemon::skills::running::InTheCage;
 use daemon::workshop::Ours;
-use domain::context::skills::{NamedSkills, Outside};
+use domain::context::skills::NamedSkills;
 use domain::label::{Label, Realm};
+use domain::schedule::ToolRule;
 use journal::disk::RealDisk;
 use journal::{Place, open};
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ use testkit::kill::{Backstage, Program, stderr, stdout};
 use testkit::model_server::Act;
 use tools::Part;
 use tools::shell::{NetworkRule, Shell};
-use tools::skill::{Commands, Ended, Skills as _};
+use tools::skill::{Commands, Ended, EveryProgram, Skills as _};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 /// How long is waited for what comes soon.
@@ -67,8 +68,9 @@ fn commands(settings: &Settings) -> InTheCage {
     InTheCage { own: Ours::new(settings, Arc::new(RealDisk)), shell: Part::On(shell) }
 }
 
-fn named(names: &[&str], outside: Outside) -> NamedSkills {
-    NamedSkills { names: names.iter().map(|name| (*name).to_owned()).collect(), outside }
+fn named(names: &[&str]) -> NamedSkills {
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    NamedSkills { names, tools: ToolRule::Usual }
 }
 
 fn shelf(settings: &Settings) -> SkillShelf {
@@ -84,7 +86,7 @@ fn shelf(settings: &Settings) -> SkillShelf {
 async fn commands_run_only_in_skills_that_were_accepted() {
     let program = with_skills();
     let settings = settings(&program);
-    let names = named(&["plain", "nobody", "../x", "tidy"], Outside::Told);
+    let names = named(&["plain", "nobody", "../x", "tidy"]);
     let loaded = shelf(&settings).for_job(&names).await;
     assert_eq!(loaded.tools, Vec::<String>::new());
     assert!(
@@ -105,15 +107,15 @@ async fn commands_run_only_in_skills_that_were_accepted() {
     assert_eq!(loaded.label, private, "what was printed is the human's own");
     let file = program.data().join("skills/tidy/SKILL.md");
     std::fs::write(file, TIDY.replace("monday", "tuesday")).expect("a file");
-    let changed = shelf(&settings).load("tidy").await.expect("a skill");
+    let changed = shelf(&settings).load("tidy", &EveryProgram).await.expect("a skill").text;
     assert!(changed.starts_with("It is [command not accepted: echo tuesday]"), "{changed}");
-    let none = shelf(&settings).load("nobody").await.expect_err("none");
+    let none = shelf(&settings).load("nobody", &EveryProgram).await.expect_err("none");
     assert!(none.contains("`ollim-bot skills list`"), "{none}");
-    assert_eq!(shelf(&settings).for_job(&named(&[], Outside::Told)).await.section, "");
+    assert_eq!(shelf(&settings).for_job(&named(&[])).await.section, "");
 }
 
 /// SK-1, SK-4: a skill is a folder with its instructions and what else it needs beside them; a conversation loads it by
-/// its name, and reads the rest when it wants to. What tells words from outside is not run there.
+/// its name, and reads the rest when it wants to. What its commands print from outside is known.
 #[tokio::test]
 async fn a_conversation_loads_a_skill_and_reads_what_lies_beside_it() {
     let program = Program::offline(BINARY);
@@ -126,12 +128,13 @@ async fn a_conversation_loads_a_skill_and_reads_what_lies_beside_it() {
     let settings = settings(&program);
     let shelf = shelf(&settings);
     said(&program, &["skills", "accept", "trip"]);
-    let told = shelf.load("trip").await.expect("a skill");
+    let told = shelf.load("trip", &EveryProgram).await.expect("a skill");
+    assert!(told.text.starts_with("Read packing.md. two socks [command failed (exit 1)"), "{}", told.text);
     assert!(
-        told.starts_with("Read packing.md. two socks [command not run here: ollim-bot mail unread"),
-        "{told}"
+        told.label.is_tainted(),
+        "the command was run, and its text is known to be from outside: {told:?}"
     );
-    let loaded = shelf.for_job(&named(&["trip"], Outside::Told)).await;
+    let loaded = shelf.for_job(&named(&["trip"])).await;
     assert!(loaded.label.is_tainted(), "a job in the background hears it, and is known to have: {loaded:?}");
 }
 
@@ -160,7 +163,7 @@ fn skills_are_listed_with_what_the_human_made_of_them() {
     assert!(listed.contains("tidy                      not accepted    Tidies up."), "{listed}");
     assert!(listed.contains("  ! ") && listed.contains("broken/SKILL.md"), "{listed}");
     let early = program.run(&["skills", "accept", "tidy"]);
-    assert!(stderr(&early).contains("start the assistant once"), "{}", stderr(&early));
+    assert!(stderr(&early).contains("Start the assistant once"), "{}", stderr(&early));
     said(&program, &["chat", "--once", "hello"]);
     said(&program, &["skills", "accept", "tidy"]);
     assert!(said(&program, &["skills", "list"]).contains("tidy                      accepted "));
@@ -238,12 +241,12 @@ async fn public_skills_bring_their_tools_and_files() {
     for name in ["git-notes", "pdf-forms", "release-notes"] {
         said(&program, &["skills", "accept", name]);
     }
-    let loaded = shelf.for_job(&named(&["git-notes", "pdf-forms", "release-notes"], Outside::Told)).await;
+    let loaded = shelf.for_job(&named(&["git-notes", "pdf-forms", "release-notes"])).await;
     assert_eq!(
         loaded.tools,
         ["Bash(git *)", "Bash(jq *)", "Read", "Write(**.md)", "WebFetch(domain:example.org)", "Grep"]
     );
-    let text = shelf.load("git-notes").await.expect("a skill");
+    let text = shelf.load("git-notes", &EveryProgram).await.expect("a skill").text;
     assert!(text.starts_with("# Release notes"), "{text}");
     let files =
         "`skills/git-notes`: `references/deep/example.md`, `references/format.md`, `scripts/collect.sh`.";

@@ -153,7 +153,8 @@ fn a_day_makes_it_no_larger() {
     assert!(second.kilobytes < first.kilobytes * 105 / 100, "{idle:?} {first:?} {second:?}");
     // Lines to others come and go; one file for each of the fifty jobs would be seen.
     assert!(second.files <= idle.files + 10, "{idle:?} {first:?} {second:?}");
-    assert_eq!(second.threads, first.threads, "{idle:?}");
+    // Idle threads of the blocking pool end by themselves.
+    assert!(second.threads <= idle.threads.max(first.threads), "{idle:?} {first:?} {second:?}");
 }
 
 /// H1, B12: nor does a season: what it holds is what it held after the first days, and what it wrote stays small.

@@ -194,10 +194,11 @@ fn a_directory_of_the_python_program_opens_as_it_is() {
     let running = program.start();
     let health = running.get("/api/health").expect("it lives");
     assert_eq!(health["session"], "3f2c9a10-1111-4222-8333-444455556666");
-    // J2: what others could read is theirs no more, and that is all there is to say.
+    // There is no transcript to import, and J2: what others could read is theirs no more.
     let notices = health["notices"].as_array().expect("notices").clone();
-    assert_eq!(notices.len(), 1, "{notices:?}");
-    assert!(notices[0].as_str().is_some_and(|notice| notice.ends_with("all is yours alone again.")));
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(notices[0].as_str().is_some_and(|notice| notice.contains("could not be imported")));
+    assert!(notices[1].as_str().is_some_and(|notice| notice.ends_with("all is yours alone again.")));
     running.converse("hello").expect("an answer");
     let (status, _) = running.terminate();
 

@@ -1,15 +1,21 @@
 //! Conversations with each kind of Anthropic model, on a server that enforces the vendor's rules.
 #![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
 
+use std::time::{Duration, Instant};
+
+use domain::conversation::Usage;
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, stderr, stdout};
-use testkit::model_server::{Act, Fault};
+use testkit::kill::{Backstage, Pane, Program, Running, stderr, stdout};
+use testkit::model_server::{Act, Fault, Gate, Received};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 /// A summary that keeps the facts of the conversation below, so that it is accepted.
 const SUMMARY: &str =
     "The user asked to remember milk, which is in the inbox, and has the booking LH4711 to Lisbon.";
+
+/// A picture of one pixel.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
 
 /// The program, and the model server that it talks to.
 struct Talk {
@@ -33,12 +39,46 @@ impl Talk {
         assert!(stdout(&output).contains(answer), "{words}: {}", stdout(&output));
     }
 
+    /// Shows a picture and says `words`.
+    fn shows_picture(&self, words: &str, acts: impl IntoIterator<Item = Act>) {
+        self.backstage.model().script(acts);
+        let file = self.program.home().join("picture.png");
+        std::fs::write(&file, PICTURE).expect("a picture");
+        let output = self.program.run(&["chat", "--once", "--image", file.to_str().expect("a path"), words]);
+        assert_eq!(output.status.code(), Some(0), "{words}: {} {:?}", stderr(&output), self.refusals());
+    }
+
+    /// Says `words`, and checks that there is no answer, for a reason with these sentences in it.
+    fn fails(&self, words: &str, acts: impl IntoIterator<Item = Act>, sentences: &[&str]) {
+        self.backstage.model().script(acts);
+        let output = self.program.run(&["chat", "--once", words]);
+        assert_eq!(output.status.code(), Some(1), "{words}: {}", stdout(&output));
+        for sentence in sentences {
+            assert!(stderr(&output).contains(sentence), "{words}: {sentence}: {}", stderr(&output));
+        }
+    }
+
     /// Says `words`, and checks that the answer breaks off and is kept.
     fn breaks_off(&self, words: &str, act: Act) {
         self.backstage.model().script([act]);
         let output = self.program.run(&["chat", "--once", words]);
         assert_eq!(output.status.code(), Some(1), "{words}: {}", stdout(&output));
         assert!(stderr(&output).contains("say `go on`"), "{words}: {}", stderr(&output));
+    }
+
+    /// Asks by `ask`, and holds the reply at `gate` until the record of the model is kept.
+    fn releases_after_the_record<T>(&self, gate: &Gate, ask: impl FnOnce() -> T) -> T {
+        let file = self.program.data().join("state/models.json");
+        let started = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !file.exists() && started.elapsed() < Duration::from_secs(30) {
+                    std::thread::yield_now();
+                }
+                gate.release();
+            });
+            ask()
+        })
     }
 
     fn refusals(&self) -> Vec<Option<String>> {
@@ -48,6 +88,11 @@ impl Talk {
     fn last_request(&self) -> Value {
         self.backstage.requests().pop().expect("a request").json
     }
+}
+
+/// A scripted refusal, which breaks no rule of the vendor's models.
+fn refuses_pictures() -> Act {
+    Act::refuses(400, "invalid_request_error", "messages.9.content.0.image: Could not process image")
 }
 
 fn thinks() -> Act {
@@ -70,6 +115,8 @@ fn conversation(model: &str, other: &str) -> Talk {
     let changed = talk.last_request();
     assert!(changed["messages"].to_string().contains("Your instructions have changed."), "{changed}");
     assert!(!changed["system"].to_string().contains("Julia"), "{changed}");
+    // Thinking counts towards the limit: a small one cuts answers off.
+    assert!(changed["max_tokens"].as_u64() >= Some(32_000), "{changed}");
 
     talk.says(&format!("/model {other}"), [], other);
     talk.says("and now?", tool_loop(), "Kept.");
@@ -106,6 +153,11 @@ fn conversation(model: &str, other: &str) -> Talk {
 
     talk.breaks_off("tell me a story", Act::says("Once upon a time there was a fox").with(Fault::Cut(4)));
     talk.says("go on", tool_loop(), "Kept.");
+
+    talk.shows_picture("look at this", [refuses_pictures(), thinks().and_says("I can't see it.")]);
+    assert!(!talk.last_request()["messages"].to_string().contains("image/png"));
+    talk.says("never mind", [thinks().and_says("All right.")], "All right.");
+    assert!(talk.last_request()["messages"].to_string().contains("image/png"), "it is shown to others again");
     talk
 }
 
@@ -134,6 +186,138 @@ fn an_older_haiku_is_asked_as_it_wants_to_be() {
     assert_eq!(conversation("claude-haiku-4-5", "sonnet").refusals(), []);
 }
 
+/// The efforts of all requests so far.
+fn efforts(talk: &Talk) -> Vec<String> {
+    let effort = |request: &Received| request.json["output_config"]["effort"].to_string();
+    talk.backstage.requests().iter().map(effort).collect()
+}
+
+/// A reply that is used up by thinking is asked for once more, at a lower effort.
+#[test]
+fn a_reply_of_thinking_alone_is_asked_for_again_at_a_lower_effort() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    let long = || Act::only_thinks("Let me think about all of it.");
+    talk.says("think", [long(), thinks().and_says("Done.")], "Done.");
+    assert_eq!(efforts(&talk), ["\"medium\"", "\"low\""]);
+    assert!(!talk.last_request()["messages"].to_string().contains("about all of it"), "it is not kept");
+    talk.fails(
+        "think",
+        [long(), long()],
+        &["used its whole limit for thinking", "`max_tokens` under `[model]`"],
+    );
+    assert_eq!(efforts(&talk)[2..], ["\"medium\"", "\"low\""]);
+    assert_eq!(talk.refusals(), []);
+}
+
+/// Failures that only the user can mend say what happened, in the vendor's words, and what to do.
+#[test]
+fn failures_that_the_user_can_mend_say_how() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    let spent = Act::spend_limited_saying("Too many requests this month.");
+    talk.fails("hi", [spent], &["spend limit", "Too many requests this month.", "Raise the limit"]);
+    let declined = Act::says("I").declining(Some("cyber"));
+    talk.fails(
+        "how?",
+        [Act::says("hi"), declined],
+        &["The model declined to answer: its vendor blocks", "`/model`"],
+    );
+    let server = talk.backstage.model();
+    talk.says("/model claude-opus-4-1", [], "I don't know this id");
+    talk.fails(
+        "hi",
+        [],
+        &["`claude-opus-4-1` is not available", "`/model opus` switches to the current opus"],
+    );
+    talk.says("/model fable", [], "fable answers");
+    server.deny_access("claude-fable-5-2");
+    talk.fails("hi", [], &["`claude-fable-5-2` is not available", "no access", "`/model sonnet`"]);
+    talk.says("/model sonnet", [], "sonnet answers");
+    talk.says("hi", [thinks().and_says("Here I am.")], "Here I am.");
+}
+
+/// Notes between tool calls are shown as progress while the turn goes on, and are no part of the answer.
+#[test]
+fn notes_between_tool_calls_are_progress_and_not_part_of_the_answer() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    let running = talk.program.start();
+    let mut events = running.events().expect("events");
+    talk.backstage.model().script(tool_loop());
+    let message = running.say("remember milk").expect("a number");
+    let mut seen = Vec::new();
+    for event in events.by_ref() {
+        let is_end = event.name == "ended" && event.data["answers"] == message;
+        seen.push(event);
+        if is_end {
+            break;
+        }
+    }
+    let of = |name: &str| -> String {
+        seen.iter().filter(|event| event.name == name).map(|event| event.data.to_string()).collect()
+    };
+    assert!(of("progress").contains("Writing it down."), "{seen:?}");
+    for name in ["delta", "said", "ended"] {
+        assert!(!of(name).contains("Writing it down."), "{name}: {seen:?}");
+    }
+    assert!(of("delta").contains("Kept."), "{seen:?}");
+    running.terminate();
+    let output = talk.program.run(&["history", "export", "main"]);
+    let history = stdout(&output);
+    assert!(history.contains("Kept."), "{history} {}", stderr(&output));
+    assert!(!history.contains("Writing it down."), "{history}");
+    talk.says("sure?", [thinks().and_says("Yes.")], "Yes.");
+    let sent_back = talk.last_request()["messages"].to_string();
+    assert!(sent_back.contains("Writing it down."), "the thinking block goes back unchanged: {sent_back}");
+    assert_eq!(talk.refusals(), []);
+}
+
+/// The terminal shows a note while the work goes on, and removes it when the answer begins.
+#[test]
+fn the_terminal_shows_a_note_until_the_answer_begins() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    let gate = Gate::new();
+    let [first, second] = tool_loop();
+    talk.backstage.model().script([first, second.held_back(&gate)]);
+    let pane = Pane::open(&talk.program, &[], (100, 30));
+    pane.until("a prompt", |screen| screen.lines().any(|line| line.trim_end() == ">"));
+    pane.says("remember milk");
+    pane.shows("Writing it down.");
+    gate.release();
+    let screen = pane.shows("Kept.");
+    assert!(!screen.contains("Writing it down."), "{screen}");
+}
+
+/// What `/effort` says about a model comes from its record at the vendor: at once, and also after a restart.
+#[test]
+fn settings_are_explained_from_the_record_of_the_model() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    talk.backstage.model().change_model("claude-sonnet-5-5", |spec| spec.effort = &["low", "high"]);
+    let effort = |running: &Running| running.command("/effort medium").expect("an answer").to_string();
+    let running = talk.program.start();
+    let before = effort(&running);
+    assert!(before.contains("effort is medium") && !before.contains("uses low"), "{before}");
+    let gate = Gate::new();
+    talk.backstage.model().script([thinks().and_says("Hello.").held_back(&gate)]);
+    talk.releases_after_the_record(&gate, || running.converse("hello").expect("an answer"));
+    let told = effort(&running);
+    assert!(told.contains("claude-sonnet-5-5 has no medium effort and uses low."), "{told}");
+    running.terminate();
+    talk.says("/effort medium", [], "claude-sonnet-5-5 has no medium effort and uses low.");
+}
+
+/// A conversation is summed up before it fills the window that the vendor's record names, although the setting allows
+/// more.
+#[test]
+fn a_conversation_is_summed_up_within_the_window_of_the_model() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    talk.backstage.model().change_model("claude-sonnet-5-5", |spec| spec.window = 100_000);
+    let (gate, used) = (Gate::new(), Usage { input: 85_000, ..Usage::default() });
+    let long = thinks().and_says("It is a long story.").charging(used).held_back(&gate);
+    talk.releases_after_the_record(&gate, || talk.says("tell me", [long], "It is a long story."));
+    let summary = "The user asked for a story and was told a long one.";
+    talk.says("and then?", [thinks().and_says(summary), thinks().and_says("The end.")], "The end.");
+    assert!(talk.last_request()["messages"].to_string().contains("[summary of our conversation"));
+}
+
 /// The doctor sends the request of a conversation, and passes on the vendor's sentence.
 #[test]
 fn the_doctor_tells_why_the_vendor_refuses_our_request() {
@@ -155,6 +339,10 @@ fn the_doctor_tells_why_the_vendor_refuses_our_request() {
     );
     check(
         Act::spend_limited(),
-        &["✗ model ", "You have reached your specified workspace spend limit", "raise the limit there"],
+        &[
+            "✗ model ",
+            "You have reached your specified workspace spend limit",
+            "Raise the limit in the vendor's console",
+        ],
     );
 }

@@ -8,7 +8,7 @@ mod finding;
 mod posted;
 mod standing;
 
-pub(crate) use posted::{answered, question};
+pub(crate) use posted::{answered, question_of};
 pub use standing::{STANDING, STANDING_FOR, Scope, Standing};
 
 use std::collections::VecDeque;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::conversation::Branch;
+use crate::label::Label;
 use crate::permission::{Allowed, Refused};
 use crate::record::SurfaceName;
 use crate::tool::{Caption, ToolCall};
@@ -40,6 +41,8 @@ pub struct ApprovalId(pub u64);
 pub struct Approval {
     /// Its number.
     pub id: ApprovalId,
+    /// The first approval of the same step of the model: they share one card.
+    pub step: ApprovalId,
     /// When it was asked.
     pub at: Timestamp,
     /// The turn that asked.
@@ -48,6 +51,8 @@ pub struct Approval {
     pub branch: Branch,
     /// The call, whole.
     pub call: ToolCall,
+    /// What was known where it was called.
+    pub knows: Label,
     /// Who waits for the answer.
     pub waits: Waits,
 }

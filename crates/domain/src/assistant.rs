@@ -54,6 +54,7 @@ mod revoking;
 mod running;
 mod spending;
 mod standing_in;
+mod state_files;
 mod suggesting;
 mod telling;
 mod tending;
@@ -76,6 +77,7 @@ pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Rein, Request, Reshape, Saying, Shelf, Step,
 };
 pub use reverting::Changed as Replanned;
+pub use state_files::StateEdit;
 pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::agent::Agent;

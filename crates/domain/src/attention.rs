@@ -8,6 +8,7 @@ mod calm;
 mod cheer;
 mod ease;
 mod held;
+mod limits;
 mod moves;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub use calm::{Calm, Caps, Digests, Quiet};
 pub use cheer::Cheers;
 pub use ease::{Ease, LONGEST_FOCUS};
 pub use held::{Held, HeldFor, HeldId, PASSED, Telling};
+pub use limits::PingLimits;
 pub use moves::{Moves, Ring, Suggestion};
 
 use crate::cost::Source;

@@ -3,13 +3,14 @@
 //! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
+mod agent_task;
 pub mod agents;
 mod approving;
+mod data_block;
 mod forking;
 mod instructions;
 mod measure;
 mod opening;
-mod outside;
 mod overhead;
 mod owing;
 mod pinging;
@@ -25,15 +26,13 @@ mod webhook;
 
 use std::sync::Arc;
 
+pub use agent_task::{agent_failed, agent_task, agent_unpaid, no_such_agent};
 pub use approving::allowed_late;
+pub use data_block::{data_block, sources};
 pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
 pub use instructions::{HUMAN, Names, addressed, instructions, instructions_with_skills};
 pub use measure::{Measure, Pictures};
 pub use opening::{Change, Opening, ToolText};
-pub use outside::{
-    NOT_QUOTED, SHOWN_TO_THE_HUMAN, agent_failed, agent_task, agent_unpaid, from_outside, no_such_agent,
-    sources, stub, to_be_read,
-};
 pub use overhead::{guessed, overhead};
 pub use owing::still_owed;
 pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};

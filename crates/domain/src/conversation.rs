@@ -210,6 +210,11 @@ impl Conversation {
         self.point(branch.clone(), to, Why::Undone, at)
     }
 
+    /// Moves the main conversation to where another session is.
+    pub fn switch(&mut self, to: Head, at: Timestamp) -> Move {
+        self.point(Branch::Main, to, Why::Promoted, at)
+    }
+
     /// Takes the name `branch` away; what was said stays in the tree.
     pub fn end(&mut self, branch: &Branch, why: Why, at: Timestamp) -> Option<Move> {
         let from = self.heads.remove(branch)?;

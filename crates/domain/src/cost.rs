@@ -73,6 +73,14 @@ pub struct Purse {
 }
 
 impl Purse {
+    /// Returns what `calls` cost together, and how many of their tokens count towards the daily limit.
+    pub fn sum(&self, calls: &[Call]) -> Most {
+        let each = calls
+            .iter()
+            .map(|call| Most { cost: self.prices.of(call).unwrap_or_default(), tokens: call.usage.fresh() });
+        each.fold(Most::default(), Most::and)
+    }
+
     /// The most that a call of `model` can use which reads so many tokens and gives so many.
     pub fn most(&self, model: &str, read: u64, gives: u64) -> Most {
         let cost = self.prices.most(model, read, gives).unwrap_or_default();

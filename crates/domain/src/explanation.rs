@@ -206,6 +206,7 @@ mod tests {
             text: "how much\nis it?".to_owned(),
             images: Vec::new(),
             mark: None,
+            label: crate::label::Label::PLAIN,
         };
         let usage = Usage { input: 100, cache_read: 9_900, cache_write: 0, cache_write_1h: 0, output: 50 };
         let call = |cost: Option<u64>| Spent {

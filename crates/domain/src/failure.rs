@@ -102,7 +102,8 @@ impl Failure {
 pub enum SpendLimit {
     /// The vendor's: the account has no money or quota left.
     #[error(
-        "the model's account is at its spend limit ({0}). raise the limit there, or wait until it resets."
+        "The account at the model's vendor is at its spend limit ({0}). Raise the limit in the vendor's console, or wait \
+         until it resets."
     )]
     Account(String),
     /// Ours, for a day of work that nobody waits for.

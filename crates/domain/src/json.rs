@@ -59,6 +59,16 @@ impl Json {
 }
 
 impl Json {
+    /// The text in the object called `key`, if that object has no other field.
+    pub fn only_text_in(&self, key: &str) -> Option<String> {
+        let Value::Object(mut fields) = read(&self.0)? else { return None };
+        let Value::Object(mut inner) = fields.remove(key)? else { return None };
+        match (inner.pop_first()?, inner.is_empty()) {
+            ((_, Value::Text(text)), true) => Some(text),
+            _ => None,
+        }
+    }
+
     /// What it says of `key`, if this is an object that says yes or no of it.
     pub fn says(&self, key: &str) -> Option<bool> {
         match read(&self.0)? {

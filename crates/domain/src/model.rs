@@ -4,7 +4,7 @@ mod abilities;
 
 use std::collections::BTreeMap;
 
-pub use abilities::Abilities;
+pub use abilities::{Abilities, USUAL_BUDGET};
 
 use crate::settings::{BadSetting, Setting, Settings};
 use crate::thinking::Thinking;
@@ -26,8 +26,8 @@ pub struct Choices {
     pub thinks: Thinks,
     /// How much it thinks when nothing is chosen.
     pub thinking: Thinking,
-    /// Abilities of models as the vendor's models endpoint says, by id. The family of an id stands for one that is not
-    /// here.
+    /// Abilities of models as the vendor's models endpoint and its refusals say, by id. The family of an id stands for
+    /// one that is not here.
     pub abilities: BTreeMap<String, Abilities>,
     /// What the human is called when nothing is chosen.
     pub human: String,
@@ -69,30 +69,37 @@ impl Choices {
         self.usual == OFFLINE
     }
 
-    /// The name that `typed` means: nothing, for the usual model.
+    /// The name that `typed` means: nothing, for the usual model. Where models have short names, a full id of Anthropic
+    /// is a name too.
     pub fn read(&self, typed: &str) -> Result<Option<String>, String> {
-        let (name, short) = (typed.trim(), typed.trim().to_lowercase());
+        let name = typed.trim();
+        let short = name.to_lowercase();
         if USUAL.contains(&short.as_str()) {
             return Ok(None);
         }
         match &self.naming {
             Naming::Own if SHORT_NAMES.contains(&short.as_str()) => Err(format!(
-                "`{short}` is a name for a model of Anthropic. use the name that the server of {} has for a model, \
-                 or default.",
+                "`{short}` is a short name for a model of Anthropic. Use the name that the server of {} has for a \
+                 model, or `default`.",
                 self.usual
             )),
             Naming::Own if name.contains(char::is_whitespace) => {
-                Err(format!("`{name}` is no name of a model: there is white space in it."))
+                Err(format!("`{name}` is not the name of a model: it contains white space."))
             }
             Naming::Own => Ok(Some(name.to_owned())),
             Naming::Short(names) if names.contains_key(&short) => Ok(Some(short)),
             Naming::Short(names) if names.is_empty() => Err(format!(
-                "there is only {} here. to choose another brain, set OLLIM_MODEL and start me again.",
+                "Only {} is set up here. `ollim-bot setup model` sets up another model.",
                 self.usual
             )),
+            Naming::Short(_) if is_full_id(&short) => Ok(Some(short)),
             Naming::Short(names) => {
                 let names: Vec<&str> = names.keys().map(String::as_str).collect();
-                Err(format!("i know no model called `{name}`. choose {} or default.", names.join(", ")))
+                Err(format!(
+                    "I don't know a model called `{name}`. Choose {}, a full id such as `claude-haiku-4-5`, or \
+                     `default`.",
+                    names.join(", ")
+                ))
             }
         }
     }
@@ -115,7 +122,11 @@ impl Choices {
     /// The vendor's id of the model that was chosen; nothing, for the usual one.
     pub fn id<'a>(&'a self, chosen: Option<&'a str>) -> Option<&'a str> {
         match &self.naming {
-            Naming::Short(names) => chosen.and_then(|name| names.get(name)).map(String::as_str),
+            Naming::Short(names) => {
+                let name = chosen?;
+                let own = (is_full_id(name) && !names.is_empty()).then_some(name);
+                names.get(name).map(String::as_str).or(own)
+            }
             Naming::Own => chosen,
         }
     }
@@ -135,14 +146,52 @@ impl Choices {
         }
     }
 
-    /// Which one answers, in words.
+    /// Says which model is chosen.
+    pub fn show(&self, chosen: Option<&str>) -> String {
+        match (chosen, self.id(chosen)) {
+            (Some(name), Some(id)) if name == id => format!("Model: {name}."),
+            (Some(name), Some(id)) => format!("Model: {name} ({id})."),
+            (Some(_), None) | (None, _) => format!("Model: {} (default).", self.usual),
+        }
+    }
+
+    /// Says which model answers, as the end of a sentence.
     pub fn tell(&self, chosen: Option<&str>) -> String {
         match (chosen, self.id(chosen)) {
             (Some(name), Some(id)) if name == id => format!("{name} answers."),
             (Some(name), Some(id)) => format!("{name} answers ({id})."),
-            (Some(_), None) | (None, _) => format!("the usual model answers ({}).", self.usual),
+            (Some(_), None) | (None, _) => format!("the default model answers ({}).", self.usual),
         }
     }
+
+    /// Returns the remark about the model that was chosen: nothing is known about it here, or it cannot think as
+    /// `thinking` says.
+    pub fn remark(&self, chosen: Option<&str>, thinking: Thinking) -> Option<String> {
+        let model = self.model_name(chosen);
+        let is_strange = chosen.is_some_and(is_full_id)
+            && !self.abilities.contains_key(model)
+            && !Abilities::knows(model)
+            && self.thinks != Thinks::ByItself;
+        if is_strange {
+            return Some(format!(
+                "I don't know this id; if the vendor doesn't either, the next answer says so. `/model default` goes \
+                 back to {}.",
+                self.usual
+            ));
+        }
+        match self.thinks {
+            Thinks::AsTold => self.abilities_of(model).remark(model, thinking),
+            Thinks::ByEffort | Thinks::ByItself => None,
+        }
+    }
+}
+
+/// Whether `name` looks like a vendor's id of a model of Anthropic, such as `claude-opus-4-8`.
+fn is_full_id(name: &str) -> bool {
+    let is_part = |character: char| {
+        character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '-' | '.')
+    };
+    name.strip_prefix("claude-").is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_part))
 }
 
 #[cfg(test)]
@@ -165,11 +214,42 @@ mod tests {
         }
         assert_eq!(
             choices.read("gpt"),
-            Err("i know no model called `gpt`. choose haiku, opus or default.".to_owned())
+            Err("I don't know a model called `gpt`. Choose haiku, opus, a full id such as `claude-haiku-4-5`, or \
+                 `default`."
+                .to_owned())
         );
         assert_eq!((choices.id(Some("opus")), choices.id(Some("gone"))), (Some("claude-opus-9"), None));
         let offline = Choices { usual: "offline".to_owned(), ..Choices::default() };
-        assert!(offline.read("opus").unwrap_err().contains("there is only offline here"));
+        assert!(offline.read("opus").unwrap_err().contains("Only offline is set up here"));
+    }
+
+    /// A full id is kept as it is, beside the short names, and means the same model after an update of those.
+    #[test]
+    fn a_full_id_of_the_vendor_is_a_name_too() {
+        let choices = Choices { thinks: Thinks::AsTold, ..of_anthropic() };
+        for typed in ["claude-haiku-4-5", " Claude-Haiku-4-5 "] {
+            assert_eq!(choices.read(typed), Ok(Some("claude-haiku-4-5".to_owned())), "{typed}");
+        }
+        let old = Some("claude-haiku-4-5");
+        assert_eq!((choices.id(old), choices.model_name(old)), (old, "claude-haiku-4-5"));
+        assert_eq!(choices.tell(old), "claude-haiku-4-5 answers.");
+        let shown = [old, Some("opus"), None].map(|chosen| choices.show(chosen));
+        assert_eq!(
+            shown,
+            ["Model: claude-haiku-4-5.", "Model: opus (claude-opus-9).", "Model: anthropic:x (default)."]
+        );
+        assert_eq!(choices.remark(old, Thinking::Auto), None);
+        assert!(
+            choices.remark(old, Thinking::Adaptive).unwrap().contains("so it gets a budget of 8192 tokens")
+        );
+        let strange = choices.remark(Some("claude-opus-4-1"), Thinking::Auto).unwrap();
+        assert!(strange.starts_with("I don't know this id;"), "{strange}");
+        for typed in ["claude-", "claude-opus 4", "claude_opus", "claude"] {
+            assert!(choices.read(typed).is_err(), "{typed}");
+        }
+        let offline = Choices { usual: "offline".to_owned(), ..Choices::default() };
+        assert!(offline.read("claude-opus-4-8").is_err());
+        assert_eq!(offline.id(Some("claude-opus-4-8")), None);
     }
 
     /// A server of one's own names its models as it likes, and has none of Anthropic's short names.
@@ -205,7 +285,7 @@ mod tests {
         settings.models.fork = Some("opus".to_owned());
         let wrong = of_anthropic().admit(&mut settings);
         assert_eq!(wrong.len(), 1);
-        assert!(wrong[0].to_string().starts_with("model.main: i know no model called `qwen3`."));
+        assert!(wrong[0].to_string().starts_with("model.main: I don't know a model called `qwen3`."));
         assert_eq!((settings.models.main, settings.models.fork.as_deref()), (None, Some("opus")));
     }
 }

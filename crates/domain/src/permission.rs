@@ -10,7 +10,7 @@ pub mod own_command;
 mod path;
 mod refusal;
 
-pub use deed::{Corner, Deed, Power, To, deed, links, site};
+pub use deed::{Corner, Deed, Power, To, deed, links, server_deed, site};
 pub use mode::{Mode, Modes};
 pub use path::OUTSIDE;
 pub use refusal::{Refused, Shut};
@@ -19,8 +19,8 @@ use crate::approval::{ApprovalId, Consent};
 use crate::label::{Label, Realms};
 use crate::place::{Follow, Place, PlacedTool};
 use crate::schedule::ToolRule;
-use crate::tool::pattern::{MAIN, Pattern};
-use crate::tool::{Class, ToolCall, ToolResult, ToolSpec};
+use crate::tool::pattern::{self, MAIN, Pattern, covered, forbids};
+use crate::tool::{Class, ServerKind, ServerKinds, ToolCall, ToolResult, ToolSpec};
 use matrix::{Cell, cell, is_unattended, said_before};
 use path::is_protected;
 
@@ -136,8 +136,12 @@ pub struct Authority {
     pub mode: Mode,
     /// What is known of all words there.
     pub knows: Label,
-    /// The addresses that the human wrote.
+    /// The addresses that the user wrote, and those that were seen in pages, search results and mail.
     pub links: Vec<String>,
+    /// What the user asks in this turn, in their own words; for a job, what its file says. Nothing, in other turns.
+    pub request: Option<String>,
+    /// What the tools of servers do that are called in this step, as the user accepted them.
+    pub kinds: ServerKinds,
 }
 
 impl Authority {
@@ -148,7 +152,14 @@ impl Authority {
         mode: Mode::DontAsk,
         knows: Label::PLAIN,
         links: Vec::new(),
+        request: None,
+        kinds: ServerKinds::new(),
     };
+
+    /// The accepted kind of the tool of a server that `call` names.
+    fn kind_of(&self, call: &ToolCall) -> Option<ServerKind> {
+        self.kinds.get(&call.input.text("tool")?).copied()
+    }
 }
 
 /// Decides whether `call`, of one of `tools`, may run with `authority`, and with what the human has said yes to:
@@ -171,7 +182,11 @@ fn weigh(call: &ToolCall, tools: &[ToolSpec], authority: &Authority, consent: &C
     if let Err(refused) = forbidden(call, tool.class, authority) {
         return Some(Decision::refused(call, refused));
     }
-    let deed = deed(call, tool.class);
+    let deed = if tool.class == Class::Foreign {
+        server_deed(call, authority.kind_of(call))
+    } else {
+        deed(call, tool.class)
+    };
     match cell(call, &deed, authority) {
         Cell::Free(allowed) => Some(Decision::allowed(call, allowed)),
         Cell::Never(refused) => Some(Decision::refused(call, refused)),
@@ -221,10 +236,10 @@ fn forbidden(call: &ToolCall, class: Class, authority: &Authority) -> Result<(),
 /// nobody declared.
 fn is_listed(call: &ToolCall, class: Class, authority: &Authority) -> bool {
     let unattended = is_unattended(authority.place);
-    let main = || MAIN.iter().filter_map(|line| Pattern::read(line).ok()).any(|line| line.covers(call));
+    let main = || covered(MAIN.iter().filter_map(|line| Pattern::read(line).ok()), call);
     match &authority.tools {
-        ToolRule::Only(listed) => patterns(listed).any(|line| line.covers(call)),
-        ToolRule::Except(listed) if patterns(listed).any(|line| line.names(&call.name)) => false,
+        ToolRule::Only(listed) => covered(patterns(listed), call),
+        ToolRule::Except(listed) if listed.iter().any(|line| forbids(line, call)) => false,
         ToolRule::Except(_) | ToolRule::Usual if unattended && class != Class::Own => {
             matches!(authority.tools, ToolRule::Except(_)) && main()
         }
@@ -236,8 +251,17 @@ fn is_listed(call: &ToolCall, class: Class, authority: &Authority) -> bool {
     }
 }
 
-/// The lines of a list that can be read: the others allow nothing, and forbid nothing.
-fn patterns(listed: &[String]) -> impl Iterator<Item = Pattern<'_>> {
+/// Returns whether a job with these tools must do without the program of these words.
+pub fn forbids_program(tools: &ToolRule, words: &[String]) -> bool {
+    match tools {
+        ToolRule::Usual | ToolRule::Only(_) => false,
+        ToolRule::Except(listed) => listed.iter().any(|line| pattern::forbids_program(line, words)),
+        ToolRule::Within(outer, inner) => forbids_program(outer, words) || forbids_program(inner, words),
+    }
+}
+
+/// The lines of a list of what is allowed that can be read: the others allow nothing.
+fn patterns(listed: &[String]) -> impl Iterator<Item = Pattern<'_>> + Clone {
     listed.iter().filter_map(|text| Pattern::read(text).ok())
 }
 

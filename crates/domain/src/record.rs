@@ -210,6 +210,8 @@ pub enum SentChange {
     Showed(Showed),
     /// These came from a run that has ended.
     Kept(Vec<Origin>),
+    /// Records of messages that were older than seven days at this time were removed.
+    Pruned(Timestamp),
     /// A button asks this.
     Asks(Inquiry),
     /// A button asked this, and does not ask it again.
@@ -259,6 +261,8 @@ pub struct Message {
     pub images: Vec<Image>,
     /// What the other side knows it by, if it came from one that tells things twice.
     pub mark: Option<Mark>,
+    /// What is known of its words, besides what they show: where words of ours came from.
+    pub label: Label,
 }
 
 /// The number by which a surface elsewhere knows a message. One that was heard is not heard again.

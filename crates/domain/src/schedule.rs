@@ -27,7 +27,7 @@ mod voice;
 mod webhook;
 
 pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, SET_BACK, once};
-pub use allowance::{allowance, as_told};
+pub use allowance::{allowance, as_told, declares_nothing};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;
 pub use forward::{Candidate, FAR, GRACE, Role, Tag, Upcoming, forward};

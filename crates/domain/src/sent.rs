@@ -138,6 +138,18 @@ impl Sent {
         }
     }
 
+    /// Removes messages that are too old. Returns whether there were any.
+    pub fn prune(&mut self, now: Timestamp) -> bool {
+        let before = self.origins.len();
+        self.origins.retain(|_, origin| !is_old(origin.at, now));
+        self.origins.len() < before
+    }
+
+    /// Whether messages are known that are too old.
+    pub fn has_old(&self, now: Timestamp) -> bool {
+        self.origins.values().any(|origin| is_old(origin.at, now))
+    }
+
     /// XB-9: the question `id`: nothing, if it was asked or is too old.
     pub fn inquiry(&self, id: &InquiryId, now: Timestamp) -> Option<&Inquiry> {
         self.inquiries.get(id).filter(|inquiry| !is_old(inquiry.at, now))

@@ -1,11 +1,13 @@
 //! Tools as the model sees them: what there is, what is asked for, and what came of it.
 
 mod caption;
+mod kind;
 pub mod pattern;
 
 use std::borrow::Cow;
 
 pub use caption::{Caption, unmarked};
+pub use kind::{ServerKind, ServerKinds};
 
 use crate::conversation::Json;
 use crate::embed::Embed;

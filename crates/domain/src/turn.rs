@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::compaction::{Gate, Summary, Verdict};
 use crate::context::{self, Measure, Pictures};
-use crate::conversation::{Block, Reach, Said, Text, Usage, calls};
+use crate::conversation::{Block, Opaque, Reach, Said, Text, Usage, calls};
 use crate::cost::Call;
 use crate::effort::Effort;
 use crate::failure::{Declined, Failure, SpendLimit, Unsaid};
@@ -357,9 +357,9 @@ fn continued(half: String, mut blocks: Vec<Block>) -> Vec<Block> {
     if half.is_empty() {
         return blocks;
     }
-    // Signed parts are bound to the request, which contained the first half and our note as an aside. Neither is kept
-    // as it was sent, so a later request with these parts would be refused.
-    blocks.retain(|block| !matches!(block, Block::Opaque(_)));
+    // Anthropic binds signed parts to the request, which contained the first half and our note as an aside. Neither is
+    // kept as it was sent, so a later request with these parts would be refused. Other servers want theirs back.
+    blocks.retain(|block| !matches!(block, Block::Opaque(opaque) if opaque.origin == Opaque::ANTHROPIC));
     match blocks.iter_mut().find(|block| matches!(block, Block::Text(_))) {
         Some(Block::Text(text)) => text.insert_str(0, &half),
         Some(Block::Call(_) | Block::Opaque(_)) | None => blocks.insert(0, Block::Text(half)),

@@ -305,7 +305,10 @@ impl Drive {
     }
 
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
-        let request = Request::Turn(self.start.turn, Progress::MayRun(self.last_blocks(), self.uncounted()));
+        let known = self.reins.stop.run_until_cancelled(self.world.hands.kinds(&calls)).await;
+        let kinds = known.unwrap_or_default();
+        let progress = Progress::MayRun(self.last_blocks(), self.uncounted(), kinds);
+        let request = Request::Turn(self.start.turn, progress);
         let answer = self.ask(request).await;
         let Answer::Decided(rulings) = answer else { return self.give_up(answer) };
         self.counted = self.turn.spent().len();
@@ -319,23 +322,25 @@ impl Drive {
         }
     }
 
-    /// Takes what came of the tools. What somebody else has to read first is waited for.
-    async fn take(&mut self, mut results: Vec<ToolResult>) -> Result<(), Answer> {
-        loop {
-            let answer = self.desk.ask(Request::Turn(self.start.turn, Progress::Ran(results.clone()))).await;
-            let Answer::Reading(calls) = answer else {
-                let before = self.turn.said().len();
-                self.turn.ran(results);
-                self.remember(before);
-                if answer == Answer::Noted {
-                    self.written = self.turn.said().len();
-                    return Ok(());
-                }
-                return Err(answer);
-            };
-            for result in results.iter_mut().filter(|result| calls.contains(&result.call)) {
-                *result = self.elsewhere(&result.call).await;
+    /// Writes down the results, and goes on with them as the assistant labels and delimits them.
+    async fn take(&mut self, results: Vec<ToolResult>) -> Result<(), Answer> {
+        let answer = self.desk.ask(Request::Turn(self.start.turn, Progress::Ran(results.clone()))).await;
+        let (results, answer) = if let Answer::Results(labelled) = answer {
+            (labelled, None)
+        } else if answer == Answer::Noted {
+            (results, None)
+        } else {
+            (results, Some(answer))
+        };
+        let before = self.turn.said().len();
+        self.turn.ran(results);
+        self.remember(before);
+        match answer {
+            None => {
+                self.written = self.turn.said().len();
+                Ok(())
             }
+            Some(answer) => Err(answer),
         }
     }
 
@@ -414,7 +419,7 @@ impl Drive {
             | Answer::Begun(_)
             | Answer::Decided(_)
             | Answer::Noted
-            | Answer::Reading(_)
+            | Answer::Results(_)
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)

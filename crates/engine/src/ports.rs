@@ -1,8 +1,9 @@
 //! What the engine needs from the world: a model, hands, a journal, surfaces and a clock.
 
 mod history;
+mod search;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,12 +14,13 @@ use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry, Usage};
 use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
 use domain::failure::Failure;
+use domain::model::Abilities;
 use domain::occurrence::Occurrence;
 use domain::post::{Post, PostKey};
 use domain::record::{Charge, Record};
 use domain::report::Report;
 use domain::sent::SentId;
-use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Caption, ServerKinds, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Reply, TurnId};
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
@@ -26,6 +28,7 @@ use jiff::{Timestamp, Zoned};
 
 use crate::desk::Desk;
 pub use history::{Fate, Found, History, LookedFor, Order, Pinged, Spoken, Within};
+pub use search::{Findings, FoundPage, SearchFailure, Searched, VendorSearch};
 
 /// Hears a reply as it comes.
 pub trait Hearing: Send + Sync {
@@ -83,6 +86,12 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// What its vendor and its refusals said about models, by id, if something was learned since this was last asked.
+    /// Most models learn nothing.
+    fn learned(&self) -> Option<BTreeMap<String, Abilities>> {
+        None
+    }
+
     /// Ends what it keeps running, and waits until that is gone: most models keep nothing.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
@@ -101,6 +110,11 @@ pub trait Hands: Send + Sync {
 
     /// Runs one call of `turn` that was allowed. Whatever goes wrong is a result the model can read.
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
+
+    /// Returns the kinds of the tools of servers that `calls` name, as far as the user accepted them. Most hands know none.
+    fn kinds<'a>(&'a self, _calls: &'a [ToolCall]) -> BoxFuture<'a, ServerKinds> {
+        Box::pin(std::future::ready(ServerKinds::new()))
+    }
 
     /// Loads the skills that a job wants. What is missing or broken is left out: most hands know none.
     fn skills<'a>(&'a self, _wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {

@@ -162,6 +162,9 @@ impl House {
 
     /// Reads one letter, and does what follows from it.
     pub async fn open(&mut self, letter: Letter) {
+        if let Some(abilities) = self.world.model.learned() {
+            self.assistant.learn_models(abilities);
+        }
         match letter {
             Letter::Happened(event) => self.happened(event).await,
             Letter::Asked(request, reply) => self.asked(request, reply).await,

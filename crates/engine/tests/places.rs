@@ -33,6 +33,7 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
         text: heard.text,
         images: Vec::new(),
         mark: None,
+        label: domain::label::Label::PLAIN,
     };
     records.extend([
         Record::Message(MessageChange::Received(message)),

@@ -63,7 +63,16 @@ fn with_a_card(now: &Zoned) -> Memory {
     let (id, name) = ("call-1".to_owned(), "tidy".to_owned());
     let call = ToolCall { id, name, input: Json("{}".to_owned()) };
     let (id, at, turn, branch) = (ApprovalId(1), now.timestamp(), TurnId(1), Branch::Main);
-    memory.approvals.open.push(Approval { id, at, turn, branch, call, waits: Waits::Card });
+    memory.approvals.open.push(Approval {
+        id,
+        step: id,
+        at,
+        turn,
+        branch,
+        call,
+        knows: domain::label::Label::PLAIN,
+        waits: Waits::Card,
+    });
     memory.approvals.next = ApprovalId(2);
     memory
 }

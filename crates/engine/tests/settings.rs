@@ -63,7 +63,7 @@ fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
         &story.told(),
         &expect![[r#"
             human> /model Haiku
-            told> from the next answer on, haiku answers (claude-haiku-9).
+            told> From the next answer on, haiku answers (claude-haiku-9).
             human> /thinking adaptive
             told> From the next answer on, thinking is adaptive, until I start again. `/config thinking.main` sets it for good.
             human> hi
@@ -76,14 +76,63 @@ fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
             human> /thinking off
             refused> exit the side conversation first: /save, /report or /exit.
             human> /model
-            told> haiku answers (claude-haiku-9).
+            told> Model: haiku (claude-haiku-9).
             human> /thinking
             told> Thinking is adaptive here, at medium effort. claude-haiku-9 always thinks; `off` means as little as possible, at low effort. Token budgets become an effort: 8k = medium.
             human> /exit
             -- fork/3fdabe86 discarded.
             human> /model gpt
-            refused> i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.
+            refused> I don't know a model called `gpt`. Choose fable, haiku, opus, sonnet, a full id such as `claude-haiku-4-5`, or `default`.
         "#]],
+    );
+}
+
+/// MC-26: a full id is a name too, and the answer says what is different about that model.
+#[test]
+fn a_model_is_chosen_by_its_full_id() {
+    let mut story = story();
+    story
+        .human_commands("/config thinking.main adaptive")
+        .human_commands("/model claude-haiku-4-5")
+        .human("hi");
+    story.human_commands("/thinking").human_commands("/effort").human_commands("/model");
+    story.crash().human_commands("/model claude-opus-4-1").human_commands("/model opus").human("you?");
+    story.human_commands("/model Default").human("and you?");
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> /config thinking.main adaptive
+            told> **thinking.main**: adaptive
+            human> /model claude-haiku-4-5
+            told> From the next answer on, claude-haiku-4-5 answers. claude-haiku-4-5 can't decide itself how much to think, so it gets a budget of 8192 tokens.
+            human> hi
+            main> assistant: Yes.
+            human> /thinking
+            told> Thinking is adaptive here, at medium effort. claude-haiku-4-5 thinks only with a token budget such as `8000`; `adaptive` means 8192 tokens.
+            human> /effort
+            told> Effort is medium here. claude-haiku-4-5 has no effort to set, so this holds when another model answers.
+            human> /model
+            told> Model: claude-haiku-4-5.
+            -- crash
+            human> /model claude-opus-4-1
+            told> From the next answer on, claude-opus-4-1 answers. I don't know this id; if the vendor doesn't either, the next answer says so. `/model default` goes back to puppet.
+            human> /model opus
+            told> From the next answer on, opus answers (claude-opus-9).
+            human> you?
+            main> assistant: Yes.
+            human> /model Default
+            told> From the next answer on, the default model answers (puppet).
+            human> and you?
+            main> assistant: Yes.
+        "#]],
+    );
+    check(
+        &asked(&story),
+        &expect![[r#"
+        main: claude-haiku-4-5, adaptive
+        main: claude-opus-9, adaptive
+        main: the usual, adaptive
+    "#]],
     );
 }
 
@@ -175,7 +224,7 @@ fn settings_are_told_changed_and_refused_in_words() {
             human> /config auto_update_hour 24
             refused> auto_update_hour: it cannot be `24`. use an hour from 0 to 23.
             human> /config model.fork gpt
-            refused> model.fork: i know no model called `gpt`. choose fable, haiku, opus, sonnet or default.
+            refused> model.fork: I don't know a model called `gpt`. Choose fable, haiku, opus, sonnet, a full id such as `claude-haiku-4-5`, or `default`.
             human> /config colour red
             refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, effort.main, effort.background, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, daily_limit, name.
             human> /config permission_mode acceptedits
@@ -213,7 +262,7 @@ fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
         &expect![[r#"
             human> hello
             human> /model opus
-            told> from the next answer on, opus answers (claude-opus-9).
+            told> From the next answer on, opus answers (claude-opus-9).
             human> /thinking off
             told> From the next answer on, thinking is off, until I start again. `/config thinking.main` sets it for good. claude-opus-9 always thinks, so this means as little as possible.
             human> /config auto_update on

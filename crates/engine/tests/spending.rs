@@ -224,7 +224,9 @@ fn a_conversation_is_summed_up_before_its_prompts_cost_more() {
         let noted = Reply { blocks: vec![Block::Text("Noted.".to_owned())], stop: Stop::Said, usage };
         let summary = "The user flies to Lisbon with booking LH4711.";
         story.model([Line::Reply(noted), Line::says(summary), Line::says("LH4711.")]);
-        story.priced(Price { rates: Rates::default(), long }).human("my booking to Lisbon is LH4711");
+        story
+            .priced(Price { rates: Rates::default(), long, ..Price::default() })
+            .human("my booking to Lisbon is LH4711");
         story.human("what was my booking?");
         story.told()
     };

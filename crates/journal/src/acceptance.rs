@@ -3,13 +3,13 @@
 //! What the file of a job asks for is accepted line by line. It holds as soon as the human writes it by one of our own doors
 //! (a command, the page, a yes to an edit); what any other program writes there waits for `accept`.
 
-use domain::schedule::{Reminder, Routine, WebhookSpec, What};
+use domain::schedule::{FileNews, Reminder, Routine, WebhookSpec, What};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sha2::{Digest, Sha256};
 
 use super::db::Database;
-use super::{Journal, Paths, Unreadable, Unwritten, unwritten};
+use super::{Journal, Paths, Unreadable, Unwritten, disk, unwritten};
 use crate::files::items::Item;
 
 /// Under this name it is kept that the jobs of the first start were accepted.
@@ -114,6 +114,59 @@ impl Accepted {
     }
 }
 
+/// What the user was told of files that cannot be used as they are, kept beside what they accepted.
+pub(crate) struct ToldFiles(Database);
+
+impl ToldFiles {
+    /// Opens the journal at `paths`: nothing, if there is none yet or it cannot be opened.
+    pub(crate) fn open(paths: &Paths) -> Option<Self> {
+        opened(paths).ok().map(Self)
+    }
+
+    /// The same news, marked if the user was told of it before. What is new is remembered as told.
+    pub(crate) fn marked(&self, news: FileNews, at: Timestamp) -> FileNews {
+        match news {
+            FileNews::Broken { file, source, why, .. } => {
+                let told_before = self.tell(&file, &why, at);
+                FileNews::Broken { file, source, why, told_before }
+            }
+            FileNews::Held { file, why, .. } => {
+                let told_before = self.tell(&file, &why, at);
+                FileNews::Held { file, why, told_before }
+            }
+            FileNews::Mended(file) => {
+                self.forget(&file);
+                FileNews::Mended(file)
+            }
+            FileNews::Plans(_) | FileNews::Gone(_) => news,
+        }
+    }
+
+    /// Returns whether the user was told `why` of `file`, and remembers it. One that cannot be remembered is told again.
+    fn tell(&self, file: &str, why: &str, at: Timestamp) -> bool {
+        let (name, hash) = (told_name(file), hash_of(why));
+        if self.0.is_accepted(&name, &hash).unwrap_or(false) {
+            return true;
+        }
+        self.forget(file);
+        if let Err(error) = self.0.accept(&name, &hash, at) {
+            tracing::warn!(%error, file, "What was told of a file is not remembered.");
+        }
+        false
+    }
+
+    fn forget(&self, file: &str) {
+        if let Err(error) = self.0.refuse(&told_name(file)) {
+            tracing::warn!(%error, file, "What was told of a file is still remembered.");
+        }
+    }
+}
+
+/// Under this name it is kept what was told of `file`.
+fn told_name(file: &str) -> String {
+    format!("told:{file}")
+}
+
 /// The hash by which `content` is known.
 pub fn hash_of(content: &str) -> String {
     Sha256::digest(content.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -122,7 +175,19 @@ pub fn hash_of(content: &str) -> String {
 /// Accepts `name` with the content of this hash, in the data directory at `paths`, whether or not somebody runs there.
 pub fn accept(paths: &Paths, name: &str, hash: &str, at: Timestamp) -> Result<(), String> {
     let database = opened(paths)?;
-    database.accept(name, hash, at).map_err(|error| unwritten(&error).0)
+    database.accept(name, hash, at).map_err(|error| unwritten(&error).0)?;
+    notify_watch(paths, at);
+    Ok(())
+}
+
+/// Tells the assistant that runs to look at the job files again, because something was accepted. If this fails, it looks a
+/// few seconds later anyway.
+fn notify_watch(paths: &Paths, at: Timestamp) {
+    let marked = disk::ensure_dir(&disk::RealDisk, &paths.marks())
+        .and_then(|()| disk::replace(&disk::RealDisk, &paths.accepted_mark(), at.to_string().as_bytes()));
+    if let Err(error) = marked {
+        tracing::warn!(%error, "What was accepted holds a few seconds later.");
+    }
 }
 
 /// The human lets `after` be written in `file`, called as it is from the data directory on, over what they have not seen
@@ -142,23 +207,31 @@ pub fn accept_change(
     let (new, gone) = (new.collect::<Vec<_>>(), gone.collect::<Vec<_>>());
     match new.is_empty() && gone.is_empty() {
         true => Ok(()),
-        false => changed(paths, |database| database.accept_change(&after.name, (&new, &gone), at)),
+        false => changed(paths, at, |database| database.accept_change(&after.name, (&new, &gone), at)),
     }
 }
 
 /// The human has all that is asked for before them, and accepts that and no more.
 pub fn accept_whole(paths: &Paths, asked: &AskedFor, at: Timestamp) -> Result<(), String> {
     let new: Vec<String> = asked.lines.iter().map(|line| hash_of(line)).collect();
-    changed(paths, |database| {
+    changed(paths, at, |database| {
         let gone = database.accepted(&asked.name)?;
         database.accept_change(&asked.name, (&new, &gone), at)
     })
 }
 
 /// Changes what is accepted. Before the first start there is nothing to do: all that is there then is accepted.
-fn changed(paths: &Paths, change: impl FnOnce(&mut Database) -> rusqlite::Result<()>) -> Result<(), String> {
+fn changed(
+    paths: &Paths,
+    at: Timestamp,
+    change: impl FnOnce(&mut Database) -> rusqlite::Result<()>,
+) -> Result<(), String> {
     match paths.database().exists() {
-        true => change(&mut opened(paths)?).map_err(|error| unwritten(&error).0),
+        true => {
+            change(&mut opened(paths)?).map_err(|error| unwritten(&error).0)?;
+            notify_watch(paths, at);
+            Ok(())
+        }
         false => Ok(()),
     }
 }
@@ -172,7 +245,7 @@ pub fn refuse(paths: &Paths, name: &str) -> Result<(), String> {
 fn opened(paths: &Paths) -> Result<Database, String> {
     let path = paths.database();
     if !path.exists() {
-        return Err("nothing was started here yet. start the assistant once, and accept it then.".to_owned());
+        return Err("Nothing was started here yet. Start the assistant once, then accept it.".to_owned());
     }
     Database::open(&path).map_err(|error| error.to_string())
 }

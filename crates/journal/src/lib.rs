@@ -7,9 +7,11 @@ pub mod files;
 pub mod frontmatter;
 pub mod git;
 mod history;
+mod importing;
 pub mod jobs;
 mod keeper;
 mod lock;
+mod looking;
 pub mod migration;
 pub mod moving;
 mod open;
@@ -21,6 +23,7 @@ mod reports;
 mod sent;
 mod sessions;
 mod state;
+pub mod transcripts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,14 +45,14 @@ use jiff::{Timestamp, Zoned};
 pub use acceptance::{Accepted, AskedFor, accept, accept_change, accept_whole, hash_of, refuse};
 use db::{Database, PathCache};
 pub use db::{KnownDevice, Number};
-use disk::Disk;
+use disk::{Disk, Stamp};
 use files::Found;
 use files::agents::{Agents, Bundled};
 use files::model_places::{ModelPlace, ModelPlaces};
 use files::tool_lists::ToolLists;
 use keeper::Keeper;
 pub use lock::{Lock, NotLocked, Running, holder, is_in_use};
-pub use open::{NotOpened, Opened, Place, Tracked, open, open_with, peek, sweep_left};
+pub use open::{NotOpened, Opened, Place, Tracked, open, open_importing, open_with, peek, sweep_left};
 pub use paths::Paths;
 use plans::PlanFiles;
 use reports::ReportFile;
@@ -78,6 +81,8 @@ struct Writer {
     reports: ReportFile,
     sent: SentFiles,
     plans: PlanFiles,
+    look: looking::Look,
+    disk: Arc<dyn Disk>,
 }
 
 struct Reader {
@@ -226,16 +231,19 @@ impl Writer {
     /// is. Then the database, and then the files that follow from it: one that cannot be written now is written later, for
     /// what it says is already safe.
     fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
+        self.look.journal_changed();
         let before = self.state.set(records).map_err(|error| Unwritten(error.to_string()))?;
-        let changes = match self.database.write(records) {
+        let reports = records.iter().any(|record| matches!(record, Record::Report(_)));
+        let note = reports.then(|| self.reports.note());
+        let changes = match self.database.write_with(records, note) {
             Ok(changes) => changes,
             Err(error) => {
                 self.state.put_back(before);
                 return Err(unwritten(&error));
             }
         };
-        if records.iter().any(|record| matches!(record, Record::Report(_))) {
-            self.reports.follow(&self.database);
+        if reports {
+            self.reports.follow(&mut self.database);
         }
         self.sent.follow(records, &self.database);
         self.state.follow(records);

@@ -16,8 +16,10 @@ use crate::db::{Aside, Database, Laid, PathCache, Unopened, finish_laying, make_
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::files;
 use crate::git;
+use crate::importing::Import;
 use crate::keeper::Keeper;
 use crate::lock::{LOCK_FILE, Lock, NotLocked};
+use crate::looking::Look;
 use crate::migration::keep_before;
 use crate::passing::{self, Lasts};
 use crate::paths::Paths;
@@ -83,6 +85,11 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
 
 /// Opens the data directory at `place`, whose history is kept or not.
 pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
+    open_importing(place, tracked, None)
+}
+
+/// Like `open_with`. Conversations of the Python program are imported from the transcripts in the folders of `projects`.
+pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
     place.disk.create_dir(&state).map_err(|error| sorted(&place.paths, &error))?;
     // Looked for before the lock makes its file, which tells whether we have been here.
@@ -103,7 +110,10 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     }
     let mut database = open_database(&place, emptied)?;
     let rescued = untold(&place.paths.database(), place.disk.as_ref());
-    notices.extend(rescued.map_err(|error| sorted(&place.paths, &error))?);
+    let rescued = rescued.map_err(|error| sorted(&place.paths, &error))?;
+    // A journal that took the place of another one may be older than the files.
+    let journal = if rescued.is_empty() && laid.is_none() { Standing::Usual } else { Standing::Replaced };
+    notices.extend(rescued);
     if tracked == Tracked::Nowhere {
         database.make_fleeting().map_err(|error| sorted(&place.paths, &error))?;
     }
@@ -115,22 +125,45 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
         .map_err(|error| sorted(&place.paths, &error))?;
     let mut sent = SentFiles::new(&place);
     sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
-    let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
+    reconcile(&mut database, &mut files, (&place, journal), &mut notices)?;
+    let disk = Arc::clone(&place.disk);
+    let mut import = projects.map(|projects| Import::new(&*disk, projects, place.now));
+    if let Some(import) = &mut import {
+        let imported = import.main(&mut database, &mut notices);
+        imported.map_err(|error| sorted(&place.paths, &error))?;
+    }
+    let git = files.git();
+    let mut plans = PlanFiles::new(&place, Arc::clone(&git));
+    let stands = plans.reconcile(&mut database, place.now, import.as_mut(), &mut notices);
+    let stands = stands.map_err(|error| sorted(&place.paths, &error))?;
+    if let Some(import) = &mut import {
+        import.runs(&mut database).map_err(|error| sorted(&place.paths, &error))?;
+    }
+    let mut memory = database.memory().map_err(|error| sorted(&place.paths, &error))?;
     memory.main.created = files.created(place.now).map_err(|error| sorted(&place.paths, &error))?;
     let mut small = StateFiles::new(&place);
     memory.chosen = small.chosen(place.now, &mut notices);
     let pings = database.pings().map_err(|error| sorted(&place.paths, &error))?;
     small.agree(pings, &mut memory.chosen);
-    let git = files.git();
-    let mut plans = PlanFiles::new(&place, Arc::clone(&git));
-    let stands = plans.reconcile(&mut database, place.now, &mut notices);
-    memory.plans.sessions = stands.map_err(|error| sorted(&place.paths, &error))?;
+    memory.plans.sessions = stands;
     let reading =
         Database::open_for_reading(&place.paths.database()).map_err(|error| sorted(&place.paths, &error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
-        writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent, plans })
-            .map_err(|error| sorted(&place.paths, &error))?,
+        writer: Keeper::new(
+            "journal",
+            Writer {
+                database,
+                files,
+                state: small,
+                reports,
+                sent,
+                plans,
+                look: Look::default(),
+                disk: Arc::clone(&place.disk),
+            },
+        )
+        .map_err(|error| sorted(&place.paths, &error))?,
         reader: Keeper::new("reader", reader).map_err(|error| sorted(&place.paths, &error))?,
         paths: place.paths,
         disk: place.disk,
@@ -230,37 +263,51 @@ fn emptied(place: &Place, known: Option<Seen>) -> io::Result<Option<Unopened>> {
     Ok((has_backups || (has_session && known)).then(|| Unopened::Damaged(reason.to_owned())))
 }
 
-/// Makes the files agree with the database after whatever happened in between.
+/// Whether the journal is the one that was written last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It is.
+    Usual,
+    /// It took the place of one that was damaged, or written by a newer program.
+    Replaced,
+}
+
+/// Makes the changes to files that a crash left out. A session that another program put into `sessions.json` is taken over
+/// in a new journal; otherwise `Journal::changed_outside` tells of it, and the assistant follows it.
 fn reconcile(
     database: &mut Database,
     files: &mut SessionFiles,
-    place: &Place,
+    (place, journal): (&Place, Standing),
     notices: &mut Vec<String>,
-) -> Result<Memory, NotOpened> {
+) -> Result<(), NotOpened> {
     let unmade = database.unmade().map_err(|error| sorted(&place.paths, &error))?;
     if !unmade.is_empty() && files.make(&unmade).is_ok() {
         database.made(&unmade).map_err(|error| sorted(&place.paths, &error))?;
     }
-    let memory = database.memory().map_err(|error| sorted(&place.paths, &error))?;
+    let main = database.main_session().map_err(|error| sorted(&place.paths, &error))?;
     let stored = files.stored(place.now, notices).map_err(|error| sorted(&place.paths, &error))?;
-    match (memory.conversation.head(&Branch::Main), stored) {
-        (Some(head), stored) if stored.as_ref() != Some(&head.session) => {
-            notices.push(files.restore(&head.session, stored.as_ref(), place.now));
-            Ok(memory)
+    match (main, stored) {
+        (Some(main), stored) if stored.as_ref() != Some(&main) => {
+            if journal == Standing::Replaced {
+                notices.push(files.restore(&main, stored.as_ref(), place.now));
+            }
         }
         (None, Some(session)) => {
-            adopt(database, session, place.now).map_err(|error| sorted(&place.paths, &error))
+            let had_main = database.had_main().map_err(|error| sorted(&place.paths, &error))?;
+            if !had_main || journal == Standing::Replaced {
+                adopt(database, session, place.now).map_err(|error| sorted(&place.paths, &error))?;
+            }
         }
-        (Some(_), _) | (None, None) => Ok(memory),
+        (Some(_), _) | (None, None) => {}
     }
+    Ok(())
 }
 
 /// A session that was there before this journal: main goes on under its name.
-fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite::Result<Memory> {
+fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite::Result<()> {
     let to = Some(Head { entry: None, session, label: Label::PLAIN });
     let adopted = Move { branch: Branch::Main, at, why: Why::Created, from: None, to };
-    database.write(&[Record::Moved(adopted)])?;
-    database.memory()
+    database.write(&[Record::Moved(adopted)]).map(drop)
 }
 
 /// What the data directory at `paths` cannot be opened for, and who must act.

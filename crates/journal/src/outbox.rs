@@ -26,11 +26,25 @@ impl Outbox for Journal {
     }
 
     fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>> {
-        Box::pin(self.change(move |database| database.became(&receipt, at)))
+        let written = self.writer.ask(move |writer| {
+            writer.database.became(&receipt, at)?;
+            writer.sent.posted(&receipt.key, &writer.database);
+            Ok(())
+        });
+        Box::pin(async {
+            written.await.ok_or_else(closed)?.map_err(|error: rusqlite::Error| unwritten(&error))
+        })
     }
 
     fn is_gone(&self, receipt: Receipt) -> BoxFuture<'_, Result<(), Unwritten>> {
-        Box::pin(self.change(move |database| database.is_gone(&receipt)))
+        let written = self.writer.ask(move |writer| {
+            writer.database.is_gone(&receipt)?;
+            writer.sent.posted(&receipt.key, &writer.database);
+            Ok(())
+        });
+        Box::pin(async {
+            written.await.ok_or_else(closed)?.map_err(|error: rusqlite::Error| unwritten(&error))
+        })
     }
 
     fn settle(&self, id: u64, how: Settled) -> BoxFuture<'_, Result<Option<Charge>, Unwritten>> {

@@ -37,6 +37,16 @@ impl Paths {
         self.state().join("before-migration")
     }
 
+    /// The folder that is watched for the file that changes when the user accepts something.
+    pub fn marks(&self) -> PathBuf {
+        self.state().join("marks")
+    }
+
+    /// The file that changes when the user accepts something.
+    pub fn accepted_mark(&self) -> PathBuf {
+        self.marks().join("accepted")
+    }
+
     /// Where the running assistant listens to our own commands.
     pub fn socket(&self) -> PathBuf {
         self.state().join("control.sock")

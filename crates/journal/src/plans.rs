@@ -7,17 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use domain::assistant::StateEdit;
+use domain::conversation::{Head, SessionId};
 use domain::cost::Source;
 use domain::record::{PlanChange, Record, Stand};
 use domain::schedule::{ItemId, Reminder, Routine, once};
 use jiff::Timestamp;
 
 use crate::db::{Database, JobFile, Work};
+use crate::disk::Disk;
 use crate::files::Trouble;
 use crate::files::items::{Item, Items};
 use crate::files::routine_sessions::RoutineSessions;
 use crate::frontmatter::{Change, Value};
 use crate::git::Git;
+use crate::importing::Import;
 use crate::open::Place;
 
 /// The files.
@@ -25,7 +29,35 @@ pub struct PlanFiles {
     routines: Items<Routine>,
     reminders: Items<Reminder>,
     sessions: RoutineSessions,
+    disk: Arc<dyn Disk>,
     git: Arc<Git>,
+    /// Changes of other programs that were seen at the last look.
+    seen: Vec<(ItemId, Difference)>,
+}
+
+/// How a session file differs from the journal.
+#[derive(Clone, Debug, PartialEq)]
+enum Difference {
+    /// It does not.
+    None,
+    /// It was removed or emptied.
+    Gone,
+    /// It names another session, which stands here.
+    Known(Stand),
+    /// It names a session that the journal does not know.
+    Unknown(SessionId),
+}
+
+/// A place with an entry.
+fn stand_of(head: Option<Head>) -> Option<Stand> {
+    let Head { entry, session, label } = head?;
+    Some(Stand { session, entry: entry?, label })
+}
+
+fn unknown(routine: &ItemId, session: &SessionId) -> String {
+    format!(
+        "state/routine_sessions/{routine} names the session {session}, which I don't know, so the routine begins a new one."
+    )
 }
 
 impl PlanFiles {
@@ -36,7 +68,9 @@ impl PlanFiles {
             routines: Items::new(Arc::clone(disk), root, place.zone.clone()),
             reminders: Items::new(Arc::clone(disk), root, place.zone.clone()),
             sessions: RoutineSessions::new(Arc::clone(disk), &place.paths.state()),
+            disk: Arc::clone(disk),
             git,
+            seen: Vec::new(),
         }
     }
 
@@ -72,40 +106,148 @@ impl PlanFiles {
         &mut self,
         database: &mut Database,
         now: Timestamp,
+        mut import: Option<&mut Import<'_>>,
         notices: &mut Vec<String>,
     ) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
         self.work_off(database);
         if let Err(error) = database.forget_old_times(now) {
             tracing::warn!(%error, "Old times of jobs stay; the next start forgets them.");
         }
-        let mut stands = database.routine_sessions()?;
-        let known: Vec<ItemId> = stands.keys().cloned().collect();
+        let known: Vec<ItemId> = database.routine_sessions()?.into_keys().collect();
         for routine in known {
-            // What cannot be read now says nothing.
-            let (Ok(found), Some(stand)) = (self.sessions.load(&routine, now), stands.get(&routine).cloned())
-            else {
-                continue;
-            };
-            let named = found.value;
-            if named.as_ref() == Some(&stand.session) {
-                continue;
+            match self.change_of(&routine, database)? {
+                Difference::None => {}
+                Difference::Gone => {
+                    notices.push(format!(
+                        "state/routine_sessions/{routine} was removed or emptied, so the routine begins a new session."
+                    ));
+                    database.forget_session(&routine)?;
+                }
+                Difference::Known(stand) => {
+                    let session = stand.session.clone();
+                    database.write(&[Record::Plan(PlanChange::Session(routine.clone(), Some(stand)))])?;
+                    database.session_filed(&routine, &session)?;
+                    notices.push(format!(
+                        "state/routine_sessions/{routine} names the session {session} now, and the routine goes on with it."
+                    ));
+                }
+                Difference::Unknown(session) => {
+                    let imported = match &mut import {
+                        Some(import) => import.routine(database, (&routine, &session), notices)?,
+                        None => false,
+                    };
+                    if !imported {
+                        notices.push(unknown(&routine, &session));
+                        database.forget_session(&routine)?;
+                    }
+                }
             }
-            if named == database.filed_session(&routine)? {
-                // Nobody has touched it: we died, or the disk failed, before it followed.
-                warn(self.file_session(&routine, &stand, database));
-                continue;
-            }
-            if let Some(named) = named {
-                notices.push(format!(
-                    "state/routine_sessions/{routine} names the session {named}, which i don't know, so the routine \
-                     begins a new one."
-                ));
-            }
-            stands.remove(&routine);
-            database.forget_session(&routine)?;
         }
-        self.sweep_sessions(&stands);
-        Ok(stands)
+        self.adopt_sessions(database, import, notices)?;
+        database.routine_sessions()
+    }
+
+    /// RP-30: a session file of a routine that exists is taken over, if its session is known or can be imported. Others are
+    /// removed, unless there is a file that may become that routine again.
+    fn adopt_sessions(
+        &mut self,
+        database: &mut Database,
+        mut import: Option<&mut Import<'_>>,
+        notices: &mut Vec<String>,
+    ) -> rusqlite::Result<()> {
+        let stands = database.routine_sessions()?;
+        for routine in self.sessions.routines().unwrap_or_default() {
+            if stands.contains_key(&routine) {
+                continue;
+            }
+            if !self.may_exist(&routine) {
+                warn(self.sessions.delete(&routine).map(drop));
+                continue;
+            }
+            let Ok(Some(session)) = self.sessions.named(&routine) else { continue };
+            if let Some(stand) = stand_of(database.head_of(&session)?) {
+                database.write(&[Record::Plan(PlanChange::Session(routine.clone(), Some(stand)))])?;
+                database.session_filed(&routine, &session)?;
+            } else if let Some(import) = &mut import {
+                import.routine(database, (&routine, &session), notices)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a routine file mentions the id, even one that cannot be read now.
+    fn may_exist(&self, routine: &ItemId) -> bool {
+        let Ok(listed) = self.disk.list(self.routines.dir()) else { return false };
+        listed.iter().any(|listed| {
+            let text = self.disk.read_part(&listed.path, 0, 1 << 16).unwrap_or_default();
+            String::from_utf8_lossy(&text).contains(routine.as_str())
+        })
+    }
+
+    /// How the session file of `routine` differs from the journal, apart from a write of ours that failed, which is made up for.
+    fn change_of(&mut self, routine: &ItemId, database: &mut Database) -> rusqlite::Result<Difference> {
+        // A file that cannot be read now says nothing.
+        let Ok(named) = self.sessions.named(routine) else { return Ok(Difference::None) };
+        let Some(stand) = database.routine_sessions()?.remove(routine) else {
+            return Ok(Difference::None);
+        };
+        let filed = database.filed_session(routine)?;
+        if named.as_ref() == Some(&stand.session) {
+            if filed != named {
+                database.session_filed(routine, &stand.session)?;
+            }
+            return Ok(Difference::None);
+        }
+        if named == filed {
+            warn(self.file_session(routine, &stand, database));
+            return Ok(Difference::None);
+        }
+        Ok(match named {
+            None => Difference::Gone,
+            Some(session) => match stand_of(database.head_of(&session)?) {
+                Some(stand) => Difference::Known(stand),
+                None => Difference::Unknown(session),
+            },
+        })
+    }
+
+    /// Whether the last look found no change.
+    pub fn is_quiet(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    /// What other programs changed in the session files. A change counts when it is seen twice, unless `at_once`: the file may
+    /// be half written.
+    pub fn changed(&mut self, database: &mut Database, at_once: bool) -> rusqlite::Result<Vec<StateEdit>> {
+        let stands = database.routine_sessions()?;
+        let unknown = self.sessions.routines().unwrap_or_default();
+        let unknown: Vec<ItemId> = unknown.into_iter().filter(|id| !stands.contains_key(id)).collect();
+        let mut changes = Vec::new();
+        for routine in stands.into_keys() {
+            let change = self.change_of(&routine, database)?;
+            changes.push((routine, change));
+        }
+        for routine in unknown {
+            let Ok(Some(session)) = self.sessions.named(&routine) else { continue };
+            // One that nobody knows is told at the next start.
+            if let Some(stand) = stand_of(database.head_of(&session)?) {
+                changes.push((routine, Difference::Known(stand)));
+            }
+        }
+        changes.retain(|(_, change)| *change != Difference::None);
+        let again = changes == self.seen;
+        self.seen = changes;
+        if !(again || at_once) {
+            return Ok(Vec::new());
+        }
+        let edits = self.seen.iter().map(|(routine, change)| match change {
+            Difference::Known(stand) => StateEdit::RoutineSession(routine.clone(), Some(stand.clone())),
+            Difference::Gone | Difference::None => StateEdit::RoutineSession(routine.clone(), None),
+            Difference::Unknown(session) => {
+                StateEdit::UnknownRoutineSession(routine.clone(), session.clone())
+            }
+        });
+        Ok(edits.collect())
     }
 
     fn file_session(
@@ -119,14 +261,6 @@ impl PlanFiles {
             tracing::warn!(%error, "The file of a routine's session will be written again at the next start.");
         }
         Ok(())
-    }
-
-    /// RP-30, RP-32: a file whose session nobody knows leads nowhere.
-    fn sweep_sessions(&mut self, stands: &BTreeMap<ItemId, Stand>) {
-        let listed = self.sessions.routines().unwrap_or_default();
-        for routine in listed.iter().filter(|routine| !stands.contains_key(routine)) {
-            warn(self.sessions.delete(routine).map(drop));
-        }
     }
 
     fn work_off(&mut self, database: &mut Database) {
@@ -164,7 +298,8 @@ impl PlanFiles {
             | Source::Compaction
             | Source::Webhook(_)
             | Source::Agent(_)
-            | Source::Reader => None,
+            | Source::Reader
+            | Source::Search => None,
         };
         if let Some((path, verb)) = done {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,11 +1,14 @@
-//! The file of reports beside the log: `pending_updates.json` shows what the log knows.
+//! `pending_updates.json` beside the journal.
 //!
-//! The log is written first. The file follows, and after a crash it is made to follow at the next start. What
-//! another program put into the file is taken over as a report of its own.
+//! The journal is written first and the file follows. What another program adds to the file or removes from it is taken over.
+//! To tell its changes from a write of ours that a crash prevented, the journal holds the hash of the text that was in the
+//! file when the journal was last written: a file with that text is ours and out of date.
 
 use std::sync::Arc;
 
+use domain::assistant::StateEdit;
 use domain::label::Label;
+use domain::record::{Reading as Read, Record, ReportChange};
 use domain::report::{Report, ReportId};
 use domain::schedule::Moment;
 use jiff::Timestamp;
@@ -13,74 +16,258 @@ use jiff::tz::TimeZone;
 
 use crate::db::Database;
 use crate::disk::Disk;
-use crate::files::pending_updates::{PendingUpdate, PendingUpdates};
-use crate::files::{Found, Trouble};
+use crate::files::Trouble;
+use crate::files::pending_updates::{PendingUpdate, PendingUpdates, Reading};
 use crate::open::{Place, peek};
 use crate::paths::Paths;
 
-/// Who left a report that is not ours.
+/// The source of an update that another program left.
 const ELSEWHERE: &str = "elsewhere";
+
+/// Under this name the journal holds what was in the file.
+const NOTE: &str = "state:pending_updates";
 
 /// The file, and the zone in which it tells times.
 pub struct ReportFile {
     file: PendingUpdates,
     zone: TimeZone,
+    /// What the file held when we last read or wrote it.
+    held: Held,
+    /// The file does not show what the journal holds, because another program had changed it first.
+    behind: bool,
+    /// A text of another program that was seen once. It counts when it is seen again: it may be half written.
+    seen: Option<String>,
+}
+
+/// The content of the file at one time.
+#[derive(Default)]
+struct Held {
+    hash: String,
+    updates: Vec<(Timestamp, String)>,
+    /// The newest report that the journal held then.
+    newest: u64,
 }
 
 impl ReportFile {
     /// The file of the data directory at `place`.
     pub fn new(place: &Place) -> Self {
         let file = PendingUpdates::new(Arc::clone(&place.disk), &place.paths.state());
-        Self { file, zone: place.zone.clone() }
+        Self { file, zone: place.zone.clone(), held: Held::default(), behind: false, seen: None }
     }
 
-    /// Lets the file say what the log knows, and what others left in it meanwhile, which the next start takes over.
-    /// If that fails, the next start does it.
-    pub fn follow(&mut self, database: &Database) {
-        let written = self.strangers().and_then(|strangers| self.tell(database, strangers));
-        if let Err(error) = written {
-            tracing::warn!(error, "pending_updates.json could not be written; the next start will.");
-        }
+    /// What the journal is to hold of the file, in the transaction that changes reports.
+    pub fn note(&self) -> (&'static str, String) {
+        (NOTE, format!("{} {}", self.held.newest, self.held.hash))
     }
 
-    fn strangers(&self) -> Result<Vec<PendingUpdate>, String> {
-        let found = self.file.peek(Timestamp::UNIX_EPOCH).map_err(|error| error.to_string())?;
-        Ok(found.value.into_iter().filter(is_strange).collect())
+    /// Writes the reports of the journal into the file. A file that another program has changed is left for `changed`.
+    pub fn follow(&mut self, database: &mut Database) {
+        let written = match self.file.reading() {
+            Ok(reading) if reading.hash() != self.held.hash => {
+                self.behind = true;
+                return;
+            }
+            Ok(_) => self.write(database, true).and_then(|()| self.keep_note(database)),
+            Err(trouble) => Err(trouble.to_string()),
+        };
+        warn(written);
     }
 
-    fn tell(&mut self, database: &Database, strangers: Vec<PendingUpdate>) -> Result<(), String> {
+    /// Lets the journal hold what is in the file now: without this an update that was removed by hand while the program was down
+    /// could be one that never reached the file.
+    fn keep_note(&self, database: &mut Database) -> Result<(), String> {
+        let (name, note) = self.note();
+        database.keep(name, &note).map_err(|error| error.to_string())
+    }
+
+    /// Writes the file. One that says the same is not written again if it `is_safe`: an earlier write may have failed before it
+    /// was on the disk for good.
+    fn write(&mut self, database: &Database, is_safe: bool) -> Result<(), String> {
         let waiting = database.reports().map_err(|error| error.to_string())?;
-        let ours = waiting.iter().map(|report| self.update(report));
-        let updates: Vec<PendingUpdate> = ours.chain(strangers).collect();
-        self.file.replace(&updates).map_err(|error| error.to_string())
+        let updates: Vec<(Timestamp, String)> = waiting.iter().map(key).collect();
+        let nothing = updates.is_empty() && self.held.updates.is_empty();
+        if updates != self.held.updates || !(is_safe || nothing) {
+            let all: Vec<PendingUpdate> = waiting.iter().map(|report| self.update(report)).collect();
+            self.held.hash = self.file.replace(&all).map_err(|error| error.to_string())?;
+            self.held.updates = updates;
+        }
+        self.held.newest = database.next_report().map_err(|error| error.to_string())?.0.saturating_sub(1);
+        self.behind = false;
+        Ok(())
     }
 
-    /// Takes over what others left in the file, and lets it follow the log again; damage is told in `notices`.
+    /// Takes over what other programs changed while this one did not run, and writes the file. Damage is told in `notices`.
     pub fn reconcile(
         &mut self,
         database: &mut Database,
         now: Timestamp,
         notices: &mut Vec<String>,
     ) -> Result<(), Trouble> {
-        let Found { value: found, damage } = self.file.peek(now)?;
-        notices.extend(damage.map(|damage| damage.to_string()));
-        let taken = database.next_report().and_then(|next| {
-            let lost = |update: &PendingUpdate| is_strange(update) || is_beyond(update, next);
-            database.take_over(found.into_iter().filter(lost).map(left).collect())
-        });
-        if let Err(error) = taken {
-            notices.push(format!("the updates in pending_updates.json could not be read in: {error}."));
-            return Ok(());
+        match self.file.reading()? {
+            Reading::Unreadable(_) => {
+                let found = self.file.peek(now)?;
+                notices.extend(found.damage.map(|damage| damage.to_string()));
+                let taken = self.take_over(database, &found.value, None);
+                warn(taken.map_err(|error| error.to_string()));
+                // Whatever of it could be read stands there now.
+                if let Reading::Updates(updates, hash) = self.file.reading()? {
+                    self.hold(&updates, hash);
+                }
+            }
+            Reading::Updates(updates, hash) => {
+                self.hold(&updates, hash);
+                if let Err(error) = self.take_changes(database, &updates) {
+                    notices
+                        .push(format!("The updates in pending_updates.json could not be read in: {error}."));
+                    return Ok(());
+                }
+            }
         }
-        if let Err(error) = self.tell(database, Vec::new()) {
-            tracing::warn!(error, "pending_updates.json could not be written; the next start will.");
+        let before = database.keepsake(NOTE).unwrap_or_default();
+        let is_safe = before.as_ref().is_some_and(|note| note.ends_with(&format!(" {}", self.held.hash)));
+        warn(self.write(database, is_safe));
+        if before != Some(self.note().1) {
+            warn(self.keep_note(database));
         }
         Ok(())
     }
 
+    fn hold(&mut self, updates: &[PendingUpdate], hash: String) {
+        let updates = updates.iter().map(|update| (micros(update.at.at), update.message.clone())).collect();
+        self.held = Held { hash, updates, newest: self.held.newest };
+    }
+
+    fn take_changes(&self, database: &mut Database, updates: &[PendingUpdate]) -> rusqlite::Result<()> {
+        let note = database.keepsake(NOTE)?;
+        let note = note.as_deref().and_then(|note| note.split_once(' '));
+        let expected: Vec<(Timestamp, String)> = database.reports()?.iter().map(key).collect();
+        let is_ours = note.is_some_and(|(_, hash)| hash == self.held.hash) || expected == self.held.updates;
+        if is_ours {
+            return Ok(());
+        }
+        let newest = note.and_then(|(newest, _)| newest.parse().ok());
+        self.take_over(database, updates, newest)
+    }
+
+    /// Adds updates that the journal never held, and marks those up to `newest` as read that are gone from the file.
+    fn take_over(
+        &self,
+        database: &mut Database,
+        updates: &[PendingUpdate],
+        newest: Option<u64>,
+    ) -> rusqlite::Result<()> {
+        let mut added = Vec::new();
+        for update in updates {
+            if !database.has_report(micros(update.at.at), &update.message)? {
+                added.push(left(update.clone()));
+            }
+        }
+        let listed = |report: &Report| self.held.updates.contains(&key(report));
+        let waiting = database.reports()?;
+        let gone = waiting.iter().filter(|report| newest.is_some_and(|newest| report.id.0 <= newest));
+        let gone: Vec<ReportId> = gone.filter(|report| !listed(report)).map(|report| report.id).collect();
+        if !(added.is_empty() && gone.is_empty()) {
+            tracing::info!(
+                added = added.len(),
+                removed = gone.len(),
+                "Another program changed pending_updates.json."
+            );
+        }
+        database.take_over(added)?;
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let read = Read { quoted: gone, counted: Vec::new(), entry: None };
+        database.write(&[Record::Report(ReportChange::Read(read))]).map(drop)
+    }
+
+    /// What another program changed in the file since we last read or wrote it. `at_once` is for the start, when nobody is
+    /// writing it.
+    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Vec<StateEdit> {
+        self.changes(database, at_once, now).unwrap_or_else(|error| {
+            warn(Err(error));
+            Vec::new()
+        })
+    }
+
+    fn changes(
+        &mut self,
+        database: &mut Database,
+        at_once: bool,
+        now: Timestamp,
+    ) -> Result<Vec<StateEdit>, String> {
+        let reading = self.file.reading().map_err(|error| error.to_string())?;
+        if reading.hash() == self.held.hash {
+            self.seen = None;
+            if self.behind {
+                self.write(database, true)?;
+                self.keep_note(database)?;
+            }
+            return Ok(Vec::new());
+        }
+        if !at_once && self.seen.as_deref() != Some(reading.hash()) {
+            self.seen = Some(reading.hash().to_owned());
+            return Ok(Vec::new());
+        }
+        let Reading::Updates(updates, hash) = reading else {
+            let found = self.file.peek(now).map_err(|error| error.to_string())?;
+            if let Some(damage) = found.damage {
+                tracing::warn!(%damage, "pending_updates.json cannot be read and is written again.");
+            }
+            self.held = Held { hash: String::new(), updates: Vec::new(), newest: self.held.newest };
+            self.write(database, false)?;
+            self.keep_note(database)?;
+            return Ok(Vec::new());
+        };
+        let listed: Vec<(Timestamp, String)> =
+            updates.iter().map(|update| (micros(update.at.at), update.message.clone())).collect();
+        let mut edits = Vec::new();
+        for (at, text) in listed.iter().filter(|update| !self.held.updates.contains(update)) {
+            if !database.has_report(*at, text).map_err(|error| error.to_string())? {
+                edits.push(StateEdit::UpdateAdded { at: *at, text: text.clone() });
+            }
+        }
+        let waiting = database.reports().map_err(|error| error.to_string())?;
+        let gone = waiting.iter().filter(|report| {
+            let key = key(report);
+            self.held.updates.contains(&key) && !listed.contains(&key)
+        });
+        edits.extend(gone.map(|report| StateEdit::UpdateRemoved(report.id)));
+        if edits.is_empty() {
+            // All of it is in the journal.
+            self.hold(&updates, hash);
+            self.seen = None;
+            self.write(database, false)?;
+            self.keep_note(database)?;
+        } else {
+            tracing::info!(changes = edits.len(), "Another program changed pending_updates.json.");
+        }
+        Ok(edits)
+    }
+
+    /// Whether the file shows what the journal holds, as far as is known.
+    pub fn is_quiet(&self) -> bool {
+        self.seen.is_none() && !self.behind
+    }
+
     fn update(&self, report: &Report) -> PendingUpdate {
         let at = Moment::of(&report.at.to_zoned(self.zone.clone()));
-        PendingUpdate::new(at, report.text.clone()).with_id(&report.id.0.to_string())
+        PendingUpdate::new(at, report.text.clone())
+    }
+}
+
+/// The time as finely as the journal holds it.
+fn micros(at: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at)
+}
+
+fn key(report: &Report) -> (Timestamp, String) {
+    (micros(report.at), report.text.clone())
+}
+
+fn warn(done: Result<(), String>) {
+    if let Err(error) = done {
+        tracing::warn!(error, "pending_updates.json could not be brought up to date; that is tried again.");
     }
 }
 
@@ -93,18 +280,12 @@ pub fn reports(paths: &Paths, disk: Arc<dyn Disk>) -> Result<Vec<Report>, String
     let next = waiting.last().map_or(1, |newest| newest.id.0 + 1);
     // A file that cannot be read is for the next start to tell of: who only looks changes nothing.
     let found = PendingUpdates::new(disk, &paths.state()).glance().unwrap_or_default();
-    let strangers = found.into_iter().filter(is_strange).map(left);
+    let known: Vec<(Timestamp, String)> = waiting.iter().map(key).collect();
+    let is_new = |update: &PendingUpdate| !known.contains(&(micros(update.at.at), update.message.clone()));
+    let strangers: Vec<Report> = found.into_iter().filter(is_new).map(left).collect();
+    let strangers = strangers.into_iter();
     waiting.extend(strangers.zip(next..).map(|(report, id)| Report { id: ReportId(id), ..report }));
     Ok(waiting)
-}
-
-/// The log is written first, so a number that it does not know yet is one that it lost.
-fn is_beyond(update: &PendingUpdate, next: ReportId) -> bool {
-    update.id().and_then(|id| id.parse().ok()).is_some_and(|id: u64| id >= next.0)
-}
-
-fn is_strange(update: &PendingUpdate) -> bool {
-    update.id().is_none()
 }
 
 fn left(update: PendingUpdate) -> Report {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use domain::post::PostKey;
 use domain::record::{MessageChange, Record, SentChange};
 use jiff::Timestamp;
 
@@ -34,7 +35,7 @@ impl SentFiles {
             let Record::Message(MessageChange::Sent(change)) = record else { continue };
             tell(match change {
                 SentChange::Kept(origins) if origins.is_empty() => Ok(()),
-                SentChange::Kept(_) => self.show_messages(database),
+                SentChange::Kept(_) | SentChange::Pruned(_) => self.show_messages(database),
                 SentChange::Asks(_) | SentChange::Asked(_) => self.show_inquiries(database),
                 SentChange::Showed(_) | SentChange::PutAway(_) => Ok(()),
             });
@@ -56,13 +57,25 @@ impl SentFiles {
             notices.push(format!("what other programs sent could not be read in: {error}."));
             return Ok(());
         }
+        if let Err(error) = database.prune_origins(now) {
+            tracing::warn!(%error, "Old records of sent messages could not be removed; the next start will.");
+        }
         tell(self.show_messages(database));
         tell(self.show_inquiries(database));
         Ok(())
     }
 
+    /// Adds the id that Discord gave to what was posted under `key`, if a run sent it.
+    pub fn posted(&mut self, key: &PostKey, database: &Database) {
+        match database.is_of_a_run(key) {
+            Ok(true) => tell(self.show_messages(database)),
+            Ok(false) => {}
+            Err(error) => tell(Err(error.to_string())),
+        }
+    }
+
     fn show_messages(&mut self, database: &Database) -> Result<(), String> {
-        let origins = database.origins().map_err(|error| error.to_string())?;
+        let origins = database.fork_messages().map_err(|error| error.to_string())?;
         self.messages.replace(&origins).map_err(|error| error.to_string())
     }
 

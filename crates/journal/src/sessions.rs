@@ -54,6 +54,16 @@ impl SessionFiles {
         Ok(value)
     }
 
+    /// The session that the file names, read without changing the file.
+    pub fn named(&self) -> Result<Option<SessionId>, Trouble> {
+        self.sessions.named()
+    }
+
+    /// Removes the file, whose session is unknown: the next one is created.
+    pub fn forget(&mut self) -> Result<(), Trouble> {
+        self.sessions.delete()
+    }
+
     /// When the main conversation began, if the history knows.
     pub fn created(&self, now: Timestamp) -> Result<Option<Timestamp>, Trouble> {
         Ok(self.history.age(now)?.map(|age| now - age))

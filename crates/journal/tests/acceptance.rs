@@ -198,3 +198,80 @@ async fn a_rescued_journal_takes_nothing_for_granted() {
     assert_eq!(Accepted::look(&paths).held(&asked), ["\"Read\""]);
     drop(home);
 }
+
+/// A reminder of which something is held back is written with all that its file asked for.
+#[test]
+fn a_file_is_written_with_what_is_held_back_of_it() {
+    use domain::schedule::{Reminder, What};
+    use journal::files::items::Item as _;
+    let text = "---\nid: c1\nrun-at: 2026-11-16T09:00:00Z\nbackground: true\nmax-chain: 2\nallowed-tools:\n- Read\n\
+                - WebFetch\nskills:\n- tidy\n---\nwas it sent?\n";
+    let reminder = Reminder::read(text, &TimeZone::UTC).unwrap();
+    let written = reminder.to_text();
+    let What::Reminder(held) =
+        What::Reminder(reminder).without(&["\"WebFetch\"".to_owned(), "the skill \"tidy\"".to_owned()])
+    else {
+        panic!("a reminder")
+    };
+    assert_eq!(held.to_text(), written);
+}
+
+/// Lines of a list of disallowed tools that cannot be understood are named when the file is loaded.
+#[tokio::test]
+async fn a_pattern_that_cannot_be_understood_is_named() {
+    let mut rig = Rig::new();
+    rig.write(
+        "routines/mail.md",
+        &mail("disallowed-tools:\n- Bash(ollim-bot cal\n- Bsh(ls)\n- Read(**.md)\n"),
+    );
+    rig.look(expect![[r#"
+        held routines/mail.md: has tool patterns that cannot be understood: `Bash(ollim-bot cal` forbids all that this tool does: it is no pattern. write a name, such as `WebFetch`, or `Name(args)`, such as `Read(**.md)`. `Bsh(ls)` forbids nothing: no tool has this name. the tools are named in the user guide, such as `Read`, `Bash` and `mcp__notes__*`.
+        plans routine:mail as routines/mail.md: Triage."#]]);
+    rig.write("routines/mail.md", &mail("disallowed-tools:\n- Read(**.md)\n"));
+    rig.look(expect![[r#"
+        mended routines/mail.md
+        plans routine:mail as routines/mail.md: Triage."#]]);
+}
+
+/// What is wrong with a file is told once for each content, also over restarts.
+#[tokio::test]
+async fn a_restart_does_not_repeat_what_was_told_of_a_file() {
+    let rig = Rig::new();
+    rig.write("routines/mail.md", "---\nid: mail\n");
+    let start = |second: i64| {
+        let mut book = JobBook::open(Arc::new(RealDisk), &rig.paths(), TimeZone::UTC).remembering();
+        let now = rig.now + SignedDuration::from_secs(60 + second);
+        told(&book.look(now))
+    };
+    assert!(start(0).starts_with("broken routines/mail.md"));
+    assert_eq!(start(10), "told before: routines/mail.md");
+    rig.write("routines/mail.md", "---\nid: mail\ncron: 99 9 * * *\n---\nTriage.\n");
+    assert!(start(20).starts_with("broken routines/mail.md"), "that is something else");
+    assert_eq!(start(30), "told before: routines/mail.md");
+}
+
+/// What the user accepts holds at once, and not at the next look at all files.
+#[tokio::test]
+async fn what_is_accepted_holds_at_once() {
+    struct RealClock;
+    impl engine::ports::Clock for RealClock {
+        fn now(&self) -> jiff::Zoned {
+            Timestamp::now().to_zoned(TimeZone::UTC)
+        }
+        fn boot(&self) -> std::time::Duration {
+            std::time::Duration::ZERO
+        }
+    }
+    let rig = Rig::new();
+    rig.begin().await;
+    rig.write("routines/mail.md", &mail(READ));
+    let book = JobBook::open(Arc::new(RealDisk), &rig.paths(), TimeZone::UTC);
+    let never = std::time::Duration::from_secs(24 * 3600);
+    let (mut news, _watch) = journal::jobs::watch(book, Arc::new(RealClock), never).unwrap();
+    let held = news.recv().await.unwrap();
+    assert!(told(&held).contains("held routines/mail.md"), "{}", told(&held));
+    accept_whole(&rig.paths(), &AskedFor::of("routines/mail.md", &mail(READ)).unwrap(), rig.now).unwrap();
+    let soon = tokio::time::timeout(std::time::Duration::from_secs(5), news.recv()).await;
+    let accepted = soon.expect("in time").unwrap();
+    assert!(told(&accepted).contains("plans routine:mail"), "{}", told(&accepted));
+}

@@ -68,7 +68,24 @@ fn a_file_that_turns_invalid_keeps_what_it_planned() {
     );
 }
 
-/// B8: nobody hears of a file that settles within a quarter of a second, however it is saved.
+/// A file that a program writes slowly, with pauses, is told of only if it is still wrong two seconds after the last part.
+#[test]
+fn a_file_that_is_written_slowly_is_not_talked_about() {
+    let mut desk = Desk::new();
+    desk.write("routines/mail.md", &good("mail", "Triage."));
+    desk.look();
+    for half in ["", "---\nid: mail\n", "---\nid: mail\ncr"] {
+        desk.write("routines/mail.md", half);
+        check(&desk.look(), expect![""]);
+        desk.pass(1_500);
+        check(&desk.look(), expect![""]);
+    }
+    desk.write("routines/mail.md", &good("mail", "Triage!"));
+    check(&desk.look(), expect!["plans routine:mail as routines/mail.md: Triage!"]);
+    check(&desk.settled(), expect![""]);
+}
+
+/// B8: nobody hears of a file that settles within two seconds, however it is saved.
 #[test]
 fn a_file_that_is_being_saved_is_not_talked_about() {
     let mut desk = Desk::new();
@@ -204,7 +221,7 @@ fn what_cannot_be_read_harms_nobody_else() {
     desk.disk.put("/data/routines/e.md", b"---\nid: e\xff\n---\n");
     desk.write("routines/f.md", "---\nid: f\ncron: 0 9 * * *\n---\n...\n");
     desk.write("routines/z.md", &good("z", "Last."));
-    desk.pass(250);
+    desk.pass(2_000);
     check(
         &desk.settled(),
         expect![[r#"

@@ -152,7 +152,7 @@ impl Reader {
                 FileNews::Broken { file, why, .. } => {
                     self.broken.insert(file.clone(), why.clone());
                 }
-                FileNews::Held { file, why } => panic!("{file} {why}"),
+                FileNews::Held { file, why, .. } => panic!("{file} {why}"),
                 FileNews::Mended(file) => assert!(self.broken.remove(file).is_some(), "{file}"),
             }
         }
@@ -206,9 +206,9 @@ fn looking_at_changed_files_alone_is_enough() {
             for file in changed {
                 reader.read(&desk.look_at(file));
             }
-            desk.pass(250);
+            desk.pass(2_000);
             reader.read(&desk.book.look_at(&[], desk.now));
-            desk.pass(250);
+            desk.pass(2_000);
             reader.read(&desk.book.look_at(&[], desk.now));
             model.reckon();
             assert_eq!(reader.planned, model.planned(), "seed {seed}: {:?}", model.files);
@@ -272,7 +272,7 @@ fn every_malformed_file_is_named_once() {
         expected.insert(format!("routines/known-{n}.md"), format!("line {line}: `{key}`: "));
         desk.disk.put(format!("/data/routines/any-{n}.md"), &scrambled(&mut dice));
     }
-    desk.pass(250);
+    desk.pass(2_000);
     let mut reader = Reader::default();
     let news = desk.look();
     let named = news.iter().filter(|news| matches!(news, FileNews::Broken { .. })).count();

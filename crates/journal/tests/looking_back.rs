@@ -9,6 +9,7 @@ use domain::card::{Card, CardId, Chase, State};
 use domain::conversation::{Branch, Entry, EntryId, Heard, Json, Said};
 use domain::cost::Source;
 use domain::inbox::{Kept, KeptId};
+use domain::label::Label;
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::permission::{Allowed, Decision};
 use domain::post::PostKey;
@@ -52,7 +53,16 @@ fn human(text: &str) -> Said {
 
 fn message(id: u64, at: i64, to: Address) -> Record {
     let (id, surface, text) = (MessageId(id), SurfaceName::Page, "words".to_owned());
-    let message = Message { id, at: minute(at), surface, to, text, images: Vec::new(), mark: None };
+    let message = Message {
+        id,
+        at: minute(at),
+        surface,
+        to,
+        text,
+        images: Vec::new(),
+        mark: None,
+        label: Label::PLAIN,
+    };
     Record::Message(MessageChange::Received(message))
 }
 

@@ -59,7 +59,16 @@ impl Life {
         let (branch, surface): (Branch, _) = (place.0.parse().unwrap(), place.1);
         let (id, turn) = (MessageId(self.turns), TurnId(self.turns));
         let (text, to) = (words[0].to_owned(), Address::Branch(branch.clone()));
-        let message = Message { id, at, surface, to, text: text.clone(), images: Vec::new(), mark: None };
+        let message = Message {
+            id,
+            at,
+            surface,
+            to,
+            text: text.clone(),
+            images: Vec::new(),
+            mark: None,
+            label: Label::PLAIN,
+        };
         self.records.push(Record::Message(MessageChange::Received(message)));
         let begun = Begun { turn, branch: branch.clone(), answers: id, at };
         self.records.push(Record::Turn(TurnChange::Opened(begun)));
@@ -236,7 +245,9 @@ async fn an_older_journal_is_searched_like_a_new_one() {
     drop(lived(&dir).await);
     let paths = Paths::new(dir.path());
     let older = rusqlite::Connection::open(paths.database()).unwrap();
-    let sql = "ALTER TABLE runs DROP COLUMN effort; ALTER TABLE forks DROP COLUMN effort; \
+    let sql = "ALTER TABLE messages DROP COLUMN label; \
+               ALTER TABLE approvals DROP COLUMN label; ALTER TABLE approvals DROP COLUMN step; \
+               ALTER TABLE runs DROP COLUMN effort; ALTER TABLE forks DROP COLUMN effort; \
                ALTER TABLE spending DROP COLUMN cache_write_1h; ALTER TABLE turns DROP COLUMN cache_write_1h; \
                ALTER TABLE approvals DROP COLUMN stands; ALTER TABLE approvals DROP COLUMN stands_until; ALTER TABLE approvals DROP COLUMN withdrawn; \
                DROP TABLE deliveries; DROP TABLE delivery_marks; DROP INDEX messages_by_entry; DROP TABLE words; CREATE VIRTUAL TABLE words USING fts5 (\

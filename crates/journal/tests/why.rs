@@ -156,6 +156,7 @@ impl Scribe {
             text,
             images: Vec::new(),
             mark: None,
+            label: domain::label::Label::PLAIN,
         };
         let heard =
             Said::Human(Heard { preface: "words".to_owned(), text: String::new(), images: Vec::new() });
@@ -312,6 +313,7 @@ fn the_number_of_a_message_that_was_taken_back_is_not_given_again() {
         text: "drink water".to_owned(),
         images: Vec::new(),
         mark: None,
+        label: domain::label::Label::PLAIN,
     };
     let asked = Occurrence {
         key: Key { source: Source::Reminder("water".to_owned()), due: now },

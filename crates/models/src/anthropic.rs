@@ -8,6 +8,7 @@ mod correction;
 mod known;
 pub(crate) mod refusal;
 pub(crate) mod request;
+mod search;
 pub(crate) mod stream;
 pub(crate) mod wire;
 
@@ -21,6 +22,7 @@ use domain::context::Context;
 use domain::conversation::{Branch, Heard, Said};
 use domain::effort::Effort;
 use domain::failure::Failure;
+use domain::model::Abilities;
 use domain::thinking::Thinking;
 use domain::tool::{Class, ToolSpec};
 use domain::turn::Reply;
@@ -33,6 +35,7 @@ pub use crate::door::BadSettings;
 pub use crate::key::Key;
 pub use capabilities::Capabilities;
 pub use known::CapabilityStore;
+pub use search::WebSearch;
 
 use crate::assembly::garbled;
 use crate::beginnings::{Beginnings, Body, Limits};
@@ -347,6 +350,10 @@ impl Model for Anthropic {
 
     fn notice(&self) -> Option<String> {
         self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn learned(&self) -> Option<BTreeMap<String, Abilities>> {
+        self.known.learned()
     }
 
     fn reply<'a>(

@@ -11,6 +11,7 @@ pub(crate) mod profile;
 mod refusal;
 pub(crate) mod request;
 pub(crate) mod responses;
+mod search;
 pub(crate) mod stream;
 mod thoughts;
 mod wire;
@@ -31,6 +32,7 @@ use reqwest::{RequestBuilder, Response, Url};
 
 pub use crate::door::BadSettings;
 pub use crate::key::Key;
+pub use search::WebSearch;
 
 use crate::assembly::{Assembly, garbled};
 use crate::beginnings::{Beginnings, Body, Limits};
@@ -206,7 +208,8 @@ impl OpenAi {
         known.beginnings = Arc::clone(&new.beginnings);
         if lost_tools {
             known.notices.push(format!(
-                "{model} cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL."
+                "{model} cannot use tools, so I can talk but not act: no reminders, files or commands. Choose another \
+                 model: ollim-bot setup model"
             ));
         }
     }

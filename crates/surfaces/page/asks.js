@@ -14,6 +14,8 @@ export class Asks {
   constructor({ place, voice }, { tell, around }) {
     Object.assign(this, { place, voice, tell, around });
     this.open = new Map(); // number of an approval -> its card
+    this.steps = new Map(); // number of an approval -> the step of the model that it belongs to
+    this.together = new Map(); // step -> the row that answers all of its approvals
   }
 
   // All that is open right now.
@@ -44,6 +46,8 @@ export class Asks {
     if (old) old.replaceWith(fresh);
     else this.place.append(fresh);
     this.open.set(approval.id, fresh);
+    this.steps.set(approval.id, approval.step);
+    this.gather(approval.step);
     this.place.hidden = false;
     if (held) fresh.querySelector(`[data-verdict="${held}"]`)?.focus();
   }
@@ -53,8 +57,30 @@ export class Asks {
     const focused = node?.contains(document.activeElement);
     node?.remove();
     this.open.delete(id);
+    const step = this.steps.get(id);
+    this.steps.delete(id);
+    this.gather(step);
     this.place.hidden = this.open.size === 0;
     if (focused) (this.place.querySelector("button") ?? document.getElementById("words")).focus();
+  }
+
+  // Approvals of one step stand together, with a row that answers all of them at once.
+  gather(step) {
+    const ids = [...this.steps].filter(([, of]) => of === step).map(([id]) => id);
+    this.together.get(step)?.remove();
+    this.together.delete(step);
+    if (ids.length < 2) return;
+    const row = make("section", "ask together");
+    row.setAttribute("aria-label", `${ids.length} approvals`);
+    row.append(make("h3", "", `May I run these ${ids.length}?`));
+    const buttons = row.appendChild(make("p", "buttons"));
+    for (const [verdict, label, look] of [["allow", "Allow all", "primary"], ["deny", "Deny all", ""]]) {
+      const button = buttons.appendChild(make("button", look, label));
+      button.type = "button";
+      button.addEventListener("click", () => this.answer(`step ${step}`, verdict, row));
+    }
+    this.open.get(ids[0]).before(row);
+    this.together.set(step, row);
   }
 
   async answer(id, verdict, node) {
@@ -64,7 +90,7 @@ export class Asks {
     try {
       await assistant.command(`/${verdict} ${id}`);
     } catch (error) {
-      if (!this.open.has(id)) return;
+      if (!node.isConnected) return;
       this.around(() => {
         node.ariaBusy = "false";
         node.querySelector(".wrong")?.remove();

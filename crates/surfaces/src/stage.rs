@@ -310,7 +310,16 @@ mod tests {
     fn an_approval_stands_in_the_scene_until_it_is_closed() {
         let call = ToolCall { id: "a".to_owned(), name: "act".to_owned(), input: Json("{}".to_owned()) };
         let (id, turn, at) = (ApprovalId(1), TurnId(1), Timestamp::UNIX_EPOCH);
-        let open = Approval { id, at, turn, branch: Branch::Main, call: call.clone(), waits: Waits::Turn };
+        let open = Approval {
+            id,
+            step: id,
+            at,
+            turn,
+            branch: Branch::Main,
+            call: call.clone(),
+            knows: domain::label::Label::PLAIN,
+            waits: Waits::Turn,
+        };
         let closed = Closed { id, turn, call, how: How::Denied, by: SurfaceName::Page, at };
         let mut scene = Scene::default();
         scene.take(&Shown::Approval(Asking::Open(open.clone())));

@@ -63,6 +63,7 @@ const ENDED_UNSEEN: &str =
 pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {
     let mut events = client.events().await?;
     let turn = match client.command(command).await? {
+        Obeyed::Told(text) if text.trim().is_empty() => return Ok(Ok(done_words(command).to_owned())),
         Obeyed::Told(text) => return Ok(Ok(plain(&text))),
         Obeyed::Begun(turn) => turn,
     };
@@ -79,6 +80,21 @@ pub async fn obey(client: &Client, command: &str) -> Result<Result<String, Strin
         }
     }
     Err(Unanswered::Broken("it ended before the work did".to_owned()).into())
+}
+
+/// Returns the words for a command that was done and has no words of its own. Where a chat shows what happens, such words
+/// would be told twice.
+fn done_words(command: &str) -> &'static str {
+    match command.split_whitespace().next().unwrap_or_default() {
+        "/fork" => {
+            "The side conversation has begun. What you say next goes there; /save, /report or /exit ends it."
+        }
+        "/save" => "The side conversation becomes the main conversation.",
+        "/report" => "The side conversation ends, and your words are kept for the main conversation.",
+        "/exit" => "The side conversation ends. Nothing of it is kept.",
+        "/stop" => "Stopped.",
+        _ => "Done.",
+    }
 }
 
 /// Says `words`, writes the answer to `out` as it comes, and tells how it ended.

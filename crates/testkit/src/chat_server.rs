@@ -12,7 +12,9 @@ mod door;
 mod echo;
 mod responses;
 mod rules;
+mod search;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::conversation::Usage;
@@ -46,15 +48,17 @@ pub enum Style {
     DeepSeek,
     /// It signs the first tool call of a reply, and wants the signature back.
     Gemini,
-    /// It writes `reasoning_details`, and refuses changed ones.
+    /// It writes `reasoning_details`, and wants them back unchanged in a tool loop.
     OpenRouter,
+    /// vLLM with a reasoning parser: it writes `reasoning`, and wants it back in a tool loop.
+    Vllm,
     /// A current model of OpenAI: tools only in the Responses API.
     Current,
 }
 
 impl Style {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::OpenAi,
         Self::Ollama,
         Self::LlamaCpp,
@@ -64,6 +68,7 @@ impl Style {
         Self::DeepSeek,
         Self::Gemini,
         Self::OpenRouter,
+        Self::Vllm,
         Self::Current,
     ];
 
@@ -79,6 +84,7 @@ impl Style {
             Self::DeepSeek => "deepseek",
             Self::Gemini => "gemini",
             Self::OpenRouter => "openrouter",
+            Self::Vllm => "vllm",
             Self::Current => "openai-current",
         }
     }
@@ -93,6 +99,8 @@ pub struct Options {
     pub key: Option<String>,
     /// Whose dialect it speaks.
     pub style: Style,
+    /// A file that gets every request as one line of JSON.
+    pub record: Option<PathBuf>,
 }
 
 /// A running server. Dropping it ends every stream it holds and closes the door.
@@ -109,8 +117,10 @@ impl ChatServer {
 
     /// A server as `options` want it.
     pub async fn start_with(options: Options) -> std::io::Result<Self> {
-        let (port, stop) = (options.port, CancellationToken::new());
-        let book = Arc::new(Mutex::new(Book::new(options)));
+        let port = options.port;
+        let stop = CancellationToken::new();
+        let record = options.record.as_ref().map(std::fs::File::create).transpose()?;
+        let book = Arc::new(Mutex::new(Book::new(options, record)));
         let routes = door::routes(Arc::clone(&book), stop.clone());
         Ok(Self { house: House::open(port, routes, stop).await?, book })
     }

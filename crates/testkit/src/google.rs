@@ -18,8 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::elsewhere::Elsewhere;
 use crate::play::house::House;
+pub(crate) use door::pairs;
 pub use gmail::mail;
 pub use tokens::Code;
+pub(crate) use tokens::base64_url;
 
 /// What proves who asks for a token: the id of the client.
 pub const CLIENT: &str = "ollim-test.apps.googleusercontent.com";

@@ -16,7 +16,7 @@ mod watchdog;
 mod webhook;
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -146,6 +146,31 @@ impl Program {
         output
     }
 
+    /// Starts it, and waits until a line on stderr has `words` in it, which is returned.
+    ///
+    /// # Panics
+    /// If it ends before that.
+    pub fn start_until(&self, arguments: &[&str], words: &str) -> (String, Waiting) {
+        let mut command = self.command(arguments);
+        // Nobody writes into the pipe, and it stays open as a terminal does.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = spawn(&mut command);
+        let lines = BufReader::new(child.stderr.take().expect("its stderr"));
+        let watchdog = Watchdog::over(&child);
+        let mut waiting = Waiting { child, watchdog, stderr: lines, told: String::new() };
+        loop {
+            let start = waiting.told.len();
+            let read = waiting.stderr.read_line(&mut waiting.told).expect("a line");
+            let line = waiting.told[start..].trim();
+            if line.contains(words) {
+                return (line.to_owned(), waiting);
+            }
+            if read == 0 {
+                panic!("it ended early: {}", stderr(&waiting.finish()));
+            }
+        }
+    }
+
     /// Starts it as a service, and waits until it listens.
     ///
     /// # Panics
@@ -186,6 +211,30 @@ impl Program {
     }
 }
 
+/// A command that waits for something outside.
+pub struct Waiting {
+    child: Child,
+    watchdog: Watchdog,
+    stderr: BufReader<std::process::ChildStderr>,
+    told: String,
+}
+
+impl Waiting {
+    /// Waits for its end; the output has all that it wrote.
+    ///
+    /// # Panics
+    /// If it cannot be waited for.
+    pub fn finish(mut self) -> Output {
+        let stdin = self.child.stdin.take();
+        self.stderr.read_to_string(&mut self.told).expect("what it writes");
+        let mut output = self.child.wait_with_output().expect("an end");
+        drop(stdin);
+        self.watchdog.release();
+        output.stderr = self.told.into_bytes();
+        output
+    }
+}
+
 /// The program while it runs. Dropping this kills it.
 pub struct Running {
     child: Child,
@@ -203,6 +252,13 @@ impl Running {
     /// Says something; the number of the message, once that is acknowledged.
     pub fn say(&self, text: &str) -> Result<u64, Refused> {
         let answer = socket::post(&self.state, "/api/messages", &serde_json::json!({ "text": text }))?;
+        answer["message"].as_u64().ok_or_else(|| Refused("no number".to_owned()))
+    }
+
+    /// Replies to the message `to`, such as one of Discord; the number of the reply, once that is acknowledged.
+    pub fn reply(&self, text: &str, to: u64) -> Result<u64, Refused> {
+        let body = serde_json::json!({ "text": text, "reply_to": to });
+        let answer = socket::post(&self.state, "/api/messages", &body)?;
         answer["message"].as_u64().ok_or_else(|| Refused("no number".to_owned()))
     }
 

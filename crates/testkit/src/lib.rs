@@ -11,6 +11,7 @@ pub mod google;
 pub mod kill;
 pub mod life;
 pub mod long_life;
+pub mod mcp_server;
 pub mod model_server;
 pub mod oracle;
 pub mod play;

@@ -22,6 +22,7 @@ mod models_api;
 mod prompt;
 mod reply;
 mod rules;
+mod search;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +32,7 @@ use domain::conversation::Usage;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::play::{Act, BadScript, FORMAT, Fault, Gate, Piece, Refused, parse};
+pub use crate::play::{Act, BadScript, FORMAT, Fault, Found, Gate, Page, Piece, Refused, parse};
 pub use binding::Account;
 pub use book::{Logged, Received};
 pub use catalog::{GENERIC, Lifecycle, ModelSpec};

@@ -9,7 +9,7 @@ mod script;
 pub(crate) mod sending;
 
 pub(crate) use act::At;
-pub use act::{Act, Fault, Piece, Refused};
+pub use act::{Act, Fault, Found, Page, Piece, Refused};
 pub use gate::Gate;
 pub use script::{BadScript, FORMAT, parse};
 

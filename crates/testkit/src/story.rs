@@ -302,7 +302,7 @@ impl Story {
             answer @ (Answer::Begun(_)
             | Answer::Decided(_)
             | Answer::Noted
-            | Answer::Reading(_)
+            | Answer::Results(_)
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)

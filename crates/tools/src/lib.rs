@@ -30,7 +30,7 @@ use domain::assistant::{Answer, Request};
 use domain::context::skills::{Loaded, NamedSkills};
 use domain::label::{Label, Realms};
 use domain::permission::{deed, own_command};
-use domain::tool::{Caption, Class, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Caption, Class, Outcome, ServerKinds, Showing, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
@@ -46,6 +46,18 @@ type Wanted = Result<Request, String>;
 /// What a tool that works itself will tell, or why it did not work.
 type Done<'a> = BoxFuture<'a, Result<String, String>>;
 
+/// Text for the model with its label, where that is known only once the text is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labelled {
+    /// The text.
+    pub text: String,
+    /// Its label.
+    pub label: Label,
+}
+
+/// What a tool that labels its text itself will tell, or why it did not work.
+type DoneLabelled<'a> = BoxFuture<'a, Result<Labelled, String>>;
+
 /// One tool.
 struct Tool {
     spec: ToolSpec,
@@ -59,6 +71,15 @@ enum Work {
     Asks(fn(TurnId, Value) -> Wanted),
     /// It works itself.
     Does(fn(&Workshop, Value) -> Done<'_>),
+    /// It works itself for its caller, and labels what it tells.
+    DoesFor(for<'a> fn(&'a Workshop, Value, Caller<'a>) -> DoneLabelled<'a>),
+}
+
+/// The turn that called a tool, and how the assistant is reached.
+#[derive(Clone, Copy)]
+struct Caller<'a> {
+    turn: TurnId,
+    desk: &'a Desk,
 }
 
 /// All tools, in the order in which the model is told of them.
@@ -135,6 +156,22 @@ impl Hands for Toolbox {
         Caption::of(&call.name, |key| input[key].as_str().map(str::to_owned)).plain()
     }
 
+    fn kinds<'a>(&'a self, calls: &'a [ToolCall]) -> BoxFuture<'a, ServerKinds> {
+        Box::pin(async move {
+            let Part::On(servers) = &self.workshop.servers else { return ServerKinds::new() };
+            let called = calls.iter().filter(|call| call.name == mcp::MCP.spec.name);
+            let mut kinds = ServerKinds::new();
+            for tool in called.filter_map(|call| call.input.text("tool")) {
+                if !kinds.contains_key(&tool)
+                    && let Some(kind) = servers.kind(&tool).await
+                {
+                    kinds.insert(tool, kind);
+                }
+            }
+            kinds
+        })
+    }
+
     fn skills<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
         match &self.workshop.skills {
             Part::On(skills) => skills.for_job(wanted),
@@ -144,20 +181,26 @@ impl Hands for Toolbox {
 
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
+            let mut known = Label::PLAIN;
             let (text, outcome) = match order(turn, call) {
                 Ok(Order::Ask(request)) => outcome(desk.ask(request).await),
                 Ok(Order::Do(work, input)) => match work(&self.workshop, input).await {
                     Ok(text) => (text, Outcome::Done),
                     Err(reason) => failed(reason),
                 },
+                Ok(Order::DoFor(work, input)) => {
+                    match work(&self.workshop, input, Caller { turn, desk }).await {
+                        Ok(told) => {
+                            known = told.label;
+                            (told.text, Outcome::Done)
+                        }
+                        Err(reason) => failed(reason),
+                    }
+                }
                 Err(reason) => failed(reason),
             };
-            ToolResult {
-                call: call.id.clone(),
-                text,
-                outcome: outcome.clone(),
-                label: self.label(call, &outcome),
-            }
+            let label = self.label(call, &outcome).join(known);
+            ToolResult { call: call.id.clone(), text, outcome, label }
         })
     }
 }
@@ -168,6 +211,8 @@ enum Order {
     Ask(Request),
     /// Work.
     Do(fn(&Workshop, Value) -> Done<'_>, Value),
+    /// Work for the caller, and label the text.
+    DoFor(for<'a> fn(&'a Workshop, Value, Caller<'a>) -> DoneLabelled<'a>, Value),
 }
 
 /// What is to be done about `call`, or what is wrong with it.
@@ -179,6 +224,7 @@ fn order(turn: TurnId, call: &ToolCall) -> Result<Order, String> {
     let order = input.and_then(|input| match tool.work {
         Work::Asks(read) => read(turn, input).map(Order::Ask),
         Work::Does(work) => Ok(Order::Do(work, input)),
+        Work::DoesFor(work) => Ok(Order::DoFor(work, input)),
     });
     order.map_err(|wrong| format!("that input does not fit `{}`: {wrong}", tool.spec.name))
 }
@@ -193,7 +239,7 @@ fn outcome(answer: Answer) -> (String, Outcome) {
         | Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Noted
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)

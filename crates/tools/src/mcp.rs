@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::tool::ServerKind;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -108,11 +109,19 @@ impl Servers {
         .await
     }
 
+    /// Returns what the tool does that the model knows as `name`: nothing, unless the user has accepted it as it is now.
+    pub async fn kind(&self, name: &str) -> Option<ServerKind> {
+        let (server, tool) = split(name)?;
+        let (answer, told) = oneshot::channel();
+        self.doors.get(server)?.try_send(Wish::Kind { tool: tool.to_owned(), answer }).ok()?;
+        told.await.ok()?
+    }
+
     /// Calls the tool that the model knows as `name`, which is `mcp__<server>__<tool>`: its words, or why there are none.
     pub async fn call(&self, name: &str, input: Value) -> Result<String, String> {
         let (server, tool) = split(name).ok_or_else(|| format!("`{name}` is not a tool of a server."))?;
         let door =
-            self.doors.get(server).ok_or_else(|| format!("no server is called `{server}` in mcp.json."))?;
+            self.doors.get(server).ok_or_else(|| format!("No server is called `{server}` in mcp.json."))?;
         let (answer, told) = oneshot::channel();
         door.try_send(Wish::Call { tool: tool.to_owned(), input, answer }).map_err(|_| busy(server))?;
         told.await.unwrap_or_else(|_| Err(busy(server)))
@@ -125,5 +134,5 @@ fn split(name: &str) -> Option<(&str, &str)> {
 }
 
 fn busy(server: &str) -> String {
-    format!("the server `{server}` has too much to do, or is gone. go on without it.")
+    format!("The server `{server}` is busy or gone. Go on without it.")
 }

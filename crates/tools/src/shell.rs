@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 
 use crate::cage::Network;
-use crate::{Done, Tool, Work, Workshop, parsed};
+use crate::{Caller, DoneLabelled, Labelled, Tool, Work, Workshop, parsed};
 
 /// Runs a command.
 pub(crate) const BASH: Tool = Tool {
@@ -34,7 +34,7 @@ pub(crate) const BASH: Tool = Tool {
         schema: r#"{"type":"object","required":["command"],"properties":{"command":{"type":"string","minLength":1},"timeout":{"type":"integer"},"network":{"type":"boolean"}}}"#,
         class: Class::Shell,
     },
-    work: Work::Does(bash),
+    work: Work::DoesFor(bash),
 };
 
 /// How long a command may take, and how long if nothing is said.
@@ -45,8 +45,9 @@ const BYTES: usize = 100_000;
 
 /// Our own commands, `ollim-bot ...`, run in this process.
 pub trait OwnCommands: Send + Sync {
-    /// Runs the command of these words, without the name of the program, and returns what it would print.
-    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>>;
+    /// Runs the command of these words, without the name of the program, and returns what it would print, with the
+    /// labels of the entries that it printed.
+    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<Labelled, String>>;
 
     /// What is known of what it prints. Who keeps something in files of the human's own knows better than the name.
     fn label(&self, words: &[String]) -> Label {
@@ -88,7 +89,7 @@ struct Wanted {
     network: bool,
 }
 
-fn bash(workshop: &Workshop, input: Value) -> Done<'_> {
+fn bash<'a>(workshop: &'a Workshop, input: Value, _: Caller<'a>) -> DoneLabelled<'a> {
     Box::pin(async move {
         let Wanted { command, timeout, network } = parsed(input)?;
         // The door has read it with the same eyes, so nothing is ours here that was not ours there.
@@ -103,7 +104,8 @@ fn bash(workshop: &Workshop, input: Value) -> Done<'_> {
             ));
         }
         let asked = if network { Network::On } else { Network::Off };
-        shell.run(&command, time(timeout), shell.network(asked)?).await
+        let text = shell.run(&command, time(timeout), shell.network(asked)?).await?;
+        Ok(Labelled { text, label: Label::PLAIN })
     })
 }
 

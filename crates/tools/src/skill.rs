@@ -7,15 +7,18 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::context::skills::{ALL, EACH, Loaded, NamedSkills, Outside, Ran, commands, expand, words};
+use domain::assistant::{Answer, Progress, Request};
+use domain::context::skills::{ALL, EACH, Loaded, NamedSkills, Ran, commands, expand, words};
 use domain::label::Label;
+use domain::permission::forbids_program;
+use domain::schedule::ToolRule;
 use domain::tool::{Class, ToolSpec};
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use crate::{Done, Tool, Work, Workshop, parsed};
+use crate::{Caller, DoneLabelled, Labelled, Tool, Work, Workshop, parsed};
 
 /// SK-4: loads a skill in a conversation.
 pub(crate) const SKILL: Tool = Tool {
@@ -29,7 +32,7 @@ pub(crate) const SKILL: Tool = Tool {
         schema: r#"{"type":"object","required":["skill"],"properties":{"skill":{"type":"string","minLength":1},"file":{"type":"string","minLength":1}}}"#,
         class: Class::Reads,
     },
-    work: Work::Does(load),
+    work: Work::DoesFor(load),
 };
 
 #[derive(Deserialize)]
@@ -38,15 +41,40 @@ struct Wanted {
     file: Option<String>,
 }
 
-fn load(workshop: &Workshop, input: Value) -> Done<'_> {
+fn load<'a>(workshop: &'a Workshop, input: Value, caller: Caller<'a>) -> DoneLabelled<'a> {
     Box::pin(async move {
         let Wanted { skill, file } = parsed(input)?;
         let skills = workshop.skills.get(SKILL.spec.name)?;
         match file {
-            Some(file) => skills.read_file(skill.trim(), file.trim()).await,
-            None => skills.load(skill.trim()).await,
+            Some(file) => {
+                let text = skills.read_file(skill.trim(), file.trim()).await?;
+                Ok(Labelled { text, label: Label::PLAIN })
+            }
+            None => skills.load(skill.trim(), &caller).await,
         }
     })
+}
+
+/// Decides which programs the caller of a skill may run.
+pub trait Programs: Send + Sync {
+    /// Returns whether the program of these words may be run.
+    fn may_run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, bool>;
+}
+
+/// A caller that may run every program.
+pub struct EveryProgram;
+
+impl Programs for EveryProgram {
+    fn may_run<'a>(&'a self, _words: &'a [String]) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(true))
+    }
+}
+
+impl Programs for Caller<'_> {
+    fn may_run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, bool> {
+        let asked = Request::Turn(self.turn, Progress::MayRunProgram(words.to_vec()));
+        Box::pin(async move { self.desk.ask(asked).await == Answer::Noted })
+    }
 }
 
 /// Runs the commands of skills.
@@ -72,8 +100,13 @@ pub enum Ended {
 
 /// Where skills are found.
 pub trait Skills: Send + Sync {
-    /// The instructions of the skill `name`, as the model reads them, or why there are none.
-    fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, String>>;
+    /// The instructions of the skill `name`, as the model reads them, with the label of what its commands printed; or why
+    /// there are none. Only those commands are run that `programs` lets through.
+    fn load<'a>(
+        &'a self,
+        name: &'a str,
+        programs: &'a dyn Programs,
+    ) -> BoxFuture<'a, Result<Labelled, String>>;
 
     /// The text of a file of the skill `name`, or why there is none. `file` is relative to the directory of the skill.
     fn read_file<'a>(&'a self, name: &'a str, file: &'a str) -> BoxFuture<'a, Result<String, String>>;
@@ -94,16 +127,31 @@ pub enum Acceptance {
 /// The time and the results that all skills of one job share.
 pub struct Expansion<'a> {
     commands: &'a dyn Commands,
-    outside: Outside,
+    tools: ToolRule,
+    programs: &'a dyn Programs,
     ends: Instant,
     ran: BTreeMap<String, Ran>,
     label: Label,
 }
 
 impl<'a> Expansion<'a> {
-    /// SK-7: from now on there is so much time, for all of them together. Words from outside are told or not.
-    pub fn new(commands: &'a dyn Commands, outside: Outside) -> Self {
-        Self { commands, outside, ends: Instant::now() + ALL, ran: BTreeMap::new(), label: Label::PLAIN }
+    /// SK-7: starts the time limit that all commands share.
+    pub fn new(commands: &'a dyn Commands) -> Self {
+        let (tools, ran) = (ToolRule::Usual, BTreeMap::new());
+        let (ends, programs) = (Instant::now() + ALL, &EveryProgram);
+        Self { commands, tools, programs, ends, ran, label: Label::PLAIN }
+    }
+
+    /// The same for somebody who may run only what `programs` lets through.
+    #[must_use]
+    pub fn asking(self, programs: &'a dyn Programs) -> Self {
+        Self { programs, ..self }
+    }
+
+    /// The same for a job with these tools: commands that its file forbids are not run.
+    #[must_use]
+    pub fn within(self, tools: &ToolRule) -> Self {
+        Self { tools: tools.clone(), ..self }
     }
 
     /// What is known of all that the commands printed.
@@ -133,11 +181,10 @@ impl<'a> Expansion<'a> {
             return Ran::Skipped;
         }
         let Some(words) = words(command) else { return Ran::Unreadable };
-        let label = self.commands.label(&words);
-        if label.is_tainted() && self.outside == Outside::Withheld {
-            return Ran::Withheld;
+        if forbids_program(&self.tools, &words) || !self.programs.may_run(&words).await {
+            return Ran::Forbidden;
         }
-        self.label = self.label.join(label);
+        self.label = self.label.join(self.commands.label(&words));
         match timeout(EACH.min(left), self.commands.run(&words)).await {
             Err(_) => Ran::TimedOut,
             Ok(Ended::Code(0, printed, _)) => Ran::Printed(printed),
@@ -202,7 +249,7 @@ mod tests {
             0,
             Ended::Code(2, "half".to_owned(), "no such mail\n".to_owned()),
         );
-        let mut expansion = Expansion::new(&played, Outside::Told);
+        let mut expansion = Expansion::new(&played);
         let first = expansion.expand("today is !`date`, !`date`. !`nothing x`", Acceptance::Accepted).await;
         assert_eq!(first, "today is monday, monday. [command not found: nothing x]");
         let second = expansion.expand("!`date` !`broken 'a b'` !`open '`", Acceptance::Accepted).await;
@@ -220,7 +267,7 @@ mod tests {
         let played =
             names.iter().fold(Played::default(), |played, name| played.with(name, 60, prints("late")));
         let played = played.with("quick", 9, prints("in time")).with("late", 2, prints("too late"));
-        let mut expansion = Expansion::new(&played, Outside::Told);
+        let mut expansion = Expansion::new(&played);
         let told = expansion.expand("!`quick` !`a` !`b` !`late` !`c`", Acceptance::Accepted).await;
         assert_eq!(
             told,
@@ -232,26 +279,35 @@ mod tests {
 
     /// What the human did not accept is not run, and says so.
     #[tokio::test(start_paused = true)]
+    async fn commands_that_the_job_must_do_without_are_not_run() {
+        let played =
+            Played::default().with("ollim-bot", 1, prints("lunch")).with("date", 1, prints("monday"));
+        let tools = ToolRule::Except(vec!["Bash(ollim-bot cal *)".to_owned()]);
+        let text = "!`ollim-bot cal today` !`ollim-bot tasks` !`date`";
+        let mut expansion = Expansion::new(&played).within(&tools);
+        assert_eq!(
+            expansion.expand(text, Acceptance::Accepted).await,
+            "[command not run: ollim-bot cal today: the file of this job disallows it] lunch monday"
+        );
+        assert_eq!(*played.ran.lock().unwrap(), ["ollim-bot tasks", "date"]);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn what_was_not_accepted_is_not_run() {
         let played = Played::default().with("date", 0, prints("monday"));
-        let told =
-            Expansion::new(&played, Outside::Told).expand("it is !`date`", Acceptance::NotAccepted).await;
+        let told = Expansion::new(&played).expand("it is !`date`", Acceptance::NotAccepted).await;
         assert_eq!(told, "it is [command not accepted: date]");
         assert!(played.ran.lock().unwrap().is_empty());
     }
 
-    /// I4: what a command tells from outside is known where it is told, and not run where it must not be.
+    /// I4: what a command tells from outside is known where it is told.
     #[tokio::test(start_paused = true)]
-    async fn words_from_outside_are_known_or_withheld() {
+    async fn words_from_outside_are_known() {
         let played = Played::default().with("mail", 0, prints("win money")).with("date", 0, prints("monday"));
-        let mut told = Expansion::new(&played, Outside::Told);
+        let mut told = Expansion::new(&played);
         assert_eq!(told.expand("!`date`", Acceptance::Accepted).await, "monday");
         assert_eq!(told.label(), Label::PLAIN);
         assert_eq!(told.expand("!`date` !`mail`", Acceptance::Accepted).await, "monday win money");
         assert_eq!(told.label(), Label::both(Realm::Mail));
-        let mut clean = Expansion::new(&played, Outside::Withheld);
-        let text = clean.expand("!`date` !`mail`", Acceptance::Accepted).await;
-        assert!(text.starts_with("monday [command not run here: mail"), "{text}");
-        assert_eq!((clean.label(), played.ran.lock().unwrap().len()), (Label::PLAIN, 3));
     }
 }

@@ -23,7 +23,7 @@ fn call(name: &str, input: &str) -> ToolCall {
 fn wanted(turn: TurnId, call: &ToolCall) -> Result<Request, String> {
     match crate::order(turn, call)? {
         Order::Ask(request) => Ok(request),
-        Order::Do(..) => Err("it works itself.".to_owned()),
+        Order::Do(..) | Order::DoFor(..) => Err("it works itself.".to_owned()),
     }
 }
 

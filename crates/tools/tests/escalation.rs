@@ -14,7 +14,7 @@ use domain::label::{Label, Realm};
 use domain::permission::{Authority, Mode, decide};
 use domain::place::{Aside, Follow, Place};
 use domain::schedule::ToolRule;
-use domain::tool::{Outcome, ToolCall};
+use domain::tool::{Outcome, ServerKinds, ToolCall};
 use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
@@ -173,7 +173,15 @@ fn authority(dice: &mut Dice) -> Authority {
     let labels =
         [Label::PLAIN, Label::private(Realm::Chat), Label::outside(Realm::Web), Label::both(Realm::Server)];
     let knows = labels[(dice.roll() % 4) as usize];
-    Authority { place, tools, mode: Mode::ALL[(dice.roll() % 4) as usize], knows, links: Vec::new() }
+    Authority {
+        place,
+        tools,
+        mode: Mode::ALL[(dice.roll() % 4) as usize],
+        knows,
+        links: Vec::new(),
+        request: None,
+        kinds: ServerKinds::new(),
+    }
 }
 
 /// I6: 5,000 edits, in any mode, anywhere, after reading anything: what says who may do what stays as it is, and what was
@@ -236,8 +244,8 @@ fn written(command: &str, dice: &mut Dice) -> String {
     }
 }
 
-/// I6: 3,000 commands of ours that would give more power, or plans made after reading anything: none is done without a yes,
-/// in any mode, anywhere; and after words from outside nothing is planned without one.
+/// I6: 3,000 commands of ours that would give more power, or plans made after reading anything: none gives more power
+/// without a yes, in any mode, anywhere. A reminder that is planned can be taken back, and brings no tools.
 #[tokio::test]
 async fn no_command_gives_more_power_without_a_yes() {
     let (rig, mut dice) = (Rig::new(), Dice::new(66));
@@ -262,8 +270,7 @@ async fn no_command_gives_more_power_without_a_yes() {
         let fate = rig.call(&call, &authority, &Consent::default()).await;
         let let_through = matches!(fate, Fate::Done | Fate::Failed);
         planned += usize::from(plans && let_through);
-        let may = plans && !authority.knows.is_tainted();
-        assert!(!let_through || may, "{number}: {call:?} with {authority:?}");
+        assert!(!let_through || plans, "{number}: {call:?} with {authority:?}");
     }
     assert_eq!(rig.power(), before);
     assert!(planned > 100, "{planned}");

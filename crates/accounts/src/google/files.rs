@@ -124,7 +124,7 @@ impl Withdrawal {
         let connect = "`ollim-bot google connect` in a terminal, or /google-auth in Discord";
         if self.in_testing {
             format!(
-                "Google ended the access a week or less after you connected it. Your Google project is probably in \
+                "Google ended the access within 8 days after you connected it. Your Google project is probably in \
                  status Testing, where access ends after 7 days. Publish it: open \
                  https://console.cloud.google.com/auth/audience (Google Auth Platform, Audience) and press Publish \
                  app. Verification is not needed for your own use. Then run {connect}."

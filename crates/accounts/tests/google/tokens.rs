@@ -104,7 +104,7 @@ async fn an_end_after_a_week_is_explained_by_the_status_testing() {
     assert!(in_testing, "{told}");
     assert_eq!(
         told,
-        "Google ended the access a week or less after you connected it. Your Google project is probably in status Testing, \
+        "Google ended the access within 8 days after you connected it. Your Google project is probably in status Testing, \
          where access ends after 7 days. Publish it: open https://console.cloud.google.com/auth/audience (Google Auth \
          Platform, Audience) and press Publish app. Verification is not needed for your own use. Then run `ollim-bot google \
          connect` in a terminal, or /google-auth in Discord."

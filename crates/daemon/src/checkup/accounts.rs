@@ -97,7 +97,7 @@ pub fn withdrawn(settings: &Settings, looker: &Looker) -> Option<Finding> {
     let mut text = format!("access was withdrawn on {}", when.strftime("%Y-%m-%d at %H:%M"));
     let mut fix = "ollim-bot setup google; to go on without it: ollim-bot google disconnect".to_owned();
     if withdrawal.in_testing {
-        text.push_str(", a week or less after connecting: the Google project is probably in status Testing");
+        text.push_str(", within 8 days after connecting: the Google project is probably in status Testing");
         fix =
             format!("open https://console.cloud.google.com/auth/audience and press Publish app, then {fix}");
     }

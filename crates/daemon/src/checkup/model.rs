@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::thinking::Thinking;
 use engine::ports::Model;
@@ -140,16 +141,22 @@ fn examination(place: &str, cause: Cause, examined: Result<Result<(), Failure>, 
     }
 }
 
-/// What was said about thinking and nobody heeds.
+/// Warns about a thinking setting that means something else to the model, or nothing.
 pub fn thinking(settings: &Settings) -> Option<Finding> {
     if settings.thinking == Thinking::Auto {
         return None;
     }
-    let who = match &settings.brain {
+    let text = match &settings.brain {
         Brain::Anthropic(_) | Brain::Claude(_) => return None,
-        Brain::OpenAi(settings) => settings.model.as_str(),
-        Brain::Offline | Brain::Keyless(_) => "the offline brain",
+        Brain::OpenAi(openai) => format!(
+            "{} has no setting for thinking: `{}` counts as {} effort. `effort.main` sets the effort directly",
+            openai.model,
+            settings.thinking,
+            Effort::for_thinking(settings.thinking)
+        ),
+        Brain::Offline | Brain::Keyless(_) => {
+            "the offline brain does not think, so the setting has no effect".to_owned()
+        }
     };
-    let text = format!("OLLIM_THINKING is not told to {who}: only the models of Anthropic take it");
     Some(Finding::new("thinking", State::Warning, text))
 }

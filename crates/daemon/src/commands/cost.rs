@@ -86,6 +86,7 @@ fn whose(account: &str, names: &BTreeMap<String, String>) -> String {
         "fork" => "side conversations",
         "compaction" => "summaries that make room",
         "reader" => "reading words from outside",
+        "search" => "web searches",
         other => return names.get(other).cloned().unwrap_or_else(|| other.replacen(':', " · ", 1)),
     };
     words.to_owned()
@@ -176,7 +177,8 @@ mod tests {
             | Source::Reminder(_)
             | Source::Webhook(_)
             | Source::Agent(_)
-            | Source::Reader => Attended::Unattended,
+            | Source::Reader
+            | Source::Search => Attended::Unattended,
         };
         let usage =
             Usage { input: 1_200, cache_read: 98_000, cache_write: 800, cache_write_1h: 0, output: 450 };

@@ -142,7 +142,7 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
     };
     let withdrawn = accounts::withdrawn(settings, &looker);
     let kept = [calendar, tasks, mail].into_iter().chain(withdrawn);
-    model.into_iter().chain(discord).chain(kept).chain(search::look(settings)).collect()
+    model.into_iter().chain(discord).chain(kept).chain([search::look(settings)]).collect()
 }
 
 /// Sweeps away what a crash left half-written, which is `mended` then; what is left as it is.

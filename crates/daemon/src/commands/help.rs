@@ -16,7 +16,7 @@ struct Topic {
 }
 
 /// The documentation.
-const TOPICS: [Topic; 15] = [
+const TOPICS: [Topic; 16] = [
     Topic { name: "first-steps", text: include_str!("../../../../docs/help/first-steps.md") },
     Topic { name: "reminders", text: include_str!("../../../../docs/help/reminders.md") },
     Topic { name: "routines", text: include_str!("../../../../docs/help/routines.md") },
@@ -24,6 +24,7 @@ const TOPICS: [Topic; 15] = [
     Topic { name: "updates", text: include_str!("../../../../docs/help/updates.md") },
     Topic { name: "permissions", text: include_str!("../../../../docs/help/permissions.md") },
     Topic { name: "tasks-calendar-mail", text: include_str!("../../../../docs/help/tasks-calendar-mail.md") },
+    Topic { name: "web", text: include_str!("../../../../docs/help/web.md") },
     Topic { name: "history", text: include_str!("../../../../docs/help/history.md") },
     Topic {
         name: "skills-and-subagents",
@@ -131,7 +132,7 @@ mod tests {
     fn told(line: &str) -> Result<String, Failed> {
         let output = Output { voice: crate::voice::Voice::listener(), ..Output::default() };
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        show(&words, &output).map(|_| output.voice.heard())
+        show(&words, &output).map(|_| output.voice.heard().text)
     }
 
     /// SA-10: the guide answers from these: a topic is told whole, a search tells the parts that have the words.

@@ -5,11 +5,12 @@ mod telling;
 
 use std::process::ExitCode;
 
-use domain::conversation::Entry;
+use domain::conversation::{Entry, Said};
+use domain::label::Label;
 use domain::turn::TurnId;
 use engine::ports::{Clock, Found, LookedFor, Order, Within};
 use jiff::Zoned;
-use journal::db::Database;
+use journal::db::{Database, Talk};
 use serde_json::{Value, json};
 use surfaces::web::search::HitWire;
 
@@ -42,6 +43,9 @@ pub fn show(settings: &Settings, action: &HistoryAction, output: &Output) -> Res
     }
 }
 
+/// The most updates that a search shows.
+const UPDATES: usize = 10;
+
 const NOTHING: &str = "nothing was said yet.";
 
 /// Who reads, and to whom it is told.
@@ -56,6 +60,7 @@ impl Reader<'_> {
         let talks = self.database.talks(&self.within(which)?).map_err(|error| failed(&error))?;
         let talks = talks.into_iter().skip(skipped(which)).take(PAGE + 1).collect();
         let (page, teller) = (Page::new(talks, which), self.teller(which));
+        self.know(page.items.iter().map(|talk: &Talk| talk.first.label));
         self.tell("sessions", &page, |talk| teller.talk_json(talk), |talk| Some(teller.talk(talk)))
     }
 
@@ -63,6 +68,7 @@ impl Reader<'_> {
         let found = self.database.prompts(&self.within(which)?, skipped(which), PAGE + 1);
         let page = Page::new(found.map_err(|error| failed(&error))?, which);
         let teller = self.teller(which);
+        self.know(page.items.iter().map(|prompted| prompted.label));
         self.tell("prompts", &page, |one| teller.prompt_json(one), |one| Some(teller.prompt(one)))
     }
 
@@ -76,6 +82,7 @@ impl Reader<'_> {
         let mut value = teller.prompt_json(&prompted);
         value["said"] = said.iter().map(|entry| teller.entry_json(entry)).collect();
         let told: Vec<String> = said.iter().filter_map(|entry| teller.words(entry)).collect();
+        self.know(said.iter().map(history_label));
         let told = if told.is_empty() { "it did not answer that.".to_owned() } else { told.join("\n\n") };
         answer(self.output, &value, &told);
         Ok(ExitCode::SUCCESS)
@@ -100,6 +107,7 @@ impl Reader<'_> {
         // A conversation is read downwards, whichever part of it.
         page.items.reverse();
         let teller = self.teller(which);
+        self.know(page.items.iter().map(history_label));
         self.tell("entries", &page, |entry| teller.entry_json(entry), |entry| teller.entry(entry))
     }
 
@@ -112,7 +120,20 @@ impl Reader<'_> {
         let page = Page::new(found.into_iter().skip(skipped(which)).collect(), which);
         let (teller, zone) = (self.teller(which), self.now.time_zone());
         let hit = |found: &Found| HitWire::new(found, words, zone);
-        self.tell("hits", &page, |found| json!(hit(found)), |found| Some(teller.hit(found, &hit(found))))
+        let updates = self.database.search_reports(words, UPDATES).map_err(|error| failed(&error))?;
+        let labels = page.items.iter().map(|found| history_label(&found.entry));
+        self.know(labels.chain(updates.iter().map(|update| update.label)));
+        let mut lines: Vec<String> = page.items.iter().map(|found| teller.hit(found, &hit(found))).collect();
+        lines.extend(updates.iter().map(|update| teller.update(update)));
+        let hits: Vec<Value> = page.items.iter().map(|found| json!(hit(found))).collect();
+        let told: Vec<Value> = updates.iter().map(|update| teller.update_json(update)).collect();
+        let value = json!({ "hits": hits, "updates": told, "more": page.more });
+        self.answer(&value, lines, page.more)
+    }
+
+    /// Whoever reads the output has read entries with these labels.
+    fn know(&self, labels: impl Iterator<Item = Label>) {
+        self.output.voice.know(labels.fold(Label::PLAIN, Label::join));
     }
 
     fn export(&self, name: &str) -> Result<ExitCode, Failed> {
@@ -155,14 +176,18 @@ impl Reader<'_> {
         line: impl Fn(&T) -> Option<String>,
     ) -> Result<ExitCode, Failed> {
         let values: Vec<Value> = page.items.iter().map(value).collect();
-        let mut lines: Vec<String> = page.items.iter().filter_map(line).collect();
+        let lines: Vec<String> = page.items.iter().filter_map(line).collect();
+        self.answer(&json!({ name: values, "more": page.more }), lines, page.more)
+    }
+
+    fn answer(&self, value: &Value, mut lines: Vec<String>, more: bool) -> Result<ExitCode, Failed> {
         if lines.is_empty() {
             lines.push("nothing like that was said.".to_owned());
         }
-        if page.more {
+        if more {
             lines.push("(there is more: `--page N`)".to_owned());
         }
-        answer(self.output, &json!({ name: values, "more": page.more }), &lines.join("\n"));
+        answer(self.output, value, &lines.join("\n"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -188,6 +213,15 @@ impl<T> Page<T> {
 /// How many come before the page.
 fn skipped(which: &Which) -> usize {
     usize::try_from(which.page - 1).unwrap_or(usize::MAX).saturating_mul(PAGE)
+}
+
+/// The label of an entry that is read again. Words of the model carry all that it had read, because it may have repeated
+/// any of it; those of the user and of tools carry their own.
+fn history_label(entry: &Entry) -> Label {
+    match entry.said {
+        Said::Human(_) | Said::Tools(_) => entry.own,
+        Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => entry.label,
+    }
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Failed {

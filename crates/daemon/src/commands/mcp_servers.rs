@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use domain::tool::ServerKind;
 use engine::ports::Clock;
 use journal::disk::Disk;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ pub async fn run(
         ServersAction::Logout { name } => {
             let removed = tokens(settings, disk).remove(name);
             removed.map_err(|error| {
-                Failed::NotDone(format!("can't remove the sign-in of `{name}`: {error}."))
+                Failed::NotDone(format!("Can't remove the sign-in of `{name}`: {error}."))
             })?;
             let text = format!(
                 "Signed out of {name}. The server may keep its own record until you revoke it there."
@@ -42,11 +43,12 @@ pub async fn run(
         ServersAction::Remove { name } => {
             let removed = tokens(settings, Arc::clone(&disk)).remove(name);
             removed.map_err(|error| {
-                Failed::NotDone(format!("can't remove the sign-in of `{name}`: {error}."))
+                Failed::NotDone(format!("Can't remove the sign-in of `{name}`: {error}."))
             })?;
             journal::refuse(&settings.paths, &name_of(name)).map_err(Failed::NotDone)?;
-            let text =
-                format!("no tool of {name} is used any more. its entry in mcp.json is yours to take out.");
+            let text = format!(
+                "The tools of {name} are no longer used. Its entry stays in mcp.json until you remove it."
+            );
             answer(output, &json!({ "ok": true, "server": name }), &text);
             Ok(ExitCode::SUCCESS)
         }
@@ -68,6 +70,7 @@ async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Res
                         false => "not accepted",
                     };
                     lines.push(format!("  {:<32}  {standing:<14}  {}", offer.tool, first_line(offer)));
+                    lines.push(format!("  {:<32}  {}", "", what_it_does(offer)));
                     told.push(value(offer, standing));
                 }
             }
@@ -78,7 +81,7 @@ async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Res
     }
     lines.extend(wrong.iter().map(|wrong| format!("! {wrong}")));
     if lines.is_empty() {
-        lines.push("no servers. `ollim-bot help mcp` says how one is named in mcp.json.".to_owned());
+        lines.push("No servers. `ollim-bot help mcp` explains how to add one to mcp.json.".to_owned());
     }
     answer(output, &json!({ "servers": values, "invalid": wrong }), &lines.join("\n"));
     Ok(ExitCode::SUCCESS)
@@ -96,7 +99,7 @@ async fn accept(
     let offered = servers(named, settings, disk, &pins).offers().await.pop();
     let offered = offered.ok_or_else(|| {
         Failed::NotDone(format!(
-            "no server is called `{name}` in mcp.json. `ollim-bot help mcp` says how one is named."
+            "No server is called `{name}` in mcp.json. `ollim-bot help mcp` explains how to add one."
         ))
     })?;
     let offers = offered.tools.map_err(Failed::NotDone)?;
@@ -105,8 +108,10 @@ async fn accept(
         let kept = journal::accept(&settings.paths, &name_of(name), &offer.fingerprint(), now);
         kept.map_err(Failed::NotDone)?;
     }
-    let lines = offers.iter().map(|offer| format!("  {:<32}  {}", offer.tool, first_line(offer)));
-    let text = format!("accepted {name}, as it is now:\n{}", lines.collect::<Vec<_>>().join("\n"));
+    let lines = offers.iter().map(|offer| {
+        format!("  {:<32}  {}\n  {:<32}  {}", offer.tool, first_line(offer), "", what_it_does(offer))
+    });
+    let text = format!("Accepted {name} as it is now:\n{}", lines.collect::<Vec<_>>().join("\n"));
     let values: Vec<Value> = offers.iter().map(|offer| value(offer, "accepted")).collect();
     answer(output, &json!({ "server": name, "tools": values }), &text);
     Ok(ExitCode::SUCCESS)
@@ -122,7 +127,7 @@ async fn login(
     let (named, _) = named(settings, &*disk);
     let server = named.into_iter().find(|named| named.name == name).ok_or_else(|| {
         Failed::NotDone(format!(
-            "no server is called `{name}` in mcp.json. `ollim-bot help mcp` says how one is named."
+            "No server is called `{name}` in mcp.json. `ollim-bot help mcp` explains how to add one."
         ))
     })?;
     let sign_in = SignIn::begin(&server, tokens(settings, disk)).await.map_err(Failed::NotDone)?;
@@ -161,11 +166,17 @@ fn first_line(offer: &Offer) -> String {
     offer.description.lines().next().unwrap_or_default().chars().take(100).collect()
 }
 
+/// What the tool does as far as that is known, and whether its calls are asked for.
+fn what_it_does(offer: &Offer) -> &'static str {
+    offer.kind.map_or("asks every time (no kind is known)", ServerKind::in_words)
+}
+
 fn value(offer: &Offer, standing: &str) -> Value {
     json!({
         "name": offer.name,
         "description": offer.description,
         "standing": standing,
+        "kind": offer.kind.map(ServerKind::as_str),
         "fingerprint": offer.fingerprint(),
     })
 }

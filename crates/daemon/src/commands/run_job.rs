@@ -63,15 +63,21 @@ async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode
         work.branch = last["branch"].as_str().map(str::to_owned);
         work.message = work.message.or(last["message"].as_u64());
     }
-    let why = match last["state"].as_str() {
+    let mut why = None;
+    if matches!(last["state"].as_str(), Some("running" | "asked" | "done")) {
         // What is done by now has been told already, and is read from the stream.
-        Some("running" | "asked" | "done") => {
-            let why = work.follow(&mut events, job).await?;
+        let mut end = work.follow(&mut events, job).await?;
+        last = newest(client, job).await?;
+        // The turn has ended, and the run goes on: it was told to report first, or its session is compacted.
+        while end == TurnEnd::Finished && last["state"] == "running" {
+            work.branch = last["branch"].as_str().map(str::to_owned).or(work.branch);
+            if let Ok(followed) = timeout(LOOKS_AGAIN, work.follow(&mut events, job)).await {
+                end = followed?;
+            }
             last = newest(client, job).await?;
-            why
         }
-        _ => None,
-    };
+        why = end.why();
+    }
     Ok(tell(job, &work.said, &Outcome::of(&last, why), output))
 }
 
@@ -99,8 +105,8 @@ struct Work {
 }
 
 impl Work {
-    /// Follows it to its end. Gives why it did not come to a good one, if that is told.
-    async fn follow(&mut self, events: &mut Events, job: &Source) -> Result<Option<String>, Failed> {
+    /// Follows it to the end of its turn.
+    async fn follow(&mut self, events: &mut Events, job: &Source) -> Result<TurnEnd, Failed> {
         while let Some(Shown { name, data }) = events.next().await? {
             match name.as_str() {
                 "began" if self.is_its(&data) => self.turn = data["turn"].as_u64(),
@@ -111,11 +117,11 @@ impl Work {
                     self.said.extend(data["entry"]["text"].as_str().map(str::to_owned));
                 }
                 "held" if self.is_its(&data) || self.message.is_some() => {
-                    return Ok(data["why"].as_str().map(str::to_owned));
+                    return Ok(TurnEnd::Waits(data["why"].as_str().map(str::to_owned)));
                 }
-                "ended" if self.is_its(&data) => return Ok(data["why"].as_str().map(str::to_owned)),
+                "ended" if self.is_its(&data) => return Ok(TurnEnd::of(data["why"].as_str())),
                 // Something was missed, and it may have been the end.
-                "reload" => return Ok(None),
+                "reload" => return Ok(TurnEnd::Finished),
                 _ => {}
             }
         }
@@ -132,6 +138,32 @@ impl Work {
         let is = |key: &str, number: Option<u64>| number.is_some() && data[key].as_u64() == number;
         let there = self.branch.as_deref().is_some_and(|branch| data["branch"] == branch);
         there || is("turn", self.turn) || is("answers", self.message)
+    }
+}
+
+/// How a turn of the work ended.
+#[derive(Debug, PartialEq, Eq)]
+enum TurnEnd {
+    /// It was answered, or nobody saw the end of it.
+    Finished,
+    /// It was not, for this reason.
+    Failed(String),
+    /// It waits for something, for this reason.
+    Waits(Option<String>),
+}
+
+impl TurnEnd {
+    fn of(why: Option<&str>) -> Self {
+        why.map_or(Self::Finished, |why| Self::Failed(why.to_owned()))
+    }
+
+    /// Why it did not come to a good end, if that is told.
+    fn why(self) -> Option<String> {
+        match self {
+            Self::Finished => None,
+            Self::Failed(why) => Some(why),
+            Self::Waits(why) => why,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use surfaces::client::Client;
 use super::doctor::elsewhere;
 use super::{answer, cost, in_the_shell, jobs};
 use crate::checkup::running::Running;
-use crate::checkup::{Finding, State};
+use crate::checkup::{Finding, State, search};
 use crate::cli::Output;
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -50,6 +50,10 @@ pub async fn show(
     };
     let wrong = match settings {
         Ok(settings) => {
+            value["search"] = json!(search::told(settings));
+            if runs.is_some() {
+                text += &format!("\n  search    {}", search::told(settings));
+            }
             text += &resting(settings, &mut value);
             text += &spent(settings, &mut value);
             if depth == Depth::Elsewhere {

@@ -1,11 +1,13 @@
-//! `ollim-bot updates`: what waits to be read by main. Read from the disk, so it works whether or not it runs.
+//! `ollim-bot updates`: what background runs and forks left for main. Read from the disk, so it works without the daemon.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use domain::label::Label;
 use domain::report::Report;
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
+use serde_json::Value;
 use surfaces::web::reports::UpdatesWire;
 
 use super::answer;
@@ -13,14 +15,47 @@ use crate::cli::Output;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// Shows all of them.
-pub fn show(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
-    let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-    let reports = journal::reports(&settings.paths, disk).map_err(|error| failed(&error))?;
-    let value =
-        serde_json::to_value(UpdatesWire::from(reports.as_slice())).map_err(|error| failed(&error))?;
-    answer(output, &value, &tell(&reports, &settings.zone.value));
+/// How many of the updates that were read are shown.
+const READ: u32 = 200;
+
+/// Shows the updates that wait, and with `all` those that were read too.
+pub fn show(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    all: bool,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let waiting = journal::reports(&settings.paths, disk).map_err(|error| failed(&error))?;
+    let mut value = wire(&waiting)?;
+    let zone = &settings.zone.value;
+    let mut text = if waiting.is_empty() { NOTHING.to_owned() } else { tell(&waiting, zone) };
+    let mut shown = waiting;
+    if all {
+        let read = read(settings)?;
+        value["read"] = wire(&read)?["updates"].take();
+        if !read.is_empty() {
+            text = format!("Read by the main conversation:\n{}\n\nWaiting:\n{text}", tell(&read, zone));
+        }
+        shown.extend(read);
+    }
+    output.voice.know(shown.iter().map(|report| report.label).fold(Label::PLAIN, Label::join));
+    answer(output, &value, &text);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said if no update waits.
+const NOTHING: &str = "No updates wait. Results of background runs appear here until the main conversation reads them; \
+    `ollim-bot updates --all` shows those that it has read.";
+
+fn read(settings: &Settings) -> Result<Vec<Report>, Failed> {
+    let Some(database) = journal::peek(&settings.paths).map_err(|error| failed(&error))? else {
+        return Ok(Vec::new());
+    };
+    database.read_reports(READ).map_err(|error| failed(&error))
+}
+
+fn wire(reports: &[Report]) -> Result<Value, Failed> {
+    serde_json::to_value(UpdatesWire::from(reports)).map_err(|error| failed(&error))
 }
 
 fn tell(reports: &[Report], zone: &TimeZone) -> String {
@@ -28,8 +63,9 @@ fn tell(reports: &[Report], zone: &TimeZone) -> String {
         let at = report.at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M");
         format!("{at}  {}\n  {}", report.from, report.text.trim().replace('\n', "\n  "))
     };
-    match reports {
-        [] => "nothing waits to be told.".to_owned(),
-        _ => reports.iter().map(line).collect::<Vec<_>>().join("\n"),
-    }
+    reports.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Failed {
+    Failed::NotDone(error.to_string())
 }

@@ -1,6 +1,7 @@
 //! What the Claude Code program needs to run: where it is, and what it may know of our environment.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::model::SHORT_NAMES;
@@ -32,6 +33,13 @@ pub const PASSED_ON: [&str; 14] = [
 /// The short names that the program knows by itself: it finds the newest model of each.
 pub fn aliases() -> BTreeMap<String, String> {
     SHORT_NAMES.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
+}
+
+/// The folder in which the program keeps its transcripts: in `CLAUDE_CONFIG_DIR`, or in `~/.claude`.
+pub fn transcripts(environment: &Environment) -> Option<PathBuf> {
+    let set = environment.get("CLAUDE_CONFIG_DIR").filter(|set| !set.is_empty()).map(PathBuf::from);
+    let place = set.or_else(|| Some(PathBuf::from(environment.get("HOME")?).join(".claude")));
+    place.map(|place| place.join("projects"))
 }
 
 /// The program as `environment` and `file` want it, in the data directory, with `model` if one is named.
@@ -70,7 +78,8 @@ mod tests {
         assert_eq!(choices.id(choices.read("Opus").unwrap().as_deref()), Some("opus"));
         assert_eq!(
             choices.read("gpt").unwrap_err(),
-            "i know no model called `gpt`. choose fable, haiku, opus, sonnet or default."
+            "I don't know a model called `gpt`. Choose fable, haiku, opus, sonnet, a full id such as \
+             `claude-haiku-4-5`, or `default`."
         );
     }
 }

@@ -35,6 +35,7 @@ pub(super) const KNOWN: &[&str] = &[
     "OLLIM_LOG_FORMAT",
     "OLLIM_METRICS",
     "OLLIM_OTLP_URL",
+    "OLLIM_SEARCH",
     "OLLIM_SEARCH_URL",
     "OLLIM_SEARCH_KEY",
     "OLLIM_SEARCH_KEY_FILE",

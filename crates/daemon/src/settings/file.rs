@@ -19,8 +19,15 @@ pub struct File {
     pub page: Page,
     pub spend: Spend,
     pub prices: BTreeMap<String, Price>,
+    pub search: Search,
     pub update: Update,
     pub webhooks: Webhooks,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    pub r#use: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -86,6 +93,8 @@ pub struct Price {
     pub cache_write: Option<f64>,
     pub cache_write_1h: Option<f64>,
     pub long_prompt: Option<LongPrompt>,
+    /// Dollars for each call, besides its tokens.
+    pub per_call: Option<f64>,
 }
 
 /// Dollars for a million tokens of a call that reads more than `above` tokens.

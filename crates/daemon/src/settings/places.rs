@@ -8,14 +8,14 @@ use journal::Paths;
 use surfaces::discord::Token;
 use surfaces::discord::wire::net::{DISCORD, Net};
 use surfaces::terminal::screen::Look;
-use tools::web::Engine;
 
 use super::Environment;
 use super::accounts::{self, Accounts};
 use super::file::File;
+use super::key;
 use super::upgrade::{self, Upgrade};
+use super::web::{self, Search};
 use super::webhooks::{self, Webhooks};
-use super::{key, web};
 use crate::exit::Failed;
 use crate::notify::Notifier;
 use crate::telemetry::Telemetry;
@@ -31,8 +31,8 @@ pub struct Places {
     pub terminal: Terminal,
     /// The tasks and the calendar.
     pub accounts: Accounts,
-    /// The search engine that finds pages for us.
-    pub search: Option<Engine>,
+    /// The way to search the web.
+    pub search: Search,
     /// Where programs are found, if that is known.
     pub programs: Option<String>,
     /// Where a newer program comes from.
@@ -102,7 +102,7 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
         ))
     })?;
     let accounts = accounts::read(environment, paths);
-    let search = web::read(environment, paths)?;
+    let search = web::read(environment, file, paths)?;
     let (discord, terminal) = (discord(environment, paths), terminal(environment));
     let programs = environment.get("PATH").map(str::to_owned);
     let upgrade = upgrade::read(file);
@@ -114,7 +114,7 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
 
 /// `environment` without all that can be refused here.
 pub fn undoubted(environment: &Environment) -> Environment {
-    let doubted = ["OLLIM_HTTP", "OLLIM_SEARCH_URL", "OLLIM_METRICS", "OLLIM_OTLP_URL"];
+    let doubted = ["OLLIM_HTTP", "OLLIM_SEARCH", "OLLIM_SEARCH_URL", "OLLIM_METRICS", "OLLIM_OTLP_URL"];
     doubted.into_iter().fold(environment.clone(), |environment, name| environment.without(name))
 }
 

@@ -110,12 +110,14 @@ fn priced(name: &str, price: &file::Price) -> Result<Price, String> {
             cache_write_1h: read(hour.unwrap_or_else(|| (2.0 * input).max(cache_write)))?,
         })
     };
+    let dollars = price.per_call.unwrap_or_default();
+    let per_call = Micros::dollars(dollars).ok_or_else(|| format!("a price of \"{name}\" is {dollars}."))?;
     let long = price.long_prompt.as_ref().map(|long| {
         let rates = rates(long.input, long.output, long.cache_read, long.cache_write, long.cache_write_1h)?;
         Ok::<_, String>(LongPrompt { above: long.above, rates })
     });
     let rates = rates(price.input, price.output, price.cache_read, price.cache_write, price.cache_write_1h)?;
-    Ok(Price { rates, long: long.transpose()? })
+    Ok(Price { rates, long: long.transpose()?, per_call })
 }
 
 #[cfg(test)]
@@ -175,6 +177,22 @@ mod tests {
             assert!(!of_the_parser.iter().any(|words| problem.contains(words)), "{problem}");
             assert_eq!(cost(&spend, "anthropic:claude-opus-5-5"), Some(Micros(4_000_000)), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_web_search_has_a_price_that_can_be_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let spend = spend_in(dir.path()).unwrap();
+        let search = |spend: &Spend, vendor: &str| {
+            let call = Call { model: format!("{vendor}:web_search"), usage: Usage::default() };
+            spend.purse.prices.of(&call)
+        };
+        for vendor in ["anthropic", "openai"] {
+            assert_eq!(search(&spend, vendor), Micros::dollars(0.01), "{vendor}");
+        }
+        let newer = "\"anthropic:web_search\" = { input = 0, output = 0, per_call = 0.025 }";
+        std::fs::write(dir.path().join("prices.toml"), newer).unwrap();
+        assert_eq!(search(&spend_in(dir.path()).unwrap(), "anthropic"), Micros::dollars(0.025));
     }
 
     #[test]

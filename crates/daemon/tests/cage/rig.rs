@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 use tools::shell::{NetworkRule, OwnCommands, Shell};
-use tools::{Part, Toolbox, Workshop};
+use tools::{Labelled, Part, Toolbox, Workshop};
 
 /// What nobody may read.
 pub const SECRET: &str = "the-secret-of-the-house";
@@ -28,8 +28,9 @@ pub const SECRET: &str = "the-secret-of-the-house";
 struct Echo;
 
 impl OwnCommands for Echo {
-    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(async move { Ok(format!("own: {}", words.join("|"))) })
+    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<Labelled, String>> {
+        let text = format!("own: {}", words.join("|"));
+        Box::pin(async move { Ok(Labelled { text, label: domain::label::Label::PLAIN }) })
     }
 }
 

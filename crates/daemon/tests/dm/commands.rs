@@ -96,7 +96,7 @@ async fn a_glance_is_for_the_human_alone() {
         ("/cost", "today"),
         ("/why", "hello"),
         ("/config", "permission_mode"),
-        ("/model", "answers"),
+        ("/model", "Model: "),
         ("/thinking", "Thinking is"),
         ("/permissions", "dontAsk"),
         ("/ping-budget", "pings ● ● ● ● ●  5 of 5 left"),

@@ -42,6 +42,12 @@ async fn a_day_in_the_direct_messages() {
     rig.passes(25 * 60).await;
     let ping = rig.sees("the landlord wants").await;
     rig.passes(30).await;
+    // MT-1, DD-51: the file holds the ids of Discord and exactly its four keys.
+    let file = std::fs::read_to_string(rig.dir.path().join("state/fork_messages.json")).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&file).unwrap();
+    assert_eq!(file[0]["message_id"], ping.id.0, "{file}");
+    let keys: Vec<&String> = file[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["fork_session_id", "message_id", "parent_session_id", "ts"]);
     rig.human().replies(ping.id, "what did he write?");
     rig.sees("whether you take the flat").await;
     let banner = rig.sees("Forked Session").await;

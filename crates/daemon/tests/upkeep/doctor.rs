@@ -163,7 +163,7 @@ fn a_bad_file_fails_the_lint() {
     let key = "there is no such key. did you mean";
     assert!(bad.contains(&format!("routines/bad.md: line 4: `bakground`: {key} `background`?")), "{bad}");
     assert!(bad.contains(&format!("webhooks/gh.md: line 4: `delivr`: {key} `deliver`?")), "{bad}");
-    assert!(bad.contains("routines/bad.md: `model`: i know no model called `gpt`."), "{bad}");
+    assert!(bad.contains("routines/bad.md: `model`: I don't know a model called `gpt`."), "{bad}");
     assert!(!bad.contains("mood"), "{bad}");
 }
 

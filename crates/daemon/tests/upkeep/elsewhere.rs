@@ -56,11 +56,11 @@ fn caldav(program: &Program, url: &str) -> Output {
 fn every_way_a_calendar_server_can_be_wrong_has_its_line() {
     let program = fresh();
     let said = caldav(&program, &answering("401 Unauthorized"));
-    refused(&said, &["password", "nothing was changed."]);
+    refused(&said, &["password", "Nothing was changed."]);
     let said = caldav(&program, &answering("404 Not Found"));
-    refused(&said, &["nothing was changed."]);
+    refused(&said, &["Nothing was changed."]);
     let nobody = format!("http://127.0.0.1:{}", free_port());
-    refused(&caldav(&program, &nobody), &["nothing was changed."]);
+    refused(&caldav(&program, &nobody), &["Nothing was changed."]);
     refused(&caldav(&program, "nowhere"), &["error: `nowhere` is no address. write it like https://"]);
     let missing = run(&program, &["setup", "caldav", "--no-input"]);
     assert_eq!(missing.status.code(), Some(2));
@@ -76,7 +76,7 @@ fn a_calendar_that_was_kept_elsewhere_is_tried_on_the_server() {
     let program = fresh();
     let kept = keep(&program, "environment", "OLLIM_CALENDAR=local\nOLLIM_USER_NAME=Ann\n");
     let said = caldav(&program, &answering("401 Unauthorized"));
-    refused(&said, &["password", "nothing was changed."]);
+    refused(&said, &["password", "Nothing was changed."]);
     assert!(!program.data().join("state/caldav.password").exists());
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "OLLIM_CALENDAR=local\nOLLIM_USER_NAME=Ann\n");
 }
@@ -106,11 +106,11 @@ fn a_mailbox_is_connected_when_it_has_let_us_in() {
     let (program, url) = (fresh(), format!("imap://127.0.0.1:{}", dovecot.port));
     refused(
         &mail(&program, &url, "canary-wrong"),
-        &["does not let ann@example.org in", "nothing was changed."],
+        &["does not let ann@example.org in", "Nothing was changed."],
     );
     refused(
         &mail(&program, &format!("imap://127.0.0.1:{}", free_port()), PASSWORD),
-        &["nothing was changed."],
+        &["Nothing was changed."],
     );
     refused(
         &mail(&program, "https://mail.example.org", PASSWORD),

@@ -158,7 +158,12 @@ fn a_server_that_was_away_is_named_again_without_its_key() {
     pane.shows("paste its key (hidden; enter, if it wants none):");
     pane.says(KEY);
     pane.shows("cannot be reached");
-    let options = testkit::chat_server::Options { key: Some(KEY.to_owned()), port, style: Style::Ollama };
+    let options = testkit::chat_server::Options {
+        key: Some(KEY.to_owned()),
+        port,
+        style: Style::Ollama,
+        ..testkit::chat_server::Options::default()
+    };
     let server = elsewhere.run(async move { ChatServer::start_with(options).await.unwrap() });
     names_a_server(&pane, &url, 2);
     let screen = pane.shows("ended with 0");

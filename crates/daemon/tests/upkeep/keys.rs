@@ -91,7 +91,7 @@ fn a_web_server_that_is_no_model_is_not_kept() {
         let (file, url) = (secret(&program, KEY), format!("{}/nothing/here", backstage.url()));
         let file = file.to_str().unwrap();
         let done = run(&program, &["setup", "model", "--model", model, "--url", &url, "--key-file", file]);
-        refused(&done, 1, "nothing was changed.");
+        refused(&done, 1, "Nothing was changed.");
     }
     assert!(!state(&program, "environment").exists());
 }

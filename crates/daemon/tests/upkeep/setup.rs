@@ -60,7 +60,7 @@ fn a_key_is_tried_before_it_is_kept() {
     let again = run(&program, &["setup", "model", "--no-input", "--json"]);
     let again = json_of(&again);
     assert_eq!((&again["ok"], &again["changed"]), (&true.into(), &false.into()), "{again}");
-    refused(&set_up_model(&program, WRONG, &url), 1, "nothing was changed");
+    refused(&set_up_model(&program, WRONG, &url), 1, "Nothing was changed");
     let said = run(&program, &["chat", "--once", "hello"]);
     assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
     let left = std::fs::read_dir(program.data().join("state")).unwrap();
@@ -280,7 +280,7 @@ fn a_network_that_fails_asks_for_nothing_new() {
     program.set("ANTHROPIC_BASE_URL", &nobody);
     for (section, anew) in [("discord", "--token-file FILE"), ("model", "--model NAME")] {
         let away = run(&program, &["setup", section, "--no-input"]);
-        refused(&away, 1, "check the network, and try again. nothing was changed.");
+        refused(&away, 1, "check the network, and try again. Nothing was changed.");
         let told = stderr(&away);
         assert!(told.contains(anew) && !told.contains("step 1") && !told.contains("who should"), "{told}");
     }

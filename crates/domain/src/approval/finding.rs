@@ -6,19 +6,36 @@ use jiff::{Timestamp, Zoned};
 use super::{Approval, ApprovalId, Approvals, Closed, How};
 
 impl Approvals {
-    /// The approval that was typed as `which`, or what would be right instead.
-    pub fn find(&self, which: &str, now: &Zoned) -> Result<&Approval, String> {
+    /// The approvals that were typed as `which`, or what would be right instead: `3` is one of them, `all` is all,
+    /// `step 3` are those of one card, and nothing means the only card.
+    pub fn find(&self, which: &str, now: &Zoned) -> Result<Vec<Approval>, String> {
         let typed = which.trim().trim_start_matches('#');
         if typed.is_empty() {
             return self.only();
+        }
+        if typed.eq_ignore_ascii_case("all") && !self.open.is_empty() {
+            return Ok(self.open.clone());
+        }
+        if let Some(step) = typed.strip_prefix("step ").and_then(|step| step.trim().parse().ok()) {
+            let found = self.of_step(ApprovalId(step));
+            return if found.is_empty() { self.one(ApprovalId(step), now) } else { Ok(found) };
         }
         let Ok(number) = typed.parse() else {
             return Err(format!(
                 "`{typed}` is no number. say it with the number on the card, such as `/allow 3`."
             ));
         };
-        let id = ApprovalId(number);
-        let open = self.open.iter().find(|open| open.id == id);
+        self.one(ApprovalId(number), now)
+    }
+
+    /// The approvals of one step of the model that can be answered still, oldest first.
+    pub fn of_step(&self, step: ApprovalId) -> Vec<Approval> {
+        self.open.iter().filter(|open| open.step == step).cloned().collect()
+    }
+
+    fn one(&self, id: ApprovalId, now: &Zoned) -> Result<Vec<Approval>, String> {
+        let ApprovalId(number) = id;
+        let open = self.open.iter().find(|open| open.id == id).map(|open| vec![open.clone()]);
         open.ok_or_else(|| match self.closed.iter().find(|closed| closed.id == id) {
             Some(closed) => answered(closed, now),
             None if id < self.next && number > 0 => {
@@ -28,10 +45,10 @@ impl Approvals {
         })
     }
 
-    fn only(&self) -> Result<&Approval, String> {
+    fn only(&self) -> Result<Vec<Approval>, String> {
         match self.open.as_slice() {
-            [only] => Ok(only),
             [] => Err("nothing waits for your yes or no.".to_owned()),
+            [first, ..] if self.open.iter().all(|open| open.step == first.step) => Ok(self.open.clone()),
             _ => Err(format!("say which one, such as `/allow 3`.{}", self.waiting())),
         }
     }

@@ -26,10 +26,50 @@ pub(crate) fn question(approval: &Approval) -> Sheet {
     }
 }
 
-/// What was asked says how it was answered.
-pub(crate) fn answered(approval: &Approval, closed: &Closed) -> PostChange {
+/// I5: the calls of one step on one card, each whole, with one answer for all of them and one for each.
+pub(crate) fn question_of(approvals: &[Approval]) -> Sheet {
+    let [first, _, ..] = approvals else {
+        return approvals.first().map(question).unwrap_or_default();
+    };
+    let all = |label: &str, style, verdict| {
+        let (label, action) = (label.to_owned(), Action::AnswerStep(first.step, verdict));
+        Button { label, style, action }
+    };
+    let mut buttons = vec![
+        all("Yes to all", Style::Success, Verdict::Allow),
+        all("No to all", Style::Danger, Verdict::Deny),
+    ];
+    let alone = |approval: &Approval| {
+        let label = format!("Yes to {}", approval.id.0);
+        Button { label, style: Style::Secondary, action: Action::Answer(approval.id, Verdict::Allow) }
+    };
+    buttons.extend(approvals.iter().take(SINGLE).map(alone));
+    let call = |approval: &Approval| {
+        let (caption, input) = (plainly(&approval.caption()), exactly(&approval.call.input.0));
+        format!("{}. {caption}\n```json\n{input}\n```", approval.id.0)
+    };
+    let calls: Vec<String> = approvals.iter().map(call).collect();
+    Sheet {
+        words: format!("may i run these {}?\n{}", approvals.len(), calls.join("\n")),
+        buttons,
+        foot: format!("`/allow {}` and `/deny {}` answer one alone", first.id.0, first.id.0),
+        ..Sheet::default()
+    }
+}
+
+/// How many calls of a card have a button of their own.
+const SINGLE: usize = 3;
+
+/// What was asked says how it was answered. The other calls on the same card, `left`, are still asked for.
+pub(crate) fn answered(approval: &Approval, closed: &Closed, left: &[Approval]) -> PostChange {
     let words = format!("{}: {}", plainly(&approval.caption()), closed.how.as_str());
-    PostChange::Says(PostKey::approval(approval.id), Sheet::small(&words))
+    let sheet = if left.is_empty() {
+        Sheet::small(&words)
+    } else {
+        let rest = question_of(left);
+        Sheet { words: format!("{words}\n{}", rest.words), ..rest }
+    };
+    PostChange::Says(PostKey::approval(approval.step), sheet)
 }
 
 /// I5: JSON that means the same, in which nothing is hidden, and nothing can end the block it stands in or turn the
@@ -63,7 +103,16 @@ mod tests {
     fn asked(input: &str) -> String {
         let call = ToolCall { id: "c".to_owned(), name: "Bash".to_owned(), input: Json(input.to_owned()) };
         let (turn, branch, at) = (TurnId(1), Branch::Main, Timestamp::UNIX_EPOCH);
-        let sheet = question(&Approval { id: ApprovalId(1), at, turn, branch, call, waits: Waits::Turn });
+        let sheet = question(&Approval {
+            id: ApprovalId(1),
+            step: ApprovalId(1),
+            at,
+            turn,
+            branch,
+            call,
+            knows: crate::label::Label::PLAIN,
+            waits: Waits::Turn,
+        });
         sheet.words
     }
 

@@ -76,8 +76,18 @@ impl Assistant {
         Ruling::Decided(decision)
     }
 
-    /// PM-7, PM-12: the approval is there before anybody can see it.
+    /// PM-7, PM-12: the approval is there before anybody can see it. If other messages wait for this turn to end, the turn
+    /// does not wait for the answer: a yes makes a grant later.
     fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
+        if !self.memory.messages.waiting.is_empty() {
+            let id = self.put_to_the_human((&call, Waits::Nobody), caller, minutes);
+            minutes.records.push(Record::Approval(ApprovalChange::Left(id)));
+            let decision = Decision::refused(&call, Refused::Unanswered(id));
+            let decision = Decision { knows: caller.authority.knows, ..decision };
+            let decided = TurnChange::Decided(caller.turn, decision.clone(), minutes.at);
+            minutes.records.push(Record::Turn(decided));
+            return Ruling::Decided(decision);
+        }
         let id = self.put_to_the_human((&call, Waits::Turn), caller, minutes);
         Ruling::Asked(id, call)
     }
@@ -93,6 +103,14 @@ impl Assistant {
         Decision { knows: caller.authority.knows, ..Decision::refused(call, Refused::Deferred(id)) }
     }
 
+    /// The first approval that was asked for in this step of `turn`, among those that can be answered.
+    fn step_of(&self, turn: TurnId) -> Option<ApprovalId> {
+        let (_, running) = self.run_of(turn)?;
+        let open = self.memory.approvals.open.iter();
+        let mut same = open.filter(|open| open.turn == turn && running.unanswered.contains(&open.call));
+        same.next().map(|open| open.step)
+    }
+
     fn put_to_the_human(
         &mut self,
         (call, waits): (&ToolCall, Waits),
@@ -102,7 +120,9 @@ impl Assistant {
         let id = self.memory.approvals.next;
         self.memory.approvals.next = ApprovalId(id.0 + 1);
         let (turn, branch) = (caller.turn, caller.branch.clone());
-        let approval = Approval { id, at: minutes.at, turn, branch, call: call.clone(), waits };
+        let knows = caller.authority.knows;
+        let step = self.step_of(turn).unwrap_or(id);
+        let approval = Approval { id, step, at: minutes.at, turn, branch, call: call.clone(), knows, waits };
         self.memory.approvals.open.push(approval.clone());
         minutes.records.push(Record::Approval(ApprovalChange::Asked(approval.clone())));
         minutes.shown.push(Shown::Approval(Asking::Open(approval)));
@@ -117,7 +137,7 @@ impl Assistant {
         minutes.carried.push(approval.clone());
     }
 
-    /// What came of a card is told, once; main reads it like any report.
+    /// Shows the result of a card, and leaves it for main like any report.
     pub(super) fn carried(&mut self, id: ApprovalId, result: &ToolResult, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         let used = Some(result.call.clone());
@@ -127,10 +147,14 @@ impl Assistant {
         }
         let ApprovalId(number) = id;
         minutes.shown.push(Shown::Notice(format!("card {number}: {}", first_line(&result.text))));
-        // What the call said, and what came of it, may be words from outside: main hears that it was done.
-        let text =
-            "a call that the human said yes to was carried out; they have seen what came of it.".to_owned();
-        self.report(("card", Label::PLAIN), text, &mut minutes);
+        let call = self.memory.approvals.closed.iter().rfind(|closed| closed.id == id);
+        let asked = call.map(|closed| format!("`{}` {}", closed.call.name, closed.call.input.0));
+        let text = format!(
+            "the call of card {number} was carried out, as the user allowed it: {}\n{}",
+            asked.unwrap_or_default(),
+            result.text
+        );
+        self.report(("card", result.label), text, &mut minutes);
         minutes.effects()
     }
 
@@ -139,40 +163,63 @@ impl Assistant {
     pub(super) fn approve(&mut self, reply: &Reply, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         self.tend_approvals(&mut minutes);
-        let approval = match self.memory.approvals.find(&reply.which, now) {
-            Ok(approval) => approval.clone(),
+        let found = match self.memory.approvals.find(&reply.which, now) {
+            Ok(found) => found,
             Err(why) => return (Answer::Refused(why), minutes.effects()),
         };
-        self.close(&approval, How::from(reply.verdict), reply.by, &mut minutes);
+        if let [approval] = found.as_slice() {
+            let text = self.answer_one(approval, reply, &mut minutes);
+            return (Answer::Told(text), minutes.effects());
+        }
+        let mut told = Vec::new();
+        for approval in &found {
+            let text = self.answer_one(approval, reply, &mut minutes);
+            told.push(format!("{}: {text}", approval.id.0));
+        }
+        (Answer::Told(told.join("\n")), minutes.effects())
+    }
+
+    /// Closes one approval with the verdict of `reply`, and returns what the user is told.
+    fn answer_one(&mut self, approval: &Approval, reply: &Reply, minutes: &mut Minutes) -> String {
+        self.close(approval, How::from(reply.verdict), reply.by, minutes);
         let always = match reply.verdict {
-            Verdict::Always => Some(self.stand(&approval, &mut minutes)),
+            Verdict::Always => Some(self.stand(approval, minutes)),
             Verdict::Allow | Verdict::Deny => None,
         };
         let text = match (reply.verdict, approval.waits) {
             (Verdict::Deny, _) => "denied.",
             (Verdict::Allow | Verdict::Always, Waits::Turn) => "allowed, this once.",
             (Verdict::Allow | Verdict::Always, Waits::Card) => {
-                self.carry_out(&approval, &mut minutes);
+                self.carry_out(approval, minutes);
                 "allowed. i do exactly that now, once."
             }
             (Verdict::Allow | Verdict::Always, Waits::Nobody) => {
-                self.grant(&approval, &mut minutes);
+                self.grant(approval, minutes);
                 "allowed. i had gone on without it, so i try it again now."
             }
         };
-        (Answer::Told(always.unwrap_or_else(|| text.to_owned())), minutes.effects())
+        always.unwrap_or_else(|| text.to_owned())
     }
 
     /// A yes that nobody waits for any more is good for one call, and the model is told to make it.
     fn grant(&mut self, approval: &Approval, minutes: &mut Minutes) {
         let (id, call, until) = (approval.id, approval.call.clone(), later(minutes.at, OPEN_FOR));
+        let knows = approval.knows;
         let words = context::allowed_late(&call, &minutes.at.to_zoned(minutes.zone.clone()));
         self.memory.approvals.consent.grants.push(Grant { id, call, until });
         let there = self.memory.fork.as_ref().filter(|fork| fork.branch == approval.branch);
         let branch = there.map_or(Branch::Main, |fork| fork.branch.clone());
-        let message = self.our_message(branch, words, minutes);
+        let message = self.our_labelled_message(branch, (words, knows), minutes);
         self.memory.messages.waiting.push_front(message);
         self.hear_waiting(minutes);
+    }
+
+    /// Other messages wait for the turn that speaks: if it waits for a yes, it goes on without, and the card stays open.
+    pub(super) fn wait_no_longer(&mut self, minutes: &mut Minutes) {
+        let turn = self.speaking().map(|(_, running)| running.turn);
+        if turn.is_some() && !self.memory.messages.waiting.is_empty() {
+            self.leave_waiting(|approval| Some(approval.turn) == turn, minutes);
+        }
     }
 
     /// PM-11, PM-16: something else comes first, and every turn that waits is told so.
@@ -325,7 +372,8 @@ mod tests {
     }
 
     fn asks(assistant: &mut Assistant, blocks: Vec<Block>, time: &str) -> (Vec<Ruling>, Vec<Effect>) {
-        let request = Request::Turn(TurnId(1), Progress::MayRun(blocks, Vec::new()));
+        let request =
+            Request::Turn(TurnId(1), Progress::MayRun(blocks, Vec::new(), crate::tool::ServerKinds::new()));
         match assistant.asked(request, &at(time)) {
             (Answer::Decided(rulings), effects) => (rulings, effects),
             (answer, _) => panic!("{answer:?}"),

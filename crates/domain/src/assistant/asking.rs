@@ -57,6 +57,7 @@ impl Assistant {
             Request::Press(press) => self.press(press, now),
             Request::Plan(planning) => self.plan(planning, now),
             Request::Announce(words) => (Answer::Noted, vec![Effect::Show(Shown::Notice(words))]),
+            Request::StateFiles(edits) => self.state_files_changed(edits, now),
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
             Request::Choose(Choice::Effort(choice)) => self.choose_effort(choice),
             Request::Choose(Choice::Setting(Setting::Name, typed)) => self.choose_name(&typed, now),
@@ -70,10 +71,13 @@ impl Assistant {
 
     fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
         match progress {
-            Progress::MayRun(blocks, spent) => self.may_run(turn, (blocks, spent), now),
+            Progress::MayRun(blocks, spent, kinds) => self.may_run(turn, (blocks, spent), kinds, now),
             Progress::MaySpend(spent, next) => self.may_spend(turn, (spent, next), now),
             Progress::Spent(spent) => self.has_spent(turn, spent, now),
+            Progress::MaySearch(most) => self.may_search(turn, &most, now),
+            Progress::Searched { announced, spent } => self.has_searched(turn, &announced, spent, now),
             Progress::Ran(results) => self.ran(turn, results, now),
+            Progress::MayRunProgram(words) => self.may_run_program(turn, &words),
             Progress::Wishes(wish) => self.wished(turn, wish, now),
         }
     }

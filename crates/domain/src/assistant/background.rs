@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
+use super::replying::Arrival;
 use super::{Answer, Aside as Beside, Assistant, Effect, Ending, Errand, Minutes, Shown, Spot};
 use crate::conversation::{Branch, Entry, Head, Said, Why};
 use crate::cost::{Account, Attended};
@@ -55,7 +56,7 @@ impl Assistant {
     pub(super) fn say_first(&mut self, branch: Branch, text: String, minutes: &mut Minutes) {
         let message = self.our_message(branch.clone(), text, minutes);
         self.limit(&branch, minutes);
-        self.begin_on((branch, String::new()), Arc::new(message), minutes);
+        self.begin_on(Arrival::at(branch), Arc::new(message), minutes);
     }
 
     /// BF-13: a branch where main stands, or one that begins with nothing; and what is said first on it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::compacting::Compacting;
+use super::replying::Arrival;
 use super::{Assistant, Errand, Minutes, Owed, Purpose, Running, Sending, Shown, Spot, Start, Tends, Turned};
 use crate::conversation::{Branch, Said};
 use crate::label::Label;
@@ -13,7 +14,7 @@ impl Assistant {
     /// Goes on with what has waited longest, if nobody is speaking.
     pub(super) fn hear_waiting(&mut self, minutes: &mut Minutes) {
         if self.speaking().is_some() || self.wants.tends == Tends::Nothing {
-            return;
+            return self.wait_no_longer(minutes);
         }
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
@@ -44,25 +45,21 @@ impl Assistant {
             return self.hear_waiting(minutes);
         }
         match self.arrive(&message, minutes) {
-            Some(place) => self.begin_on(place, message, minutes),
+            Some(arrival) => self.begin_on(arrival, message, minutes),
             None => self.hear_waiting(minutes),
         }
     }
 
-    /// Says `message` on `branch`, after a `lead` of ours, and starts the turn that answers it.
-    pub(super) fn begin_on(
-        &mut self,
-        (branch, lead): (Branch, String),
-        message: Arc<Message>,
-        minutes: &mut Minutes,
-    ) {
+    /// Says `message` where it arrives, and starts the turn that answers it.
+    pub(super) fn begin_on(&mut self, arrival: Arrival, message: Arc<Message>, minutes: &mut Minutes) {
+        let Arrival { branch, lead, label } = arrival;
         if branch == Branch::Main {
             self.ensure_main(minutes);
             self.memory.main.before = self.memory.conversation.head(&branch).and_then(Spot::of);
         }
-        let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
-        let told = self.told_with(&branch).join(self.begun_with(&branch));
-        let Some(entry) = self.say_knowing(&branch, (said, told), minutes) else { return };
+        let (heard, told) = self.heard(&message, (&branch, &lead), minutes);
+        let known = told.join(label).join(message.label).join(self.begun_with(&branch));
+        let Some(entry) = self.say_knowing(&branch, (Said::Human(heard), known), minutes) else { return };
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let turn = self.next_turn();

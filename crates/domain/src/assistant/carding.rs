@@ -344,7 +344,10 @@ impl Assistant {
             self.write_card((Card { chase: Chase::Left, ..card }, post), &mut minutes);
         }
         let (id, at, to) = (self.next_message(), minutes.at, Address::Here);
-        self.hear(Message { id, at, surface, to, text, images: Vec::new(), mark: None }, minutes)
+        self.hear(
+            Message { id, at, surface, to, text, images: Vec::new(), mark: None, label: Label::PLAIN },
+            minutes,
+        )
     }
 }
 

@@ -126,4 +126,24 @@ mod tests {
         assert_ne!(third.id, second.id);
         assert_eq!(third.chain.parent.as_deref(), Some("c4f5e6a7"));
     }
+
+    #[test]
+    fn a_check_asks_for_what_is_held_back_from_its_parent() {
+        use crate::schedule::{Terms, ToolRule};
+        let at = |text: &str| Moment::parse(text, &jiff::tz::TimeZone::UTC).unwrap();
+        let (id, due) = (ItemId::parse("c4f5e6a7").unwrap(), at("2026-11-16T09:00Z"));
+        let tools = ToolRule::Only(vec!["WebFetch".to_owned()]);
+        let charter = Charter::Fork(Terms { tools: tools.clone(), ..Terms::default() });
+        let mut first = Reminder::new(id, due, charter, Prompt::new("was it sent?")).unwrap();
+        first.chain = Chain { depth: 0, max: 2, parent: Some("c4f5e6a7".to_owned()) };
+        let held = What::Reminder(first).without(&["\"WebFetch\"".to_owned()]);
+        let second =
+            next_check(&Planned { what: held, file: String::new() }, at("2026-11-16T09:20Z")).unwrap();
+        assert_eq!(
+            second.charter().written_terms().tools,
+            ToolRule::Only(Vec::new()),
+            "it is held back there too"
+        );
+        assert_eq!(second.written_lists().tools, tools);
+    }
 }

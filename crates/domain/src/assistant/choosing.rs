@@ -3,6 +3,7 @@
 //! Which model answers and how much it thinks is decided here for every turn, by where the turn runs. A turn that
 //! goes on ends with what it began with.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Zoned;
@@ -11,7 +12,7 @@ use super::{Answer, Assistant, Effect, Minutes, Replanned};
 use crate::conversation::Branch;
 use crate::cost::Limit;
 use crate::effort::{Effort, EffortChoice};
-use crate::model::{Choices, Thinks};
+use crate::model::{Abilities, Choices, Thinks};
 use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Record, StateChange};
@@ -30,10 +31,15 @@ impl Assistant {
         self
     }
 
+    /// Takes over what the vendor's models endpoint and its refusals said about models, by id.
+    pub fn learn_models(&mut self, abilities: BTreeMap<String, Abilities>) {
+        Arc::make_mut(&mut self.choices).abilities = abilities;
+    }
+
     /// MC-26: the human asks which model answers, or wants another one. It is kept as the setting of main.
     pub(super) fn choose_model(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         if typed.trim().is_empty() {
-            return told(self.choices.tell(self.chosen_model(&self.here())));
+            return told(self.choices.show(self.chosen_model(&self.here())));
         }
         if self.memory.fork.is_some() {
             return refused(ASIDE.to_owned());
@@ -42,8 +48,13 @@ impl Assistant {
             Err(why) => refused(why),
             Ok(chosen) => {
                 self.memory.chosen.settings.models.main = chosen;
-                let which = self.choices.tell(self.chosen_model(&Branch::Main));
-                let told = format!("from the next answer on, {which}");
+                let chosen = self.chosen_model(&Branch::Main);
+                let which = self.choices.tell(chosen);
+                let told = format!("From the next answer on, {which}");
+                let told = match self.choices.remark(chosen, self.thinking_on_main()) {
+                    Some(remark) => format!("{told} {remark}"),
+                    None => told,
+                };
                 (Answer::Told(told), self.kept(Setting::ModelMain, now))
             }
         }
@@ -69,10 +80,13 @@ impl Assistant {
             return refused(ASIDE.to_owned());
         }
         if self.choices.thinks == Thinks::ByItself {
-            return refused(format!(
-                "{} is not told how much to think: only the models of Anthropic are.",
-                self.choices.usual
-            ));
+            return refused(match self.choices.is_offline() {
+                true => "Only the offline brain answers, and it does not think.".to_owned(),
+                false => format!(
+                    "{} has no setting for thinking. Set its effort with `/effort`.",
+                    self.choices.usual
+                ),
+            });
         }
         self.memory.chosen.thinking = Some(way);
         let answer = format!(

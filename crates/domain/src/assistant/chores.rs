@@ -85,10 +85,11 @@ impl Assistant {
         let call = ToolCall { id: PRESSED.to_owned(), name: "Bash".to_owned(), input };
         // No turn asks for it; it is written down with the newest one.
         let (turn, branch) = (TurnId(self.memory.turns.next.0.saturating_sub(1)), Branch::Main);
-        let approval = Approval { id: number, at: minutes.at, turn, branch, call, waits: Waits::Card };
+        let known = self.memory.messages.sent.label(on).unwrap_or_else(|| self.label_of(&Branch::Main));
+        let (at, waits) = (minutes.at, Waits::Card);
+        let approval = Approval { id: number, step: number, at, turn, branch, call, knows: known, waits };
         self.memory.approvals.open.push(approval.clone());
         minutes.records.push(Record::Approval(ApprovalChange::Asked(approval.clone())));
-        let known = self.memory.messages.sent.label(on).unwrap_or_else(|| self.label_of(&Branch::Main));
         if known.is_tainted() {
             minutes.shown.push(Shown::Approval(Asking::Open(approval)));
             let text = "words from outside were around when that button was made, so i ask you first.";

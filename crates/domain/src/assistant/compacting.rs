@@ -95,6 +95,10 @@ impl Assistant {
         let turn = self.next_turn();
         self.wants.compactions.push_back(Wanted { turn, instructions });
         let mut minutes = Minutes::at(now);
+        if self.memory.fork.is_some() {
+            let text = "I'm compacting the main conversation. This side conversation stays as it is.";
+            minutes.shown.push(Shown::Notice(text.to_owned()));
+        }
         self.hear_waiting(&mut minutes);
         self.hurry(&mut minutes);
         (Answer::Begun(turn), minutes.effects())
@@ -111,12 +115,16 @@ impl Assistant {
         said && self.room_on(branch).is_full(filled, self.wants.refused.get(branch).copied())
     }
 
-    /// Returns how much may be read at once on `branch`. Where longer prompts cost more for each token, the border of the
-    /// prices counts as the end of the window.
+    /// Returns how much may be read at once on `branch`: the setting, or less if the model reads less. Where longer prompts
+    /// cost more for each token, the border of the prices counts as the end of the window.
     pub(super) fn room_on(&self, branch: &Branch) -> Room {
-        let model = self.model(branch).unwrap_or_else(|| self.choices.usual.clone());
-        let cheap = self.purse.prices.long_prompt(&model);
-        Room { limit: cheap.map_or(self.room.limit, |cheap| self.room.limit.min(cheap)), ..self.room }
+        let model = self.model(branch);
+        let priced = model.as_deref().unwrap_or(&self.choices.usual);
+        let cheap = self.purse.prices.long_prompt(priced);
+        let named = model.as_deref().unwrap_or_else(|| self.choices.model_name(None));
+        let window = self.choices.abilities_of(named).window;
+        let limits = [Some(self.room.limit), cheap, window];
+        Room { limit: limits.into_iter().flatten().min().unwrap_or(self.room.limit), ..self.room }
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {
@@ -243,11 +251,11 @@ impl Assistant {
         if turned.branch == Branch::Main {
             self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(Spot::of);
         }
-        let lead = self.quoted(&turned.message);
-        let heard = self.heard(&turned.message, (&turned.branch, &lead), minutes);
+        let (lead, quoted) = self.quoted(&turned.message);
+        let (heard, told) = self.heard(&turned.message, (&turned.branch, &lead), minutes);
         let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };
-        let told = self.told_with(&turned.branch);
-        if let Some(entry) = self.say_knowing(&turned.branch, (Said::Human(again), told), minutes) {
+        let known = told.join(quoted);
+        if let Some(entry) = self.say_knowing(&turned.branch, (Said::Human(again), known), minutes) {
             self.hand_over(&turned.branch.clone(), entry.id, minutes);
         }
         self.open(turned, Owed::SinceBefore, minutes);

@@ -1,31 +1,20 @@
-//! Work for somebody else: an agent that a turn asks, and the reader who reads words from outside in main's stead.
+//! Delegating: an agent works aside for a turn.
 //!
-//! Both run on lone branches by the same driver as every turn. Who asked waits for what comes of it, and whatever that
-//! is carries the label of the branch it was made on. Main stays clean: what comes from outside is shown to the human,
-//! and main only hears that it was. A reply to it goes on where it was read.
+//! It runs on a lone branch by the same driver as every turn. The turn that asked waits for its answer, which carries
+//! the label of the branch it was made on.
 
 use std::sync::Arc;
 
-use super::{Assistant, Effect, Ended, Ending, Left, Minutes, Spot};
+use super::{Assistant, Effect, Ended, Ending, Left, Minutes};
 use crate::context;
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
-use crate::effort::Effort;
 use crate::label::Label;
 use crate::place::{Aside, Follow};
-use crate::record::{Record, SentChange};
 use crate::run::{Asker, Job, Run};
-use crate::schedule::{Prompt, Terms, Thinking, ToolRule};
-use crate::sent::{End, Origin, SentId};
-use crate::tool::{Outcome, Showing, ToolCall, ToolResult};
+use crate::schedule::{Prompt, Terms, ToolRule};
+use crate::tool::{Outcome, ToolCall, ToolResult};
 use crate::turn::TurnId;
-
-/// Words from outside that were shown to the human beside main: where they were read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reading {
-    call: String,
-    origin: Origin,
-}
 
 impl Assistant {
     /// SA-5: an agent works on `call` aside, with no more authority than who asks; or why nobody does.
@@ -59,40 +48,6 @@ impl Assistant {
         Ok(())
     }
 
-    /// Whether words from outside came back to a main that has none: those calls are read by somebody else.
-    pub(super) fn reads_aside(&self, branch: &Branch, results: &[ToolResult]) -> bool {
-        *branch == Branch::Main
-            && !self.label_of(branch).is_tainted()
-            && results.iter().any(|result| result.label.is_tainted())
-    }
-
-    /// A reader without tools reads each of `results` that is from outside. Gives the calls that it works on.
-    pub(super) fn read_aside(
-        &mut self,
-        turn: TurnId,
-        (calls, results): (&[ToolCall], &[ToolResult]),
-        minutes: &mut Minutes,
-    ) -> Vec<String> {
-        let mut asked = Vec::new();
-        for result in results.iter().filter(|result| result.label.is_tainted()) {
-            let call = calls.iter().find(|call| call.id == result.call);
-            let question = call.and_then(|call| call.input.text("prompt")).unwrap_or_default();
-            let prompt = Prompt::new(&context::to_be_read(&question, &result.text));
-            let terms = Terms {
-                thinking: Thinking::Off,
-                effort: Some(Effort::Low),
-                tools: ToolRule::Only(Vec::new()),
-                ..Terms::default()
-            };
-            let (source, aside) = (Source::Reader, Aside::Isolated(Follow::Alone));
-            let job = Job { source, name: "reader".to_owned(), aside, terms, prompt };
-            let asker = Asker { turn, call: result.call.clone() };
-            self.set_off_for(job, (asker, result.label), minutes);
-            asked.push(result.call.clone());
-        }
-        asked
-    }
-
     fn set_off_for(&mut self, job: Job, (asker, label): (Asker, Label), minutes: &mut Minutes) {
         let (mut run, text) = self.branch_off(job, None, minutes);
         let branch = run.branch.clone();
@@ -108,7 +63,9 @@ impl Assistant {
         if let Some(run) = self.memory.turns.runs.get_mut(&run.branch) {
             Arc::make_mut(run).doings.asker = None;
         }
-        let Some((branch, _)) = self.run_of(turn) else { return };
+        if self.run_of(turn).is_none() {
+            return;
+        }
         let label = self.label_of(&run.branch);
         let said = match (&ended.ending, words(ended)) {
             (Ending::Finished, words) if !words.trim().is_empty() => words,
@@ -120,34 +77,7 @@ impl Assistant {
                 return minutes.results.push((turn, failed(call, context::agent_failed(&run.name))));
             }
         };
-        let stays_clean =
-            branch == Branch::Main && !self.label_of(&branch).is_tainted() && label.is_tainted();
-        if !stays_clean {
-            let result = ToolResult { call, text: said, outcome: Outcome::Done, label };
-            return minutes.results.push((turn, result));
-        }
-        let text = context::SHOWN_TO_THE_HUMAN.to_owned();
-        let outcome = Outcome::Shown(Showing::Words(context::from_outside(&said, label)));
-        if let (Some(origin), Some(running)) = (self.origin_of(run, minutes), self.running.get_mut(&branch)) {
-            running.readings.push(Reading { call: call.clone(), origin });
-        }
-        minutes.results.push((turn, ToolResult { call, text, outcome, label: Label::PLAIN }));
-    }
-
-    fn origin_of(&self, run: &Run, minutes: &Minutes) -> Option<Origin> {
-        let head = self.memory.conversation.head(&run.branch)?;
-        let Spot { entry, label } = Spot::of(head)?;
-        let end = End { source: run.source.clone(), root: None, entry, label };
-        let (session, parent) = (head.session.clone(), None);
-        Some(Origin { id: SentId(0), session, parent, at: minutes.at, end: Some(end) })
-    }
-
-    /// What was read aside is shown in `entry`: a reply to that goes on where it was read.
-    pub(super) fn keep_readings(&mut self, readings: Vec<Reading>, entry: SentId, minutes: &mut Minutes) {
-        let Some(newest) = readings.into_iter().next_back() else { return };
-        let origins = vec![Origin { id: entry, ..newest.origin }];
-        Arc::make_mut(&mut self.memory.messages.sent).keep(&origins, minutes.at);
-        minutes.records.push(Record::from(SentChange::Kept(origins)));
+        minutes.results.push((turn, ToolResult { call, text: said, outcome: Outcome::Done, label }));
     }
 
     /// Whether a turn waits for what is done on `branch`: then that does not wait for a model that is away.

@@ -16,7 +16,6 @@ use crate::delivery::{Delivery, DeliveryChange, REPEAT, Verdict, WAITING};
 use crate::effort::Effort;
 use crate::label::{Label, Realm};
 use crate::occurrence::{End, Key, Occurrence, Stage, TRIES, wait_after};
-use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::PlanChange;
 use crate::run::{Job, Kind};
@@ -149,7 +148,9 @@ impl Assistant {
     /// A run that has words from outside before it from its first moment on.
     fn set_off_outside(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> Branch {
         let (run, text) = self.branch_off(job, due, minutes);
-        self.memory.conversation.know(&run.branch, from_a_webhook());
+        // The preamble names upcoming tasks of the user.
+        let label = from_a_webhook().join(Label::private(Realm::Tasks));
+        self.memory.conversation.know(&run.branch, label);
         self.say_first(run.branch.clone(), text, minutes);
         run.branch.clone()
     }
@@ -210,8 +211,8 @@ impl Assistant {
             voice: terms.voice,
             // WH-14.
             busy: self.busy(),
-            budget: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now),
-            ahead: self.memory.plans.agenda.around((&source, due), minutes.at),
+            limits: self.ping_limits(&now),
+            ahead: self.ahead((&source, due), None, &now),
             tools: as_told(&terms.tools, terms.voice),
         };
         let prompt = Prompt::new(&context::called(delivery, &preamble.write(&now)));

@@ -77,7 +77,7 @@ impl Assistant {
         telling
     }
 
-    /// What was held is told. Words from outside are for the human alone: main only hears that there were some.
+    /// What was held is told. Main reads text from outside in a data block before the next message.
     fn tell(&mut self, telling: &Telling, minutes: &mut Minutes) {
         let label = telling.label();
         if label.is_tainted() {

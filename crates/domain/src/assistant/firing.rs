@@ -13,12 +13,14 @@ use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::Branch;
 use crate::cost::Source;
 use crate::failure::Failure;
+use crate::label::{Label, Realm};
 use crate::occurrence::{AS_WRITTEN, End, Key, Occurrence, Stage, TRIES, UNPAID, wait_after};
-use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::{MessageId, PlanChange};
 use crate::run::{Job, Kind, Run};
-use crate::schedule::{Charter, Lateness, Overlap, Planned, Prompt, Terms, What, allowance, as_told};
+use crate::schedule::{
+    Charter, Lateness, Overlap, Planned, Prompt, Terms, Upcoming, What, allowance, as_told,
+};
 
 /// How long a model may take to put a reminder in words before it goes out as written.
 const REMINDER_TIME: SignedDuration = SignedDuration::from_secs(60);
@@ -72,7 +74,7 @@ impl Assistant {
         let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
         let prompt = self.prompt(planned, (&occurrence, loaded), minutes);
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
-            return self.put_to_main(occurrence, prompt, minutes);
+            return self.put_to_main(occurrence, (prompt, loaded.label), minutes);
         };
         let aside = match kind {
             Kind::Forked => Aside::Forked(follow(planned)),
@@ -82,7 +84,9 @@ impl Assistant {
         let terms = Terms { tools: with_tools(allowance(terms, kind), &loaded.tools), ..terms.clone() };
         let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
-        let branch = self.set_off((job, loaded.label), Some(occurrence.key.due), minutes);
+        // The preamble names upcoming tasks of the user.
+        let label = loaded.label.join(Label::private(Realm::Tasks));
+        let branch = self.set_off((job, label), Some(occurrence.key.due), minutes);
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
@@ -125,21 +129,36 @@ impl Assistant {
             session: kind,
             voice: terms.voice,
             busy: self.busy(),
-            budget: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now),
-            ahead: self.memory.plans.agenda.around(around, now.timestamp()),
+            limits: self.ping_limits(now),
+            ahead: self.ahead(around, (kind == Kind::Isolated).then_some(planned), now),
             tools: as_told(&with_tools(allowance(terms, kind), &loaded.tools), terms.voice),
         };
         preamble.write(now)
     }
 
+    /// Returns what runs in the background around now, for the run of an occurrence. A run that knows nothing of the main
+    /// conversation (`alone`, and every run of a webhook) is told the times of other jobs, and none of their words.
+    pub(super) fn ahead(
+        &self,
+        (source, due): (&Source, Timestamp),
+        alone: Option<&Planned>,
+        now: &Zoned,
+    ) -> Vec<Upcoming> {
+        let ahead = self.memory.plans.agenda.around((source, due), now.timestamp());
+        let is_webhook = matches!(source, Source::Webhook(_));
+        let is_hidden =
+            |fire: &Upcoming| is_webhook || alone.is_some_and(|planned| planned.file != fire.file);
+        ahead.into_iter().map(|fire| if is_hidden(&fire) { fire.time_only() } else { fire }).collect()
+    }
+
     /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
-    fn put_to_main(&mut self, occurrence: Occurrence, prompt: String, minutes: &mut Minutes) {
+    fn put_to_main(&mut self, occurrence: Occurrence, prompt: (String, Label), minutes: &mut Minutes) {
         // Words that wait for a key wait long: a reminder goes past them.
         let held = self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held);
         if (held || self.is_away(minutes.at)) && is_reminder(&occurrence) {
             return self.goes_out(occurrence, AS_WRITTEN, minutes);
         }
-        let message = self.our_message(Branch::Main, prompt, minutes);
+        let message = self.our_labelled_message(Branch::Main, prompt, minutes);
         let id = message.id;
         self.memory.messages.waiting.push_back(message);
         self.stands(occurrence, Stage::Asked(id), minutes);

@@ -149,9 +149,19 @@ impl Assistant {
 
     /// Words of our own, to be heard on `branch`.
     pub(super) fn our_message(&mut self, branch: Branch, text: String, minutes: &mut Minutes) -> Message {
+        self.our_labelled_message(branch, (text, Label::PLAIN), minutes)
+    }
+
+    /// Words of our own with the label of what they quote, to be heard on `branch`.
+    pub(super) fn our_labelled_message(
+        &mut self,
+        branch: Branch,
+        (text, label): (String, Label),
+        minutes: &mut Minutes,
+    ) -> Message {
         let (id, at, to) = (self.next_message(), minutes.at, Address::Branch(branch));
         let message =
-            Message { id, at, surface: SurfaceName::House, to, text, images: Vec::new(), mark: None };
+            Message { id, at, surface: SurfaceName::House, to, text, images: Vec::new(), mark: None, label };
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         message
     }

@@ -21,7 +21,8 @@ impl Assistant {
             | Source::Fork
             | Source::Compaction
             | Source::Agent(_)
-            | Source::Reader => {
+            | Source::Reader
+            | Source::Search => {
                 self.settle(occurrence, End::Skipped(LIMIT_REACHED.to_owned()), minutes);
             }
         }
@@ -41,7 +42,8 @@ impl Assistant {
             | Source::Fork
             | Source::Compaction
             | Source::Agent(_)
-            | Source::Reader => {
+            | Source::Reader
+            | Source::Search => {
                 self.settle(occurrence, End::Failed(LIMIT_REACHED.to_owned()), minutes);
             }
         }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Zoned};
 
-use super::{Assistant, Effect, Minutes};
-use crate::context::skills::{Loaded, NamedSkills, Outside};
+use super::forking::refused;
+use super::{Answer, Assistant, Effect, Minutes};
+use crate::context::skills::{Loaded, NamedSkills};
 use crate::occurrence::{Key, Occurrence, Stage};
+use crate::permission::forbids_program;
 use crate::schedule::{Planned, ToolRule, What};
+use crate::turn::TurnId;
 
 /// How long skills may take to be loaded before that is tried anew: twice as long as all their commands may take.
 const LOADING: SignedDuration = SignedDuration::from_secs(60);
@@ -25,12 +28,8 @@ impl Assistant {
         if names.is_empty() || unread {
             return None;
         }
-        let outside = match planned.charter().terms() {
-            Some(_) => Outside::Told,
-            // Main stays clean.
-            None => Outside::Withheld,
-        };
-        Some(NamedSkills { names: names.clone(), outside })
+        let tools = planned.charter().terms().map(|terms| terms.tools.clone()).unwrap_or_default();
+        Some(NamedSkills { names: names.clone(), tools })
     }
 
     /// The occurrence begins when its skills are loaded.
@@ -38,6 +37,16 @@ impl Assistant {
         minutes.loads.push((occurrence.key.clone(), wanted));
         let again = minutes.at.saturating_add(LOADING).unwrap_or(minutes.at);
         self.stands(occurrence, Stage::Again(again), minutes);
+    }
+
+    /// Returns whether a skill that `turn` loads may run the program of these words: a run must do without what its file
+    /// disallows, also in a skill.
+    pub(super) fn may_run_program(&self, turn: TurnId, words: &[String]) -> (Answer, Vec<Effect>) {
+        let run = self.run_of(turn).and_then(|(branch, _)| self.memory.turns.runs.get(&branch));
+        match run.is_some_and(|run| forbids_program(&run.terms.tools, words)) {
+            true => refused("the file of this job disallows that command."),
+            false => (Answer::Noted, Vec::new()),
+        }
     }
 
     /// The skills of the occurrence `key` are loaded: it begins, unless it was called off or has begun since.

@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::approval::Approvals;
 use crate::attention::Attending;
 use crate::card::Cards;
-use crate::conversation::{Branch, Conversation, EntryId, Head};
+use crate::conversation::{Branch, Conversation, EntryId, Head, Json};
 use crate::delivery::Deliveries;
 use crate::effort::Effort;
 use crate::fork::{Entering, Fork};
@@ -81,6 +81,9 @@ pub struct Messages {
     pub attending: Attending,
     /// The addresses that the human wrote since the start, oldest first, shared with every copy of this memory.
     pub links: Arc<VecDeque<String>>,
+    /// The addresses that were seen in pages, search results and mail since the start, oldest first, shared with every
+    /// copy of this memory.
+    pub seen: Arc<VecDeque<String>>,
     /// What was brought to webhooks.
     pub deliveries: Deliveries,
     /// The number of the next message.
@@ -96,13 +99,19 @@ pub const MARKS: usize = 2_000;
 impl Messages {
     /// The human wrote these words.
     pub(super) fn remember_links(&mut self, words: &str) {
-        for link in links(words) {
-            let all = Arc::make_mut(&mut self.links);
-            all.push_back(link);
-            if all.len() > LINKS {
-                all.pop_front();
-            }
-        }
+        remember(&mut self.links, links(words));
+    }
+
+    /// `text` came from outside, in answer to `input`. An address that stands in the input was composed by the model and
+    /// only repeated, so it does not count as seen.
+    pub(super) fn remember_seen(&mut self, text: &str, input: &Json) {
+        let given = input.canonical().0.to_lowercase();
+        let repeated = |link: &String| {
+            let link = link.to_lowercase();
+            let (_, address) = link.split_once("://").unwrap_or_default();
+            given.contains(address.trim_end_matches('/'))
+        };
+        remember(&mut self.seen, links(text).filter(|link| !repeated(link)));
     }
 
     /// What is known by `mark` has been heard.
@@ -112,6 +121,16 @@ impl Messages {
         heard.insert(mark);
         if heard.len() > MARKS {
             heard.pop_first();
+        }
+    }
+}
+
+fn remember(all: &mut Arc<VecDeque<String>>, links: impl Iterator<Item = String>) {
+    for link in links.filter(|link| !all.contains(link)).collect::<Vec<_>>() {
+        let all = Arc::make_mut(all);
+        all.push_back(link);
+        if all.len() > LINKS {
+            all.pop_front();
         }
     }
 }
@@ -189,6 +208,7 @@ impl Memory {
                 cards: Arc::default(),
                 attending: Attending::default(),
                 links: Arc::default(),
+                seen: Arc::default(),
                 deliveries: Deliveries::default(),
                 next: MessageId(1),
             },

@@ -60,6 +60,7 @@ fn routine(source: &Source) -> Option<ItemId> {
         | Source::Reminder(_)
         | Source::Webhook(_)
         | Source::Agent(_)
-        | Source::Reader => None,
+        | Source::Reader
+        | Source::Search => None,
     }
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::replying::Arrival;
 use super::{Answer, Assistant, Effect, Ended, Ending, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::attention::{HeldFor, blaming};
 use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};
 use crate::conversation::{Branch, Entry, Said, Usage};
 use crate::failure::Failure;
-use crate::ping_budget::{CRITICAL, PingBudget};
+use crate::ping_budget::PingBudget;
 use crate::record::{Charge, ForkChange, Record, StateChange};
 use crate::run::{Busy, Doings, REFUSALS, Run, Wording};
 use crate::schedule::{Pings, Reporting};
@@ -91,9 +92,7 @@ impl Assistant {
         urgency: Urgency,
         minutes: &Minutes,
     ) -> Option<NoPing> {
-        let now = minutes.at.to_zoned(minutes.zone.clone());
-        let budget = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now);
-        let (normal, critical) = self.set_aside();
+        let limits = self.ping_limits(&minutes.at.to_zoned(minutes.zone.clone()));
         let run = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut)?;
         if run.terms.voice.pings == Pings::Never {
             return Some(NoPing::Disabled);
@@ -107,11 +106,11 @@ impl Assistant {
             Urgency::Normal if doings.busy == Busy::Talking => {
                 return Some(NoPing::MidConversation);
             }
-            Urgency::Normal if !budget.allows(normal) => return Some(NoPing::Exhausted),
+            Urgency::Normal if limits.is_exhausted() => return Some(NoPing::Exhausted),
             Urgency::Critical if doings.pings.contains(&Urgency::Critical) || asked(Urgency::Critical) => {
                 return Some(NoPing::CriticalSent);
             }
-            Urgency::Critical if budget.critical.count + critical >= CRITICAL => {
+            Urgency::Critical if limits.critical_left() == 0 => {
                 return Some(NoPing::CriticalExhausted);
             }
             Urgency::Normal | Urgency::Critical => {}
@@ -228,7 +227,7 @@ impl Assistant {
         let (turn, branch, answers) = (turned.turn, turned.branch.clone(), turned.message.id);
         minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
         let message = self.our_message(turned.branch.clone(), words, minutes);
-        self.begin_on((turned.branch.clone(), String::new()), Arc::new(message), minutes);
+        self.begin_on(Arrival::at(turned.branch.clone()), Arc::new(message), minutes);
         true
     }
 
@@ -295,16 +294,41 @@ impl Assistant {
         }
         match self.memory.turns.runs.contains_key(branch) {
             true => {
-                let minutes = self.memory.chosen.settings.timeouts.bg_fork_seconds / 60;
-                Ending::Failed(Failure::Stopped(format!("it timed out after {minutes} minutes.")))
+                let time = length_of(self.memory.chosen.settings.timeouts.bg_fork_seconds);
+                Ending::Failed(Failure::Stopped(format!("it timed out after {time}.")))
             }
             false => ending,
         }
     }
 }
 
+/// Tells a length of time: `30 minutes`, `1 minute`, `90 seconds`.
+fn length_of(seconds: u32) -> String {
+    let (count, unit) = match seconds {
+        seconds if seconds >= 60 && seconds % 60 == 0 => (seconds / 60, "minute"),
+        seconds => (seconds, "second"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural}")
+}
+
 /// What `run` has done until now, to be written down.
 pub(super) fn doing(run: &Run) -> Record {
     let doings = Doings { asked: Vec::new(), ..run.doings.clone() };
     Record::Fork(ForkChange::Doing(run.branch.clone(), Box::new(doings)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_of_time_is_never_rounded_down_to_nothing() {
+        let check = |seconds: u32, expected: &str| assert_eq!(length_of(seconds), expected);
+        check(1, "1 second");
+        check(20, "20 seconds");
+        check(60, "1 minute");
+        check(90, "90 seconds");
+        check(1800, "30 minutes");
+    }
 }

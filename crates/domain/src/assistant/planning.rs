@@ -48,15 +48,15 @@ impl Assistant {
         match news {
             FileNews::Plans(planned) => self.planned(planned, minutes),
             FileNews::Gone(source) => self.not_planned(&source, minutes),
-            FileNews::Broken { file, source, why } => {
+            FileNews::Broken { file, source, why, told_before } => {
                 let told = format!("{file} can't be used: {why}");
                 let new = self.memory.plans.flawed(file, Broken { flaw: Flaw::Unreadable(source), why });
-                minutes.shown.extend(new.then_some(Shown::Notice(told)));
+                minutes.shown.extend((new && !told_before).then_some(Shown::Notice(told)));
             }
-            FileNews::Held { file, why } => {
+            FileNews::Held { file, why, told_before } => {
                 let told = format!("{file} {why}");
                 let new = self.memory.plans.flawed(file, Broken { flaw: Flaw::Asking, why });
-                minutes.shown.extend(new.then_some(Shown::Notice(told)));
+                minutes.shown.extend((new && !told_before).then_some(Shown::Notice(told)));
             }
             FileNews::Mended(file) => drop(self.memory.plans.broken.remove(&file)),
         }
@@ -72,7 +72,8 @@ impl Assistant {
             | Source::Compaction
             | Source::Webhook(_)
             | Source::Agent(_)
-            | Source::Reader => return false,
+            | Source::Reader
+            | Source::Search => return false,
         };
         // The folder itself may be what cannot be read.
         let mut broken =
@@ -383,7 +384,8 @@ pub(super) fn taken_away(ended: &Occurrence, file: String) -> Option<PlanChange>
         | Source::Routine(_)
         | Source::Webhook(_)
         | Source::Agent(_)
-        | Source::Reader => None,
+        | Source::Reader
+        | Source::Search => None,
     }
 }
 

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use super::digesting::{digest, told};
 use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
-use crate::approval::{Approval, answered, question};
+use crate::approval::{Approval, answered, question_of};
 use crate::card::{Card, State, put_otherwise, together_sheet};
 use crate::conversation::{Branch, Entry, Reach, Said, Text};
 use crate::cost::Source;
@@ -80,6 +80,7 @@ impl Posting {
             | Request::Tell(_)
             | Request::Choose(_)
             | Request::Plan(_)
+            | Request::StateFiles(_)
             | Request::Announce(_) => return,
         };
         self.last = Some((surface, now.timestamp()));
@@ -182,7 +183,9 @@ impl Assistant {
                 note(Ring::Quiet, Sheet::small(text))
             }
             Shown::Approval(Asking::Open(approval)) => self.asks(approval, now),
-            Shown::Approval(Asking::Closed(approval, closed)) => vec![answered(approval, closed)],
+            Shown::Approval(Asking::Closed(approval, closed)) => {
+                vec![answered(approval, closed, &self.memory.approvals.of_step(approval.step))]
+            }
             Shown::Aside(aside) => self.aside(aside, now),
             Shown::Notice(text) => match rings(cards, text) {
                 Some(rung) => {
@@ -274,8 +277,13 @@ impl Assistant {
         if asker.is_some_and(|asker| asker.to == Goes::Nowhere) {
             return Vec::new();
         }
-        let (key, at) = (PostKey::approval(approval.id), now.timestamp());
-        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet: question(approval) })]
+        // The calls of one step share a card, which the first of them posts.
+        let together = self.memory.approvals.of_step(approval.step);
+        if together.first().is_some_and(|first| first.id != approval.id) {
+            return Vec::new();
+        }
+        let (key, at) = (PostKey::approval(approval.step), now.timestamp());
+        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet: question_of(&together) })]
     }
 }
 

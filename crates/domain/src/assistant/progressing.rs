@@ -4,10 +4,12 @@ use jiff::Zoned;
 
 use super::approving::Caller;
 use super::{Answer, Assistant, Effect, Minutes};
+use crate::context::{data_block, sources};
 use crate::conversation::{Block, Branch, Reach, Said, calls};
 use crate::cost::Call;
-use crate::permission::Ruling;
-use crate::tool::{ToolCall, ToolResult};
+use crate::label::{Realm, Realms};
+use crate::permission::{Authority, Ruling};
+use crate::tool::{Class, ServerKinds, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 impl Assistant {
@@ -15,6 +17,7 @@ impl Assistant {
         &mut self,
         turn: TurnId,
         (blocks, spent): (Vec<Block>, Vec<Call>),
+        kinds: ServerKinds,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let (Some((branch, running)), Some(authority)) = (self.run_of(turn), self.authority(turn)) else {
@@ -28,7 +31,7 @@ impl Assistant {
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = called.clone();
         }
-        let caller = Caller { turn, branch, authority };
+        let caller = Caller { turn, branch, authority: Authority { kinds, ..authority } };
         let rulings: Vec<Ruling> =
             called.into_iter().map(|call| self.rule_and_delegate(call, &caller, &mut minutes)).collect();
         (Answer::Decided(rulings), minutes.effects())
@@ -42,21 +45,46 @@ impl Assistant {
     ) -> (Answer, Vec<Effect>) {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let mut minutes = Minutes::at(now);
-        if self.reads_aside(&branch, &results) {
-            let asked = self.read_aside(turn, (&running.unanswered, &results), &mut minutes);
-            return (Answer::Reading(asked), minutes.effects());
-        }
-        let entry = self.say_on(&branch, Said::Tools(results), &mut minutes);
+        self.note_links(&running.unanswered, &results);
+        let results = self.as_data(results);
+        self.say_on(&branch, Said::Tools(results.clone()), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered.clear();
-            let readings = std::mem::take(&mut running.readings);
-            if let Some(entry) = entry {
-                self.keep_readings(readings, entry.id.into(), &mut minutes);
-            }
         }
         // IF-8: who asked to step aside has nothing more to say here.
         let aside = (branch == Branch::Main && self.is_called_aside()).then_some(Effect::Interrupt(turn));
-        (Answer::Noted, minutes.effects().into_iter().chain(aside).collect())
+        (Answer::Results(results), minutes.effects().into_iter().chain(aside).collect())
+    }
+
+    /// Remembers the addresses in results that somebody outside wrote: pages, search results, mail and tools of servers.
+    /// What agents and earlier conversations tell is written by a model, which could have composed an address.
+    fn note_links(&mut self, calls: &[ToolCall], results: &[ToolResult]) {
+        for result in results.iter().filter(|result| result.label.is_tainted()) {
+            let Some(call) = calls.iter().find(|call| call.id == result.call) else { continue };
+            let spec = self.tools.iter().find(|tool| tool.name == call.name);
+            let from_outside = match spec.map(|spec| spec.class) {
+                Some(Class::Fetches | Class::Searches | Class::Foreign) => true,
+                Some(Class::Shell) => result.label.outside == Realms::of(Realm::Mail),
+                Some(_) | None => false,
+            };
+            if from_outside {
+                self.memory.messages.remember_seen(&result.text, &call.input);
+            }
+        }
+    }
+
+    /// Puts results with text from outside into data blocks, as the model reads them.
+    fn as_data(&mut self, results: Vec<ToolResult>) -> Vec<ToolResult> {
+        let mut read = Vec::with_capacity(results.len());
+        for result in results {
+            if result.label.is_tainted() && !result.text.trim().is_empty() {
+                let text = data_block(&self.dice.id8(), &sources(result.label), &result.text);
+                read.push(ToolResult { text, ..result });
+            } else {
+                read.push(result);
+            }
+        }
+        read
     }
 }
 

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Zoned};
 use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::attention::{
-    Attention, AttentionChange, Caps, Disliked, Ease, Focus, Held, HeldFor, HeldId, Middle, Mood, Quiet,
+    Attention, AttentionChange, Disliked, Ease, Focus, Held, HeldFor, HeldId, Middle, Mood, PingLimits, Quiet,
 };
 use crate::cost::Source;
 use crate::label::Label;
@@ -47,24 +47,24 @@ impl Assistant {
         self.memory.messages.attending.mood.focus.as_ref().filter(|focus| focus.until > now.timestamp())
     }
 
+    /// Returns the limits on the pings of background runs now.
+    pub(super) fn ping_limits(&self, now: &Zoned) -> PingLimits {
+        let pushes = self.memory.messages.attending.mood.pushes.on(now.date());
+        PingLimits {
+            budget: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now),
+            set_aside: self.set_aside(),
+            calm: self.memory.chosen.settings.calm.clone(),
+            quiet_until: self.quiet_until(now),
+            focus_until: self.focus(now).map(|focus| focus.until),
+            rung_today: pushes.count,
+            last: pushes.last,
+        }
+    }
+
     /// Why nothing rings now that nobody asked for, when so many are about to: nothing, if it may.
     pub(super) fn waits_for(&self, about_to: u32, now: &Zoned) -> Option<HeldFor> {
-        if self.quiet_until(now).is_some() {
-            return Some(HeldFor::Quiet);
-        }
-        if self.focus(now).is_some() {
-            return Some(HeldFor::Focus);
-        }
-        let Caps::Rare { a_day, apart } = self.memory.chosen.settings.calm.caps else { return None };
-        let pushes = self.memory.messages.attending.mood.pushes.on(now.date());
-        let apart = SignedDuration::from_mins(i64::from(apart));
-        let since = |last: jiff::Timestamp| now.timestamp().duration_since(last);
-        let soon = pushes.last.is_some_and(|last| (SignedDuration::ZERO..apart).contains(&since(last)));
-        match () {
-            () if pushes.count + about_to >= a_day => Some(HeldFor::Enough),
-            () if soon || (about_to > 0 && apart > SignedDuration::ZERO) => Some(HeldFor::Soon),
-            () => None,
-        }
+        let limits = self.ping_limits(now);
+        PingLimits { set_aside: (about_to, limits.set_aside.1), ..limits }.holds(now.timestamp())
     }
 
     /// Keeps `words` until they are told.

@@ -16,6 +16,7 @@ use crate::context;
 use crate::conversation::{Branch, Head};
 use crate::embed::{Action, Exiting};
 use crate::fork::Entering;
+use crate::label::Label;
 use crate::record::{Address, Message, MessageChange, MessageId, Record, ReplyTo, SentChange, SurfaceName};
 use crate::sent::{End, Found, Gone, InquiryId, Origin, SentId};
 
@@ -23,16 +24,29 @@ use crate::sent::{End, Found, Gone, InquiryId, Origin, SentId};
 const PRESSED_ASIDE: &str = "that button goes on with a background run, and we are in a side conversation already. \
     leave it first (/save, /report or /exit), then press it again.";
 
-/// A button whose words may be anybody's.
-const FOREIGN_BUTTON: &str = "that button was made by a run that had read words from outside, so i don't take it for your words. \
-    say it yourself, or reply to its message.";
+/// Where a message is heard.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    pub(super) branch: Branch,
+    /// What stands before its words there.
+    pub(super) lead: String,
+    /// The label of what stands before its words, and of words that the user did not write themselves.
+    pub(super) label: Label,
+}
+
+impl Arrival {
+    /// On `branch`, with nothing before its words.
+    pub(super) fn at(branch: Branch) -> Self {
+        Self { branch, lead: String::new(), label: Label::PLAIN }
+    }
+}
 
 impl Assistant {
-    /// Where `message` is heard, and what stands before its words there: nothing, if it is not heard at all.
-    pub(super) fn arrive(&mut self, message: &Message, minutes: &mut Minutes) -> Option<(Branch, String)> {
+    /// Where `message` is heard: nothing, if it is not heard at all.
+    pub(super) fn arrive(&mut self, message: &Message, minutes: &mut Minutes) -> Option<Arrival> {
         match &message.to {
-            Address::Here => Some((self.here(), String::new())),
-            Address::Branch(branch) => Some((branch.clone(), String::new())),
+            Address::Here => Some(Arrival::at(self.here())),
+            Address::Branch(branch) => Some(Arrival::at(branch.clone())),
             Address::Reply(reply) => Some(self.replied(reply, minutes)),
             Address::Button(on, inquiry) => self.pressed((*on, inquiry), message, minutes),
         }
@@ -50,13 +64,23 @@ impl Assistant {
         }
     }
 
+    /// MT-7: a lookup removes the records that are older than seven days.
+    fn prune_sent(&mut self, minutes: &mut Minutes) {
+        if self.memory.messages.sent.has_old(minutes.at)
+            && Arc::make_mut(&mut self.memory.messages.sent).prune(minutes.at)
+        {
+            minutes.records.push(Record::from(SentChange::Pruned(minutes.at)));
+        }
+    }
+
     /// MT-9 to MT-12: a reply goes on with the run it came from, or quotes what it replies to.
-    fn replied(&mut self, reply: &ReplyTo, minutes: &mut Minutes) -> (Branch, String) {
+    fn replied(&mut self, reply: &ReplyTo, minutes: &mut Minutes) -> Arrival {
         let sent = Arc::clone(&self.memory.messages.sent);
+        self.prune_sent(minutes);
         let notice = match (sent.origin(reply.to, minutes.at), &self.memory.fork) {
             (Found::Live(origin, end), None) => {
                 let branch = self.go_on_with(origin, end, minutes);
-                return (branch, context::FORK_RESUMED.to_owned());
+                return Arrival { lead: context::FORK_RESUMED.to_owned(), ..Arrival::at(branch) };
             }
             (Found::Live(..), Some(_)) => {
                 Some("we are in a side conversation already, so your reply is added here as context instead.")
@@ -70,26 +94,28 @@ impl Assistant {
             (Found::Unknown, _) => None,
         };
         minutes.shown.extend(notice.map(|text| Shown::Notice(text.to_owned())));
-        (self.here(), self.quotation(reply, &self.here()))
+        let (lead, label) = self.quotation(reply);
+        Arrival { branch: self.here(), lead, label }
     }
 
-    /// What `reply` replies to, as it is quoted on `branch`: words from outside are not, where there are none.
-    fn quotation(&self, reply: &ReplyTo, branch: &Branch) -> String {
+    /// What `reply` replies to, as a quotation, and its label. Text from outside stands in a data block.
+    fn quotation(&mut self, reply: &ReplyTo) -> (String, Label) {
         let running = self.memory.turns.runs.values().find(|run| run.sent.contains(&reply.to));
         let label = running.map(|run| self.label_of(&run.branch));
-        let label = label.or_else(|| self.memory.messages.sent.label(reply.to));
-        let outside = label.is_some_and(|label| label.is_tainted());
-        match outside && !self.label_of(branch).is_tainted() {
-            true => context::NOT_QUOTED.to_owned(),
-            false => context::quotation(&reply.words),
+        let label = label.or_else(|| self.memory.messages.sent.label(reply.to)).unwrap_or(Label::PLAIN);
+        let quotation = context::quotation(&reply.words);
+        if label.is_tainted() && !quotation.is_empty() {
+            let block = context::data_block(&self.dice.id8(), &context::sources(label), &quotation);
+            return (format!("{block}\n\n"), label);
         }
+        (quotation, label)
     }
 
     /// What is quoted before the words of `message` where no run is gone on with.
-    pub(super) fn quoted(&self, message: &Message) -> String {
+    pub(super) fn quoted(&mut self, message: &Message) -> (String, Label) {
         match &message.to {
-            Address::Reply(reply) => self.quotation(reply, &self.here()),
-            Address::Here | Address::Branch(_) | Address::Button(..) => String::new(),
+            Address::Reply(reply) => self.quotation(reply),
+            Address::Here | Address::Branch(_) | Address::Button(..) => (String::new(), Label::PLAIN),
         }
     }
 
@@ -127,6 +153,9 @@ impl Assistant {
             Action::Answer(approval, verdict) => {
                 self.approve(&Reply { which: approval.0.to_string(), verdict, by: surface }, now)
             }
+            Action::AnswerStep(step, verdict) => {
+                self.approve(&Reply { which: format!("step {}", step.0), verdict, by: surface }, now)
+            }
             Action::Ask(_) => refused("that button has lost its question. ask me in words."),
             Action::Unknown(name) => {
                 refused(&format!("unknown action: nobody knows what `{name}` does. tell me instead."))
@@ -153,23 +182,15 @@ impl Assistant {
         let Some(asked) = sent.inquiry(&inquiry, minutes.at) else {
             return refused("that option has expired, or was used already. ask me again in words.");
         };
-        if self.is_foreign_here(&inquiry, minutes.at)
-            && !matches!(sent.origin(on, minutes.at), Found::Live(..))
-        {
-            return refused(FOREIGN_BUTTON);
-        }
         let text = format!("[button] {}", asked.prompt);
         if let Err(full) = self.has_room() {
             return refused(&full);
         }
         let (id, at, to) = (self.next_message(), minutes.at, Address::Button(on, inquiry));
-        self.hear(Message { id, at, surface, to, text, images: Vec::new(), mark: None }, minutes)
-    }
-
-    /// Whether a button was made where words from outside were, and would be heard where there are none.
-    fn is_foreign_here(&self, inquiry: &InquiryId, at: jiff::Timestamp) -> bool {
-        let label = self.memory.messages.sent.inquiry(inquiry, at).map(|inquiry| inquiry.label);
-        label.is_some_and(|label| label.is_tainted()) && !self.label_of(&self.here()).is_tainted()
+        self.hear(
+            Message { id, at, surface, to, text, images: Vec::new(), mark: None, label: Label::PLAIN },
+            minutes,
+        )
     }
 
     /// IF-6, XB-16, XB-17: the pressed button is heard in its run, or here. If somebody has opened a fork in the
@@ -179,28 +200,26 @@ impl Assistant {
         (on, inquiry): (SentId, &InquiryId),
         message: &Message,
         minutes: &mut Minutes,
-    ) -> Option<(Branch, String)> {
+    ) -> Option<Arrival> {
         let sent = Arc::clone(&self.memory.messages.sent);
-        let (branch, lead) = match (sent.origin(on, minutes.at), &self.memory.fork) {
+        let arrival = match (sent.origin(on, minutes.at), &self.memory.fork) {
             (Found::Live(..), Some(_)) => {
                 minutes.records.push(Record::Message(MessageChange::Dropped(message.id)));
                 minutes.shown.push(Shown::Notice(PRESSED_ASIDE.to_owned()));
                 return None;
             }
             (Found::Live(origin, end), None) => {
-                (self.go_on_with(origin, end, minutes), context::FORK_PRESSED.to_owned())
+                let branch = self.go_on_with(origin, end, minutes);
+                Arrival { lead: context::FORK_PRESSED.to_owned(), ..Arrival::at(branch) }
             }
-            (Found::Expired(_) | Found::Unknown, _) if self.is_foreign_here(inquiry, minutes.at) => {
-                minutes.records.push(Record::Message(MessageChange::Dropped(message.id)));
-                minutes.shown.push(Shown::Notice(FOREIGN_BUTTON.to_owned()));
-                return None;
-            }
-            (Found::Expired(_) | Found::Unknown, _) => (self.here(), String::new()),
+            (Found::Expired(_) | Found::Unknown, _) => Arrival::at(self.here()),
         };
+        // The run that made the button wrote its words.
+        let label = sent.inquiry(inquiry, minutes.at).map_or(Label::PLAIN, |inquiry| inquiry.label);
         if Arc::make_mut(&mut self.memory.messages.sent).take(inquiry).is_some() {
             minutes.records.push(Record::from(SentChange::Asked(inquiry.clone())));
         }
-        Some((branch, lead))
+        Some(Arrival { label: arrival.label.join(label), ..arrival })
     }
 }
 

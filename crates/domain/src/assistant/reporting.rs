@@ -11,7 +11,7 @@ use super::{Answer, Assistant, Effect, Minutes, Shown};
 use crate::context::{self, QUOTED, Reader, TOLD};
 use crate::conversation::{Branch, EntryId, Heard};
 use crate::inbox::{Kept, KeptId};
-use crate::label::{Label, Realms};
+use crate::label::Label;
 use crate::record::{Message, Reading, Record, ReportChange, SurfaceName};
 use crate::report::{Report, ReportId, read_out};
 
@@ -19,57 +19,59 @@ use crate::report::{Report, ReportId, read_out};
 const WAITING: usize = 1_000;
 
 impl Assistant {
-    /// A message as the model will read it on `branch`, after a `lead` of ours.
+    /// Returns a message as the model will read it on `branch`, after a `lead` of ours, with the label of the reports
+    /// that are told with it.
     pub(super) fn heard(
-        &self,
+        &mut self,
         message: &Message,
         (branch, lead): (&Branch, &str),
         minutes: &Minutes,
-    ) -> Heard {
-        self.heard_by(self.reader(branch), (message, lead), minutes)
-    }
-
-    /// What is known of the reports that are told on `branch` now. Of those from outside only that they are there is
-    /// told, and that is decided where private things may be.
-    pub(super) fn told_with(&self, branch: &Branch) -> Label {
-        match self.reader(branch) {
-            Reader::Nobody => Label::PLAIN,
-            Reader::Main | Reader::Fork => {
-                let known = |report: &Report| Label { outside: Realms::NONE, ..report.label };
-                self.memory.reports.waiting.iter().map(known).fold(Label::PLAIN, Label::join)
-            }
-        }
+    ) -> (Heard, Label) {
+        let seen = self.memory.fork.as_ref().filter(|fork| fork.branch == *branch).and_then(|fork| fork.seen);
+        self.heard_by((self.reader(branch), seen), (message, lead), minutes)
     }
 
     /// Who reads on `branch`.
     fn reader(&self, branch: &Branch) -> Reader {
         match (branch, self.memory.turns.runs.get(branch)) {
             (_, Some(run)) => run.reader(),
-            // Who cannot read leaves it for who can.
+            // The offline model must not consume pending updates.
             (_, None) if self.choices.is_offline() => Reader::Nobody,
-            // What main reads while a fork is open would be lost if the fork became main.
-            (Branch::Main, None) if self.memory.fork.is_none() => Reader::Main,
-            (Branch::Main | Branch::Fork(_), None) => Reader::Fork,
+            // What main reads while a fork is open would be lost if the fork became main: it reads them afterwards.
+            (Branch::Main, None) if self.memory.fork.is_some() => Reader::Nobody,
+            (Branch::Main, None) => Reader::Main,
+            (Branch::Fork(_), None) => Reader::Fork,
         }
     }
 
-    /// A message as `reader` finds it, after a `lead` of ours.
+    /// Returns a message as `reader` finds it, after a `lead` of ours. Reports up to `seen` stand in the conversation
+    /// already and are left out.
     pub(super) fn heard_by(
-        &self,
-        reader: Reader,
+        &mut self,
+        (reader, seen): (Reader, Option<ReportId>),
         (message, lead): (&Message, &str),
         minutes: &Minutes,
-    ) -> Heard {
+    ) -> (Heard, Label) {
         let sent = message.at.to_zoned(minutes.zone.clone());
         let now = minutes.at.to_zoned(minutes.zone.clone());
-        let preface = context::preface(&sent, &self.memory.reports.waiting, reader, &now);
+        let told: Vec<Report> = match reader {
+            Reader::Nobody => Vec::new(),
+            Reader::Main | Reader::Fork => {
+                let waiting = self.memory.reports.waiting.iter();
+                waiting.filter(|report| seen.is_none_or(|seen| report.id > seen)).cloned().collect()
+            }
+        };
+        let label = told.iter().map(|report| report.label).fold(Label::PLAIN, Label::join);
+        let marker = if label.is_tainted() { self.dice.id8() } else { String::new() };
+        let preface = context::preface(&sent, &told, reader, (&now, &marker));
         let preface = context::led(&preface, lead);
-        match message.surface {
+        let heard = match message.surface {
             SurfaceName::House => Heard::note(context::joined(&preface, &message.text)),
             SurfaceName::Terminal | SurfaceName::Page | SurfaceName::Discord => {
                 Heard { preface, text: message.text.clone(), images: message.images.clone() }
             }
-        }
+        };
+        (heard, label)
     }
 
     /// PU-4, PU-5, PU-8: main has now read all that waited; a fork has only seen it.

@@ -5,6 +5,7 @@ use jiff::Zoned;
 use super::leaving::Way;
 use super::{
     Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Plans, Running,
+    StateEdit,
 };
 use crate::approval::Reply;
 use crate::attention::{Attention, Ease};
@@ -16,6 +17,7 @@ use crate::delivery::Delivery;
 use crate::effort::EffortChoice;
 use crate::embed::Action;
 use crate::inbox::KeptId;
+use crate::label::Label;
 use crate::permission::Ruling;
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Address, Mark, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
@@ -26,7 +28,7 @@ use crate::schedule::Rest;
 use crate::sent::SentId;
 use crate::settings::Setting;
 use crate::thinking::Thinking;
-use crate::tool::{Showing, ToolResult};
+use crate::tool::{ServerKinds, Showing, ToolResult};
 use crate::turn::TurnId;
 use crate::wish::Wish;
 
@@ -57,6 +59,8 @@ pub enum Request {
     Plan(Planning),
     /// The program has this to say of itself, and waits until it is written down where the human will find it.
     Announce(String),
+    /// Other programs changed these state files.
+    StateFiles(Vec<StateEdit>),
 }
 
 /// What the human can want of an answer that is not there yet.
@@ -166,13 +170,25 @@ pub enum Choice {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// It wants to run the tools that the model called in these blocks, after these calls of the model.
-    MayRun(Vec<Block>, Vec<Call>),
+    /// The kinds are those of the tools of servers among them, as the user accepted them.
+    MayRun(Vec<Block>, Vec<Call>, ServerKinds),
     /// It is one that nobody waits for, and wants to call the model once more, after these calls.
     MaySpend(Vec<Call>, Next),
     /// It is one that nobody waits for, and has made these calls.
     Spent(Vec<Call>),
+    /// A tool of it wants to search at the model's vendor, which uses at most these calls.
+    MaySearch(Vec<Call>),
+    /// That search has ended.
+    Searched {
+        /// The calls that were announced with `MaySearch`.
+        announced: Vec<Call>,
+        /// The calls that were made.
+        spent: Vec<Call>,
+    },
     /// It tells what came of its tools.
     Ran(Vec<ToolResult>),
+    /// It loads a skill, which wants to run the program of these words.
+    MayRunProgram(Vec<String>),
     /// It wants something that depends on where it runs.
     Wishes(Wish),
 }
@@ -238,8 +254,8 @@ pub enum Answer {
     Decided(Vec<Ruling>),
     /// It is on disk.
     Noted,
-    /// Somebody else reads what came of these calls, and the turn hears what to go on with.
-    Reading(Vec<String>),
+    /// The results are on disk, as the model is to read them.
+    Results(Vec<ToolResult>),
     /// In words.
     Told(String),
     /// What is planned: a copy, which shares what did not change since.
@@ -270,7 +286,7 @@ impl Assistant {
         let to = reply_to.map_or(Address::Here, Address::Reply);
         self.memory.messages.remember_links(&text);
         let (id, at) = (self.next_message(), minutes.at);
-        self.hear(Message { id, at, surface, to, text, images, mark }, minutes)
+        self.hear(Message { id, at, surface, to, text, images, mark, label: Label::PLAIN }, minutes)
     }
 
     /// The number of the next message.
@@ -288,7 +304,7 @@ impl Assistant {
         let recalled = self.recall_try(&message, &minutes);
         self.memory.messages.waiting.push_back(message);
         self.cued_by_talk(&mut minutes);
-        self.cancel_waiting(&mut minutes);
+        self.wait_no_longer(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
             Some(Running { errand: Errand::Compact(_), .. }) => {

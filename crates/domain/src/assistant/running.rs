@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::compacting::Compacting;
-use super::delegating::Reading;
 use crate::conversation::Branch;
 use crate::cost::{Account, Most};
 use crate::record::{Message, MessageId};
@@ -19,17 +18,24 @@ pub(super) struct Running {
     pub(super) owed: Owed,
     /// Calls that were let through and have no result yet.
     pub(super) unanswered: Vec<ToolCall>,
-    /// What was read aside for it and is to be shown.
-    pub(super) readings: Vec<Reading>,
     /// The most that the call can use which it makes now, if nobody waits for it.
     pub(super) calling: Option<Most>,
+    /// The most that its web searches in progress can use, if nobody waits for it.
+    pub(super) searching: Most,
 }
 
 impl Running {
     /// A turn that has done nothing yet.
     pub(super) fn new(turn: TurnId, errand: Errand, account: Account, owed: Owed) -> Self {
-        let (unanswered, readings) = (Vec::new(), Vec::new());
-        Self { turn, errand, account, owed, unanswered, readings, calling: None }
+        Self {
+            turn,
+            errand,
+            account,
+            owed,
+            unanswered: Vec::new(),
+            calling: None,
+            searching: Most::default(),
+        }
     }
 
     /// The message that it answers, if it answers one now.

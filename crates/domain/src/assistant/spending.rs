@@ -57,6 +57,52 @@ impl Assistant {
         (Answer::Noted, minutes.effects())
     }
 
+    /// Says whether a web search may be made that uses at most the calls `most`. The search of a turn that the user waits
+    /// for may always be made. Others hold the daily limit, and what they may use is reserved until they end.
+    pub(super) fn may_search(&mut self, turn: TurnId, most: &[Call], now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
+        if running.account.attended == Attended::Waited {
+            return (Answer::Noted, Vec::new());
+        }
+        let day = self.today(&Minutes::at(now));
+        let most = self.purse.sum(most);
+        let others = self.going_on(turn).and(running.searching);
+        let may = |day: &Day| self.may_use(&running.account, day);
+        let answer = match may(&day) {
+            Err(refusal) => Answer::Overspent(refusal),
+            Ok(()) if may(&day.and(others)).is_err() => Answer::Overspent(Refusal::Taken),
+            Ok(()) => {
+                self.searches(&branch, turn, |searching| searching.and(most));
+                Answer::Noted
+            }
+        };
+        (answer, Vec::new())
+    }
+
+    /// Writes down what a web search has spent.
+    pub(super) fn has_searched(
+        &mut self,
+        turn: TurnId,
+        announced: &[Call],
+        spent: Vec<Call>,
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let abandoned = || self.abandoned.get(&turn).cloned();
+        let Some((branch, running)) = self.run_of(turn).or_else(abandoned) else { return gone() };
+        let mut minutes = Minutes::at(now);
+        let announced = self.purse.sum(announced);
+        self.searches(&branch, turn, |searching| searching.less(announced));
+        let search = Running { account: Account::search(running.account.attended), ..running };
+        self.write_down(&branch, &search, spent, &mut minutes);
+        (Answer::Noted, minutes.effects())
+    }
+
+    fn searches(&mut self, branch: &Branch, turn: TurnId, change: impl FnOnce(Most) -> Most) {
+        if let Some(running) = self.running.get_mut(branch).filter(|running| running.turn == turn) {
+            running.searching = change(running.searching);
+        }
+    }
+
     /// Why work that nobody waits for may not call a model any more today: nothing, if it may.
     pub(super) fn refusal(&self, minutes: &Minutes) -> Option<Refusal> {
         let nobody = Account { source: Source::Main, attended: Attended::Unattended };
@@ -76,7 +122,9 @@ impl Assistant {
     fn going_on(&self, but: TurnId) -> Most {
         let abandoned = self.abandoned.values().map(|(_, running)| running);
         let others = self.running.values().chain(abandoned).filter(|running| running.turn != but);
-        others.filter_map(|running| running.calling).fold(Most::default(), Most::and)
+        others.fold(Most::default(), |sum, running| {
+            sum.and(running.calling.unwrap_or_default()).and(running.searching)
+        })
     }
 
     /// The most that one call on `branch` can use: a full room, and the longest reply. Thinking counts towards the longest
@@ -104,13 +152,18 @@ impl Assistant {
         calls: Vec<Call>,
         minutes: &mut Minutes,
     ) {
-        let Running { turn, account, .. } = running;
         if !calls.is_empty() {
             // Who answers is there and takes our key: the next refusal, or absence, is news again.
             self.wants.refusal = Known::Unknown;
             self.wants.away = None;
         }
-        self.calls(branch, *turn, None);
+        self.calls(branch, running.turn, None);
+        self.write_down(branch, running, calls, minutes);
+    }
+
+    /// Writes down `calls` of the turn `running` on its account, and counts them.
+    fn write_down(&mut self, branch: &Branch, running: &Running, calls: Vec<Call>, minutes: &mut Minutes) {
+        let Running { turn, account, .. } = running;
         let before = self.today(minutes);
         let mut day = before;
         for call in calls {
@@ -125,11 +178,11 @@ impl Assistant {
         self.purse.days.put(day);
     }
 
-    /// Remembers how full the context of `branch` was. The call for a summary is about to be replaced by it,
-    /// and a call that broke off before it was counted tells nothing.
+    /// Remembers how full the context of `branch` was. The call for a summary is about to be replaced by it, a web
+    /// search reads none of the conversation, and a call that broke off before it was counted tells nothing.
     fn fill(&mut self, branch: &Branch, source: &Source, call: &Call) {
         let held = call.usage.held();
-        if held > 0 && *source != Source::Compaction {
+        if held > 0 && !matches!(source, Source::Compaction | Source::Search) {
             self.memory.turns.filled.insert(branch.clone(), held);
         }
     }
@@ -161,7 +214,8 @@ mod tests {
     /// An assistant in the middle of a turn that may use 100 millionths of a dollar a day, at one a token.
     fn working(account: Account) -> Assistant {
         let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
-        let price = Price { rates: Rates { input: Micros(1_000_000), ..Rates::default() }, long: None };
+        let price =
+            Price { rates: Rates { input: Micros(1_000_000), ..Rates::default() }, ..Price::default() };
         let limit = Limit { money: Some(Micros(100)), tokens: None };
         let prices = Prices::new([("known".to_owned(), price)]);
         let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };
@@ -237,6 +291,49 @@ mod tests {
         assert_eq!(assistant.purse.days, days(10));
         let beside = Request::Turn(TurnId(1), Progress::MaySpend(vec![], next()));
         assert_eq!(assistant.asked(beside, &at("15T08:02")).0, Answer::Noted);
+    }
+
+    fn may_search(assistant: &mut Assistant, most: &[Call], time: &str) -> Answer {
+        assistant.asked(Request::Turn(TurnId(1), Progress::MaySearch(most.to_vec())), &at(time)).0
+    }
+
+    fn searched(assistant: &mut Assistant, announced: &[Call], spent: &[Call]) -> Vec<Effect> {
+        let progress = Progress::Searched { announced: announced.to_vec(), spent: spent.to_vec() };
+        assistant.asked(Request::Turn(TurnId(1), progress), &at("15T08:02")).1
+    }
+
+    /// E4: a web search holds the daily limit of unattended work, and what it may use is reserved while it goes on.
+    #[test]
+    fn a_web_search_counts_towards_the_daily_limit() {
+        let mut assistant = working(routine());
+        let most = [call("known", 60)];
+        assert_eq!(may_search(&mut assistant, &most, "15T08:00"), Answer::Noted);
+        assert_eq!(may_search(&mut assistant, &most, "15T08:00"), Answer::Noted);
+        let taken = Answer::Overspent(Refusal::Taken);
+        assert_eq!(may_search(&mut assistant, &most, "15T08:01"), taken, "two may use 120 of 100");
+        searched(&mut assistant, &most, &[call("known", 10)]);
+        searched(&mut assistant, &most, &[call("known", 20)]);
+        assert_eq!(assistant.purse.days, days(30));
+        assert_eq!(may_search(&mut assistant, &most, "15T08:03"), Answer::Noted);
+        searched(&mut assistant, &most, &[call("known", 70)]);
+        let refusal = Refusal::Money { spent: Micros(100), most: Micros(100) };
+        assert_eq!(may_search(&mut assistant, &most, "15T08:04"), Answer::Overspent(refusal));
+        assert_eq!(may_search(&mut assistant, &most, "16T08:00"), Answer::Noted);
+
+        let mut waited = working(Account::answer_on(&Branch::Main));
+        assert_eq!(may_search(&mut waited, &[call("known", 1_000)], "15T08:01"), Answer::Noted);
+        searched(&mut waited, &[], &[call("known", 1_000)]);
+        assert_eq!(waited.purse.days, days(0), "the user waits for it");
+    }
+
+    #[test]
+    fn a_web_search_has_a_source_of_its_own_and_does_not_fill_the_conversation() {
+        let mut assistant = working(Account::answer_on(&Branch::Main));
+        let effects = searched(&mut assistant, &[], &[call("known", 10)]);
+        let Some(Effect::Write(records)) = effects.first() else { panic!("{effects:?}") };
+        let [Record::Spent(spent)] = records.as_slice() else { panic!("{records:?}") };
+        assert_eq!((&spent.account.source, spent.cost), (&Source::Search, Some(Micros(10))));
+        assert_eq!(assistant.memory.turns.filled, BTreeMap::new());
     }
 
     /// MC-6, E4: words that wait behind a turn which is not interrupted hurry it, and who works for it: what it calls then

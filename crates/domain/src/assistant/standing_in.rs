@@ -161,7 +161,8 @@ impl Assistant {
             self.ensure_main(minutes);
         }
         let Some(told) = self.done_without(message, minutes) else { return false };
-        let heard = Said::Human(self.heard_by(Reader::Nobody, (message, ""), minutes));
+        let (heard, _) = self.heard_by((Reader::Nobody, None), (message, ""), minutes);
+        let heard = Said::Human(heard);
         let Some(entry) = self.say_on(&branch, heard, minutes) else { return false };
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let (turn, answers) = (self.next_turn(), message.id);

@@ -12,10 +12,10 @@ use crate::fork::Exit;
 use crate::label::Label;
 use crate::permission::{Authority, links};
 use crate::place::{Place, PlacedTool};
-use crate::record::{Record, SentChange};
+use crate::record::{Address, Record, SentChange, SurfaceName};
 use crate::schedule::ToolRule;
 use crate::sent::{Inquiry, InquiryId};
-use crate::tool::Showing;
+use crate::tool::{ServerKinds, Showing};
 use crate::turn::TurnId;
 use crate::wish::Wish;
 
@@ -30,23 +30,37 @@ impl Assistant {
             (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
         };
         let (knows, links) = (self.label_of(&branch), self.links_for(&branch, &running));
-        Some(Authority { place, tools, mode, knows, links })
+        let request = self.request_of(&branch, &running);
+        Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new() })
     }
 
-    /// The addresses that the human wrote: to us, or into the file of the job that runs.
+    /// The addresses that the user wrote, to us or into the file of the job that runs, and those that were seen.
     fn links_for(&self, branch: &Branch, running: &Running) -> Vec<String> {
-        let source = self.memory.turns.runs.get(branch).map(|run| &run.source);
-        // Who works for somebody with words from outside may fetch no more than they.
-        if matches!(source, Some(Source::Agent(_))) && self.label_of(branch).is_tainted() {
-            return Vec::new();
+        let known = self.memory.messages.links.iter().chain(self.memory.messages.seen.iter()).cloned();
+        let written = self.written_for(branch, running).map(|words| links(&words).collect::<Vec<_>>());
+        known.chain(written.unwrap_or_default()).collect()
+    }
+
+    /// What the user asks in this turn: their message, or what the file of the job says.
+    fn request_of(&self, branch: &Branch, running: &Running) -> Option<String> {
+        if let Some(written) = self.written_for(branch, running) {
+            return Some(written);
         }
-        let Some(source @ (Source::Routine(_) | Source::Reminder(_))) = source else {
-            return self.memory.messages.links.iter().cloned().collect();
-        };
-        // What it was told may hold what commands of its skills printed, which nobody wrote; its file does not.
-        let planned = self.memory.plans.agenda.get(source).map(|plan| plan.planned.message().as_str());
-        let told = running.message().map_or("", |message| message.text.as_str());
-        self.memory.messages.links.iter().cloned().chain(links(planned.unwrap_or(told))).collect()
+        let message = running.message()?;
+        let by_user = message.surface != SurfaceName::House && !matches!(message.to, Address::Button(..));
+        by_user.then(|| message.text.clone())
+    }
+
+    /// What the user wrote into the file of the routine or reminder that runs on `branch`.
+    fn written_for(&self, branch: &Branch, running: &Running) -> Option<String> {
+        let source = self.memory.turns.runs.get(branch).map(|run| &run.source)?;
+        if !matches!(source, Source::Routine(_) | Source::Reminder(_)) {
+            return None;
+        }
+        // What it was told may hold what commands of its skills printed; its file does not.
+        let planned =
+            self.memory.plans.agenda.get(source).map(|plan| plan.planned.message().as_str().to_owned());
+        planned.or_else(|| running.message().map(|message| message.text.clone()))
     }
 
     pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {

@@ -139,7 +139,13 @@ mod tests {
     /// SP-10, SP-11, SP-12: forks, background runs, and what there is.
     #[test]
     fn the_model_knows_its_places_and_its_tools() {
-        conveys(&["never nested", "wait for julius at least once", "`[fork-timeout]`", "ended for you"]);
+        conveys(&[
+            "never nested",
+            "wait for julius at least once",
+            "without calling you",
+            "ends it if it stays quiet",
+        ]);
+        assert!(!text().contains("[fork-timeout]"), "the program sends no such message");
         conveys(&[
             "Leave with `report_updates`",
             "`exit_fork` when nothing is worth keeping",

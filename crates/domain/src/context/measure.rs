@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::conversation::{Block, Heard, Said};
+use crate::conversation::{Block, Heard, Opaque, Said};
 use crate::tool::ToolResult;
 
 /// The longest text at the first shortening, in characters; each one halves it.
@@ -44,7 +44,11 @@ impl Measure {
         if self.shortened == 0 && self.pictures != Pictures::LeftOut {
             return None;
         }
-        Some(self.newest(said).iter().map(|said| Arc::new(self.cut(said))).collect())
+        let newest = self.newest(said);
+        let is_human = |said: &Arc<Said>| matches!(**said, Said::Human(_) | Said::Summary(_));
+        let open = newest.iter().rposition(is_human).map_or(0, |human| human + 1);
+        let cut = |(at, said): (usize, &Arc<Said>)| Arc::new(self.cut(said, at >= open));
+        Some(newest.iter().enumerate().map(cut).collect())
     }
 
     /// The newest part, from words of the human on: a result without its call could not be read.
@@ -55,15 +59,18 @@ impl Measure {
         &said[human.map_or(0, |human| from + human)..]
     }
 
-    fn cut(self, said: &Said) -> Said {
+    /// `in_tool_loop` says whether `said` belongs to the answer that is still being worked on.
+    fn cut(self, said: &Said, in_tool_loop: bool) -> Said {
         match said {
             Said::Human(heard) => Said::Human(self.cut_heard(heard)),
             Said::Assistant(blocks, reach) => {
                 let cut = |block: &Block| match block {
                     Block::Text(text) => Some(Block::Text(self.cut_text(text))),
                     Block::Call(_) => Some(block.clone()),
-                    // Signed parts are bound to the messages before them, which are changed here.
-                    Block::Opaque(_) => None,
+                    // Anthropic binds signed parts to the messages before them, which are changed here.
+                    Block::Opaque(opaque) if opaque.origin == Opaque::ANTHROPIC => None,
+                    // Other servers refuse the results of a tool loop without the reasoning before the calls.
+                    Block::Opaque(_) => in_tool_loop.then(|| block.clone()),
                 };
                 Said::Assistant(blocks.iter().filter_map(cut).collect(), *reach)
             }
@@ -104,7 +111,9 @@ impl Measure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::{Image, Text};
+    use crate::conversation::{Image, Json, Reach, Text};
+    use crate::label::Label;
+    use crate::tool::{Outcome, ToolCall};
 
     fn human(text: &str, images: Vec<Image>) -> Arc<Said> {
         Arc::new(Said::Human(Heard { preface: "[now]".to_owned(), text: text.to_owned(), images }))
@@ -124,6 +133,47 @@ mod tests {
         let blind = Measure { pictures: Pictures::LeftOut, shortened: 0 }.of(&said).unwrap();
         let Said::Human(heard) = &*blind[0] else { panic!("the human") };
         assert!(heard.images.is_empty() && heard.preface.contains("1 of the human's pictures"), "{heard:?}");
+    }
+
+    fn reasons(origin: &str, id: &str) -> Arc<Said> {
+        let opaque = Opaque { origin: origin.to_owned(), json: Json(format!("{id}-thoughts")) };
+        let call = ToolCall { id: id.to_owned(), name: "note".to_owned(), input: Json("{}".to_owned()) };
+        Arc::new(Said::Assistant(vec![Block::Opaque(opaque), Block::Call(call)], Reach::Whole))
+    }
+
+    fn results(id: &str) -> Arc<Said> {
+        let (text, outcome) = (String::new(), Outcome::Done);
+        Arc::new(Said::Tools(vec![ToolResult { call: id.to_owned(), text, outcome, label: Label::PLAIN }]))
+    }
+
+    /// The ids of the calls whose reasoning is still there.
+    fn with_reasoning(origin: &str) -> Vec<String> {
+        let image = Image { media_type: "image/png".to_owned(), data: "iVBORw0KGgo".to_owned() };
+        let said = [
+            human("look", vec![image]),
+            reasons(origin, "a"),
+            results("a"),
+            human("again", Vec::new()),
+            reasons(origin, "b"),
+            results("b"),
+            reasons(origin, "c"),
+            results("c"),
+        ];
+        let read = Measure { pictures: Pictures::LeftOut, shortened: 0 }.of(&said).unwrap();
+        let kept = |said: &Arc<Said>| {
+            let Said::Assistant(blocks, _) = &**said else { return None };
+            let [Block::Opaque(_), Block::Call(call)] = &blocks[..] else { return None };
+            Some(call.id.clone())
+        };
+        read.iter().filter_map(kept).collect()
+    }
+
+    /// Anthropic's blocks are bound to the messages before them, which change. Other servers refuse the results of an open
+    /// tool loop without the reasoning that led to its calls.
+    #[test]
+    fn reasoning_of_an_open_tool_loop_is_kept_for_servers_that_want_it_back() {
+        assert_eq!(with_reasoning(Opaque::ANTHROPIC), [""; 0]);
+        assert_eq!(with_reasoning("https://api.deepseek.com/v1 deepseek-v4"), ["b", "c"]);
     }
 
     #[test]

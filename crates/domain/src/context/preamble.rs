@@ -7,9 +7,12 @@ mod budget;
 
 use jiff::Zoned;
 
-use crate::ping_budget::PingBudget;
+use crate::attention::PingLimits;
+use crate::conversation::Json;
 use crate::run::{Busy, Kind};
-use crate::schedule::{Pings, Reporting, ToolRule, Upcoming, Voice};
+use crate::schedule::{Pings, Reporting, ToolRule, Upcoming, Voice, declares_nothing};
+use crate::tool::ToolCall;
+use crate::tool::pattern::{MAIN, allows_nothing, forbidden_as_told, forbids};
 
 /// What holds for a background run.
 #[derive(Clone, Debug)]
@@ -20,8 +23,8 @@ pub struct Preamble {
     pub voice: Voice,
     /// Whether the human talks with us right now.
     pub busy: Busy,
-    /// How many pings are left, reckoned to now.
-    pub budget: PingBudget,
+    /// The limits on its pings.
+    pub limits: PingLimits,
     /// What else fires around now.
     pub ahead: Vec<Upcoming>,
     /// Which tools it may use, after everything that adds to them or takes from them.
@@ -48,8 +51,8 @@ impl Preamble {
         match self.session {
             Kind::Persistent => Some(
                 "SESSION: Persistent. This session is yours alone and carries over from one fire to the next: what you \
-                 learned in earlier runs stands above, and what you learn now will stand there next time. When it has \
-                 grown large, call `compact_session` and say what to keep and what to drop.",
+                 learned in earlier runs stands above, unless this is its first run, and what you learn now will stand \
+                 there next time. When it has grown large, call `compact_session` and say what to keep and what to drop.",
             ),
             Kind::Forked | Kind::Isolated => None,
         }
@@ -125,24 +128,53 @@ impl Preamble {
         }
     }
 
-    /// PR-14: the tools it is limited to.
+    /// PR-14: the tools it is limited to: exactly the lines that hold when a call is decided.
     fn tools(&self) -> Option<String> {
         // PR-8: the name of the tool would only tempt it to report.
         let named =
-            |tool: &&String| self.voice.reporting != Reporting::Blocked || !tool.contains("report_updates");
-        let list = |tools: &[String]| -> String {
-            tools.iter().filter(named).map(|tool| format!("\n  - {tool}")).collect()
+            |tool: &String| self.voice.reporting != Reporting::Blocked || !tool.contains("report_updates");
+        let list = |tools: Vec<String>| -> String {
+            tools.into_iter().filter(named).map(|tool| format!("\n  - {tool}")).collect()
         };
         match &self.tools {
             ToolRule::Usual | ToolRule::Within(..) => None,
             ToolRule::Only(tools) => {
-                Some(format!("TOOL RESTRICTIONS: only these tools are available:{}", list(tools)))
+                let allowing = tools.iter().filter(|tool| !allows_nothing(tool)).cloned().collect();
+                let head = if declares_nothing(tools) {
+                    "TOOLS: the file of this task lists none, so these are available:"
+                } else {
+                    "TOOL RESTRICTIONS: only these tools are available:"
+                };
+                Some(format!("{head}{}", list(allowing)))
             }
-            ToolRule::Except(tools) if list(tools).is_empty() => None,
             ToolRule::Except(tools) => {
-                Some(format!("TOOL RESTRICTIONS: these tools are not available:{}", list(tools)))
+                let forbidden: Vec<String> =
+                    tools.iter().filter_map(|tool| forbidden_as_told(tool)).collect();
+                let forbidden = match list(forbidden) {
+                    none if none.is_empty() => String::new(),
+                    some => format!(" these tools are not available:{some}\nOf the others,"),
+                };
+                let others = list(self.usual_tools(tools));
+                Some(format!("TOOL RESTRICTIONS:{forbidden} only these tools are available:{others}"))
             }
         }
+    }
+
+    /// The tools of a run whose file only says what it must do without.
+    fn usual_tools(&self, forbidden: &[String]) -> Vec<String> {
+        let is_elsewhere = |tool: &str| match tool {
+            "mcp__discord__save_context" | "mcp__discord__enter_fork" | "mcp__discord__exit_fork" => true,
+            "mcp__discord__compact_session" => self.session != Kind::Persistent,
+            _ => false,
+        };
+        let is_forbidden = |tool: &str| {
+            let name = tool.split('(').next().unwrap_or(tool);
+            let name = name.strip_prefix("mcp__discord__").unwrap_or(name);
+            let call = ToolCall { id: String::new(), name: name.to_owned(), input: Json("{}".to_owned()) };
+            forbidden.iter().any(|line| line.trim() == tool || forbids(line, &call))
+        };
+        let tools = MAIN.into_iter().chain(["inbox_list", "status"]);
+        tools.filter(|tool| !is_elsewhere(tool) && !is_forbidden(tool)).map(str::to_owned).collect()
     }
 
     /// PR-15: whom to ask about what the human would like.

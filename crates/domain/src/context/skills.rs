@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::label::Label;
+use crate::schedule::ToolRule;
 
 /// SK-7: the longest that one command may take.
 pub const EACH: Duration = Duration::from_secs(10);
@@ -20,17 +21,8 @@ const MOST: usize = 2_000;
 pub struct NamedSkills {
     /// Their names, in order.
     pub names: Vec<String>,
-    /// Whether words from outside may be among what their commands print.
-    pub outside: Outside,
-}
-
-/// What becomes of words from outside that a command of a skill prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outside {
-    /// They stand in the place of the command, and the label says so.
-    Told,
-    /// The command is not run: who reads this must not have read them.
-    Withheld,
+    /// The tools that the job may use. Commands of skills that it forbids are not run.
+    pub tools: ToolRule,
 }
 
 /// What a job gets of its skills.
@@ -49,8 +41,6 @@ pub struct Loaded {
 pub enum Ran {
     /// It printed this.
     Printed(String),
-    /// It was not run: what it prints are words from outside.
-    Withheld,
     /// Its words cannot be told apart.
     Unreadable,
     /// It took too long.
@@ -63,6 +53,8 @@ pub enum Ran {
     Skipped,
     /// The human has not accepted the skill as it is.
     NotAccepted,
+    /// The file of the job forbids it.
+    Forbidden,
 }
 
 impl Ran {
@@ -70,9 +62,6 @@ impl Ran {
     fn tell(&self, command: &str) -> String {
         match self {
             Self::Printed(text) => cut(text.trim_end_matches(['\n', '\r'])),
-            Self::Withheld => {
-                format!("[command not run here: {command}: it tells words from outside. run it with Bash]")
-            }
             Self::Unreadable => format!("[command parse error: {command}]"),
             Self::TimedOut => format!("[command timed out: {command}]"),
             Self::NotFound => format!("[command not found: {command}]"),
@@ -83,6 +72,7 @@ impl Ran {
             }
             Self::Skipped => format!("[command skipped (total timeout): {command}]"),
             Self::NotAccepted => format!("[command not accepted: {command}]"),
+            Self::Forbidden => format!("[command not run: {command}: the file of this job disallows it]"),
         }
     }
 }

@@ -70,6 +70,12 @@ impl Most {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self
     }
+
+    /// What is left of it without `other`.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
+        Self { cost: self.cost.less(other.cost), tokens: self.tokens.saturating_sub(other.tokens) }
+    }
 }
 
 /// What unattended work used, by the day. A clock that is set does not give a day its limit again: each has its own sum,

@@ -45,6 +45,8 @@ pub struct Price {
     pub rates: Rates,
     /// The rates of a call with a long prompt.
     pub long: Option<LongPrompt>,
+    /// The price of the call itself, whatever it reads: web searches have one.
+    pub per_call: Micros,
 }
 
 /// The rates of calls whose prompt is longer than a threshold. They apply to all tokens of such a call, those of the
@@ -61,19 +63,23 @@ impl Price {
     /// Returns the cost of one call with `usage`. The sum of several calls must not be priced at once: the length of
     /// each prompt decides which rates apply.
     pub fn of(&self, usage: Usage) -> Micros {
-        match &self.long {
+        let mut cost = match &self.long {
             Some(long) if usage.read() > long.above => long.rates.of(usage),
             Some(_) | None => self.rates.of(usage),
-        }
+        };
+        cost += self.per_call;
+        cost
     }
 
     /// Returns the highest cost of a call that reads at most `read` tokens and produces at most `gives`.
     fn most(&self, read: u64, gives: u64) -> Micros {
         let short = |read: u64| self.rates.most(read, gives);
-        match &self.long {
+        let mut most = match &self.long {
             Some(long) if read > long.above => long.rates.most(read, gives).max(short(long.above)),
             Some(_) | None => short(read),
-        }
+        };
+        most += self.per_call;
+        most
     }
 }
 
@@ -133,7 +139,7 @@ mod tests {
             cache_write: micros(cache_write),
             cache_write_1h: micros(cache_write),
         };
-        Price { rates, long: None }
+        Price { rates, ..Price::default() }
     }
 
     /// E4: what the claude program calls by a short name costs at most what the dearest of that name does.
@@ -179,7 +185,7 @@ mod tests {
         let usage =
             Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 2_000, cache_write_1h: 0 };
         assert_eq!(price(3, 15, 1, 4).of(usage), Micros(3_000 + 1_500 + 10_000 + 8_000));
-        let cheap = Price { rates: Rates { input: Micros(1), ..Rates::default() }, long: None };
+        let cheap = Price { rates: Rates { input: Micros(1), ..Rates::default() }, ..Price::default() };
         assert_eq!(cheap.of(usage), Micros(1));
         let most = Usage {
             input: u64::MAX,
@@ -192,10 +198,19 @@ mod tests {
     }
 
     #[test]
+    fn a_price_per_call_is_added_to_that_of_the_tokens() {
+        let search = Price { per_call: Micros(10_000), ..Price::default() };
+        assert_eq!(search.of(Usage::default()), Micros(10_000));
+        let both = Price { per_call: Micros(10_000), ..price(1, 5, 0, 0) };
+        assert_eq!(both.of(Usage { input: 1_000, ..Usage::default() }), Micros(11_000));
+        assert_eq!(both.most(1_000, 0), Micros(11_000));
+    }
+
+    #[test]
     fn tokens_cached_for_an_hour_have_a_price_of_their_own() {
         let rates =
             Rates { cache_write: Micros(5_000_000), cache_write_1h: Micros(8_000_000), ..Rates::default() };
-        let price = Price { rates, long: None };
+        let price = Price { rates, ..Price::default() };
         let cost =
             |cache_write, cache_write_1h| price.of(Usage { cache_write, cache_write_1h, ..Usage::default() });
         assert_eq!(cost(1_000, 0), Micros(5_000));

@@ -24,6 +24,11 @@ impl Account {
         Self { source, attended: Attended::Waited }
     }
 
+    /// A web search for a turn on the account of which `attended` is taken.
+    pub fn search(attended: Attended) -> Self {
+        Self { source: Source::Search, attended }
+    }
+
     /// A summary that makes room.
     pub fn compaction(attended: Attended) -> Self {
         Self { source: Source::Compaction, attended }
@@ -68,6 +73,8 @@ pub enum Source {
     Agent(String),
     /// Who reads words from outside.
     Reader,
+    /// Web searches at the model's vendor.
+    Search,
 }
 
 impl fmt::Display for Source {
@@ -81,6 +88,7 @@ impl fmt::Display for Source {
             Self::Webhook(id) => write!(f, "webhook:{id}"),
             Self::Agent(name) => write!(f, "agent:{name}"),
             Self::Reader => f.write_str("reader"),
+            Self::Search => f.write_str("search"),
         }
     }
 }
@@ -99,6 +107,7 @@ impl FromStr for Source {
             "webhook" => Self::Webhook(id.to_owned()),
             "agent" => Self::Agent(id.to_owned()),
             "reader" => Self::Reader,
+            "search" => Self::Search,
             _ => return Err(UnknownSource(text.to_owned())),
         };
         Ok(source)
@@ -125,6 +134,7 @@ mod tests {
             "webhook:x",
             "agent:guide",
             "reader",
+            "search",
         ] {
             assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
         }

@@ -62,6 +62,8 @@ pub enum Action {
     Dislike,
     /// The human says this to what we asked for.
     Answer(ApprovalId, Verdict),
+    /// All approvals of the step that begins with this one are answered so.
+    AnswerStep(ApprovalId, Verdict),
     /// Something nobody knows yet, as it was written.
     Unknown(String),
 }
@@ -160,6 +162,7 @@ impl Action {
             Self::Card(card, act) => format!("{}:{card}", act_name(act)),
             Self::Posted(key, act) => format!("{}:{key}", act_name(act)),
             Self::Answer(approval, verdict) => format!("{}:{}", verdict_name(*verdict), approval.0),
+            Self::AnswerStep(step, verdict) => format!("all_{}:{}", verdict_name(*verdict), step.0),
             Self::Unknown(text) => text.clone(),
         }
     }
@@ -170,7 +173,7 @@ impl Action {
             Self::Ask(_) | Self::Posted(..) | Self::Dislike => return None,
             Self::Inquire(id) => format!("agent:{id}"),
             Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) => self.to_text(),
-            Self::Card(..) | Self::Answer(..) => self.to_text(),
+            Self::Card(..) | Self::Answer(..) | Self::AnswerStep(..) => self.to_text(),
             Self::Dismiss | Self::Leave(_) => self.to_text(),
             Self::Unknown(text) => unknown(text),
         };
@@ -235,8 +238,9 @@ fn card(action: &str, data: &str) -> Option<Action> {
 
 fn answer(action: &str, data: &str) -> Option<Action> {
     let approval = ApprovalId(data.parse().ok()?);
-    let (_, verdict) = VERDICTS.iter().find(|(name, _)| *name == action)?;
-    Some(Action::Answer(approval, *verdict))
+    let (name, all) = action.strip_prefix("all_").map_or((action, false), |name| (name, true));
+    let (_, verdict) = VERDICTS.iter().find(|(known, _)| *known == name)?;
+    Some(if all { Action::AnswerStep(approval, *verdict) } else { Action::Answer(approval, *verdict) })
 }
 
 #[cfg(test)]

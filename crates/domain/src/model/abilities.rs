@@ -17,29 +17,71 @@ pub struct Abilities {
     pub budgets: bool,
     /// The efforts that can be asked for, lowest first; none, if the model has no effort.
     pub efforts: Vec<Effort>,
+    /// The most tokens that the model reads at once, if that is known.
+    pub window: Option<u64>,
 }
+
+/// The budget of a model that only has budgets, where it is to decide itself how much to think.
+pub const USUAL_BUDGET: u32 = 8192;
+
+/// Families of Anthropic's models that only have token budgets. They read 200,000 tokens.
+const BUDGETS_ONLY: [&str; 3] = ["haiku-4-5", "sonnet-4-5", "opus-4-5"];
+
+/// Families that have token budgets and can also decide themselves how much to think.
+const BUDGETS_AND_ADAPTIVE: [&str; 2] = ["opus-4-6", "sonnet-4-6"];
+
+/// Families without token budgets whose thinking can be turned off.
+const CAN_TURN_OFF: [&str; 4] = ["opus-4-7", "opus-4-8", "opus-5", "sonnet-5"];
+
+/// Families that always think. haiku-5-5 belongs here: it accepts thinking off, but then refuses the thinking blocks of
+/// earlier turns.
+const ALWAYS_THINKING: [&str; 9] = [
+    "fable-5",
+    "fable-5-1",
+    "fable-5-2",
+    "mythos-5",
+    "mythos-5-1",
+    "mythos-5-2",
+    "opus-5-5",
+    "sonnet-5-5",
+    "haiku-5-5",
+];
 
 impl Abilities {
     /// Abilities of a model that always thinks and takes every effort, as all of Anthropic's newest models do.
     pub fn always_thinking() -> Self {
-        Self { can_turn_off: false, adaptive: true, budgets: false, efforts: Effort::ALL.to_vec() }
+        let efforts = Effort::ALL.to_vec();
+        Self { can_turn_off: false, adaptive: true, budgets: false, efforts, window: None }
     }
 
     /// Abilities of the model with the vendor's id `id`, by its family. An id of no known family counts as the newest.
     pub fn of_family(id: &str) -> Self {
         let is = |families: &[&str]| families.iter().any(|family| is_of(id, family));
         let newest = Self::always_thinking();
-        if is(&["haiku-4-5", "sonnet-4-5", "opus-4-5"]) {
-            Self { can_turn_off: true, adaptive: false, budgets: true, efforts: Vec::new() }
-        } else if is(&["opus-4-6", "sonnet-4-6"]) {
+        if is(&BUDGETS_ONLY) {
+            let window = Some(200_000);
+            Self { can_turn_off: true, adaptive: false, budgets: true, efforts: Vec::new(), window }
+        } else if is(&BUDGETS_AND_ADAPTIVE) {
             let efforts = vec![Effort::Low, Effort::Medium, Effort::High, Effort::Max];
-            Self { can_turn_off: true, adaptive: true, budgets: true, efforts }
-        } else if is(&["opus-4-7", "opus-4-8", "opus-5", "sonnet-5"]) {
-            Self { can_turn_off: true, ..newest }
+            Self { can_turn_off: true, adaptive: true, budgets: true, efforts, window: Some(1_000_000) }
+        } else if is(&CAN_TURN_OFF) {
+            Self { can_turn_off: true, window: Some(1_000_000), ..newest }
+        } else if is(&ALWAYS_THINKING) {
+            Self { window: Some(1_000_000), ..newest }
         } else {
-            // haiku-5-5 belongs here: it accepts thinking off, but then refuses the thinking blocks of earlier turns.
             newest
         }
+    }
+
+    /// Whether `id` is of a family that this version of the program knows.
+    pub fn knows(id: &str) -> bool {
+        let known = [&BUDGETS_ONLY[..], &BUDGETS_AND_ADAPTIVE, &CAN_TURN_OFF, &ALWAYS_THINKING];
+        known.into_iter().flatten().any(|family| is_of(id, family))
+    }
+
+    /// Whether nothing about the thinking can be chosen, as with a server that refuses the fields for it.
+    fn is_fixed(&self) -> bool {
+        !self.adaptive && !self.budgets && self.efforts.is_empty()
     }
 
     /// Returns the effort that is used when `effort` is asked for: the next lower one that the model has.
@@ -50,6 +92,9 @@ impl Abilities {
 
     /// Explains the ways to think that `model` has.
     pub fn explain(&self, model: &str) -> String {
+        if self.is_fixed() {
+            return format!("The server takes no settings for the thinking of {model}.");
+        }
         let mut sentences = vec![match (self.can_turn_off, self.adaptive) {
             (false, _) => {
                 format!("{model} always thinks; `off` means as little as possible, at low effort.")
@@ -57,9 +102,16 @@ impl Abilities {
             (true, true) => {
                 format!("{model} can think as much as it finds useful (`adaptive`) or not at all (`off`).")
             }
-            (true, false) => format!("{model} thinks only with a token budget such as `8000`."),
+            (true, false) if self.budgets => {
+                format!(
+                    "{model} thinks only with a token budget such as `8000`; `adaptive` means {USUAL_BUDGET} tokens."
+                )
+            }
+            (true, false) => {
+                format!("{model} decides by its effort how much it thinks, or not at all (`off`).")
+            }
         }];
-        if !self.budgets {
+        if !self.budgets && !self.efforts.is_empty() {
             sentences.push(budgets_become_efforts());
         }
         sentences.join(" ")
@@ -67,14 +119,19 @@ impl Abilities {
 
     /// Returns the remark that `model` does something else than `thinking` says, if it does.
     pub fn remark(&self, model: &str, thinking: Thinking) -> Option<String> {
+        if self.is_fixed() && thinking != Thinking::Auto {
+            return Some(format!(
+                "The server takes no settings for the thinking of {model}, so this has no effect."
+            ));
+        }
         match thinking {
             Thinking::Off if !self.can_turn_off => {
                 Some(format!("{model} always thinks, so this means as little as possible."))
             }
-            Thinking::Adaptive if !self.adaptive => {
-                Some(format!("{model} thinks only with a token budget such as `8000`."))
-            }
-            Thinking::Budget(_) if !self.budgets => {
+            Thinking::Adaptive if !self.adaptive && self.budgets => Some(format!(
+                "{model} can't decide itself how much to think, so it gets a budget of {USUAL_BUDGET} tokens."
+            )),
+            Thinking::Budget(_) if !self.budgets && !self.efforts.is_empty() => {
                 let effort = Effort::for_thinking(thinking);
                 Some(format!("{model} has no token budgets, so this becomes {effort} effort."))
             }
@@ -145,7 +202,7 @@ mod tests {
         );
         assert_eq!(
             explained("claude-haiku-4-5"),
-            "claude-haiku-4-5 thinks only with a token budget such as `8000`."
+            "claude-haiku-4-5 thinks only with a token budget such as `8000`; `adaptive` means 8192 tokens."
         );
     }
 
@@ -165,6 +222,40 @@ mod tests {
             text("claude-opus-5", "32k"),
             "claude-opus-5 has no token budgets, so this becomes high effort."
         );
-        assert!(text("claude-haiku-4-5", "adaptive").contains("only with a token budget"));
+        assert!(text("claude-haiku-4-5", "adaptive").contains("so it gets a budget of 8192 tokens"));
+    }
+
+    /// A server that refused every field for thinking.
+    #[test]
+    fn a_server_without_settings_for_thinking_is_explained() {
+        let nothing = Abilities {
+            can_turn_off: false,
+            adaptive: false,
+            budgets: false,
+            efforts: Vec::new(),
+            window: None,
+        };
+        assert_eq!(nothing.explain("m"), "The server takes no settings for the thinking of m.");
+        assert_eq!(nothing.remark("m", Thinking::Auto), None);
+        let remark = nothing.remark("m", Thinking::Off).unwrap_or_default();
+        assert!(remark.ends_with("so this has no effect."), "{remark}");
+    }
+
+    #[test]
+    fn families_are_told_from_unknown_ids() {
+        for id in ["claude-haiku-4-5-20251001", "claude-opus-4-8", "claude-haiku-5-5", "claude-fable-5-2"] {
+            assert!(Abilities::knows(id), "{id}");
+        }
+        for id in ["claude-newer-7", "claude-opus-4-1", "claude-sonnet-4", "qwen3"] {
+            assert!(!Abilities::knows(id), "{id}");
+        }
+    }
+
+    #[test]
+    fn the_window_is_known_by_the_family() {
+        let window = |id: &str| Abilities::of_family(id).window;
+        assert_eq!(window("claude-haiku-4-5"), Some(200_000));
+        assert_eq!(window("claude-sonnet-5-5"), Some(1_000_000));
+        assert_eq!(window("claude-newer-7"), None);
     }
 }

@@ -4,7 +4,7 @@
 use super::own_command;
 use super::path;
 use crate::label::{Label, Realm};
-use crate::tool::{Class, ToolCall};
+use crate::tool::{Class, ServerKind, ToolCall};
 
 /// What a call would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,9 @@ pub enum Power {
     Notes,
     /// It changes what somebody may do, or what runs by itself.
     Authority,
-    /// It changes something outside, and that can be taken back.
+    /// It plans a routine that brings no tools of its own.
+    Routine,
+    /// It changes something of the user's own, and that can be taken back.
     Reversible,
     /// It destroys something, or reaches others.
     Destructive,
@@ -44,11 +46,12 @@ pub enum Power {
 
 impl Power {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Tells,
         Self::Reads,
         Self::Notes,
         Self::Authority,
+        Self::Routine,
         Self::Reversible,
         Self::Destructive,
         Self::Egress,
@@ -57,16 +60,16 @@ impl Power {
         Self::Human,
     ];
 
-    /// Whether it changes something or reaches somebody, so that words from outside must not be behind it.
+    /// Whether it is among the lower rows of the matrix, which text from outside must not cause without a yes.
     pub fn is_grave(self) -> bool {
         match self {
             Self::Authority
-            | Self::Reversible
+            | Self::Routine
             | Self::Destructive
             | Self::Egress
             | Self::Networked
             | Self::Human => true,
-            Self::Tells | Self::Reads | Self::Notes | Self::Caged => false,
+            Self::Tells | Self::Reads | Self::Notes | Self::Reversible | Self::Caged => false,
         }
     }
 }
@@ -87,6 +90,8 @@ pub enum To {
     Search,
     /// To a server that lends us tools.
     Server,
+    /// To this address, which a tool of a server opens. Unlike our own fetch it may send a sign-in of the user along.
+    ServerAddress(String),
     /// Into a note.
     File(Corner),
 }
@@ -118,6 +123,24 @@ pub fn deed(call: &ToolCall, class: Class) -> Deed {
         }
         Class::Searches => Deed { power: Power::Egress, to: To::Search, reads: Label::outside(Realm::Web) },
         Class::Foreign => Deed { power: Power::Egress, to: To::Server, reads: Label::both(Realm::Server) },
+    }
+}
+
+/// What a call of a tool of a server would do, if the user accepted the tool as one of this kind. A kind never makes a
+/// call freer than the same row of the matrix.
+pub fn server_deed(call: &ToolCall, kind: Option<ServerKind>) -> Deed {
+    let unknown = deed(call, Class::Foreign);
+    match kind {
+        Some(ServerKind::Read) => Deed { power: Power::Reads, to: To::Nobody, ..unknown },
+        Some(ServerKind::Own) => Deed { power: Power::Reversible, to: To::Nobody, ..unknown },
+        Some(ServerKind::Search) => Deed { to: To::Search, ..unknown },
+        Some(ServerKind::Fetch) => match call.input.only_text_in("input") {
+            Some(url) => Deed { to: To::ServerAddress(url), ..unknown },
+            // More than an address is a request that the model composed.
+            None => unknown,
+        },
+        Some(ServerKind::Send) => Deed { power: Power::Destructive, to: To::Nobody, ..unknown },
+        None => unknown,
     }
 }
 
@@ -157,10 +180,15 @@ pub fn site(url: &str) -> Option<String> {
     known.then(|| format!("{scheme}://{}", host.to_ascii_lowercase()))
 }
 
+/// A word without the punctuation around it.
+pub(super) fn address_in(word: &str) -> &str {
+    word.trim_matches(|c: char| "<>()[]{}\"'`,;:.!?".contains(c))
+}
+
 /// The addresses in words of the human.
 pub fn links(words: &str) -> impl Iterator<Item = String> {
     let link = |word: &str| {
-        let word = word.trim_matches(|c: char| "<>()[]{}\"'`,;:.!?".contains(c));
+        let word = address_in(word);
         let known = word.starts_with("https://") || word.starts_with("http://");
         known.then(|| word.to_owned())
     };

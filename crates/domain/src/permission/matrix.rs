@@ -1,9 +1,26 @@
-//! The matrix: what may be done where, with what is known there. The rows are places, clean or with words from outside
-//! in them; the columns are powers. Outside words, private things and a grave deed never meet without a yes.
+//! The matrix: what may be done where, with what is known there. Labels gate actions and never information, so reading
+//! is always free. One row for each power: in a context without text from outside, and in one with it.
+//!
+//! | Power | without outside text | with outside text |
+//! | --- | --- | --- |
+//! | own and reversible, notes | free | free, marked with its origin |
+//! | read, sandboxed shell | free | free |
+//! | web search | free | free; with private things around only a search that the user asked for |
+//! | fetch of an address that was written by the user or seen | free | free |
+//! | fetch of a composed address, a tool of a server without an accepted kind | ask | ask |
+//! | authority | ask; a routine without tools is free if the user asked for it in this turn | ask |
+//! | third parties, deletion | ask | ask |
+//! | shell with a network | ask | never |
+//!
+//! A tool of a server is in the row of the kind that the user accepted for it. One that opens an address is free only if
+//! the user wrote that address in this turn: what the server sends along is not known here.
+//!
+//! In the background `ask` leaves a card. There the file of the job may name hosts and server tools: without outside
+//! text those are free, because the user wrote them down.
 
-use super::deed::{Corner, Deed, Power, To};
+use super::deed::{Corner, Deed, Power, To, address_in};
 use super::{Allowed, Authority, Mode, Refused, Shut};
-use crate::place::{Place, PlacedTool};
+use crate::place::Place;
 use crate::tool::ToolCall;
 use crate::tool::pattern::{MAIN, Pattern};
 
@@ -12,7 +29,7 @@ use crate::tool::pattern::{MAIN, Pattern};
 pub(super) enum Cell {
     /// It is done.
     Free(Allowed),
-    /// The human is asked.
+    /// The user is asked: now, or by a card.
     Ask,
     /// It is not done, whatever anybody says.
     Never(Refused),
@@ -21,72 +38,86 @@ pub(super) enum Cell {
 /// The cell for `deed`, which is `call`.
 pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
     let free = Cell::Free(Allowed::Context);
-    let (tainted, unattended) = (authority.knows.is_tainted(), is_unattended(authority.place));
+    let tainted = authority.knows.is_tainted();
     match deed.power {
-        Power::Tells if tainted && unattended && call.input.says_yes("critical") => shut(Shut::Critical),
-        // What becomes main carries its words there, so the human decides.
-        Power::Tells if tainted && call.name == PlacedTool::Save.name() => Cell::Ask,
+        Power::Tells if tainted && is_unattended(authority.place) && call.input.says_yes("critical") => {
+            shut(Shut::Critical)
+        }
         Power::Tells => Cell::Free(Allowed::OwnTool),
         Power::Reads => Cell::Free(Allowed::Reads),
         Power::Notes => notes(call, deed, authority),
-        Power::Authority | Power::Destructive => Cell::Ask,
-        Power::Reversible if tainted => Cell::Ask,
-        Power::Reversible => free,
+        Power::Reversible | Power::Caged => free,
+        Power::Routine if !tainted && authority.request.is_some() => free,
+        Power::Routine | Power::Authority | Power::Destructive => Cell::Ask,
         Power::Egress => egress(call, deed, authority),
-        Power::Caged => free,
-        Power::Networked if tainted || unattended => shut(Shut::Network),
+        Power::Networked if tainted => shut(Shut::Network),
         Power::Networked => Cell::Ask,
         Power::Human => shut(Shut::Human),
     }
 }
 
-/// A note is free where its words are ours, or where words of anybody lie.
+/// A note is free. An edit of another file of the user is asked for, unless the job may make it.
 fn notes(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
     let is_listed = || {
         is_unattended(authority.place)
             || MAIN.iter().filter_map(|line| Pattern::read(line).ok()).any(|line| line.covers(call))
     };
-    match (&deed.to, authority.knows.is_tainted()) {
-        (To::File(Corner::Outside), _) => Cell::Free(Allowed::Context),
-        (_, true) => Cell::Ask,
-        (To::File(Corner::Ours), false) if !is_listed() => Cell::Ask,
-        (_, false) => Cell::Free(Allowed::Context),
-    }
+    if deed.to == To::File(Corner::Ours) && !is_listed() { Cell::Ask } else { Cell::Free(Allowed::Context) }
 }
 
-/// Words that leave: an address that the human wrote carries nothing that the human did not write.
+/// Words that leave. An address that the user wrote, or that was seen, carries no private bytes.
 fn egress(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
-    let typed = matches!(&deed.to, To::Address { url, .. } if authority.links.contains(url));
-    let searches = deed.to == To::Search;
     let (tainted, private) = (authority.knows.is_tainted(), authority.knows.is_private());
-    match (is_unattended(authority.place), tainted) {
-        (false, true) => Cell::Ask,
-        (false, false) if typed || searches => Cell::Free(Allowed::Context),
-        (false, false) => Cell::Ask,
-        (true, _) if typed => Cell::Free(Allowed::Context),
-        (true, true) if private => shut(Shut::Leak),
-        // Nobody knows what a tool of others does with what words from outside want.
-        (true, true) if deed.to == To::Server => Cell::Ask,
-        (true, _) if !private => Cell::Free(Allowed::Context),
-        (true, _) if searches || names_host(call, authority) => Cell::Free(Allowed::Context),
-        (true, _) => Cell::Ask,
-    }
+    let is_free = match &deed.to {
+        To::Search => !tainted || !private || asked_for(call, authority),
+        To::Address { url, .. } => {
+            authority.links.contains(url) || (!tainted && is_declared(call, authority))
+        }
+        To::ServerAddress(url) => wrote(url, authority) || (!tainted && is_declared(call, authority)),
+        To::Server => !tainted && is_declared(call, authority),
+        To::Nobody | To::File(_) => false,
+    };
+    if is_free { Cell::Free(Allowed::Context) } else { Cell::Ask }
 }
 
-/// Whether the job's file names where these words go, and not only that they may go anywhere.
-fn names_host(call: &ToolCall, authority: &Authority) -> bool {
+/// Whether the user wrote this address in this turn, as a word of its own.
+fn wrote(address: &str, authority: &Authority) -> bool {
+    let request = authority.request.as_deref().unwrap_or_default();
+    !address.is_empty() && request.split_whitespace().any(|word| address_in(word) == address)
+}
+
+/// Whether the user asked for this search in this turn: they wrote a word of the query that says something.
+fn asked_for(call: &ToolCall, authority: &Authority) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        words.filter(|word| word.chars().count() > 3).collect()
+    };
+    let asked = words(authority.request.as_deref().unwrap_or_default());
+    let query = call.input.text("query").unwrap_or_default();
+    words(&query).iter().any(|word| asked.contains(word))
+}
+
+/// Whether the file of the job names the host or the tool of a server, and not only that anything may be reached. An
+/// agent has no such file: it may do no more than the turn that sent it.
+fn is_declared(call: &ToolCall, authority: &Authority) -> bool {
     let lines = authority.tools.allowed().unwrap_or_default();
-    lines.iter().filter_map(|line| Pattern::read(line).ok()).any(|line| line.is_narrow() && line.covers(call))
+    let covers = |text: &String| {
+        let named = text.starts_with("mcp__");
+        Pattern::read(text).is_ok_and(|line| (named || line.is_narrow()) && line.covers(call))
+    };
+    let is_job = is_unattended(authority.place) && authority.request.is_some();
+    is_job && lines.iter().any(covers)
 }
 
-/// Why `call` may be done without asking although the matrix asks: the human has said so before. With words from
-/// outside around, a yes to many things is a yes to none of the grave ones.
+/// Why `call` may be done without asking although the matrix asks: the user has said so before. With text from outside
+/// around, a wide yes covers nothing.
 pub(super) fn said_before(deed: &Deed, authority: &Authority, session: Option<Allowed>) -> Option<Allowed> {
     let tainted = authority.knows.is_tainted();
+    let gives_authority = matches!(deed.power, Power::Authority | Power::Routine);
     match (session, authority.mode) {
         (Some(granted @ (Allowed::Granted(_) | Allowed::Approved(_))), _) => Some(granted),
         (Some(allowed), _) if !tainted => Some(allowed),
-        (_, Mode::Bypass) if !tainted && deed.power != Power::Authority => Some(Allowed::Mode(Mode::Bypass)),
+        (_, Mode::Bypass) if !tainted && !gives_authority => Some(Allowed::Mode(Mode::Bypass)),
         (_, Mode::AcceptEdits) if !tainted && deed.power == Power::Notes => {
             Some(Allowed::Mode(Mode::AcceptEdits))
         }

@@ -33,7 +33,9 @@ pub fn power(words: &[String]) -> (Power, Label) {
     let change = |power, realm| (power, Label::private(realm));
     match (word(0), word(1)) {
         ("" | "help" | "--help" | "--version" | "status", _) => (Power::Tells, Label::PLAIN),
-        ("history" | "sessions" | "updates" | "why" | "pings", _) => foreign(Realm::History),
+        // These add the labels of the entries that they show.
+        ("history" | "sessions" | "updates", _) => private(Realm::History),
+        ("why" | "pings", _) => foreign(Realm::History),
         ("now" | "today" | "cost", _) | ("inbox", "" | "list") => private(Realm::Tasks),
         ("mail" | "gmail", _) => foreign(Realm::Mail),
         ("tasks", "" | "list") => private(Realm::Tasks),
@@ -48,6 +50,7 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("webhook", _) => change(Power::Authority, Realm::Files),
         ("mcp-servers", "" | "list") => foreign(Realm::Server),
         ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),
+        ("routine", "add") if !widens(words) => change(Power::Routine, Realm::Tasks),
         ("add" | "done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
             change(Power::Reversible, Realm::Tasks)
         }
@@ -59,41 +62,9 @@ pub fn power(words: &[String]) -> (Power, Label) {
 
 /// Whether a plan is given more than words and a time.
 fn widens(words: &[String]) -> bool {
-    let plain = ["--message", "-m", "--delay", "--at", "--description", "--json"];
+    let plain = ["--message", "-m", "--delay", "--at", "--cron", "--description", "--json"];
     let flag = |word: &&String| word.starts_with('-') && word.len() > 1;
     words.iter().filter(flag).any(|word| !plain.contains(&word.split('=').next().unwrap_or_default()))
-}
-
-/// Whether `command` is one command, and one such as `pattern` names, where `*` stands for anything.
-pub fn is_like(pattern: &str, command: &str) -> bool {
-    let Some(words) = split(command.trim()) else { return false };
-    let pattern = pattern.strip_suffix(":*").map_or(pattern.to_owned(), |start| format!("{start}*"));
-    stretches(&told(&pattern), &told(&words.join(" ")))
-}
-
-/// What tells of the past has two names.
-fn told(words: &str) -> String {
-    let (first, rest) = words.split_once(' ').unwrap_or((words, ""));
-    match first == HISTORY {
-        true => format!("{OURSELVES} history {rest}").trim_end().to_owned(),
-        false => words.to_owned(),
-    }
-}
-
-/// Whether `pattern` is the whole of `text`; a last ` *` may also stand for nothing.
-fn stretches(pattern: &str, text: &str) -> bool {
-    if pattern.strip_suffix(" *").is_some_and(|start| start == text) {
-        return true;
-    }
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
 }
 
 /// Splits as a shell would, where a shell would only split.
@@ -176,7 +147,9 @@ mod tests {
         check("cal delete 7", Power::Destructive);
         check("reminder add -m tea --delay 5", Power::Reversible);
         check("reminder add -m tea --delay 5 --allowed-tools=Bash", Power::Authority);
-        check("routine add -m tea --cron x", Power::Authority);
+        check("routine add -m tea --cron x", Power::Routine);
+        check("routine add -m tea --cron x --allowed-tools=Bash", Power::Authority);
+        check("routine add -m tea --cron x --background", Power::Authority);
         check("mail read 1", Power::Reads);
         check("webhook list", Power::Reads);
         check("webhook test ci --data x", Power::Reads);

@@ -118,10 +118,8 @@ impl Refused {
 /// What no yes opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shut {
-    /// A shell with a network, where words from outside are or nobody is.
+    /// A shell with a network, where text from outside is.
     Network,
-    /// Private things could leave, and words from outside may want them to.
-    Leak,
     /// Only the human does this.
     Human,
     /// Words from outside ring no alarm.
@@ -134,7 +132,6 @@ impl Shut {
     fn id(self) -> &'static str {
         match self {
             Self::Network => "no-network",
-            Self::Leak => "could-leak",
             Self::Human => "only-the-human",
             Self::Critical => "no-alarm",
             Self::Unreadable => "unreadable-input",
@@ -144,12 +141,8 @@ impl Shut {
     fn told(self, name: &str) -> String {
         match self {
             Self::Network => format!(
-                "Error: `{name}` with a network is not available here: nobody is here to be asked, or words from \
-                 outside are in this conversation. run it without one, or tell the human what you wanted."
-            ),
-            Self::Leak => format!(
-                "Error: `{name}` was not run: words from outside and private things are both in this run, so nothing \
-                 may leave. addresses that the job itself names can be fetched."
+                "Error: `{name}` with a network is not available here: text from outside is in this conversation. run \
+                 it without one, or tell the human what you wanted."
             ),
             Self::Human => {
                 "Error: only the human does this, on the command line or the page. tell them how.".to_owned()

@@ -93,7 +93,101 @@ fn a_line_with_an_error_allows_nothing() {
         check(ToolRule::Only(list(&[wrong])), "unlisted-tool");
     }
     check(ToolRule::Except(list(&["Write"])), "unlisted-tool");
-    check(ToolRule::Except(list(&["", "Write("])), "mode");
+    check(ToolRule::Except(list(&["", "Write("])), "unlisted-tool");
+    check(ToolRule::Except(list(&["", "Wrte("])), "mode");
+}
+
+/// What a list says about arguments holds for the arguments, before any mode or yes.
+#[test]
+fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
+    const ALL: [(&str, Class); 14] = [
+        ("Bash", Class::Shell),
+        ("Read", Class::Reads),
+        ("Grep", Class::Reads),
+        ("Glob", Class::Reads),
+        ("Write", Class::Edits),
+        ("Edit", Class::Edits),
+        ("WebFetch", Class::Fetches),
+        ("mcp", Class::Foreign),
+        ("Task", Class::Delegates),
+        ("Skill", Class::Reads),
+        ("inbox_list", Class::Own),
+        ("status", Class::Own),
+        ("ping_user", Class::Own),
+        ("schedule", Class::Plans),
+    ];
+    let is_listed = |tools: ToolRule, name: &str, key: &str, value: &str| {
+        let specs =
+            ALL.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class });
+        let input = format!("{{{key:?}:{value:?}}}");
+        let place = if name == "ping_user" { ASIDE } else { MAIN };
+        let authority = Authority { place, tools, mode: Mode::Bypass, ..Authority::MAIN };
+        let call = call(name, &input);
+        let decision = decide(&call, &specs, &authority, &always(&call));
+        decision.is_none_or(|decision| decision.rule.id() != "unlisted-tool")
+    };
+    // A pattern, a call, and whether the pattern is about that call.
+    let table = [
+        ("Bash(ollim-bot cal *)", "Bash", "command", "ollim-bot cal today", true),
+        ("Bash(ollim-bot cal *)", "Bash", "command", "ollim-bot tasks list", false),
+        ("Bash(ollim-bot cal:*)", "Bash", "command", "ollim-bot cal today", true),
+        ("Bash(ollim-bot *)", "Bash", "command", "ollim-bot cal today", true),
+        ("Bash(ollim-bot *)", "Bash", "command", "ls", false),
+        ("Bash(ollim-bot help)", "Bash", "command", "ollim-bot help", true),
+        ("Bash(ollim-bot help)", "Bash", "command", "ollim-bot help search", false),
+        ("Bash", "Bash", "command", "anything; at | all", true),
+        ("Read(**.md)", "Read", "file_path", "notes/a.md", true),
+        ("Read(**.md)", "Read", "file_path", "notes/a.txt", false),
+        ("Read(notes/)", "Read", "file_path", "notes/x/a.txt", true),
+        ("Grep(notes/**)", "Grep", "path", "notes/x", true),
+        ("Glob(notes/**)", "Glob", "pattern", "notes/*.md", true),
+        ("Write(notes/**)", "Write", "file_path", "notes/a.md", true),
+        ("Write(notes/**)", "Write", "file_path", "a.md", false),
+        ("WebFetch(domain:example.com)", "WebFetch", "url", "https://example.com/a", true),
+        ("WebFetch(domain:example.com)", "WebFetch", "url", "https://api.example.com./a", true),
+        ("WebFetch(domain:example.com)", "WebFetch", "url", "https://example.org/a", false),
+        ("WebFetch", "WebFetch", "url", "https://example.org/a", true),
+        ("mcp__notes__*", "mcp", "tool", "mcp__notes__find", true),
+        ("mcp__notes", "mcp", "tool", "mcp__notes__find", true),
+        ("mcp__notes__find", "mcp", "tool", "mcp__notes__find", true),
+        ("mcp__notes__find", "mcp", "tool", "mcp__notes__find2", false),
+        ("mcp__notes", "mcp", "tool", "mcp__notes2__find", false),
+        ("Task(gmail-reader)", "Task", "subagent_type", "gmail-reader", true),
+        ("Task(gmail-reader)", "Task", "subagent_type", "guide", false),
+        ("Skill(tidy)", "Skill", "skill", "tidy", true),
+        ("mcp__discord__ping_user", "ping_user", "message", "x", true),
+        ("ping_user", "ping_user", "message", "x", true),
+    ];
+    for (pattern, name, key, value, is_about) in table {
+        let only = is_listed(ToolRule::Only(list(&[pattern])), name, key, value);
+        let except = is_listed(ToolRule::Except(list(&[pattern])), name, key, value);
+        assert_eq!((only, except), (is_about, !is_about), "{pattern}: {name} {value}");
+    }
+    // What is forbidden stays forbidden however it is written, and is not allowed because of a part of it.
+    for (pattern, name, key, value) in [
+        ("Bash(ollim-bot cal *)", "Bash", "command", "ollim-bot help && ollim-bot cal today"),
+        ("Bash(ollim-bot cal *)", "Bash", "command", "X=1 ollim-bot cal today"),
+        ("Bash(ollim-bot cal *)", "Bash", "command", "echo $(ollim-bot cal today)"),
+        ("Bash(ollim-bot cal *)", "Bash", "command", "ollim-bot --json cal today"),
+        ("Bash(ollim-bot *)", "inbox_list", "x", "x"),
+        ("Bash(ollim-bot status)", "status", "x", "x"),
+        ("Bash(ollim-bot reminder *)", "schedule", "words", "tea in 4 min"),
+        ("Read(**.md)", "Read", "file_path", "/srv/me/data/notes/A.MD"),
+        ("Read(notes/**)", "Grep", "pattern", "x"),
+        ("Edit(notes/**)", "Write", "file_path", "notes/../notes/a.md"),
+        ("WebFetch(domain:example.com)", "WebFetch", "url", "https://me@example.com/a"),
+        ("WebFetch(domain:example.com)", "WebFetch", "url", "https://ex%61mple.com/a"),
+        ("WebFetch(domain:example.com)", "WebFetch", "url", "HTTPS://example.com/a"),
+    ] {
+        assert!(
+            !is_listed(ToolRule::Except(list(&[pattern])), name, key, value),
+            "{pattern}: {name} {value}"
+        );
+        assert!(!is_listed(ToolRule::Only(list(&[pattern])), name, key, value), "{pattern}: {name} {value}");
+    }
+    let both = || ToolRule::Only(list(&["Bash(git status)", "Bash(git log *)"]));
+    assert!(is_listed(both(), "Bash", "command", "git status && git log -3"));
+    assert!(!is_listed(both(), "Bash", "command", "git status && git push"));
 }
 
 /// PM-1, PM-2, PM-5, TP-16: every class in every mode, where the human is and where nobody is.

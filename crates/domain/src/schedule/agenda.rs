@@ -191,7 +191,8 @@ impl Agenda {
         let candidate = |source: &Source| {
             let plan = self.plans.get(source)?;
             let (recent, role) = match source == running {
-                true => (Some(due.max(now - GRACE)), Role::Running),
+                // A run that was begun by hand can be due a little later, or long after now.
+                true => (Some(due.max(now - GRACE).min(now)), Role::Running),
                 false => (recent.get(source).copied(), Role::Other),
             };
             let aside = plan.planned.charter().standing() == Standing::Background;

@@ -27,6 +27,11 @@ pub fn allowance(terms: &Terms, kind: Kind) -> ToolRule {
     }
 }
 
+/// Whether a run with these tools has no more than every run has.
+pub fn declares_nothing(tools: &[String]) -> bool {
+    tools.iter().all(|tool| LEAST.contains(&tool.as_str()) || tool == COMPACT)
+}
+
 /// BF-5, BF-6: the same without what the run's voice forbids, as the run is told of it.
 pub fn as_told(tools: &ToolRule, voice: Voice) -> ToolRule {
     let mut forbidden = Vec::new();

@@ -68,9 +68,10 @@ impl What {
                 Self::Routine(routine)
             }
             Self::Reminder(reminder) => {
+                let written = reminder.written_lists();
                 let mut reminder = reminder.with_terms(|terms| terms.without(held));
                 reminder.skills.retain(accepted);
-                Self::Reminder(reminder)
+                Self::Reminder(reminder.written_as(written))
             }
         }
     }
@@ -146,6 +147,25 @@ mod tests {
         check(both(), &[], both());
         check(ToolRule::Except(list(&["A"])), &["every tool but \"A\""], ToolRule::Usual);
         check(ToolRule::Except(list(&["A"])), &["every tool"], ToolRule::Except(list(&["A"])));
+    }
+
+    #[test]
+    fn a_reminder_remembers_the_lists_that_are_held_back() {
+        let id = ItemId::parse("c1").unwrap();
+        let due = crate::schedule::Moment::parse("2026-11-16T09:00Z", &jiff::tz::TimeZone::UTC).unwrap();
+        let charter = crate::schedule::Charter::Fork(terms(ToolRule::Only(list(&["Read", "WebFetch"]))));
+        let mut reminder =
+            crate::schedule::Reminder::new(id, due, charter, Prompt::new("was it sent?")).unwrap();
+        reminder.skills = list(&["tidy"]);
+        let written = reminder.written_lists();
+        let what = What::Reminder(reminder).without(&list(&["\"WebFetch\"", "the skill \"tidy\""]));
+        assert_eq!(what.asks(), ["\"Read\""]);
+        let What::Reminder(held) = what else { panic!("a reminder") };
+        assert_eq!(held.written_lists(), written);
+        let What::Reminder(again) = What::Reminder(held).without(&list(&["\"Read\""])) else {
+            panic!("a reminder")
+        };
+        assert_eq!(again.written_lists(), written);
     }
 
     /// I6: the skills of a job are asked for, also on main, where its tools have no effect and are not.

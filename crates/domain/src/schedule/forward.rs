@@ -57,6 +57,15 @@ pub struct Upcoming {
     pub tag: Option<Tag>,
 }
 
+impl Upcoming {
+    /// The same without words of the job: the time, and whether it may ping.
+    #[must_use]
+    pub fn time_only(self) -> Self {
+        let (label, description, file) = ("another task".to_owned(), String::new(), String::new());
+        Self { label, description, file, ..self }
+    }
+}
+
 /// What is special about a fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {

@@ -39,6 +39,8 @@ pub enum FileNews {
         source: Option<Source>,
         /// The line, the field, what is wrong and what would be right.
         why: String,
+        /// Whether the user was told of it before the last start.
+        told_before: bool,
     },
     /// It asks for more than the human has accepted: what it plans is done without that.
     Held {
@@ -46,6 +48,8 @@ pub enum FileNews {
         file: String,
         /// What it asks for, and how that is accepted.
         why: String,
+        /// Whether the user was told of it before the last start.
+        told_before: bool,
     },
     /// Nothing is wrong with it any more.
     Mended(String),

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Zoned};
 
-use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt, Terms};
+use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt, Terms, ToolRule};
 use crate::phrase::Cue;
 
 /// A job that happens once.
@@ -25,6 +25,17 @@ pub struct Reminder {
     pub skills: Vec<String>,
     /// What it is told.
     pub message: Prompt,
+    /// The lists as its file has them, where some of it is held back.
+    as_written: Option<Box<WrittenLists>>,
+}
+
+/// The lists of tools and skills of a job, as its file has them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WrittenLists {
+    /// Which tools it may use.
+    pub tools: ToolRule,
+    /// The skills it loads.
+    pub skills: Vec<String>,
 }
 
 impl Reminder {
@@ -37,7 +48,8 @@ impl Reminder {
         }
         let (description, skills) = (String::new(), Vec::new());
         let (manner, chain) = (Manner::default(), Chain::default());
-        Ok(Self { id, run_at, cue: None, charter, manner, chain, description, skills, message })
+        let as_written = None;
+        Ok(Self { id, run_at, cue: None, charter, manner, chain, description, skills, message, as_written })
     }
 
     /// The same, waiting for `cue` and not for the clock.
@@ -50,6 +62,24 @@ impl Reminder {
     #[must_use]
     pub(super) fn with_terms(self, change: impl FnOnce(Terms) -> Terms) -> Self {
         Self { charter: self.charter.with_terms(change), ..self }
+    }
+
+    /// Returns the lists as its file has them. What is held back until the user accepts it is among them, so that a check
+    /// that follows asks for it too.
+    pub fn written_lists(&self) -> WrittenLists {
+        self.as_written.as_deref().cloned().unwrap_or_else(|| self.lists())
+    }
+
+    fn lists(&self) -> WrittenLists {
+        let tools = self.charter.written_terms().tools.clone();
+        WrittenLists { tools, skills: self.skills.clone() }
+    }
+
+    /// The same, where `written` is in the file.
+    #[must_use]
+    pub(super) fn written_as(self, written: WrittenLists) -> Self {
+        let as_written = (self.lists() != written).then(|| Box::new(written));
+        Self { as_written, ..self }
     }
 
     /// Where it runs and what it may do there.

@@ -3,6 +3,7 @@
 //! A line is a name or `Name(args)`. What is wrong with a line is found here, before anybody relies on it: a line
 //! with an error allows nothing.
 
+mod command;
 mod foreign;
 mod glob;
 mod lists;
@@ -10,11 +11,12 @@ mod lists;
 pub use foreign::{OWN_TOOLS, split_list, translate};
 pub use glob::Folders;
 pub use lists::{
-    Complaint, Declared, Effective, HELP, MAIN, Source, effective, for_everyone, for_main, with_help,
+    Complaint, Declared, Effective, HELP, MAIN, Source, effective, for_everyone, for_main,
+    forbidden_complaints, with_help,
 };
 
 use super::{Class, ToolCall};
-use crate::permission::{To, deed, own_command};
+use crate::permission::{To, deed};
 
 /// What stands before the name of a tool of ours in the lists of job files.
 const OWN_SERVER: &str = "mcp__discord__";
@@ -82,16 +84,15 @@ impl<'a> Pattern<'a> {
         self.extent != Extent::Whole
     }
 
-    /// Whether it lets `call` through.
+    /// Returns whether it lets `call` through by itself. Of a shell command every part must be named by it.
     pub fn covers(self, call: &ToolCall) -> bool {
+        covered(std::iter::once(self), call)
+    }
+
+    fn covers_one(self, call: &ToolCall) -> bool {
         let given = |key: &str| call.input.text(key);
         if call.name == SERVERS && self.name != SERVERS {
-            // `mcp__notes__*` is about what is called through the one tool for all servers.
-            let (start, whole) =
-                self.name.strip_suffix('*').map_or((self.name, true), |start| (start, false));
-            let tool = given("tool").unwrap_or_default();
-            let like = if whole { tool == start } else { tool.starts_with(start) };
-            return self.extent == Extent::Whole && start.starts_with("mcp__") && like;
+            return self.extent == Extent::Whole && self.is_of_server(&given("tool").unwrap_or_default());
         }
         let part = match self.extent {
             Extent::Whole => return self.allows(&call.name),
@@ -101,15 +102,82 @@ impl<'a> Pattern<'a> {
             return false;
         }
         match self.name {
-            "Bash" => given("command").is_some_and(|command| own_command::is_like(part, &command)),
-            "WebFetch" => part.strip_prefix("domain:").is_some_and(|domain| {
+            "Bash" => given("command").is_some_and(|command| command::all_named(std::iter::once(part), &command)),
+            "WebFetch" => part.strip_prefix(DOMAIN).is_some_and(|domain| {
                 matches!(deed(call, Class::Fetches).to, To::Address { host, .. } if is_at(&host, domain))
             }),
-            "Read" | "Write" | "Edit" => given("file_path").is_some_and(|path| glob::covers(part, &path)),
-            // Who does not say where looks everywhere.
-            "Glob" => given("pattern").is_some_and(|pattern| glob::covers(part, &pattern)),
-            "Grep" => given("path").map_or(part.starts_with("**"), |path| glob::covers(part, &path)),
+            "Write" | "Edit" => given("file_path").is_some_and(|path| glob::covers(part, &path)),
+            "Read" => given("file_path").is_some_and(|path| glob::covers_like_gitignore(part, &path)),
+            // Without a path, the whole data directory is searched.
+            "Glob" => given("pattern").is_some_and(|pattern| glob::covers_like_gitignore(part, &pattern)),
+            "Grep" => given("path")
+                .map_or(part.starts_with("**"), |path| glob::covers_like_gitignore(part, &path)),
+            "Skill" => given("skill").is_some_and(|skill| skill.trim() == part) || part == "*",
+            "Task" => given("subagent_type").is_some_and(|agent| agent.trim() == part) || part == "*",
             _ => part == "*",
+        }
+    }
+
+    /// Returns whether, in a list of what a job must do without, it forbids `call`. What cannot be compared is forbidden,
+    /// because it could be the call that the line names.
+    pub fn forbids(self, call: &ToolCall) -> bool {
+        let given = |key: &str| call.input.text(key);
+        if call.name == SERVERS && self.name != SERVERS {
+            let has_argument = matches!(self.extent, Extent::Part(part) if part != "*");
+            return self.is_of_server(&given("tool").unwrap_or_default()) && !has_argument;
+        }
+        let part = match self.extent {
+            Extent::Whole => return self.names(&call.name),
+            Extent::Part(part) => part,
+        };
+        if self.name == "Bash" && stands_for(call).iter().any(|command| command::may_run(part, command)) {
+            return true;
+        }
+        match (self.name, call.name.as_str()) {
+            ("Bash", "Bash") => given("command").is_some_and(|command| command::may_run(part, &command)),
+            ("WebFetch", "WebFetch") => match part.strip_prefix(DOMAIN) {
+                Some(domain) => match deed(call, Class::Fetches).to {
+                    To::Address { host, .. } => !is_plain(&host) || is_at(&host, domain),
+                    To::Nobody | To::Search | To::Server | To::ServerAddress(_) | To::File(_) => true,
+                },
+                None => true,
+            },
+            // A rule about edits is about every tool that changes a file.
+            ("Write" | "Edit", "Write" | "Edit") | ("Read", "Read") => {
+                given("file_path").is_some_and(|path| glob::disallows(part, &path))
+            }
+            // `Grep` shows what is in files.
+            ("Read" | "Grep", "Grep") => glob::disallows_beneath(part, &given("path").unwrap_or_default()),
+            ("Glob", "Glob") => {
+                let pattern = given("pattern").unwrap_or_default();
+                let fixed: Vec<&str> =
+                    pattern.split('/').take_while(|name| !name.contains(['*', '?'])).collect();
+                let folder = [given("path").unwrap_or_default(), fixed.join("/")].join("/");
+                glob::disallows_beneath(part, folder.trim_start_matches('/'))
+            }
+            ("Skill", "Skill") => part == "*" || given("skill").is_some_and(|skill| skill.trim() == part),
+            ("Task", "Task") => {
+                part == "*" || given("subagent_type").is_some_and(|agent| agent.trim() == part)
+            }
+            // The arguments of other tools cannot be compared, so the whole tool is meant.
+            (_, called) => {
+                let own = self.name.strip_prefix(OWN_SERVER).unwrap_or(self.name);
+                own == called && !takes_arguments(own)
+            }
+        }
+    }
+
+    /// Returns whether it names `tool` of another server. `mcp__notes` and `mcp__notes__*` name all tools of one server.
+    fn is_of_server(self, tool: &str) -> bool {
+        if !self.name.starts_with("mcp__") {
+            return false;
+        }
+        match self.name.strip_suffix('*') {
+            Some(start) => tool.starts_with(start),
+            None => {
+                let server = tool.strip_prefix(self.name).is_some_and(|rest| rest.starts_with("__"));
+                tool == self.name || (server && !self.name["mcp__".len()..].contains("__"))
+            }
         }
     }
 
@@ -117,9 +185,31 @@ impl<'a> Pattern<'a> {
         matches!(self.name, "Write" | "Edit")
     }
 
+    /// Finds why it cannot be compared with calls: nothing, if it can.
+    fn incomparable(self) -> Option<Finding> {
+        let own = self.name.strip_prefix(OWN_SERVER).unwrap_or(self.name);
+        let is_known = OWN_TOOLS.contains(&own) || own == "*" || self.name.starts_with("mcp__");
+        match (own, self.extent) {
+            _ if !is_known => Some(Finding::UnknownTool),
+            (_, Extent::Whole | Extent::Part("*")) => None,
+            ("Bash", Extent::Part(part)) => {
+                CHAINING.iter().any(|sign| part.contains(sign)).then_some(Finding::Chaining)
+            }
+            ("WebFetch", Extent::Part(part)) => (!part.starts_with(DOMAIN)).then_some(Finding::Domain),
+            ("Read" | "Write" | "Edit" | "Glob" | "Grep", Extent::Part(part)) => {
+                (!glob::is_relative(part)).then_some(Finding::Absolute)
+            }
+            (name, Extent::Part(_)) => (!takes_arguments(name)).then_some(Finding::Arguments),
+        }
+    }
+
     /// What is wrong with it, where things are in `folders`.
     fn findings(self, folders: &Folders) -> Vec<Finding> {
         let mut findings = Vec::new();
+        findings.extend(self.incomparable().filter(|finding| {
+            // A shell command and a place to write have checks of their own.
+            *finding != Finding::Chaining && !(*finding == Finding::Absolute && self.writes())
+        }));
         match (self.name, self.extent) {
             ("Bash", Extent::Part(command)) => {
                 // `Bash(:*)` is another way to write `Bash(*)`.
@@ -144,10 +234,103 @@ impl<'a> Pattern<'a> {
     }
 }
 
+/// What stands before the domain in a pattern of `WebFetch`.
+const DOMAIN: &str = "domain:";
+
+/// Returns whether the patterns of a list let `call` through together: of a shell command, each part may be named by
+/// another one.
+pub fn covered<'a>(patterns: impl Iterator<Item = Pattern<'a>> + Clone, call: &ToolCall) -> bool {
+    if patterns.clone().any(|pattern| pattern.covers_one(call)) {
+        return true;
+    }
+    let part_of_bash = |pattern: Pattern<'a>| match pattern.extent {
+        Extent::Part(part) if pattern.name == "Bash" => Some(part),
+        Extent::Part(_) | Extent::Whole => None,
+    };
+    let command = call.input.text("command").filter(|_| call.name == "Bash");
+    command.is_some_and(|command| command::all_named(patterns.filter_map(part_of_bash), &command))
+}
+
+/// Returns whether, in a list of what a job must do without, the line `text` forbids `call`. A line that cannot be read
+/// forbids the tool that it names, as far as that can be read.
+pub fn forbids(text: &str, call: &ToolCall) -> bool {
+    match Pattern::read(text) {
+        Ok(pattern) => pattern.forbids(call),
+        Err(_) => {
+            let name = text.split('(').next().unwrap_or_default().trim();
+            !name.is_empty() && (Pattern { name, extent: Extent::Whole }).forbids(call)
+        }
+    }
+}
+
+/// Like [`forbids`], for a program that is started with these words and without a shell.
+pub fn forbids_program(text: &str, words: &[String]) -> bool {
+    match Pattern::read(text) {
+        Ok(Pattern { name: "Bash", extent: Extent::Whole }) => true,
+        Ok(Pattern { name: "Bash", extent: Extent::Part(part) }) => command::runs(part, words),
+        Ok(_) => false,
+        Err(_) => text.trim().starts_with("Bash("),
+    }
+}
+
+/// The commands of ours that do the same as a call of one of our tools.
+fn stands_for(call: &ToolCall) -> Vec<String> {
+    let commands: &[&str] = match call.name.as_str() {
+        "inbox_add" => &["ollim-bot inbox add x"],
+        "inbox_list" => &["ollim-bot inbox", "ollim-bot inbox list"],
+        "inbox_remove" => &["ollim-bot inbox remove x"],
+        "schedule" => &["ollim-bot reminder add x", "ollim-bot add x"],
+        "status" => &["ollim-bot status"],
+        _ => &[],
+    };
+    commands.iter().map(|command| (*command).to_owned()).collect()
+}
+
+/// Returns whether the arguments of a tool can be compared with what a pattern has in parentheses.
+fn takes_arguments(name: &str) -> bool {
+    matches!(name, "Bash" | "WebFetch" | "Read" | "Write" | "Edit" | "Glob" | "Grep" | "Skill" | "Task")
+}
+
+/// Returns whether every program reads the same name in `host`.
+fn is_plain(host: &str) -> bool {
+    !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
+}
+
 /// Whether `host` is `domain` or beneath it.
 fn is_at(host: &str, domain: &str) -> bool {
     let domain = domain.trim().to_ascii_lowercase();
-    host == domain || host.strip_suffix(&domain).is_some_and(|rest| !domain.is_empty() && rest.ends_with('.'))
+    let domain = domain.strip_prefix("*.").unwrap_or(&domain).trim_end_matches('.');
+    host == domain || host.strip_suffix(domain).is_some_and(|rest| !domain.is_empty() && rest.ends_with('.'))
+}
+
+/// Finds what is wrong with the line `text` of a list of what a job must do without: nothing, if it can be compared with
+/// calls. A line that cannot be compared forbids all that its tool does, see [`forbids`].
+pub fn validate_forbidden(text: &str) -> Vec<Finding> {
+    match Pattern::read(text) {
+        Ok(pattern) => pattern.incomparable().into_iter().collect(),
+        Err(finding) => vec![finding],
+    }
+}
+
+/// Returns how the line `text` of a list of what a job must do without is told to the run: nothing, if it forbids nothing.
+pub fn forbidden_as_told(text: &str) -> Option<String> {
+    let text = text.trim();
+    let name = text.split('(').next().unwrap_or_default().trim();
+    match validate_forbidden(text).first() {
+        None => Some(text.to_owned()),
+        Some(Finding::Empty | Finding::UnknownTool) => None,
+        Some(_) if name.is_empty() => None,
+        Some(_) => Some(format!("{name} (all of it, because `{text}` cannot be compared)")),
+    }
+}
+
+/// Returns whether a line of a list of what is allowed allows nothing, wherever the data directory is.
+pub fn allows_nothing(text: &str) -> bool {
+    let broken = |finding: Finding| finding.severity() == Severity::Error;
+    Pattern::read(text).map_or(true, |pattern| {
+        let is_everything = pattern.writes() && pattern.extent == Extent::Whole;
+        is_everything || pattern.incomparable().is_some_and(broken)
+    })
 }
 
 /// What is wrong with the line `text` of a list: nothing, if all is well.
@@ -179,6 +362,20 @@ pub enum Finding {
     /// Every command.
     #[error("it is too broad: it allows every command. name one, such as `Bash(ollim-bot help)`.")]
     TooBroad,
+    /// No tool has this name.
+    #[error(
+        "no tool has this name. the tools are named in the user guide, such as `Read`, `Bash` and `mcp__notes__*`."
+    )]
+    UnknownTool,
+    /// The arguments of this tool cannot be compared.
+    #[error("the arguments of this tool cannot be compared. leave out the brackets and what is in them.")]
+    Arguments,
+    /// No domain.
+    #[error("write a domain, such as `WebFetch(domain:example.com)`.")]
+    Domain,
+    /// No path beneath the data directory.
+    #[error("its path does not lead from the data directory on. write one such as `Read(notes/**)`.")]
+    Absolute,
     /// More commands than it shows.
     #[error(
         "it allows chaining commands. leave out `;`, `&`, `|`, `<`, `>`, backticks, `$(` and line breaks, and write \
@@ -199,11 +396,14 @@ impl Finding {
     /// How bad it is.
     pub fn severity(self) -> Severity {
         match self {
-            Self::OverlyBroad => Severity::Warning,
+            Self::OverlyBroad | Self::UnknownTool => Severity::Warning,
             Self::Empty
             | Self::Unreadable
             | Self::EmptyBrackets
             | Self::TooBroad
+            | Self::Arguments
+            | Self::Domain
+            | Self::Absolute
             | Self::Chaining
             | Self::State => Severity::Error,
         }

@@ -1,7 +1,7 @@
 //! Turns, step by step.
 
 use super::*;
-use crate::conversation::{Heard, Json};
+use crate::conversation::{Heard, Json, Opaque};
 use crate::patience;
 use crate::tool::Outcome;
 
@@ -50,6 +50,24 @@ fn a_reply_ends_the_turn_in_one_of_five_ways() {
         Stop::Refusal(declined),
         Ending::Failed(Failure::Unsaid(Unsaid::Refused(declined))),
     );
+}
+
+/// A reply that broke off and went on: its second half was bound to a request with an aside that is not kept. Anthropic
+/// refuses such blocks, and other servers refuse a tool loop without theirs.
+#[test]
+fn signed_parts_of_a_continued_reply_are_dropped_where_they_are_bound() {
+    let kept = |origin: &str| {
+        let mut turn = begin(patience::Limits::HOUSE);
+        turn.failed("Once upon ", Failure::Broken("it broke".to_owned()));
+        turn.waited();
+        let thoughts = Block::Opaque(Opaque { origin: origin.to_owned(), json: Json("{}".to_owned()) });
+        turn.replied(reply(vec![thoughts, text("a time."), call("a")], Stop::Tools));
+        let Some(Said::Assistant(blocks, _)) = turn.said().last() else { panic!("a reply") };
+        assert!(blocks.contains(&text("Once upon a time.")), "{blocks:?}");
+        blocks.iter().filter(|block| matches!(block, Block::Opaque(_))).count()
+    };
+    assert_eq!(kept(Opaque::ANTHROPIC), 0);
+    assert_eq!(kept("https://api.deepseek.com/v1 deepseek-v4"), 1);
 }
 
 #[test]
@@ -175,6 +193,15 @@ fn a_picture_that_is_refused_is_left_out() {
     assert_eq!((turn.step(), turn.measure().pictures), (Step::CallModel, Pictures::LeftOut));
     turn.failed("", Failure::Rejected("no".to_owned()));
     assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Rejected("no".to_owned()))));
+}
+
+/// A refusal that is not about a picture would only be repeated without it.
+#[test]
+fn another_refusal_does_not_leave_the_picture_out() {
+    let refused = || Failure::Rejected("tools.0.input_schema: not supported".to_owned());
+    let mut turn = begin(patience::Limits::NONE).reading(Measure { pictures: Pictures::Shown, shortened: 0 });
+    turn.failed("", refused());
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(refused())));
 }
 
 /// A conversation that is too long to be read is summed up from less and less of it; an answer is not.

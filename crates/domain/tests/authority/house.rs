@@ -23,7 +23,7 @@ use domain::place::{Aside, Follow};
 use domain::record::{Record, SurfaceName, TurnChange};
 use domain::run::Job;
 use domain::schedule::{Pings, Prompt, Reporting, Terms, ToolRule, Voice};
-use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use jiff::Zoned;
 
@@ -252,17 +252,13 @@ impl House {
             if calls.is_empty() {
                 break;
             }
-            let request = Request::Turn(start.turn, Progress::MayRun(blocks, Vec::new()));
+            let request = Request::Turn(start.turn, Progress::MayRun(blocks, Vec::new(), ServerKinds::new()));
             let Answer::Decided(rulings) = self.ask(request) else { return };
             let mut results: Vec<ToolResult> =
                 rulings.into_iter().map(|ruling| self.carry_out(start, ruling)).collect();
-            while let Answer::Reading(calls) =
-                self.ask(Request::Turn(start.turn, Progress::Ran(results.clone())))
-            {
-                self.settle();
-                for result in results.iter_mut().filter(|result| calls.contains(&result.call)) {
-                    *result = self.answer_of(start.turn, &result.call);
-                }
+            let answer = self.ask(Request::Turn(start.turn, Progress::Ran(results.clone())));
+            if let Answer::Results(kept) = answer {
+                results = kept;
             }
             said.push(Said::Tools(results));
         }

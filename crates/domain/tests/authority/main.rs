@@ -65,20 +65,19 @@ fn lived(seed: u64, outside: u64, private: u64) -> House {
     house
 }
 
-/// The deeds of a life that change something or reach somebody.
-fn deeds(house: &House) -> Vec<String> {
-    let grave = |ran: &&Ran| match ran.power == Power::Egress {
-        // What leaves where nothing private is tells nobody anything, and changes nothing here.
-        true => !ran.typed && (ran.knows.is_private() || !ran.knows.is_tainted()),
-        false => ran.power == Power::Notes || ran.power.is_grave(),
-    };
-    let told = |ran: &Ran| format!("{} {}", ran.call.name, ran.call.input.0);
-    let inside = |ran: &&Ran| !ran.call.input.0.contains("\"outside/");
-    house.seen.ran.iter().filter(grave).filter(inside).map(told).collect()
+/// Whether a deed is among the lower rows of the matrix. A search is not, nor is an address that the user wrote.
+fn is_grave(ran: &Ran) -> bool {
+    ran.power.is_grave() && !ran.typed && ran.call.name != "WebSearch"
 }
 
-/// I1, I3: what ran was decided upon before it ran, and never was it words from outside, private things and a deed
-/// that changes something or reaches somebody, all three.
+/// The deeds of a life that need a yes where text from outside is.
+fn deeds(house: &House) -> Vec<String> {
+    let told = |ran: &Ran| format!("{} {}", ran.call.name, ran.call.input.0);
+    house.seen.ran.iter().filter(|ran| is_grave(ran)).map(told).collect()
+}
+
+/// I1, I3: what ran was decided upon before it ran, and where text from outside was, it was none of the lower rows of the
+/// matrix: every life says no to all that is asked.
 #[test]
 fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
     let (mut calls, mut tainted) = (0, 0);
@@ -89,9 +88,7 @@ fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
             tainted += usize::from(ran.knows.is_tainted());
             assert_ne!(ran.power, Power::Human, "{ran:?}");
             assert!(!ran.call.input.0.contains("state/"), "{ran:?}");
-            let all_three = ran.knows.is_tainted() && ran.power.is_grave();
-            let free = ran.typed || (ran.power == Power::Egress && !ran.knows.is_private());
-            assert!(!all_three || free, "{ran:?} in life {seed}");
+            assert!(!ran.knows.is_tainted() || !is_grave(ran), "{ran:?} in life {seed}");
         }
     }
     assert!(calls > 2_000 && tainted > 200, "{calls} calls, {tainted} of them after outside words");
@@ -150,19 +147,30 @@ impl Mind for Sender {
         match (moment.source, moment.step) {
             (Source::Agent(_), 0) => call("Bash", r#"{"command":"ollim-bot mail unread"}"#),
             (Source::Agent(_), 1) => call("WebFetch", r#"{"url":"https://typed.example/page"}"#),
+            (Source::Agent(_), 2) => call("WebFetch", r#"{"url":"https://evil.example/page"}"#),
             (Source::Main, 0) => call("Task", r#"{"subagent_type":"reader","prompt":"look"}"#),
             _ => Vec::new(),
         }
     }
 }
 
-/// I12: an agent that has read words from outside fetches nothing by itself, not even what the human typed: who sent it would
-/// be asked.
+/// I12: an agent that has read text from outside may fetch what the user typed, as the conversation that sent it may, and
+/// nothing that was composed.
 #[test]
-fn an_agent_with_outside_words_fetches_nothing_by_itself() {
+fn an_agent_with_outside_words_fetches_only_what_was_typed() {
     let mut house = House::new(Box::new(Sender), world(1, 1));
     house.human("see https://typed.example/page");
-    assert!(house.seen.ran.iter().any(|ran| ran.call.name == "Bash"), "{:?}", house.seen.tried);
-    assert!(house.seen.tried.iter().any(|call| call.name == "WebFetch"), "{:?}", house.seen.tried);
-    assert!(!house.seen.ran.iter().any(|ran| ran.call.name == "WebFetch"), "{:?}", house.seen.ran);
+    let fetched: Vec<&str> = house
+        .seen
+        .ran
+        .iter()
+        .filter(|ran| ran.call.name == "WebFetch")
+        .map(|ran| ran.call.input.0.as_str())
+        .collect();
+    assert_eq!(fetched, [r#"{"url":"https://typed.example/page"}"#], "{:?}", house.seen.tried);
+    assert!(
+        house.seen.tried.iter().any(|call| call.input.0.contains("evil.example")),
+        "{:?}",
+        house.seen.tried
+    );
 }

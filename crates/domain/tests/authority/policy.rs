@@ -7,7 +7,7 @@ use domain::label::{Label, Realm};
 use domain::permission::{Authority, Mode, decide};
 use domain::place::{Aside, Follow, Place};
 use domain::schedule::ToolRule;
-use domain::tool::{ToolCall, ToolSpec};
+use domain::tool::{ServerKinds, ToolCall, ToolSpec};
 use jiff::Timestamp;
 use std::borrow::Cow;
 
@@ -78,22 +78,14 @@ enum May {
 fn may(column: Column, Authority { place, knows, .. }: &Authority) -> May {
     let unattended = matches!(place, Place::Background(_));
     let (tainted, private) = (knows.is_tainted(), knows.is_private());
-    let ask_if = |asks: bool| if asks { May::Ask } else { May::Run };
     match column {
         C::Never => May::Not,
-        C::Harmless => May::Run,
         C::Alarm if tainted && unattended => May::Not,
-        C::Alarm => May::Run,
-        C::Note | C::Reversible => ask_if(tainted),
-        C::Authority | C::Destructive => May::Ask,
-        C::Networked if tainted || unattended => May::Not,
-        C::Networked => May::Ask,
-        C::Typed => ask_if(tainted && !unattended),
-        C::Search | C::Fetch | C::Server if unattended && tainted && private => May::Not,
-        C::Search => ask_if(tainted && !unattended),
-        C::Fetch if unattended => ask_if(private),
-        C::Server if unattended => ask_if(private || tainted),
-        C::Fetch | C::Server => May::Ask,
+        C::Networked if tainted => May::Not,
+        C::Harmless | C::Alarm | C::Note | C::Reversible | C::Typed => May::Run,
+        C::Search if tainted && private => May::Ask,
+        C::Search => May::Run,
+        C::Authority | C::Destructive | C::Networked | C::Fetch | C::Server => May::Ask,
     }
 }
 
@@ -164,7 +156,8 @@ fn case(dice: &mut Dice) -> Case {
     };
     let mode = Mode::ALL[(dice.roll() % 4) as usize];
     let links = vec!["https://typed.example/page".to_owned()];
-    let authority = Authority { place, tools, mode, knows: label(dice), links };
+    let authority =
+        Authority { place, tools, mode, knows: label(dice), links, request: None, kinds: ServerKinds::new() };
     let mut said: Vec<ToolCall> = (0..2).map(|_| crate::policy::call(dice).0).collect();
     if dice.roll().is_multiple_of(4) {
         said.push(call.clone());
@@ -270,9 +263,18 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
         let place = Place::Background(Aside::Forked(Follow::Alone));
         let mut parent = match from_main {
             true => {
-                Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual, mode, knows, links }
+                let (place, tools) = (Place::Main(Follow::Alone), ToolRule::Usual);
+                Authority { place, tools, mode, knows, links, request: None, kinds: ServerKinds::new() }
             }
-            false => Authority { place, tools: rule(&mut dice), mode, knows, links },
+            false => Authority {
+                place,
+                tools: rule(&mut dice),
+                mode,
+                knows,
+                links,
+                request: None,
+                kinds: ServerKinds::new(),
+            },
         };
         for depth in 0..=dice.roll() % 3 {
             let own = Box::new(ToolRule::Only(list(&mut dice)));
@@ -283,8 +285,7 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
             };
             let place = Place::Background(Aside::Isolated(Follow::Alone));
             let knows = parent.knows.join(label(&mut dice));
-            // As it is with agents: see `an_agent_with_outside_words_fetches_nothing_by_itself`.
-            let links = if knows.is_tainted() { Vec::new() } else { parent.links.clone() };
+            let links = parent.links.clone();
             let child = Authority { place, tools: tools_of_child, knows, links, ..parent.clone() };
             for _ in 0..4 {
                 let (call, _) = call(&mut dice);

@@ -19,8 +19,9 @@ impl Mind for Wicked {
         // That something was left, or a side conversation ended, main and the human see. These lives hold that fixed,
         // to see that nothing else is seen: who works unattended always leaves a report, and who talks with the human
         // never ends that.
-        let leaves =
-            |name: &str| *moment.source == Source::Fork && ["report_updates", "exit_fork"].contains(&name);
+        let leaves = |name: &str| {
+            *moment.source == Source::Fork && ["report_updates", "exit_fork", "save_context"].contains(&name)
+        };
         let calls = (0..count).map(|_| harm(&mut dice, moment.number));
         calls.filter(|(name, _)| !leaves(name)).map(|(name, input)| (name.to_owned(), input)).collect()
     }

@@ -1,33 +1,65 @@
-//! What cancels an approval: new words, stopping, leaving the fork, starting over.
+//! What cancels an approval: stopping, leaving the fork, starting over. Other work only goes past it.
 
 use expect_test::expect;
 use testkit::puppet::Line;
 
 use super::{ONE, asked, check, remove, story};
 
-/// PM-11, PM-16, MC-8: words of the human come first; what was asked is cancelled and known not to have run.
+/// PM-11, MC-8: a new message does not wait for an open card, and the card stays open: a yes afterwards is a grant.
 #[test]
-fn a_new_message_cancels_what_is_asked() {
-    let mut story = asked([Line::says("What is it?")]);
-    story.human("wait").human_commands("/allow 1");
+fn a_new_message_goes_past_an_open_card() {
+    let mut story = asked([Line::says("What is it?"), remove(ONE), Line::says("Gone.")]);
+    story.human("wait").human_commands("/allow 1").hears("Gone.").settle();
     check(
         story,
         &expect![[r#"
-        human> drop the milk
-        main> calls inbox_remove {"number":1}
-        asks 1> inbox_remove {"number":1}
-        asks 1> cancelled (house)
-        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
-        main> stopped
-        human> wait
-        main> assistant: What is it?
-        human> /allow 1
-        refused> that was cancelled at 08:00, because something else came first. it was not run.
-    "#]],
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1} (nobody waits)
+            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+            main> stopped
+            human> wait
+            main> assistant: What is it?
+            human> /allow 1
+            asks 1> allowed (terminal)
+            main> calls inbox_remove {"number":1}
+            main> inbox_remove: removed 1: milk
+            main> assistant: Gone.
+        "#]],
     );
 }
 
-/// PM-16, MC-8: so does stopping.
+/// A reminder does not wait for an open card either.
+#[test]
+fn a_reminder_rings_past_an_open_card() {
+    let mut story = story();
+    story.model([Line::calls("schedule", r#"{"words":"tea in 5 min"}"#), Line::says("Planned.")]);
+    story.human("tea in 5 minutes").model([remove(ONE), Line::says("Left."), Line::says("Tea!")]);
+    story.human_adds("drop the milk").hears("asks 1>").passes("6m").hears("Tea!").settle();
+    let told = story.told();
+    assert!(!told.contains("asks 1> cancelled"), "{told}");
+    story.model([remove(ONE), Line::says("Gone.")]).human_commands("/allow 1").hears("Gone.");
+    assert!(story.told().contains("removed 1: milk"), "{}", story.told());
+}
+
+/// The calls of one step share a card: one answer is for all of them, and each can be answered alone.
+#[test]
+fn the_calls_of_one_step_share_a_card() {
+    let both = || Line::calls_all(&[("inbox_remove", ONE), ("inbox_remove", r#"{"number":2}"#)]);
+    let mut story = story();
+    story.model([both(), Line::says("Gone.")]);
+    story.human_adds("drop both").hears("asks 2>").human_commands("/allow").hears("Gone.").settle();
+    let told = story.told();
+    assert!(told.contains("removed 1: milk") && told.contains("removed 2: tea"), "{told}");
+    let mut story = self::story();
+    story.model([both(), Line::says("One of them.")]);
+    story.human_adds("drop both").hears("asks 2>").human_commands("/deny 2").human_commands("/allow step 1");
+    let told = story.hears("One of them.").told();
+    assert!(told.contains("removed 1: milk") && !told.contains("removed 2: tea"), "{told}");
+}
+
+/// PM-16, MC-8: stopping cancels what is asked.
 #[test]
 fn stopping_cancels_what_is_asked() {
     let mut story = asked([Line::says("Yes?")]);

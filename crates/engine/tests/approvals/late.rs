@@ -185,15 +185,15 @@ fn an_owed_answer_does_not_wait_for_a_yes_when_the_human_speaks() {
     check(
         story,
         &expect![[r#"
-        human> drop the milk
-        -- crash
-        main> calls inbox_remove {"number":1}
-        asks 1> inbox_remove {"number":1}
-        asks 1> cancelled (house)
-        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
-        main> assistant: Not now, then.
-        human> are you there?
-        main> assistant: Yes.
-    "#]],
+            human> drop the milk
+            -- crash
+            main> calls inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1} (nobody waits)
+            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+            main> assistant: Not now, then.
+            human> are you there?
+            main> assistant: Yes.
+        "#]],
     );
 }

@@ -4,6 +4,7 @@
 mod cards;
 mod digests;
 mod ease;
+mod limits;
 mod quiet;
 mod seeds;
 mod why;

@@ -189,7 +189,7 @@ fn a_run_at_the_limit_of_spending_is_not_tried_again() {
     story.model([Line::fails(Failure::SpendLimit(SpendLimit::Account("no money".to_owned())))]);
     story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("8m");
     assert_eq!(story.contexts().len(), 1);
-    expect!["mon 09:00:00 routine:mail try 1 failed: the model's account is at its spend limit (no money). raise the limit there, or wait until it resets."].assert_eq(&story.occurrences());
+    expect!["mon 09:00:00 routine:mail try 1 failed: The account at the model's vendor is at its spend limit (no money). Raise the limit in the vendor's console, or wait until it resets."].assert_eq(&story.occurrences());
     assert_eq!(story.told().matches("notice>").count(), 1, "{}", story.told());
 }
 

@@ -43,7 +43,7 @@ fn runs_of_a_persistent_routine_stand_one_behind_the_other() {
     expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":null}
     "#]]
-    .assert_eq(&story.state("fork_messages.json"));
+    .assert_eq(&story.origins());
     expect![[r#"
         ●    main · now · 63cbe1e4 · 2 entries
         ┃ ▪  fork/53fcd651 ended 2026-11-16 10:01 · routine:watch · 2 entries
@@ -278,7 +278,7 @@ fn what_a_run_showed_is_found_after_its_compaction() {
     let before = session(&story);
     story.model([pings("bread costs 3"), compacts("keep prices"), Line::says("Bread costs 3."), summary()]);
     story.runs_now("routine:watch").passes("5s");
-    let (after, shown) = (session(&story), story.state("fork_messages.json"));
+    let (after, shown) = (session(&story), story.origins());
     assert_ne!(after, before);
     assert!(shown.contains(&after) && !shown.contains(&before), "{shown}");
 }

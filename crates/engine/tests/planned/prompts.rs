@@ -64,6 +64,10 @@ fn a_background_run_reads_what_holds_for_it_and_what_comes() {
         You run on a forked session: by default everything in it is discarded, and the main conversation never hears of it. You may call `report_updates` to leave it a short summary, and you MUST call it if you sent a ping or an embed. If nothing useful happened, call nothing.
 
         Ping budget: 5/5
+        An ordinary ping now would ring.
+        A critical ping now would ring: 3 of 3 are left today. `critical=True` bypasses the budget and all other limits. It is meant only for the gravest cases.
+        At least 45 minutes lie between two ordinary pings, and at most 6 ring in a day: 0 so far.
+        Quiet hours: 10:00 PM to 8:00 AM.
         Upcoming bg tasks (next 3h):
         - 9:00 AM: my mail — "my mail" (routines/mail.md) [this task]
         - 9:30 AM: a quiet look (silent) — "a quiet look" (routines/quiet.md)
@@ -73,9 +77,8 @@ fn a_background_run_reads_what_holds_for_it_and_what_comes() {
         This run may send at most 1 ping or embed.
         Before you ping, ask yourself whether the human would be sorry not to have been told now. What is low-stakes or merely good to know goes into `report_updates`. What is time-critical, what they want to be held to, and what concerns their health deserves a ping.
         When the budget is low, keep what is left for tasks of that kind.
-        `critical=True` bypasses the budget. It is meant only for the gravest cases.
 
-        TOOL RESTRICTIONS: only these tools are available:
+        TOOLS: the file of this task lists none, so these are available:
           - mcp__discord__report_updates
           - mcp__discord__ping_user
           - mcp__discord__discord_embed
@@ -105,8 +108,9 @@ fn a_run_reads_the_terms_of_its_own_file() {
     let some = told("allowed-tools: [WebFetch]");
     assert!(some.contains("TOOL RESTRICTIONS") && some.contains("\n  - WebFetch"), "{some}");
     let not = told("disallowed-tools: [WebFetch]");
-    assert!(not.contains("not available") && not.contains("\n  - WebFetch"), "{not}");
-    assert!(!not.contains("  - mcp__discord__ping_user"), "{not}");
+    let (without, with) = not.split_once("Of the others, only these tools are available:").unwrap();
+    assert!(without.contains("these tools are not available:\n  - WebFetch\n"), "{not}");
+    assert!(with.contains("  - mcp__discord__ping_user") && !with.contains("  - WebFetch"), "{not}");
 }
 
 /// MC-19, PR-10: a run that begins while the human talks reads so; one that begins in silence does not.
@@ -280,4 +284,65 @@ fn a_crash_changes_nothing_in_what_a_job_reads() {
     story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s").crash().passes("10s");
     assert_eq!(story.contexts().len(), 2);
     assert_eq!(read(&story, 0), read(&story, 1));
+}
+
+/// A run that is begun by hand finds itself in the schedule, also a reminder that is due much later.
+#[test]
+fn a_run_that_is_begun_by_hand_finds_itself_in_the_schedule() {
+    let mut story = at("16T09:00");
+    story.file("routines/mail.md", &mail("cron: 0 22 * * *"));
+    story.file("reminders/call.md", &dentist("16T20:00", "background: true")).passes("1s");
+    for source in ["routine:mail", "reminder:d1"] {
+        story.runs_now(source);
+    }
+    for nth in [0, 1] {
+        assert_eq!(read(&story, nth).matches("[this task]").count(), 1, "{}", read(&story, nth));
+    }
+}
+
+/// An isolated run is told when other jobs run, and none of their words; its own words it may read.
+#[test]
+fn an_isolated_run_is_told_only_the_times_of_other_jobs() {
+    let secret = dentist("16T10:00", "background: true\ndescription: the diagnosis");
+    let files = |head: &str| {
+        let mine = mail(&format!("cron: 0 9,11 * * *\n{head}"));
+        let story = nine(&[("routines/mail.md", &mine), ("reminders/call-the-clinic.md", &secret)]);
+        read(&story, 0)
+    };
+    let told = files("isolated: true");
+    assert!(told.contains("- 9:00 AM: my mail — \"my mail\" (routines/mail.md) [this task]"), "{told}");
+    assert!(told.contains("- 10:00 AM: another task\n"), "{told}");
+    assert!(told.contains("- 11:00 AM: my mail"), "{told}");
+    for word in ["diagnosis", "clinic", "dentist", "Reminder"] {
+        assert!(!told.contains(word), "{word}: {told}");
+    }
+    assert!(files("").contains("the diagnosis"), "a run that knows the main conversation reads it");
+}
+
+/// A run of which the file disallows a command cannot run it, and reads so before.
+#[test]
+fn a_run_must_do_without_what_its_file_disallows() {
+    use domain::tool::{Class, ToolSpec};
+    let bash =
+        ToolSpec { name: "Bash", description: "Runs a command.".into(), schema: "{}", class: Class::Shell };
+    let mut story = at("16T08:59:50");
+    story.lend(&[bash]);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *\ndisallowed-tools: [\"Bash(ollim-bot cal *)\"]"));
+    let calls = |command: &str| Line::calls("Bash", &format!("{{\"command\":{command:?}}}"));
+    story.model([
+        calls("ollim-bot cal today"),
+        calls("ollim-bot tasks list && ollim-bot cal today"),
+        calls("ollim-bot tasks list"),
+        Line::says("Done."),
+    ]);
+    story.passes("20s");
+    let told = story.told();
+    assert_eq!(told.matches("`Bash` is not available in background forks").count(), 2, "{told}");
+    assert!(
+        read(&story, 0).contains(
+            "TOOL RESTRICTIONS: these tools are not available:\n  - Bash(ollim-bot cal *)\nOf the others, only these"
+        ),
+        "{}",
+        read(&story, 0)
+    );
 }

@@ -64,15 +64,15 @@ fn reminders_read_their_skills_and_so_does_every_check() {
     }
 }
 
-/// I4, SK-5: what a skill tells from outside is known where it is told: the run asks before it plans.
+/// I4, SK-5: what a skill tells from outside is known where it is told: the run rings no alarm.
 #[test]
 fn a_skill_that_tells_words_from_outside_is_known_to() {
-    let head = format!("{BACKGROUND}\nskills:\n- letters\nallowed-tools:\n- schedule");
+    let head = format!("{BACKGROUND}\nskills:\n- letters");
     let mut story = with("routines/mail.md", &mail(&head));
-    let plans = Line::calls("schedule", r#"{"words":"pay now"}"#);
-    story.model([plans, Line::says("Left to you.")]).passes("30s");
+    let pings = Line::calls("ping_user", r#"{"message":"pay now","critical":true}"#);
+    story.model([pings, Line::says("Left to you.")]).passes("30s");
     let told = story.told();
-    assert!(told.contains("needs the human's yes, so it was not run"), "{told}");
+    assert!(told.contains("so nothing it says is critical"), "{told}");
 }
 
 /// SK-9: a crash while skills are loaded loses nothing: they are loaded again after the start, and the job begins once.

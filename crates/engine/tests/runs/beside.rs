@@ -98,7 +98,7 @@ fn a_run_leaves_its_event_and_its_messages_in_the_files() {
     "#]],
     );
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
             {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         "#]],
@@ -266,7 +266,7 @@ fn a_run_that_fails_leaves_its_event_and_what_it_sent() {
     "#]],
     );
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
         {"fork_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","message_id":3,"parent_session_id":null}
     "#]],

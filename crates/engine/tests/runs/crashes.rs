@@ -35,7 +35,7 @@ fn a_run_goes_on_after_a_crash() {
     "#]],
     );
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
     "#]],
@@ -71,7 +71,7 @@ fn a_run_ends_visibly_when_the_program_keeps_dying() {
     "#]],
     );
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
         {"fork_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","message_id":3,"parent_session_id":null}
     "#]],
@@ -88,7 +88,7 @@ fn a_run_leaves_one_event_wherever_the_program_dies() {
             mail(&mut story);
             story.crash().settle().die();
             let events = story.state("session_history.jsonl").matches("bg_fork").count();
-            let sent = story.state("fork_messages.json").matches("message_id").count();
+            let sent = story.origins().matches("message_id").count();
             let begun = usize::from(!(nth == 1 && trouble != Trouble::DiesAfter));
             assert_eq!(events, begun, "{nth} {trouble:?}: {}", story.told());
             assert!(sent <= 1, "{nth} {trouble:?}");
@@ -104,14 +104,14 @@ fn the_file_follows_after_a_crash() {
     mail(&mut story);
     story.die();
     let file = story.paths().state().join("fork_messages.json");
-    let other = r#"[{"message_id":1340012345678901234,"fork_session_id":"9d1e","parent_session_id":null,"ts":1794726000.5,"more":1}]"#;
+    let other = r#"[{"message_id":1340012345678901234,"fork_session_id":"9d1e","parent_session_id":null,"ts":1794726000.5}]"#;
     std::fs::write(&file, other).unwrap();
     story.crash();
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
         {"fork_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","message_id":3,"parent_session_id":null}
-        {"fork_session_id":"9d1e","message_id":1340012345678901234,"more":1,"parent_session_id":null}
+        {"fork_session_id":"9d1e","message_id":1340012345678901234,"parent_session_id":null}
     "#]],
     );
     story.model([Line::says("Who?")]);
@@ -122,5 +122,5 @@ fn the_file_follows_after_a_crash() {
     std::fs::write(&file, "[{").unwrap();
     story.crash();
     assert!(story.told().contains("fork_messages.json was damaged"), "{}", story.told());
-    assert_eq!(story.state("fork_messages.json").matches("message_id").count(), 2);
+    assert_eq!(story.origins().matches("message_id").count(), 2);
 }

@@ -121,7 +121,7 @@ fn a_reply_speaks_under_the_session_of_the_run() {
     "#]],
     );
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
     "#]],
@@ -270,7 +270,7 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
         "#]],
     );
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":null}
     "#]],
@@ -303,7 +303,7 @@ fn a_reply_to_an_old_message_is_quoted() {
     story.background(forked("routine:up", "[routine-bg:up] Up.")).human_replies(5, "and now?");
     assert_eq!(story.told().matches("has expired").count(), 1, "it is unknown now");
     check(
-        &story.state("fork_messages.json"),
+        &story.origins(),
         &expect![[r#"
         {"fork_session_id":"225ec07a-9950-4761-a9c3-a27688795369","message_id":11,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
     "#]],

@@ -43,15 +43,15 @@ pub fn a_call_waits_for_the_humans_yes_whoever_makes_it(told_by: Teller) {
 }
 
 /// PM-11, PM-16: and whoever is interrupted knows that nothing was run.
-pub fn a_call_that_waits_is_cancelled_by_new_words_whoever_makes_it(told_by: Teller) {
+pub fn new_words_go_past_a_call_that_waits_whoever_makes_it(told_by: Teller) {
     let mut story = asked(told_by, "Not yet.");
     story.human("is it gone?");
     expect![[r#"
         human> drop it
         main> calls inbox_remove {"number":1}
         asks 1> inbox_remove {"number":1}
-        asks 1> cancelled (house)
-        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+        asks 1> inbox_remove {"number":1} (nobody waits)
+        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
         main> stopped
         human> is it gone?
         main> assistant: Not yet."#]]

@@ -104,7 +104,7 @@ stories! {
     conversation::a_turn_that_the_program_dies_of_is_not_tried_for_ever: puppet anthropic openai claude;
     conversation::a_conversation_with_a_fork_and_a_compaction_is_drawn: puppet anthropic openai claude;
     approval::a_call_waits_for_the_humans_yes_whoever_makes_it: puppet anthropic openai claude;
-    approval::a_call_that_waits_is_cancelled_by_new_words_whoever_makes_it: puppet anthropic openai claude;
+    approval::new_words_go_past_a_call_that_waits_whoever_makes_it: puppet anthropic openai claude;
     compaction::a_summary_stands_for_what_was_said: puppet anthropic openai claude;
     compaction::a_forgetful_summary_is_refused_and_nothing_changes: puppet anthropic openai claude;
     compaction::a_long_conversation_is_compacted_before_the_next_answer: puppet anthropic openai claude;

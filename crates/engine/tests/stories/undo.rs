@@ -52,7 +52,7 @@ pub fn a_saved_fork_is_taken_back(told_by: Teller) {
             assistant: Morning.
               human: (reads 1 update) [fork-started]
               assistant: I am here.
-              human: (reads 1 update) it costs 80
+              human: it costs 80
               assistant: Noted.  (fork/b0643a4e promoted)
               human: still there?
               assistant: Yes.

@@ -112,28 +112,17 @@ pub fn updates_of_a_failed_turn_are_not_lost(told_by: Teller) {
 pub fn too_many_updates_are_counted(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("A lot."), Line::says("No more.")]);
-    for number in 1..=13 {
+    for number in 1..=103 {
         story.leaves_for_main("routine:mail", &format!("mail {number}"));
     }
     story.human("what is new?").human("more?");
-    check(
-        &heard(&story, 0),
-        &expect![[r#"
-        [2026-11-15 Sun 08:00 AM CET] RECENT BACKGROUND UPDATES (mention what matters of these in your answer; you see them only this once):
-        - (3 earlier ones are not quoted; `ollim-bot updates` lists them)
-        - (just now) mail 4
-        - (just now) mail 5
-        - (just now) mail 6
-        - (just now) mail 7
-        - (just now) mail 8
-        - (just now) mail 9
-        - (just now) mail 10
-        - (just now) mail 11
-        - (just now) mail 12
-        - (just now) mail 13
-
-        what is new?"#]],
-    );
+    let first = heard(&story, 0);
+    let counted = "\n- (3 earlier ones are not quoted; `ollim-bot updates --all` lists them)\n";
+    assert!(first.contains(counted), "{first}");
+    assert!(!first.contains(") mail 3\n"), "{first}");
+    for number in 4..=103 {
+        assert!(first.contains(&format!(") mail {number}\n")), "{number}: {first}");
+    }
     assert!(!heard(&story, 1).contains("UPDATES"), "{}", heard(&story, 1));
 }
 

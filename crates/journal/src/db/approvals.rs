@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
 
 use super::Database;
-use super::read::{branch_in, time_in, unread};
+use super::read::{branch_in, label_in, time_in, unread};
 
 /// Cards that were said yes to and of which nobody has heard since.
 const CARRIED: &str = "card = 1 AND how IN ('allowed', 'always allowed') AND spent IS NULL";
@@ -32,7 +32,8 @@ impl Database {
 
     fn open_approvals(&self, which: &str) -> rusqlite::Result<Vec<Approval>> {
         let sql = format!(
-            "SELECT id, call, tool, input, at, turn, branch, late, card FROM approvals WHERE {which} ORDER BY id"
+            "SELECT id, call, tool, input, at, turn, branch, late, card, coalesce(step, id), \
+             coalesce(label, 'chat;report') FROM approvals WHERE {which} ORDER BY id"
         );
         let approval = |row: &Row<'_>| {
             let waits = match (row.get::<_, Option<i64>>(8)?, row.get::<_, Option<i64>>(7)?) {
@@ -41,7 +42,9 @@ impl Database {
                 (None, None) => Waits::Turn,
             };
             let (at, turn, branch) = (time_in(row, 4)?, TurnId(row.get(5)?), branch_in(row, 6)?);
-            Ok(Approval { id: ApprovalId(row.get(0)?), at, turn, branch, call: call(row)?, waits })
+            let (id, step) = (ApprovalId(row.get(0)?), ApprovalId(row.get(9)?));
+            let knows = label_in(row, 10)?;
+            Ok(Approval { id, step, at, turn, branch, call: call(row)?, knows, waits })
         };
         self.connection.prepare(&sql)?.query_map([], approval)?.collect()
     }
@@ -102,7 +105,8 @@ pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite
         |sql: &str, row: &[&dyn rusqlite::ToSql]| transaction.prepare_cached(sql)?.execute(row).map(drop);
     match change {
         ApprovalChange::Asked(asked) => execute(
-            "INSERT INTO approvals (id, at, turn, branch, call, tool, input, card) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO approvals (id, at, turn, branch, call, tool, input, card, step, label) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 asked.id.0,
                 asked.at.as_microsecond(),
@@ -112,6 +116,8 @@ pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite
                 asked.call.name,
                 asked.call.input.0,
                 (asked.waits == Waits::Card).then_some(1),
+                asked.step.0,
+                asked.knows.to_string(),
             ],
         ),
         ApprovalChange::Left(id) => execute("UPDATE approvals SET late = 1 WHERE id = ?", params![id.0]),

@@ -12,6 +12,9 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use super::read::{branch_in, label_in, time_in, unread};
 use super::{Database, runs};
 
+/// The most reports that are looked at in a search.
+const SEARCHED: u32 = 5_000;
+
 impl Database {
     /// The reports that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
@@ -25,6 +28,29 @@ impl Database {
                    (SELECT * FROM reports WHERE read IS NULL OR told = 'counted' ORDER BY id DESC LIMIT 1000) \
                    ORDER BY id";
         self.connection.prepare(sql)?.query_map([], report)?.collect()
+    }
+
+    /// The newest reports that are not waiting any more, oldest first.
+    pub fn read_reports(&self, most: u32) -> rusqlite::Result<Vec<Report>> {
+        let sql = "SELECT id, at, source, text, label FROM \
+                   (SELECT * FROM reports WHERE read IS NOT NULL ORDER BY id DESC LIMIT ?) ORDER BY id";
+        self.connection.prepare(sql)?.query_map([most], report)?.collect()
+    }
+
+    /// The newest reports whose text holds all of `words`, whether or not they wait, newest first.
+    pub fn search_reports(&self, words: &str, most: usize) -> rusqlite::Result<Vec<Report>> {
+        let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+        let sql = "SELECT id, at, source, text, label FROM reports ORDER BY id DESC LIMIT ?";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut found = Vec::new();
+        for report in statement.query_map([SEARCHED], report)? {
+            let report = report?;
+            let text = report.text.to_lowercase();
+            if found.len() < most && !wanted.is_empty() && wanted.iter().all(|word| text.contains(word)) {
+                found.push(report);
+            }
+        }
+        Ok(found)
     }
 
     /// The reports that main has read since the move of this number was made, or by it, oldest first, each with
@@ -44,6 +70,12 @@ impl Database {
             transaction.execute(sql, params![at.as_microsecond(), from, text])?;
         }
         transaction.commit()
+    }
+
+    /// Whether an update with this time and text is or was known.
+    pub fn has_report(&self, at: Timestamp, text: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM reports WHERE at = ? AND text = ?";
+        self.connection.prepare_cached(sql)?.exists(params![at.as_microsecond(), text])
     }
 
     /// The number of the next report.

@@ -24,16 +24,16 @@ impl Database {
     }
 
     fn explained(&self, row: &Row<'_>) -> rusqlite::Result<Explanation> {
-        let turn = TurnId(row.get(9)?);
-        let shown = row.get::<_, Option<u64>>(16)?.map(|entry| self.shown(EntryId(entry)));
+        let turn = TurnId(row.get(10)?);
+        let shown = row.get::<_, Option<u64>>(17)?.map(|entry| self.shown(EntryId(entry)));
         let message = message(row)?;
         let images = shown.transpose()?.unwrap_or_default();
         Ok(Explanation {
             turn,
-            branch: branch_in(row, 10)?,
+            branch: branch_in(row, 11)?,
             message: Message { images, ..message },
-            opened: time_in(row, 11)?,
-            attempts: row.get(12)?,
+            opened: time_in(row, 12)?,
+            attempts: row.get(13)?,
             calls: self.calls_of(turn)?,
             tools: self.tools_of(turn)?,
             end: end(row)?,
@@ -53,8 +53,8 @@ impl Database {
 }
 
 fn end(row: &Row<'_>) -> rusqlite::Result<Option<End>> {
-    let Some(closed) = row.get::<_, Option<i64>>(13)? else { return Ok(None) };
+    let Some(closed) = row.get::<_, Option<i64>>(14)? else { return Ok(None) };
     let at = Timestamp::from_microsecond(closed).map_err(|error| unread(13, error))?;
-    let how = row.get::<_, Option<String>>(14)?.unwrap_or_default();
-    Ok(Some(End { at, how, why: row.get(15)? }))
+    let how = row.get::<_, Option<String>>(15)?.unwrap_or_default();
+    Ok(Some(End { at, how, why: row.get(16)? }))
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use domain::conversation::{Branch, Line, Lineage, SessionId, Why};
-use rusqlite::Row;
+use domain::conversation::{Branch, EntryId, Head, Line, Lineage, SessionId, Why};
+use domain::label::Label;
+use rusqlite::{OptionalExtension, Row};
 
 use super::Database;
-use super::read::{branch_in, session_in, time_in, unread};
+use super::read::{branch_in, label_in, session_in, time_in, unread};
 
 /// A move, with its number.
 type Numbered = (i64, Line);
@@ -34,6 +35,31 @@ impl Database {
         let lines: Vec<Line> = moves.into_iter().map(|(_, line)| line).collect();
         let older = all.saturating_sub(lines.len().try_into().unwrap_or(u64::MAX));
         Ok(Lineage { lines, open, older })
+    }
+
+    /// Where `session` was last: nothing, if the journal does not know it.
+    pub fn head_of(&self, session: &SessionId) -> rusqlite::Result<Option<Head>> {
+        let sql = "SELECT place, coalesce(label, 'chat;report') FROM (\
+                   SELECT entry AS place, 9223372036854775807 AS number FROM heads WHERE session = ?1 UNION ALL \
+                   SELECT entry, 9223372036854775806 FROM routine_sessions WHERE session = ?1 UNION ALL \
+                   SELECT from_entry, id FROM moves WHERE from_session = ?1) \
+                   LEFT JOIN entries ON entries.id = place ORDER BY number DESC LIMIT 1";
+        let head = |row: &Row<'_>| {
+            let entry = row.get::<_, Option<u64>>(0)?.map(EntryId);
+            let label = entry.map_or(Ok(Label::PLAIN), |_| label_in(row, 1))?;
+            Ok(Head { entry, session: session.clone(), label })
+        };
+        self.connection.prepare_cached(sql)?.query_row([session.as_str()], head).optional()
+    }
+
+    /// The session of the main conversation.
+    pub fn main_session(&self) -> rusqlite::Result<Option<SessionId>> {
+        self.session(&Branch::Main)
+    }
+
+    /// Whether there ever was a main conversation.
+    pub fn had_main(&self) -> rusqlite::Result<bool> {
+        self.connection.prepare_cached("SELECT 1 FROM moves WHERE branch = 'main'")?.exists([])
     }
 
     fn open_branches(&self) -> rusqlite::Result<Open> {

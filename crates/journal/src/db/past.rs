@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use domain::conversation::{Branch, Entry, EntryId, Said, SessionId};
+use domain::label::Label;
 use domain::turn::TurnId;
 use engine::ports::{Spoken, Within};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Database;
-use super::read::{branch_in, session_in, time_in, time_or_none};
+use super::read::{branch_in, label_in, session_in, time_in, time_or_none};
 use super::search::spoken;
 
 /// The most entries that are looked at for an answer.
@@ -24,6 +25,8 @@ pub struct Prompted {
     pub at: Timestamp,
     /// What was said.
     pub text: String,
+    /// What is known of the entry that it became.
+    pub label: Label,
 }
 
 /// What was said under one name.
@@ -51,7 +54,8 @@ impl Database {
     /// What began turns, newest first; `each` says when it is enough.
     fn each_prompt(&self, within: &Within, mut each: impl FnMut(Prompted) -> bool) -> rusqlite::Result<()> {
         let (since, until) = (micros(within.since, i64::MIN), micros(within.until, i64::MAX));
-        let sql = "SELECT turns.id, turns.branch, surface, messages.at, text FROM turns \
+        let sql = "SELECT turns.id, turns.branch, surface, messages.at, text, \
+                   coalesce((SELECT own FROM entries WHERE entries.id = entry), ';') FROM turns \
                    JOIN messages ON messages.id = message WHERE messages.at >= ? AND messages.at < ? \
                    ORDER BY turns.id DESC";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -99,9 +103,10 @@ impl Database {
 
     /// What began `turn`, and all that was said in it: nothing, if there is no such turn.
     pub fn answered(&self, turn: TurnId) -> rusqlite::Result<Option<(Prompted, Vec<Entry>)>> {
-        let sql = "SELECT turns.id, turns.branch, surface, messages.at, text, entry, closed FROM turns \
+        let sql = "SELECT turns.id, turns.branch, surface, messages.at, text, \
+                   coalesce((SELECT own FROM entries WHERE entries.id = entry), ';'), entry, closed FROM turns \
                    JOIN messages ON messages.id = message WHERE turns.id = ?";
-        let found = |row: &Row<'_>| Ok((prompted(row)?, entry_in(row, 5)?, time_or_none(row, 6)?));
+        let found = |row: &Row<'_>| Ok((prompted(row)?, entry_in(row, 6)?, time_or_none(row, 7)?));
         let found = self.connection.prepare_cached(sql)?.query_row([turn.0], found).optional()?;
         let Some((prompted, entry, closed)) = found else { return Ok(None) };
         let said = entry.map_or(Ok(Vec::new()), |entry| self.said_after(entry, closed))?;
@@ -184,7 +189,7 @@ impl Database {
 }
 
 fn prompted(row: &Row<'_>) -> rusqlite::Result<Prompted> {
-    Ok(Prompted { spoken: spoken(row)?, at: time_in(row, 3)?, text: row.get(4)? })
+    Ok(Prompted { spoken: spoken(row)?, at: time_in(row, 3)?, text: row.get(4)?, label: label_in(row, 5)? })
 }
 
 fn entry_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<EntryId>> {

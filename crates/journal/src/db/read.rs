@@ -42,6 +42,7 @@ impl Database {
                 cards: Arc::new(self.cards()?),
                 attending: self.attending()?,
                 links: Arc::default(),
+                seen: Arc::default(),
                 deliveries: self.deliveries()?,
                 next: self.next_message()?,
             },
@@ -148,12 +149,12 @@ impl Database {
              FROM turns JOIN messages ON messages.id = message WHERE closed IS NULL ORDER BY turns.id"
         );
         let turn = |row: &Row<'_>| {
-            let branch = branch_in(row, 10)?;
+            let branch = branch_in(row, 11)?;
             let unanswered = self.unanswered(&branch)?;
-            let shown = row.get::<_, Option<u64>>(12)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
+            let shown = row.get::<_, Option<u64>>(13)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
             let answers = Message { images: shown.unwrap_or_default(), ..message(row)? };
-            let (turn, answers) = (TurnId(row.get(9)?), Arc::new(answers));
-            let (attempts, calls) = (row.get(11)?, row.get(13)?);
+            let (turn, answers) = (TurnId(row.get(10)?), Arc::new(answers));
+            let (attempts, calls) = (row.get(12)?, row.get(14)?);
             Ok(Unfinished { turn, branch, answers, attempts, calls, unanswered })
         };
         self.connection.prepare(&sql)?.query_map([], turn)?.collect()
@@ -195,8 +196,7 @@ impl Database {
 }
 
 /// What a message is read from.
-pub(super) const MESSAGE: &str =
-    "messages.id, messages.at, surface, text, images, messages.branch, about, quoted, inquiry";
+pub(super) const MESSAGE: &str = "messages.id, messages.at, surface, text, images, messages.branch, about, quoted, inquiry, coalesce(messages.label, ';')";
 
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let surface: String = row.get(2)?;
@@ -212,6 +212,7 @@ pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         images,
         // Whether it was heard is known apart from what waits.
         mark: None,
+        label: label_in(row, 9)?,
     })
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 12;
+const FORMAT: i64 = 13;
 
 /// The tables that a sound database has.
 pub const TABLES: [&str; 33] = [
@@ -45,7 +45,7 @@ pub const TABLES: [&str; 33] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 12] = [
+const STEPS: [(i64, &str); 13] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
@@ -58,6 +58,7 @@ const STEPS: [(i64, &str); 12] = [
     (10, include_str!("format_10.sql")),
     (11, include_str!("format_11.sql")),
     (12, include_str!("format_12.sql")),
+    (13, include_str!("format_13.sql")),
 ];
 
 /// All tables as the steps leave them. Many small changes to tables that nobody has filled take longer than making them.

@@ -2,6 +2,7 @@
 
 use domain::conversation::{Entry, EntryId, SessionId};
 use domain::cost::Source;
+use domain::post::PostKey;
 use domain::record::SentChange;
 use domain::sent::{End, Inquiry, InquiryId, KEPT, Origin, Sent, SentId};
 use engine::ports::Margin;
@@ -27,6 +28,31 @@ impl Database {
         self.connection.prepare(sql)?.query_map([], origin)?.collect()
     }
 
+    /// The Discord messages of runs, in the order of their ids, each under the id that Discord gave it. A run's message that was cut
+    /// into parts is several; one that was not posted to Discord is none.
+    pub fn fork_messages(&self) -> rusqlite::Result<Vec<Origin>> {
+        let sql = "SELECT receipts.message AS id, session, origins.parent, origins.at, source, root, origins.entry, \
+             coalesce(label, 'chat;report') FROM origins JOIN posts ON posts.entry = origins.message AND work = 'new' \
+             JOIN receipts ON receipts.key = posts.key LEFT JOIN entries ON entries.id = origins.entry \
+             UNION SELECT message, session, origins.parent, origins.at, source, root, entry, coalesce(label, 'chat;report') \
+             FROM origins LEFT JOIN entries ON entries.id = entry WHERE message NOT IN (SELECT id FROM entries) \
+             ORDER BY id";
+        self.connection.prepare_cached(sql)?.query_map([], origin)?.collect()
+    }
+
+    /// Whether a run sent what was posted under `key`.
+    pub fn is_of_a_run(&self, key: &PostKey) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM posts JOIN origins ON origins.message = posts.entry WHERE posts.key = ?";
+        self.connection.prepare_cached(sql)?.exists([&key.0])
+    }
+
+    /// Forgets the messages of runs that are older than seven days.
+    pub fn prune_origins(&mut self, now: Timestamp) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        forget(&transaction, "origins", now)?;
+        transaction.commit()
+    }
+
     /// What buttons ask that nobody has pressed.
     pub fn inquiries(&self) -> rusqlite::Result<Vec<Inquiry>> {
         let sql = "SELECT id, prompt, at, label FROM inquiries WHERE asked IS NULL ORDER BY id";
@@ -36,9 +62,16 @@ impl Database {
     /// Takes over what another program left; what is known already is not changed.
     pub fn adopt(&mut self, origins: &[Origin], inquiries: &[Inquiry]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
+        let mut ours = transaction
+            .prepare("SELECT 1 FROM receipts WHERE message = ?1 UNION SELECT 1 FROM entries WHERE id = ?1")?;
         for origin in origins {
+            // Our own records carry Discord's id and are known under the id of their entry.
+            if ours.exists([origin.id.0])? {
+                continue;
+            }
             keep_origin(&transaction, origin, "INSERT OR IGNORE")?;
         }
+        drop(ours);
         for inquiry in inquiries {
             keep_inquiry(&transaction, inquiry, "INSERT OR IGNORE")?;
         }
@@ -103,6 +136,7 @@ pub fn write_sent(transaction: &Transaction<'_>, change: &SentChange) -> rusqlit
             }
             origins.iter().try_for_each(|origin| keep_origin(transaction, origin, "INSERT OR REPLACE"))
         }
+        SentChange::Pruned(now) => forget(transaction, "origins", *now),
         SentChange::Asks(inquiry) => {
             forget(transaction, "inquiries", inquiry.at)?;
             keep_inquiry(transaction, inquiry, "INSERT OR REPLACE")

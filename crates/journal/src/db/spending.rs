@@ -67,7 +67,7 @@ impl Database {
         branches: impl Iterator<Item = &'a Branch>,
     ) -> rusqlite::Result<BTreeMap<Branch, u64>> {
         let sql = "SELECT input + cache_read + cache_write + output FROM spending \
-                   WHERE branch = :branch AND source <> 'compaction' AND input + cache_read + cache_write + output > 0 \
+                   WHERE branch = :branch AND source NOT IN ('compaction', 'search') AND input + cache_read + cache_write + output > 0 \
                    AND at >= coalesce((SELECT max(at) FROM moves WHERE moves.branch = :branch), 0) \
                    ORDER BY id DESC LIMIT 1";
         let mut newest = self.connection.prepare(sql)?;

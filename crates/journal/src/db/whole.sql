@@ -27,7 +27,7 @@ CREATE TABLE messages (
     surface TEXT NOT NULL,
     text    TEXT NOT NULL,
     entry   INTEGER REFERENCES entries (id)
-, images TEXT NOT NULL DEFAULT '[]', branch TEXT, about INTEGER, quoted TEXT, inquiry TEXT, mark INTEGER) STRICT;
+, images TEXT NOT NULL DEFAULT '[]', branch TEXT, about INTEGER, quoted TEXT, inquiry TEXT, mark INTEGER, label TEXT) STRICT;
 CREATE INDEX waiting ON messages (id) WHERE entry IS NULL;
 CREATE TABLE turns (
     id          INTEGER PRIMARY KEY,
@@ -133,7 +133,7 @@ CREATE TABLE approvals (
     closed  INTEGER,
     spent   INTEGER,          -- when the grant was used, or ended
     used    TEXT              -- the call that used it
-, card INTEGER, stands TEXT, stands_until INTEGER, withdrawn INTEGER) STRICT;
+, card INTEGER, stands TEXT, stands_until INTEGER, withdrawn INTEGER, label TEXT, step INTEGER) STRICT;
 CREATE INDEX open_approvals ON approvals (id) WHERE how IS NULL;
 CREATE INDEX grants ON approvals (id) WHERE late = 1 AND spent IS NULL AND how IN ('allowed', 'always allowed');
 CREATE TABLE runs (

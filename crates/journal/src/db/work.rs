@@ -135,7 +135,8 @@ impl Database {
             | Source::Routine(_)
             | Source::Webhook(_)
             | Source::Agent(_)
-            | Source::Reader => None,
+            | Source::Reader
+            | Source::Search => None,
         };
         Ok(Work { due, held, card, ..work })
     }

@@ -2,6 +2,7 @@
 
 use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
+use domain::label::Label;
 use domain::permission::Decision;
 use domain::record::{
     Address, Closed, InboxChange, Message, MessageChange, MessageId, Opened, Record, ReplyTo, SessionChange,
@@ -27,7 +28,20 @@ pub struct FileChange {
 impl Database {
     /// Writes all of `records` or none; returns the file changes that follow.
     pub fn write(&mut self, records: &[Record]) -> rusqlite::Result<Vec<FileChange>> {
+        self.write_with(records, None)
+    }
+
+    /// Like `write`, and keeps a value under a name in the same transaction.
+    pub fn write_with(
+        &mut self,
+        records: &[Record],
+        note: Option<(&str, String)>,
+    ) -> rusqlite::Result<Vec<FileChange>> {
         let transaction = self.connection.transaction()?;
+        if let Some((name, value)) = note {
+            let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
+            transaction.prepare_cached(sql)?.execute([name, &value])?;
+        }
         let mut changes = Vec::new();
         for record in records {
             changes.extend(write_one(&transaction, record)?);
@@ -153,8 +167,8 @@ fn turn(transaction: &Transaction<'_>, change: &TurnChange) -> rusqlite::Result<
 }
 
 fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO messages (id, at, surface, text, images, branch, about, quoted, inquiry, mark) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO messages (id, at, surface, text, images, branch, about, quoted, inquiry, mark, label) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let (at, images) =
         (message.at.as_microsecond(), body::write_images(&message.images).map_err(unwritable)?);
     let (id, surface, text) = (message.id.0, message.surface.as_str(), &message.text);
@@ -165,7 +179,8 @@ fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Resul
         Address::Button(on, inquiry) => (None, Some(on.0), None, Some(&inquiry.0)),
     };
     let mark = message.mark.map(|mark| mark.0);
-    let row = params![id, at, surface, text, images, branch, about, quoted, inquiry, mark];
+    let label = (message.label != Label::PLAIN).then(|| message.label.to_string());
+    let row = params![id, at, surface, text, images, branch, about, quoted, inquiry, mark, label];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 

@@ -1,14 +1,12 @@
-//! Which run sent which message, so that a reply finds its way back: `fork_messages.json`.
+//! The file `fork_messages.json`: which run sent which Discord message, so that a reply finds its run.
 //!
-//! The log knows the same and more; the file is what other programs read and write. It is read once, and then
-//! only replaced, with what others put beside our keys.
+//! The journal holds the same and more. The file has exactly the four keys that other programs read and write.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use domain::conversation::SessionId;
-use domain::sent::{Origin, SentId};
+use domain::sent::{Origin, SentId, is_old};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -20,34 +18,31 @@ use crate::disk::Disk;
 #[derive(Clone)]
 pub struct ForkMessages {
     file: StateFile,
-    /// What the file says, as it was last read or written.
-    said: BTreeMap<u64, Record>,
+    /// The records in the file, as they were last read or written.
+    said: Vec<Record>,
 }
 
 impl ForkMessages {
     /// The file in the directory `state`.
     pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
-        Self { file: StateFile::new(disk, state.join("fork_messages.json")), said: BTreeMap::new() }
+        Self { file: StateFile::new(disk, state.join("fork_messages.json")), said: Vec::new() }
     }
 
-    /// All that the file knows. Where a run ended is not in it.
+    /// Reads the records of the last seven days. Older ones are left out.
     pub fn load(&mut self, now: Timestamp) -> Result<Found<Vec<Origin>>, Trouble> {
         let Found { value, damage } = self.file.load(now, read)?;
-        let records = value.unwrap_or_default();
-        self.said = records.into_iter().map(|record| (record.message_id, record)).collect();
+        self.said = value.unwrap_or_default();
         if damage.is_some() && !self.said.is_empty() {
             self.write(&self.said)?;
         }
-        Ok(Found { value: self.said.values().filter_map(Record::origin).collect(), damage })
+        let origins = self.said.iter().filter_map(Record::origin);
+        Ok(Found { value: origins.filter(|origin| !is_old(origin.at, now)).collect(), damage })
     }
 
-    /// Lets the file say `origins`, and nothing else. A file that need not be there is not made.
+    /// Replaces the records by `origins`, whose ids are those of Discord. An empty file is not created.
     pub fn replace(&mut self, origins: &[Origin]) -> Result<(), Trouble> {
-        let record = |origin: &Origin| {
-            let said = self.said.get(&origin.id.0).filter(|said| said.is_of(origin)).cloned();
-            (origin.id.0, said.unwrap_or_else(|| Record::of(origin)))
-        };
-        let next: BTreeMap<u64, Record> = origins.iter().map(record).collect();
+        let next: Vec<Record> = origins.iter().map(Record::of).collect();
+        // Written even if the file says the same: an earlier write may have failed before it was on the disk for good.
         if !(next.is_empty() && self.said.is_empty()) {
             self.write(&next)?;
             self.said = next;
@@ -55,9 +50,8 @@ impl ForkMessages {
         Ok(())
     }
 
-    fn write(&self, records: &BTreeMap<u64, Record>) -> Result<(), Trouble> {
-        let records: Vec<&Record> = records.values().collect();
-        let text = serde_json::to_vec(&records).map_err(|error| Trouble::refused(self.file.path(), error))?;
+    fn write(&self, records: &[Record]) -> Result<(), Trouble> {
+        let text = serde_json::to_vec(records).map_err(|error| Trouble::refused(self.file.path(), error))?;
         self.file.save(&text)
     }
 }
@@ -69,8 +63,6 @@ struct Record {
     fork_session_id: String,
     parent_session_id: Option<String>,
     ts: f64,
-    #[serde(flatten)]
-    extra: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Record {
@@ -80,15 +72,9 @@ impl Record {
             fork_session_id: origin.session.to_string(),
             parent_session_id: origin.parent.as_ref().map(SessionId::to_string),
             ts: seconds(origin.at),
-            extra: serde_json::Map::new(),
         }
     }
 
-    fn is_of(&self, origin: &Origin) -> bool {
-        Self { extra: serde_json::Map::new(), ..self.clone() } == Self::of(origin)
-    }
-
-    /// What the log can hold of it.
     fn origin(&self) -> Option<Origin> {
         Some(Origin {
             id: i64::try_from(self.message_id).ok().map(|_| SentId(self.message_id))?,

@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::state::{Reading, StateFile, json};
-use super::{Damage, Found, Trouble};
+use super::state::{StateFile, json};
+use super::{Damage, Found, Trouble, state};
+use crate::acceptance::hash_of;
 use crate::disk::Disk;
 
 /// One update.
@@ -22,24 +23,29 @@ pub struct PendingUpdate {
     pub at: Moment,
     /// What it says.
     pub message: String,
-    extra: serde_json::Map<String, serde_json::Value>,
 }
 
 impl PendingUpdate {
     /// An update left at `at`.
     pub fn new(at: Moment, message: String) -> Self {
-        Self { at, message, extra: serde_json::Map::new() }
+        Self { at, message }
     }
+}
 
-    /// The same update with an id, by which it is known again after a crash.
-    pub fn with_id(mut self, id: &str) -> Self {
-        self.extra.insert("id".to_owned(), id.into());
-        self
-    }
+/// What the file holds, read without changing it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// These updates, and the hash of the text.
+    Updates(Vec<PendingUpdate>, String),
+    /// Something that is not a list of updates, and its hash.
+    Unreadable(String),
+}
 
-    /// Its id, if it was given one.
-    pub fn id(&self) -> Option<&str> {
-        self.extra.get("id")?.as_str()
+impl Reading {
+    /// The hash of the text of the file.
+    pub fn hash(&self) -> &str {
+        let (Self::Updates(_, hash) | Self::Unreadable(hash)) = self;
+        hash
     }
 }
 
@@ -60,9 +66,18 @@ impl PendingUpdates {
         let Found { value, damage } = self.file.load(now, read)?;
         let updates = value.unwrap_or_default();
         if damage.is_some() && !updates.is_empty() {
-            self.write(&updates)?;
+            self.write(&updates).map(drop)?;
         }
         Ok(Found { value: updates, damage })
+    }
+
+    /// Reads the file and leaves it as it is. A missing or blank file holds no updates.
+    pub fn reading(&self) -> Result<Reading, Trouble> {
+        let Some(text) = self.file.text()? else { return Ok(Reading::Updates(Vec::new(), hash_of(""))) };
+        Ok(match read(&text) {
+            Ok(state::Reading::Whole(updates)) => Reading::Updates(updates, hash_of(&text)),
+            Ok(state::Reading::Partly(..)) | Err(_) => Reading::Unreadable(hash_of(&text)),
+        })
     }
 
     /// All that wait and can be read, without a change to the file.
@@ -76,7 +91,7 @@ impl PendingUpdates {
         if !updates.contains(&update) {
             updates.push(update);
         }
-        self.write(&updates)?;
+        self.write(&updates).map(drop)?;
         Ok(damage)
     }
 
@@ -97,7 +112,7 @@ impl PendingUpdates {
         updates.retain(|update| !taken.contains(update));
         match updates.is_empty() {
             true => self.file.remove().map(|_| ())?,
-            false => self.write(&updates)?,
+            false => self.write(&updates).map(drop)?,
         }
         Ok(damage)
     }
@@ -108,15 +123,15 @@ impl PendingUpdates {
         let since = since.into_iter().filter(|update| !taken.contains(update));
         let updates: Vec<PendingUpdate> = taken.iter().cloned().chain(since).collect();
         if !updates.is_empty() {
-            self.write(&updates)?;
+            self.write(&updates).map(drop)?;
         }
         Ok(damage)
     }
 
-    /// Lets these wait, and no others.
-    pub fn replace(&mut self, updates: &[PendingUpdate]) -> Result<(), Trouble> {
+    /// Replaces all updates by these. Without any the file is removed. Returns the hash of the text.
+    pub fn replace(&mut self, updates: &[PendingUpdate]) -> Result<String, Trouble> {
         match updates.is_empty() {
-            true => self.clear(),
+            true => self.clear().map(|()| hash_of("")),
             false => self.write(updates),
         }
     }
@@ -126,10 +141,11 @@ impl PendingUpdates {
         self.file.remove().map(|_| ())
     }
 
-    fn write(&self, updates: &[PendingUpdate]) -> Result<(), Trouble> {
+    fn write(&self, updates: &[PendingUpdate]) -> Result<String, Trouble> {
         let kept: Vec<Kept> = updates.iter().map(Kept::of).collect();
-        let text = serde_json::to_vec(&kept).map_err(|error| Trouble::refused(self.file.path(), error))?;
-        self.file.save(&text)
+        let text = serde_json::to_string(&kept).map_err(|error| Trouble::refused(self.file.path(), error))?;
+        self.file.save(text.as_bytes())?;
+        Ok(hash_of(&text))
     }
 }
 
@@ -138,31 +154,29 @@ impl PendingUpdates {
 struct Kept {
     ts: String,
     message: String,
-    #[serde(flatten)]
-    extra: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Kept {
     fn of(update: &PendingUpdate) -> Self {
-        let PendingUpdate { at, message, extra } = update;
-        Self { ts: at.to_micros(), message: message.clone(), extra: extra.clone() }
+        Self { ts: update.at.to_micros(), message: update.message.clone() }
     }
 
     fn read(value: &serde_json::Value) -> Option<PendingUpdate> {
-        let Self { ts, message, extra } = Self::deserialize(value).ok()?;
+        let Self { ts, message } = Self::deserialize(value).ok()?;
         let at = Moment::parse(&ts, &TimeZone::UTC).ok()?;
-        Some(PendingUpdate { at, message, extra })
+        Some(PendingUpdate { at, message })
     }
 }
 
-fn read(text: &str) -> Result<Reading<Vec<PendingUpdate>>, String> {
+fn read(text: &str) -> Result<state::Reading<Vec<PendingUpdate>>, String> {
     let values: Vec<serde_json::Value> = json(text)?;
     let updates: Vec<PendingUpdate> = values.iter().filter_map(Kept::read).collect();
     match values.len() - updates.len() {
-        0 => Ok(Reading::Whole(updates)),
+        0 => Ok(state::Reading::Whole(updates)),
         lost if updates.is_empty() => Err(format!("none of its {lost} updates can be read")),
-        lost => {
-            Ok(Reading::Partly(updates, format!("{lost} of its {} updates cannot be read", values.len())))
-        }
+        lost => Ok(state::Reading::Partly(
+            updates,
+            format!("{lost} of its {} updates cannot be read", values.len()),
+        )),
     }
 }

@@ -23,7 +23,7 @@ impl Item for Reminder {
     }
 
     fn to_text(&self) -> String {
-        let terms = self.charter().written_terms();
+        let (terms, written) = (self.charter().written_terms(), self.written_lists());
         let count = |number: u32| (number > 0).then_some(Value::Number(number));
         Head::new()
             .text("id", self.id.as_str(), "")
@@ -37,8 +37,8 @@ impl Item for Reminder {
             .isolated(self.charter().knowing())
             .text("description", &self.description, "")
             .voice(terms.voice)
-            .tools(&terms.tools)
-            .skills(&self.skills)
+            .tools(&written.tools)
+            .skills(&written.skills)
             .manner(&self.manner)
             .above(self.message.as_str())
     }

@@ -7,7 +7,7 @@ use domain::conversation::SessionId;
 use domain::schedule::ItemId;
 use jiff::Timestamp;
 
-use super::sessions::bare_id;
+use super::sessions::{bare_id, one_id};
 use super::state::StateFile;
 use super::{Found, Trouble};
 use crate::disk::Disk;
@@ -28,6 +28,11 @@ impl RoutineSessions {
     /// The session of a routine: nothing, if it has none yet.
     pub fn load(&self, routine: &ItemId, now: Timestamp) -> Result<Found<Option<SessionId>>, Trouble> {
         self.file(routine).load(now, bare_id)
+    }
+
+    /// Returns the session of a routine, and leaves the file as it is. See `Sessions::named`.
+    pub fn named(&self, routine: &ItemId) -> Result<Option<SessionId>, Trouble> {
+        Ok(self.file(routine).text()?.and_then(|text| one_id(&text)))
     }
 
     /// Gives a routine a session, in place of the one it had.

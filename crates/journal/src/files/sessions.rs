@@ -42,6 +42,12 @@ impl Sessions {
         self.file.load(now, bare_id)
     }
 
+    /// Returns the id in the file, and leaves the file as it is. There is none if the file is missing or blank, or holds
+    /// something else than one id.
+    pub fn named(&self) -> Result<Option<SessionId>, Trouble> {
+        Ok(self.file.text()?.and_then(|text| one_id(&text)))
+    }
+
     /// Makes `new` the main session, after telling `history` what that means.
     pub fn save(
         &mut self,
@@ -69,6 +75,14 @@ impl Sessions {
             Some(_) => EventKind::Compacted,
         };
         Ok(Some(SessionEvent { session: new.clone(), kind, at: Moment::of(now), parent: old }))
+    }
+}
+
+/// The one id that `text` holds, if it does.
+pub(super) fn one_id(text: &str) -> Option<SessionId> {
+    match bare_id(text) {
+        Ok(Reading::Whole(id)) => Some(id),
+        Ok(Reading::Partly(..)) | Err(_) => None,
     }
 }
 

@@ -82,6 +82,19 @@ impl StateFile {
         }
     }
 
+    /// Returns the text of the file, and leaves the file as it is. A missing or blank file has none.
+    pub(super) fn text(&self) -> Result<Option<String>, Trouble> {
+        match self.bytes()? {
+            Bytes::Missing => Ok(None),
+            Bytes::Refused(reason) => Err(Trouble::refused(&self.path, reason)),
+            Bytes::Here(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                let text = text.trim_start_matches('\u{feff}');
+                Ok((!text.trim().is_empty()).then(|| text.to_owned()))
+            }
+        }
+    }
+
     /// Replaces the file.
     pub(super) fn save(&self, bytes: &[u8]) -> Result<(), Trouble> {
         if bytes.len() > LARGEST {

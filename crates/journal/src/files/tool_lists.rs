@@ -17,8 +17,10 @@ use crate::disk::Disk;
 /// What is declared, and which directories could not be read.
 #[derive(Debug, Default)]
 pub struct ToolLists {
-    /// The lists of what is allowed. What a file forbids cannot allow too much, so it is not among them.
+    /// The lists of what is allowed.
     pub declared: Vec<Declared>,
+    /// The lists of what jobs must do without.
+    pub forbidden: Vec<Declared>,
     /// The directories that are missing here because of the disk.
     pub troubles: Vec<Trouble>,
 }
@@ -26,8 +28,15 @@ pub struct ToolLists {
 /// Reads the lists in the data directory `data`. Times without an offset are times in `zone`.
 pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLists {
     let mut lists = ToolLists::default();
-    let mut add = |list: Result<Vec<Declared>, Trouble>| match list {
-        Ok(declared) => lists.declared.extend(declared),
+    let mut add = |list: Result<Vec<List>, Trouble>| match list {
+        Ok(found) => {
+            for list in found {
+                match list {
+                    List::Allowed(declared) => lists.declared.push(declared),
+                    List::Forbidden(declared) => lists.forbidden.push(declared),
+                }
+            }
+        }
         Err(trouble) => lists.troubles.push(trouble),
     };
     let place = (disk, data, zone);
@@ -39,14 +48,16 @@ pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLis
         let list = |skill: domain::schedule::SkillSpec| {
             let written = skill.allowed_tools?;
             let tools = written.into_iter().map(|line| translate(&line).unwrap_or(line)).collect();
-            Some(Declared { source: Source::Skill(skill.name), tools })
+            Some(List::Allowed(Declared { source: Source::Skill(skill.name), tools }))
         };
         listing.items.into_iter().filter_map(|filed| list(filed.item)).collect()
     }));
     add(Agents::new(Arc::clone(disk), data).list().map(|(agents, bad)| {
         // SA-3: what cannot be used is named.
         bad.iter().for_each(|bad| tracing::warn!("left out: {bad}"));
-        let list = |agent: Agent| Declared { source: Source::Subagent(agent.name), tools: agent.tools };
+        let list = |agent: Agent| {
+            List::Allowed(Declared { source: Source::Subagent(agent.name), tools: agent.tools })
+        };
         agents.into_iter().map(list).collect()
     }));
     add(listed(place, |it: &WebhookSpec| declared(Source::Webhook(it.id.clone()), &it.terms)));
@@ -55,12 +66,23 @@ pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLis
 
 fn listed<T: Item>(
     (disk, data, zone): (&Arc<dyn Disk>, &Path, &TimeZone),
-    list: impl Fn(&T) -> Option<Declared>,
-) -> Result<Vec<Declared>, Trouble> {
+    list: impl Fn(&T) -> Option<List>,
+) -> Result<Vec<List>, Trouble> {
     let listing = Items::<T>::new(Arc::clone(disk), data, zone.clone()).list()?;
     Ok(listing.items.iter().filter_map(|filed| list(&filed.item)).collect())
 }
 
-fn declared(source: Source, terms: &Terms) -> Option<Declared> {
-    Some(Declared { source, tools: terms.tools.allowed()?.to_vec() })
+fn declared(source: Source, terms: &Terms) -> Option<List> {
+    let allowed = terms.tools.allowed().map(<[String]>::to_vec);
+    let forbidden = || terms.tools.denied().map(<[String]>::to_vec);
+    match allowed {
+        Some(tools) => Some(List::Allowed(Declared { source, tools })),
+        None => forbidden().map(|tools| List::Forbidden(Declared { source, tools })),
+    }
+}
+
+/// A list of a file, and what it is for.
+enum List {
+    Allowed(Declared),
+    Forbidden(Declared),
 }

@@ -14,7 +14,7 @@ use super::kind::{FileName, Kind};
 use super::sheet::Found;
 use super::shelf::Shelf;
 use crate::Paths;
-use crate::acceptance::Accepted;
+use crate::acceptance::{Accepted, ToldFiles};
 use crate::disk::{Disk, Listed, Stamp};
 
 /// What the job files of a data directory plan.
@@ -25,6 +25,8 @@ pub struct JobBook {
     shelf: Shelf,
     /// The directories that could not be read, and why.
     shut: BTreeMap<Kind, String>,
+    /// Whether what is told is remembered over a restart.
+    remembers: bool,
 }
 
 /// A file to be read again, and what is there: nothing, where one was before.
@@ -38,7 +40,13 @@ impl JobBook {
     /// without an offset are times in `zone`.
     pub fn open(disk: Arc<dyn Disk>, paths: &Paths, zone: TimeZone) -> Self {
         let root = paths.root().to_owned();
-        Self { disk, root, zone, shelf: Shelf::default(), shut: BTreeMap::new() }
+        Self { disk, root, zone, shelf: Shelf::default(), shut: BTreeMap::new(), remembers: false }
+    }
+
+    /// The same, for the assistant that runs: what is wrong with a file is told once for each content, also over restarts.
+    #[must_use]
+    pub fn remembering(self) -> Self {
+        Self { remembers: true, ..self }
     }
 
     /// Looks at all files and tells what changed since the last look. Only those that changed are read.
@@ -57,7 +65,7 @@ impl JobBook {
             }
         }
         news.extend(self.read(changed, now));
-        news
+        self.remember(news, now)
     }
 
     /// Looks at these files, and at those that should be looked at again, and tells what changed.
@@ -65,7 +73,20 @@ impl JobBook {
         let mut changed = self.waiting();
         let ours = paths.iter().filter_map(|path| FileName::of(path, &self.root));
         changed.extend(ours.map(|file| self.stamped(file)));
-        self.read(changed, now)
+        let news = self.read(changed, now);
+        self.remember(news, now)
+    }
+
+    /// Marks what the user was told before the last start, and remembers the rest.
+    fn remember(&self, news: Vec<FileNews>, now: Timestamp) -> Vec<FileNews> {
+        if !self.remembers || !news.iter().any(|news| !matches!(news, FileNews::Plans(_) | FileNews::Gone(_)))
+        {
+            return news;
+        }
+        match ToldFiles::open(&Paths::new(&self.root)) {
+            Some(told) => news.into_iter().map(|news| told.marked(news, now)).collect(),
+            None => news,
+        }
     }
 
     /// When some files should be looked at again, because they may still be being saved.
@@ -82,8 +103,10 @@ impl JobBook {
         &*self.disk
     }
 
-    pub(super) fn directories(&self) -> [PathBuf; 2] {
-        Kind::ALL.map(|kind| self.root.join(kind.directory()))
+    /// The directories of the job files, and the one that changes when the user accepts something.
+    pub(super) fn watched(&self) -> [PathBuf; 3] {
+        let [routines, reminders] = Kind::ALL.map(|kind| self.root.join(kind.directory()));
+        [routines, reminders, Paths::new(&self.root).marks()]
     }
 
     fn waiting(&self) -> Vec<Changed> {
@@ -107,7 +130,8 @@ impl JobBook {
     fn shut_out(&mut self, kind: Kind, error: &io::Error) -> Option<FileNews> {
         let why = format!("it cannot be read ({error}); make it a directory that this account can read");
         let before = self.shut.insert(kind, why.clone());
-        let news = FileNews::Broken { file: kind.directory().to_owned(), source: None, why: why.clone() };
+        let file = kind.directory().to_owned();
+        let news = FileNews::Broken { file, source: None, why: why.clone(), told_before: false };
         (before != Some(why)).then_some(news)
     }
 

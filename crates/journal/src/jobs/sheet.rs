@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use domain::cost::Source;
 use domain::schedule::{ItemId, Planned, What};
+use domain::tool::pattern::{
+    Complaint as ListComplaint, Source as ListSource, allows_nothing, forbidden_complaints,
+};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,13 +18,22 @@ use crate::acceptance::{Accepted, AskedFor};
 use crate::disk::{Disk, Stamp};
 use crate::files::items::{id_in, text_at};
 
-/// How long a file is given to settle before anybody is told that it is wrong or gone.
-const SETTLES: SignedDuration = SignedDuration::from_millis(250);
+/// How long a file must have been away before it is believed to be gone.
+const STAYS_AWAY: SignedDuration = SignedDuration::from_millis(250);
+
+/// How long after its last change a file that cannot be read is believed to be finished. A program that writes it in place
+/// may pause meanwhile.
+const SETTLES: SignedDuration = SignedDuration::from_secs(2);
 
 /// How long it may take until the disk gives two changes of a file different times.
 const TOLD_APART: SignedDuration = SignedDuration::from_secs(2);
 
-/// When something that has been so `since` then is believed.
+/// When a file that has been away `since` then is believed to be gone.
+pub(super) fn gone_at(since: Timestamp) -> Timestamp {
+    since.checked_add(STAYS_AWAY).unwrap_or(since)
+}
+
+/// When what has been wrong with a file `since` then is told.
 pub(super) fn settled(since: Timestamp) -> Timestamp {
     since.checked_add(SETTLES).unwrap_or(since)
 }
@@ -144,10 +156,37 @@ impl Good {
         Self { planned, held, ..self }
     }
 
-    /// What the human is told of what it does without: nothing, if that is nothing.
-    pub(super) fn asks_more(&self) -> Option<String> {
-        (!self.held.is_empty()).then(|| AskedFor::job(&self.planned.what).held_back(&self.held))
+    /// What the user is told of a file that can be used: what it does without, and which lines of its tool lists cannot
+    /// be understood. Nothing, if all is well.
+    pub(super) fn remarks(&self) -> Option<String> {
+        let held = (!self.held.is_empty()).then(|| AskedFor::job(&self.planned.what).held_back(&self.held));
+        let lines = unclear_lines(&self.planned);
+        let lines = (!lines.is_empty())
+            .then(|| format!("has tool patterns that cannot be understood: {}", lines.join(" ")));
+        match (held, lines) {
+            (None, None) => None,
+            (Some(one), None) | (None, Some(one)) => Some(one),
+            (Some(held), Some(lines)) => Some(format!("{held} It also {lines}")),
+        }
     }
+}
+
+/// Finds the lines of the tool lists of a job that cannot be understood, a sentence each.
+fn unclear_lines(planned: &Planned) -> Vec<String> {
+    let tools = &planned.charter().written_terms().tools;
+    let source = match &planned.what {
+        What::Routine(routine) => ListSource::Routine(routine.id.clone()),
+        What::Reminder(reminder) => ListSource::Reminder(reminder.id.clone()),
+    };
+    let forbidden = forbidden_complaints(tools.denied().unwrap_or_default(), &source);
+    let allowed = tools.allowed().unwrap_or_default().iter().filter(|line| allows_nothing(line));
+    let allowed = allowed.map(|line| format!("`{}` allows nothing.", line.trim()));
+    let sentence = |complaint: &ListComplaint| {
+        let text = complaint.to_string();
+        let text = text.split_once("the tool pattern ").map_or(text.as_str(), |(_, rest)| rest);
+        text.to_owned()
+    };
+    allowed.chain(forbidden.iter().map(sentence)).collect()
 }
 
 impl Found {

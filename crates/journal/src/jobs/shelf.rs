@@ -12,7 +12,7 @@ use domain::schedule::{FileNews, Planned};
 use jiff::Timestamp;
 
 use super::kind::{FileName, Kind};
-use super::sheet::{Complaint, Found, Good, Matter, Sheet, State, settled};
+use super::sheet::{Complaint, Found, Good, Matter, Sheet, State, gone_at, settled};
 use crate::disk::Stamp;
 use crate::files::items::twin_of;
 
@@ -110,7 +110,7 @@ impl Shelf {
     /// Forgets a file that stays away.
     fn forget(&mut self, file: &FileName, now: Timestamp) -> Option<FileNews> {
         let sheet =
-            self.sheets.get(file).filter(|sheet| sheet.is_missing() && settled(sheet.since()) <= now)?;
+            self.sheets.get(file).filter(|sheet| sheet.is_missing() && gone_at(sheet.since()) <= now)?;
         let sources: Vec<Source> = sheet.sources().cloned().collect();
         for source in &sources {
             self.let_go(source, file);
@@ -174,7 +174,7 @@ impl Shelf {
         let sheet = self.sheets.get_mut(file)?;
         let Some((complaint, since)) = wrong else {
             if sheet.is_missing() {
-                self.waiting.insert(file.clone(), settled(sheet.since()));
+                self.waiting.insert(file.clone(), gone_at(sheet.since()));
                 return None;
             }
             return sheet.told.take().map(|_| FileNews::Mended(file.to_string()));
@@ -193,11 +193,11 @@ impl Shelf {
         match matter {
             Matter::Unusable => {
                 tracing::warn!(%file, "left out: {why}");
-                Some(FileNews::Broken { file: name, source, why })
+                Some(FileNews::Broken { file: name, source, why, told_before: false })
             }
             Matter::Asking => {
                 tracing::warn!(%file, "{why}");
-                Some(FileNews::Held { file: name, why })
+                Some(FileNews::Held { file: name, why, told_before: false })
             }
         }
     }
@@ -212,7 +212,7 @@ impl Shelf {
                 let good = sheet.good.as_ref()?;
                 let Some((first, other)) = self.first(&good.source).filter(|(first, _)| *first != file)
                 else {
-                    let why = good.asks_more()?;
+                    let why = good.remarks()?;
                     return Some((Complaint { matter: Matter::Asking, why, content: 0 }, *since));
                 };
                 let why = twin_of(Path::new(&first.name), good.planned.id()).to_string();

@@ -55,12 +55,12 @@ pub fn watch(
     clock: Arc<dyn Clock>,
     every: Duration,
 ) -> io::Result<(mpsc::Receiver<Vec<FileNews>>, Watch)> {
-    for directory in book.directories() {
+    for directory in book.watched() {
         disk::ensure_dir(book.disk(), &directory)?;
     }
     let (doorbell, rings) = sync_channel(RINGS);
     let (news, read) = mpsc::channel(NEWS);
-    let ears = listen(doorbell.clone(), book.directories());
+    let ears = listen(doorbell.clone(), book.watched());
     let follower = Follower { book, clock, every, ears, rings, news, untold: Vec::new() };
     let thread = std::thread::Builder::new().name("job files".to_owned());
     let thread = thread.spawn(move || follower.follow())?;
@@ -124,7 +124,7 @@ impl Follower {
     /// A directory that was replaced is a new one to the system.
     fn hear_directories(&mut self) {
         let Some(ears) = &mut self.ears else { return };
-        for directory in self.book.directories() {
+        for directory in self.book.watched() {
             // One that is gone is seen by the look that follows.
             let _ = ears.watch(&directory, RecursiveMode::NonRecursive);
         }
@@ -179,7 +179,7 @@ impl Follower {
 }
 
 /// Has the system ring at every change in `directories`. Where it cannot, looking every so often must do.
-fn listen(doorbell: SyncSender<Ring>, directories: [PathBuf; 2]) -> Option<RecommendedWatcher> {
+fn listen(doorbell: SyncSender<Ring>, directories: [PathBuf; 3]) -> Option<RecommendedWatcher> {
     let heard = move |event: notify::Result<Event>| {
         if let Some(ring) = ring(event, &directories) {
             // Nobody is at home any more when this fails.
@@ -202,6 +202,8 @@ fn ring(event: notify::Result<Event>, directories: &[PathBuf]) -> Option<Ring> {
         Ok(event) if event.need_rescan() || event.paths.iter().any(|path| directories.contains(path)) => {
             Some(Ring::Anything)
         }
+        // Something was accepted, so what is held back may hold now.
+        Ok(event) if event.paths.iter().any(|path| path.starts_with(&directories[2])) => Some(Ring::Anything),
         Ok(event) => Some(Ring::Changed(event.paths)),
         Err(_) => Some(Ring::Anything),
     }

@@ -39,7 +39,7 @@ impl Desk {
     /// Looks, and again when all had the time to settle; tells what both looks told.
     pub fn settled(&mut self) -> Vec<FileNews> {
         let mut news = self.look();
-        self.pass(250);
+        self.pass(2_000);
         news.extend(self.look());
         news
     }

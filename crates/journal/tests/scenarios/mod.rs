@@ -140,7 +140,7 @@ fn look_at_torn_history(disk: &Shared) -> Result<String, String> {
 fn update_steps() -> Vec<Step> {
     let update = |n: i64| {
         let message = format!("update {n}: \"two mails\" need answers today, says fork {n} 🙂");
-        PendingUpdate::new(Moment::of(&now(n)), message).with_id(&format!("u{n}"))
+        PendingUpdate::new(Moment::of(&now(n)), message)
     };
     let on = |change: fn(&mut PendingUpdates, PendingUpdate) -> Done, n: i64| {
         step(move |disk| change(&mut PendingUpdates::new(disk.clone(), state()), update(n)))

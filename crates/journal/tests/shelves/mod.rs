@@ -14,9 +14,13 @@ pub fn told(news: &[FileNews]) -> String {
             format!("plans {} as {}: {}", planned.source(), planned.file, planned.message())
         }
         FileNews::Gone(source) => format!("gone {source}"),
-        FileNews::Broken { file, source: Some(source), why } => format!("broken {file} ({source}): {why}"),
-        FileNews::Broken { file, source: None, why } => format!("broken {file}: {why}"),
-        FileNews::Held { file, why } => format!("held {file}: {why}"),
+        FileNews::Broken { told_before: true, file, .. } => format!("told before: {file}"),
+        FileNews::Held { told_before: true, file, .. } => format!("told before: {file}"),
+        FileNews::Broken { file, source: Some(source), why, .. } => {
+            format!("broken {file} ({source}): {why}")
+        }
+        FileNews::Broken { file, source: None, why, .. } => format!("broken {file}: {why}"),
+        FileNews::Held { file, why, .. } => format!("held {file}: {why}"),
         FileNews::Mended(file) => format!("mended {file}"),
     };
     news.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use domain::effort::Effort;
-use domain::model::Abilities;
+use domain::model::{Abilities, USUAL_BUDGET};
 use domain::thinking::Thinking;
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +22,8 @@ pub const PROGRESS_BETA: &str = "thinking-display-updates-2026-08-18";
 /// The smallest thinking budget that the vendor accepts.
 const SMALLEST_BUDGET: u32 = 1024;
 
-/// The thinking budget used where adaptive thinking is wanted and the model only has budgets.
-const USUAL_BUDGET: u32 = 8192;
+/// The smallest context window that can hold a conversation.
+const SMALLEST_WINDOW: u64 = 4_000;
 
 /// The features of one model on one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,6 +206,19 @@ impl Capabilities {
             efforts: abilities.efforts,
             ..found
         })
+    }
+
+    /// What the user can choose about the model.
+    pub fn abilities(&self) -> Abilities {
+        Abilities {
+            // As `thinking` decides.
+            can_turn_off: self.disabled && !self.checks_prefix,
+            adaptive: self.adaptive,
+            budgets: self.budget,
+            efforts: self.efforts.clone(),
+            // A record that names less than our own instructions need is taken for a mistake.
+            window: Some(self.window).filter(|window| (SMALLEST_WINDOW..u64::MAX).contains(window)),
+        }
     }
 
     /// The features to use for `model`, from all sources.

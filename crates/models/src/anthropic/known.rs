@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use domain::model::Abilities;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,8 @@ pub struct Known {
     official: bool,
     store: Option<Arc<dyn CapabilityStore>>,
     models: Mutex<BTreeMap<String, Record>>,
+    /// Whether something was learned since that was last asked.
+    changed: AtomicBool,
 }
 
 type Hosts = BTreeMap<String, BTreeMap<String, Record>>;
@@ -79,7 +83,27 @@ impl Known {
         let official = host == OFFICIAL_HOST;
         let host = format!("{host}{port}");
         let models = store.as_ref().map(|store| read(&**store).remove(&host).unwrap_or_default());
-        Self { host, official, store, models: Mutex::new(models.unwrap_or_default()) }
+        let models = models.unwrap_or_default();
+        let changed = AtomicBool::new(!models.is_empty());
+        Self { host, official, store, models: Mutex::new(models), changed }
+    }
+
+    /// What is known about each model, if something was learned since this was last asked.
+    pub fn learned(&self) -> Option<BTreeMap<String, Abilities>> {
+        if !self.changed.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        let ids: Vec<String> = self.models().keys().cloned().collect();
+        let abilities = |id: String| {
+            let abilities = self.capabilities(&id).abilities();
+            (id, abilities)
+        };
+        Some(ids.into_iter().map(abilities).collect())
+    }
+
+    /// Whether the host is the vendor's own.
+    pub fn is_official(&self) -> bool {
+        self.official
     }
 
     /// The features to use for `model`.
@@ -142,6 +166,7 @@ impl Known {
             change(models.entry(model.to_owned()).or_default());
             models.clone()
         };
+        self.changed.store(true, Ordering::Relaxed);
         if let Some(store) = &self.store {
             let mut hosts = read(&**store);
             hosts.insert(self.host.clone(), models);

@@ -2,7 +2,8 @@
 //!
 //! DeepSeek writes `reasoning_content`, vLLM `reasoning`, OpenRouter `reasoning_details`, Gemini signatures in the
 //! `extra_content` of each tool call. They are kept as one opaque part of the reply and sent back under the same names
-//! to the same server and model.
+//! to the same server and model. DeepSeek wants the reasoning of every message of a turn with tool calls, the last one
+//! included, and refuses the conversation ever after if one is missing.
 
 use domain::conversation::Block;
 use serde_json::{Map, Value, json};
@@ -64,11 +65,12 @@ impl Reasoning {
         }
     }
 
-    /// The opaque part of the reply. Plain reasoning text is only wanted back with tool calls.
-    pub fn json(self, has_calls: bool, extras: Map<String, Value>) -> Option<String> {
+    /// The opaque part of the reply. Plain reasoning text is kept only if the reply belongs to a turn with tool calls: no
+    /// server wants it back otherwise.
+    pub fn json(self, used_tools: bool, extras: Map<String, Value>) -> Option<String> {
         let mut fields = Map::new();
         let mut keep = |name: &str, text: String| {
-            if has_calls && !text.is_empty() {
+            if used_tools && !text.is_empty() {
                 fields.insert(name.to_owned(), Value::String(text));
             }
         };

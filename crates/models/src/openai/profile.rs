@@ -182,7 +182,7 @@ impl Profile {
             next.effort = self.effort.refused(self.effort.value(context.effort), complaint.text())?;
         } else if complaint.mentions("thought_signature") {
             next.placeholder_signatures = true;
-        } else if complaint.mentions("reasoning_content") && complaint.mentions("passed back") {
+        } else if complaint.misses_reasoning() {
             next.reasoning = ReasoningReplay::OrEmpty;
         } else if complaint.names_reasoning_field() {
             next.reasoning = ReasoningReplay::Withheld;
@@ -204,7 +204,7 @@ impl Profile {
         if !complaint.is_about_the_request() {
             return None;
         }
-        if complaint.code() == "invalid_encrypted_content" || complaint.mentions("could not be verified") {
+        if complaint.is_about_unreadable_reasoning() {
             let mut unreadable = BTreeSet::clone(&self.unreadable);
             unreadable.extend(opaque_parts(context).map(str::to_owned));
             next.unreadable = Arc::new(unreadable);
@@ -222,7 +222,7 @@ impl Profile {
 }
 
 /// The host of OpenAI's own API.
-const OPENAI: &str = "api.openai.com";
+pub const OPENAI: &str = "api.openai.com";
 
 /// The host of Gemini's API.
 const GEMINI: &str = "generativelanguage.googleapis.com";
@@ -245,6 +245,20 @@ fn opaque_parts(context: &Context) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_shape_to_begin_with_depends_on_the_host() {
+        let openai = Profile::for_host("api.openai.com");
+        let first = (openai.api, openai.limit, openai.effort);
+        assert_eq!(first, (Api::Responses, LimitField::MaxCompletionTokens, EffortRule::AsAsked));
+        assert_eq!(Profile::for_host("eu.api.openai.com").api, Api::Responses);
+        for host in ["127.0.0.1", "api.deepseek.com", "openrouter.ai", "fake-api.openai.com.example"] {
+            let profile = Profile::for_host(host);
+            assert_eq!((profile.api, profile.limit), (Api::ChatCompletions, LimitField::MaxTokens), "{host}");
+        }
+        let gemini = Profile::for_host("generativelanguage.googleapis.com");
+        assert!(gemini.placeholder_signatures && gemini.effort == EffortRule::AsAsked);
+    }
 
     #[test]
     fn the_nearest_supported_effort_is_sent() {

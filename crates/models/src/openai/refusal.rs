@@ -57,20 +57,40 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
 ///
 /// Ollama says that a model does not support tools (400), llama.cpp that the parameter is unsupported or wants
 /// a flag (500), vLLM that tool choice requires a flag (400), OpenRouter that no endpoint supports tool use
-/// (404). A conversation with a wrong tool message in it is refused in other words. OpenAI's refusal of tools
-/// together with reasoning is about the reasoning: its models can call tools.
+/// (404). A refusal of one tool, of its schema or of a message with tool calls is about the request. OpenAI's refusal of
+/// tools together with reasoning is about the reasoning: its models can call tools.
 pub fn is_about_tools(refusal: &Refusal) -> bool {
     let complaint = Complaint::of(refusal);
     let tools = ["tools", "tool use", "tool choice", "tool call", "function call"];
     let cannot =
         ["support", "require", "not enabled", "not implemented", "not available", "unknown", "unrecog"];
-    let elsewhere = ["reasoning_effort", "reasoning.effort", "v1/responses"];
+    // These are about one tool, one message or one field: the model can call tools.
+    let elsewhere = [
+        "reasoning_effort",
+        "reasoning.effort",
+        "v1/responses",
+        "schema",
+        "parallel",
+        "messages[",
+        "messages.",
+        "tool message",
+    ];
     let mentions = |words: &[&str]| words.iter().any(|word| complaint.mentions(word));
     match refusal.status {
         501 => true,
-        400 | 404 | 405 | 422 | 500 => mentions(&tools) && mentions(&cannot) && !mentions(&elsewhere),
+        400 | 404 | 405 | 422 | 500 => {
+            mentions(&tools) && mentions(&cannot) && !mentions(&elsewhere) && !names_one_tool(&complaint.text)
+        }
         _ => false,
     }
+}
+
+/// Whether `text` is about one of the tools, such as `tools[0]` or `tools.0`.
+fn names_one_tool(text: &str) -> bool {
+    let mut rests = text.match_indices("tools").map(|(at, found)| &text[at + found.len()..]);
+    rests.any(|rest| {
+        rest.starts_with('[') || rest.starts_with('.') && rest[1..].starts_with(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// The error in a refusal, as far as it says what to change in the request.
@@ -99,11 +119,6 @@ impl Complaint {
     /// The message in lower case.
     pub fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The error code, if it is a word.
-    pub fn code(&self) -> &str {
-        &self.code
     }
 
     /// Whether the message contains `words`, which are in lower case.
@@ -140,6 +155,19 @@ impl Complaint {
         let fields =
             ["reasoning_content", "reasoning_details", "extra_content", "'reasoning'", "\"reasoning\""];
         fields.iter().any(|field| self.mentions(field) || self.param.contains(field))
+    }
+
+    /// Whether reasoning is missing in a message. DeepSeek has two sentences for it.
+    pub fn misses_reasoning(&self) -> bool {
+        self.mentions("reasoning_content") && (self.mentions("passed back") || self.mentions("missing"))
+    }
+
+    /// Whether the Responses API cannot read reasoning that was sent back: it cannot decrypt it, or it looks for an item
+    /// that it did not keep.
+    pub fn is_about_unreadable_reasoning(&self) -> bool {
+        self.code == "invalid_encrypted_content"
+            || self.mentions("could not be verified")
+            || self.mentions("items are not persisted")
     }
 
     /// Whether it is about the order of roles. Templates allow one system message, at the beginning.
@@ -234,6 +262,11 @@ fn trouble(body: &[u8]) -> Option<Trouble> {
         Ok(problem) => Trouble::read(problem.error.get()),
         Err(_) => serde_json::from_str::<Trouble>(text).ok().filter(|trouble| !trouble.message.is_empty()),
     }
+}
+
+/// The sentence in `refusal`.
+pub fn message(refusal: &Refusal) -> String {
+    trouble(&refusal.body).unwrap_or_else(|| plain(refusal)).message
 }
 
 fn plain(refusal: &Refusal) -> Trouble {

@@ -5,4 +5,4 @@
 
 pub(crate) mod request;
 pub(crate) mod stream;
-mod wire;
+pub(crate) mod wire;

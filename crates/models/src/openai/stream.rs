@@ -31,6 +31,8 @@ pub struct Completion {
     /// The ids of all earlier calls.
     taken: BTreeSet<String>,
     reasoning: Reasoning,
+    /// Whether the reply goes on after the results of tools.
+    follows_tools: bool,
     /// The origin that its opaque part gets.
     origin: String,
 }
@@ -38,7 +40,8 @@ pub struct Completion {
 impl Completion {
     /// A reply to `context` whose opaque part gets `origin`.
     pub fn new(context: &Context, origin: &str) -> Self {
-        Self { taken: call_ids(context), origin: origin.to_owned(), ..Self::default() }
+        let follows_tools = context.said.last().is_some_and(|said| matches!(**said, Said::Tools(_)));
+        Self { taken: call_ids(context), follows_tools, origin: origin.to_owned(), ..Self::default() }
     }
 
     /// Takes an answer that comes whole, and gives its words.
@@ -153,7 +156,7 @@ impl Assembly for Completion {
         }
         let text = self.text + &self.thoughts.rest();
         let text = (!text.is_empty()).then_some(Block::Text(text));
-        let opaque = self.reasoning.json(!calls.is_empty(), extras);
+        let opaque = self.reasoning.json(self.follows_tools || !calls.is_empty(), extras);
         let opaque = opaque.map(|json| Block::Opaque(Opaque { origin: self.origin, json: Json(json) }));
         let blocks = opaque.into_iter().chain(text).chain(calls.into_iter().map(Block::Call)).collect();
         Ok(Reply { blocks, stop, usage: self.usage })

@@ -6,6 +6,7 @@ mod examined;
 mod failures;
 mod forks;
 mod requests;
+mod search;
 mod server;
 pub mod stage;
 mod streams;

@@ -90,7 +90,7 @@ pub(super) async fn command(
         Answer::Noted => obeyed(None, None),
         answer @ (Answer::Heard(_)
         | Answer::Decided(_)
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)
@@ -175,7 +175,7 @@ pub(super) fn unexpected(answer: Answer) -> Refusal {
         | Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Noted
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)

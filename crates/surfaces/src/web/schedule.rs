@@ -120,7 +120,7 @@ async fn run(State(app): State<App>, request: Request) -> Result<Response, Refus
         Answer::Heard(message) => Ok(begun(None, Some(message.0))),
         answer @ (Answer::Decided(_)
         | Answer::Noted
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
@@ -158,7 +158,8 @@ fn job(text: &str) -> Result<Source, Refusal> {
             | Source::Compaction
             | Source::Webhook(_)
             | Source::Agent(_)
-            | Source::Reader,
+            | Source::Reader
+            | Source::Search,
         )
         | Err(_) => {
             Err(Refusal::malformed(format!("`{text}` names no job. write `routine:ID` or `reminder:ID`.")))

@@ -119,7 +119,7 @@ pub(super) async fn press(
         Answer::Noted => Ok(pressed(None, None)),
         answer @ (Answer::Begun(_)
         | Answer::Decided(_)
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)

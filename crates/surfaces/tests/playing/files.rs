@@ -35,7 +35,7 @@ impl Shelf {
         self.past.send_modify(|past| past.push((file.to_owned(), text.to_owned())));
         let news = match planned(file, text) {
             Ok(planned) => FileNews::Plans(Arc::new(planned)),
-            Err(why) => FileNews::Broken { file: file.to_owned(), source: None, why },
+            Err(why) => FileNews::Broken { file: file.to_owned(), source: None, why, told_before: false },
         };
         self.desk.tell(Event::Files(vec![news], Look::Again)).await;
     }

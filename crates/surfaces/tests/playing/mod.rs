@@ -24,7 +24,7 @@ use domain::failure::{Failure, Unsaid};
 use domain::occurrence::Occurrence;
 use domain::record::{PlanChange, Record};
 use domain::report::{Report as Update, ReportId};
-use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::ports::{Archive, Clock, Journal, Margin, Surface, Unreadable, Unwritten};
@@ -303,7 +303,13 @@ async fn consult(house: &House, turn: TurnId) {
         name: "read_calendar".to_owned(),
         input: Json("{}".to_owned()),
     };
-    house.desk.ask(Request::Turn(turn, Progress::MayRun(vec![Block::Call(call.clone())], Vec::new()))).await;
+    house
+        .desk
+        .ask(Request::Turn(
+            turn,
+            Progress::MayRun(vec![Block::Call(call.clone())], Vec::new(), ServerKinds::new()),
+        ))
+        .await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone(), doing: Doing::Runs });
     tokio::time::sleep(house.pace * 20).await;
     let result = ToolResult {

@@ -252,7 +252,7 @@ async fn a_command_is_answered_in_words() {
             "fork_idle_timeout: it cannot be `soon`. use a number of minutes above 0.",
         ),
         ("/ping-budget none", "`none` is no number above 0."),
-        ("/thinking adaptive", " is not told how much to think"),
+        ("/thinking adaptive", "has no setting for thinking"),
         ("/tell", "there is no command `/tell`."),
     ] {
         let refused = give(command).await;

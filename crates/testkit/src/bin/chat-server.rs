@@ -21,14 +21,17 @@ struct Arguments {
     /// The only key to accept.
     #[arg(long)]
     key: Option<String>,
-    /// Whose dialect to speak: openai, ollama, llama-cpp, sloppy, plain, no-tools.
+    /// The dialect to speak, such as openai, openai-current, ollama, llama-cpp, vllm or deepseek.
     #[arg(long, default_value = "openai", value_parser = style)]
     style: Style,
+    /// Write each request to this file, as one line of JSON.
+    #[arg(long)]
+    record: Option<PathBuf>,
 }
 
 fn style(name: &str) -> Result<Style, String> {
     let found = Style::ALL.into_iter().find(|style| style.name() == name);
-    found.ok_or_else(|| "it is one of openai, ollama, llama-cpp, sloppy, plain, no-tools".to_owned())
+    found.ok_or_else(|| format!("it is one of {}", Style::ALL.map(Style::name).join(", ")))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -41,7 +44,12 @@ async fn main() -> anyhow::Result<()> {
         }
         None => Vec::new(),
     };
-    let options = Options { port: arguments.port, key: arguments.key, style: arguments.style };
+    let options = Options {
+        port: arguments.port,
+        key: arguments.key,
+        style: arguments.style,
+        record: arguments.record,
+    };
     let server = ChatServer::start_with(options).await.context("cannot listen")?;
     server.script(acts);
     writeln!(std::io::stdout(), "OPENAI_BASE_URL={}", server.url())?;

@@ -1,7 +1,9 @@
 //! What the server knows: what to play next, what came, and what it charged.
 
+use std::io::Write;
+
 use domain::conversation::Usage;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::cache::Cache;
 use super::chunks::{Title, output_tokens};
@@ -51,10 +53,12 @@ pub struct Book {
     cache: Cache,
     key: Option<String>,
     style: Style,
+    /// The file of `--record`.
+    record: Option<std::fs::File>,
 }
 
 impl Book {
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: Options, record: Option<std::fs::File>) -> Self {
         Self {
             programme: Programme::default(),
             received: Vec::new(),
@@ -63,6 +67,7 @@ impl Book {
             cache: Cache::default(),
             key: options.key,
             style: options.style,
+            record,
         }
     }
 
@@ -79,6 +84,7 @@ impl Book {
         };
         let wrong = self.stranger(&received).or_else(|| rules.err()).or_else(dialect);
         let request = received.json.clone();
+        self.write(&received, wrong.as_ref());
         self.received.push(received);
         if let Some(refused) = wrong {
             return Decision::Refuse(refused);
@@ -100,6 +106,23 @@ impl Book {
                 Decision::Play(act, title)
             }
         }
+    }
+
+    /// Writes a request to the file of `--record`, with the refusal if a rule of the server refused it.
+    fn write(&mut self, received: &Received, refused: Option<&Refused>) {
+        let Some(file) = &mut self.record else { return };
+        let path = match received.path {
+            Api::Chat => "/v1/chat/completions",
+            Api::Responses => "/v1/responses",
+        };
+        let line = json!({
+            "path": path,
+            "body": received.json,
+            "status": refused.map_or(200, |refused| refused.status),
+            "refusal": refused.map(|refused| &refused.message),
+        });
+        // A disk that is full fails the test that reads the file.
+        let _ = writeln!(file, "{line}");
     }
 
     /// The dialect that is spoken.

@@ -28,10 +28,12 @@ impl Cache {
     }
 }
 
-/// Tools come before messages, whatever the order in the request.
+/// Tools come before messages, whatever the order in the request. The Responses API calls them instructions and input.
 fn parts(request: &Value) -> Vec<String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let all = list(&request["tools"]).into_iter().chain(list(&request["messages"]));
+    let instructions = Some(request["instructions"].clone()).filter(|instructions| !instructions.is_null());
+    let all = list(&request["tools"]).into_iter().chain(instructions);
+    let all = all.chain(list(&request["messages"])).chain(list(&request["input"]));
     all.map(|part| part.to_string()).collect()
 }
 

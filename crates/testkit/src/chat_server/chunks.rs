@@ -43,7 +43,11 @@ pub fn completion(act: &Act, title: &Title) -> Value {
     let calls: Vec<_> = calls(act, title).map(|(id, call)| with_id(id, call)).collect();
     let text: String = act.pieces.iter().filter_map(words).collect();
     let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { json!(text) };
-    let mut message = json!({"role": "assistant", "content": content, "reasoning": thoughts(act)});
+    let mut message = json!({"role": "assistant", "content": content});
+    let reasoning = thoughts(act);
+    if !reasoning.is_empty() {
+        message["reasoning"] = json!(reasoning);
+    }
     if !calls.is_empty() {
         message["tool_calls"] = json!(calls);
     }
@@ -78,6 +82,7 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
                 calls += 1;
             }
             Piece::Raw(delta) => deltas.push(delta.clone()),
+            Piece::Search { .. } | Piece::Cited { .. } => {}
         }
     }
     let mut chunks: Vec<_> = deltas.into_iter().map(|delta| chunk(title, &delta, &Value::Null)).collect();
@@ -94,6 +99,7 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
             | Style::DeepSeek
             | Style::Gemini
             | Style::OpenRouter
+            | Style::Vllm
             | Style::Current,
             Counting::Wanted,
         ) => {
@@ -110,6 +116,7 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
             | Style::DeepSeek
             | Style::Gemini
             | Style::OpenRouter
+            | Style::Vllm
             | Style::Current,
             Counting::NotWanted,
         ) => chunks.push(last),
@@ -128,6 +135,7 @@ fn said(style: Style, part: &str) -> Value {
         | Style::DeepSeek
         | Style::Gemini
         | Style::OpenRouter
+        | Style::Vllm
         | Style::Current => {
             json!({"content": part})
         }
@@ -143,7 +151,7 @@ fn thought(style: Style, part: &str) -> Value {
         }
         Style::Gemini => json!({"content": ""}),
         Style::Sloppy => json!({"thinking": part, "content": null}),
-        Style::OpenAi | Style::Ollama | Style::Plain | Style::NoTools | Style::Current => {
+        Style::OpenAi | Style::Ollama | Style::Plain | Style::NoTools | Style::Vllm | Style::Current => {
             json!({"content": "", "reasoning": part})
         }
     }
@@ -182,6 +190,7 @@ fn called(style: Style, call: &Called<'_>) -> Vec<Value> {
         | Style::NoTools
         | Style::DeepSeek
         | Style::OpenRouter
+        | Style::Vllm
         | Style::Current => {
             let function = json!({"name": name, "arguments": ""});
             let first = delta(json!({"index": at, "id": id, "type": "function", "function": function}));
@@ -211,7 +220,12 @@ fn calls<'a>(act: &'a Act, title: &'a Title) -> impl Iterator<Item = (String, Va
         Piece::Call { name, input } => {
             Some((call_id(title, at), json!({"function": {"name": name, "arguments": input}})))
         }
-        Piece::Text(_) | Piece::Note(_) | Piece::Thinking { .. } | Piece::Raw(_) => None,
+        Piece::Text(_)
+        | Piece::Note(_)
+        | Piece::Thinking { .. }
+        | Piece::Raw(_)
+        | Piece::Search { .. }
+        | Piece::Cited { .. } => None,
     })
 }
 
@@ -224,14 +238,23 @@ fn with_id(id: String, mut call: Value) -> Value {
 fn words(piece: &Piece) -> Option<&str> {
     match piece {
         Piece::Text(text) | Piece::Note(text) => Some(text),
-        Piece::Thinking { .. } | Piece::Call { .. } | Piece::Raw(_) => None,
+        Piece::Thinking { .. }
+        | Piece::Call { .. }
+        | Piece::Raw(_)
+        | Piece::Search { .. }
+        | Piece::Cited { .. } => None,
     }
 }
 
 pub fn thoughts(act: &Act) -> String {
     let thoughts = act.pieces.iter().filter_map(|piece| match piece {
         Piece::Thinking { thinking, .. } => Some(thinking.as_str()),
-        Piece::Text(_) | Piece::Note(_) | Piece::Call { .. } | Piece::Raw(_) => None,
+        Piece::Text(_)
+        | Piece::Note(_)
+        | Piece::Call { .. }
+        | Piece::Raw(_)
+        | Piece::Search { .. }
+        | Piece::Cited { .. } => None,
     });
     thoughts.collect()
 }

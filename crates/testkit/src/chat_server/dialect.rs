@@ -1,25 +1,56 @@
 //! The rules of servers that want their reasoning back, with their own error texts.
+//!
+//! Where the rules come from:
+//! - DeepSeek: its guide on the thinking mode. After a turn with tool calls, every assistant message of that turn has to
+//!   come back with its `reasoning_content`. Seen in earendil-works/pi#3743 and NousResearch/hermes-agent#15353: the last
+//!   message of the turn counts too, and an empty text stands for the reasoning of another model. The text for a missing
+//!   field is that of decolua/9router#355.
+//! - Gemini: its guide on thought signatures.
+//! - OpenRouter and vLLM accept a tool loop without reasoning, and the model answers worse. So that a test can see it,
+//!   the server here refuses, in words of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::Style;
-use super::chunks::{Title, thoughts};
+use super::chunks::{Title, call_id, thoughts};
 use crate::play::{Act, Piece, Refused};
 
 /// The reasoning that a server wrote.
 #[derive(Debug, Default)]
 pub struct Issued {
-    /// Reasoning texts of chat completions.
-    pub texts: BTreeSet<String>,
+    /// Replies of chat completions.
+    replies: Vec<IssuedReply>,
     /// Output items of the Responses API by their ids, and the id of the reasoning before each.
     pub items: BTreeMap<String, (Value, Option<String>)>,
 }
 
+/// A reply with reasoning.
+#[derive(Debug)]
+struct IssuedReply {
+    model: String,
+    calls: Vec<String>,
+    text: String,
+    reasoning: String,
+}
+
+impl Issued {
+    /// The reasoning of the reply that `message` repeats, if `model` wrote it.
+    fn reasoning_of(&self, message: &Value, model: &str) -> Option<&str> {
+        let calls: Vec<_> = list(&message["tool_calls"]).iter().map(|call| call["id"].as_str()).collect();
+        let text = message["content"].as_str().unwrap_or_default();
+        let reply = self.replies.iter().rev().find(|reply| {
+            let same_calls = reply.calls.iter().map(|id| Some(id.as_str())).eq(calls.iter().copied());
+            reply.model == model && same_calls && (!calls.is_empty() || reply.text == text)
+        });
+        reply.map(|reply| reply.reasoning.as_str())
+    }
+}
+
 /// Whether servers of this style always think.
 pub fn thinks(style: Style) -> bool {
-    matches!(style, Style::DeepSeek | Style::OpenRouter)
+    matches!(style, Style::DeepSeek | Style::OpenRouter | Style::Vllm)
 }
 
 /// Adds thinking to an act that has none.
@@ -32,9 +63,23 @@ pub fn add_thinking(act: &mut Act, serial: usize) {
 
 /// Records the reasoning of `act`.
 pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
-    if thinks(title.style) {
-        issued.texts.insert(thoughts(act));
+    if !thinks(title.style) {
+        return;
     }
+    let mut reply = IssuedReply {
+        model: title.model.clone(),
+        calls: Vec::new(),
+        text: String::new(),
+        reasoning: thoughts(act),
+    };
+    for (at, piece) in act.pieces.iter().enumerate() {
+        match piece {
+            Piece::Text(text) | Piece::Note(text) => reply.text.push_str(text),
+            Piece::Call { .. } => reply.calls.push(call_id(title, at)),
+            Piece::Thinking { .. } | Piece::Raw(_) | Piece::Search { .. } | Piece::Cited { .. } => {}
+        }
+    }
+    issued.replies.push(reply);
 }
 
 /// Gemini's signature of the call `id`.
@@ -44,13 +89,6 @@ pub fn signature(id: &str) -> Value {
 
 /// Says what is wrong with the reasoning in `request`.
 pub fn check(request: &Value, style: Style, issued: &Issued) -> Result<(), Refused> {
-    let refused = |message: String| Refused {
-        status: 400,
-        kind: "invalid_request_error".to_owned(),
-        message,
-        retry_after: None,
-    };
-    let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let model = request["model"].as_str().unwrap_or_default();
     if style == Style::Current && request["tools"].is_array() && request["reasoning_effort"] != "none" {
         return Err(refused(format!(
@@ -58,43 +96,76 @@ pub fn check(request: &Value, style: Style, issued: &Issued) -> Result<(), Refus
              function tools, use /v1/responses or set reasoning_effort to 'none'."
         )));
     }
-    for (at, message) in messages.iter().enumerate() {
-        let Some(calls) = message["tool_calls"].as_array() else { continue };
-        let is_own = |text: &Value| text.as_str().is_some_and(|text| issued.texts.contains(text));
-        match style {
-            Style::DeepSeek if !is_own(&message["reasoning_content"]) => {
-                return Err(refused(
-                    "The reasoning_content in the thinking mode must be passed back to the API.".to_owned(),
-                ));
-            }
-            Style::Gemini => {
-                let first = &calls[0];
-                let id = first["id"].as_str().unwrap_or_default();
-                let given = &first["extra_content"]["google"]["thought_signature"];
-                if given != "skip_thought_signature_validator" && first["extra_content"] != signature(id) {
-                    let name = first["function"]["name"].as_str().unwrap_or_default();
-                    return Err(refused(format!(
-                        "Function call is missing a thought_signature in functionCall parts. This is required for \
-                         tools to work correctly. Additional data, function call `default_api:{name}`, position {at}."
-                    )));
-                }
-            }
-            Style::OpenRouter if !message["reasoning_details"].is_null() => {
-                let details = message["reasoning_details"].as_array().map_or(&[][..], Vec::as_slice);
-                if details.len() != 1 || !is_own(&details[0]["text"]) {
-                    return Err(refused(format!("messages[{at}].reasoning_details: not as they were sent")));
-                }
-            }
-            Style::DeepSeek
-            | Style::OpenRouter
-            | Style::OpenAi
-            | Style::Ollama
-            | Style::LlamaCpp
-            | Style::Sloppy
-            | Style::Plain
-            | Style::NoTools
-            | Style::Current => {}
+    // Whether a message of the turn so far has tool calls.
+    let mut used_tools = false;
+    for (at, message) in list(&request["messages"]).iter().enumerate() {
+        if message["role"] == "user" {
+            used_tools = false;
+        }
+        if message["role"] != "assistant" {
+            continue;
+        }
+        used_tools |= message["tool_calls"].is_array();
+        if used_tools {
+            check_message(message, at, style, issued.reasoning_of(message, model)).map_err(refused)?;
         }
     }
     Ok(())
+}
+
+/// Checks an assistant message of a turn with tool calls. `reasoning` is what the server wrote before it.
+fn check_message(message: &Value, at: usize, style: Style, reasoning: Option<&str>) -> Result<(), String> {
+    match style {
+        Style::DeepSeek => match message["reasoning_content"].as_str() {
+            None => Err(format!(
+                "Missing `reasoning_content` field in the assistant message at message index {at}. For more \
+                 information, please refer to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls"
+            )),
+            Some(given) if given != reasoning.unwrap_or_default() => {
+                Err("The `reasoning_content` in the thinking mode must be passed back to the API.".to_owned())
+            }
+            Some(_) => Ok(()),
+        },
+        Style::Gemini => check_signature(message, at),
+        Style::OpenRouter | Style::Vllm => {
+            let given = if style == Style::Vllm {
+                &message["reasoning"]
+            } else {
+                &message["reasoning_details"][0]["text"]
+            };
+            match given.as_str() == reasoning {
+                true => Ok(()),
+                false => Err(format!("messages[{at}]: the reasoning is not as it was sent")),
+            }
+        }
+        Style::OpenAi
+        | Style::Ollama
+        | Style::LlamaCpp
+        | Style::Sloppy
+        | Style::Plain
+        | Style::NoTools
+        | Style::Current => Ok(()),
+    }
+}
+
+fn check_signature(message: &Value, at: usize) -> Result<(), String> {
+    let Some(first) = list(&message["tool_calls"]).first() else { return Ok(()) };
+    let id = first["id"].as_str().unwrap_or_default();
+    let given = &first["extra_content"]["google"]["thought_signature"];
+    if given == "skip_thought_signature_validator" || first["extra_content"] == signature(id) {
+        return Ok(());
+    }
+    let name = first["function"]["name"].as_str().unwrap_or_default();
+    Err(format!(
+        "Function call is missing a thought_signature in functionCall parts. This is required for tools to work \
+         correctly. Additional data, function call `default_api:{name}`, position {at}."
+    ))
+}
+
+fn refused(message: String) -> Refused {
+    Refused { status: 400, kind: "invalid_request_error".to_owned(), message, retry_after: None }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,4 +1,16 @@
 //! The Responses API without stored state: its rules, and an act as its events.
+//!
+//! Where the rules come from:
+//! - Names of fields, allowed values and required fields: the request types of the vendor's own client (PyPI `openai`
+//!   3.51.0: `types/responses/response_create_params.py`, `response_input_item_param.py`, `easy_input_message_param.py`,
+//!   `response_reasoning_item_param.py`, `response_function_tool_call_param.py`, `function_tool_param.py`,
+//!   `response_input_image_param.py`). Fields that our client does not send are left out on purpose.
+//! - `max_output_tokens` of at least 16, a strict schema without `additionalProperties: false`, a call without an output,
+//!   an output without a call, reasoning without the item after it and an item without its reasoning: the vendor's error
+//!   texts, as they are quoted in public issues.
+//! - Reasoning without `encrypted_content`: anomalyco/opencode#7724 and #8987. A server that keeps nothing looks for the
+//!   item by its id and does not find it.
+//! - `none` is no effort of this server's model: that holds for `gpt-6-astra` and `gpt-6.1-sol`.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +21,27 @@ use super::dialect::Issued;
 use crate::play::frames::Written;
 use crate::play::{Act, Piece, Refused, split};
 
+use super::search;
+
 /// The fields of a request that the server knows.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "model",
     "stream",
     "store",
     "include",
     "max_output_tokens",
+    "max_tool_calls",
     "reasoning",
     "instructions",
     "tools",
     "input",
 ];
+
+/// The fields of a tool that the server knows.
+const TOOL_FIELDS: [&str; 5] = ["type", "name", "description", "parameters", "strict"];
+
+/// The most characters of the name of a tool.
+const NAME_LENGTH: usize = 64;
 
 /// Says what is wrong with `request`.
 pub fn check(request: &Value, issued: &Issued) -> Result<(), Refused> {
@@ -38,18 +59,27 @@ fn refused(kind: &str, message: String) -> Refused {
     Refused { status: 400, kind: kind.to_owned(), message, retry_after: None }
 }
 
-fn check_fields(request: &Value) -> Result<(), String> {
-    let fields = request.as_object().into_iter().flatten();
-    if let Some((name, _)) = fields.into_iter().find(|(name, _)| !FIELDS.contains(&name.as_str())) {
-        return Err(format!("Unknown parameter: '{name}'."));
+/// Refuses the first field of `object` that is not in `known`. `path` is its place in the request.
+fn check_names(object: &Value, known: &[&str], path: &str) -> Result<(), String> {
+    let mut names = object.as_object().into_iter().flatten().map(|(name, _)| name);
+    match names.find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(format!("Unknown parameter: '{path}{name}'.")),
+        None => Ok(()),
     }
+}
+
+fn check_fields(request: &Value) -> Result<(), String> {
+    check_names(request, &FIELDS, "")?;
     if request["model"].as_str().is_none_or(str::is_empty) {
         return Err("Missing required parameter: 'model'.".to_owned());
     }
     if list(&request["input"]).is_empty() {
         return Err("Missing required parameter: 'input'.".to_owned());
     }
-    if request["store"] != false || request["include"] != json!(["reasoning.encrypted_content"]) {
+    // The vendor would keep the response otherwise, and our client counts on nothing that is kept. Reasoning that is not
+    // sent back needs no encrypted form: a search is a request of its own.
+    let keeps_reasoning = request["include"] == json!(["reasoning.encrypted_content"]);
+    if request["store"] != false || !(keeps_reasoning || search::only(request)) {
         return Err(
             "this server keeps nothing: 'store' must be false and encrypted reasoning included".to_owned()
         );
@@ -60,38 +90,83 @@ fn check_fields(request: &Value) -> Result<(), String> {
             "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {most} instead."
         ));
     }
-    if let Some(effort) = request["reasoning"]["effort"].as_str() {
-        let supported = ["low", "medium", "high", "xhigh"];
-        if !supported.contains(&effort) {
-            return Err(format!(
-                "Unsupported value: 'reasoning.effort' does not support '{effort}' with this model. Supported values \
-                 are: 'low', 'medium', 'high', and 'xhigh'."
-            ));
-        }
-    }
-    for (at, tool) in list(&request["tools"]).iter().enumerate() {
-        if tool["type"] != "function" || tool["name"].as_str().is_none_or(str::is_empty) {
-            return Err(format!("Missing required parameter: 'tools[{at}].name'."));
-        }
-        if tool["strict"] != false && tool["parameters"]["additionalProperties"] != false {
-            return Err(format!(
-                "Invalid schema for function 'tools[{at}]': 'additionalProperties' is required to be supplied and to be \
-                 false."
-            ));
-        }
+    check_effort(&request["reasoning"])?;
+    search::check(request)?;
+    let functions = list(&request["tools"]).iter().enumerate().filter(|(_, tool)| !search::is_hosted(tool));
+    for (at, tool) in functions {
+        check_tool(tool, at)?;
     }
     Ok(())
+}
+
+fn check_effort(reasoning: &Value) -> Result<(), String> {
+    check_names(reasoning, &["effort", "summary"], "reasoning.")?;
+    if !reasoning["summary"].is_null() && reasoning["summary"] != "auto" {
+        return Err("Invalid value for 'reasoning.summary'. Supported values are: 'auto'.".to_owned());
+    }
+    let supported = ["low", "medium", "high", "xhigh"];
+    match reasoning["effort"].as_str() {
+        Some(effort) if !supported.contains(&effort) => Err(format!(
+            "Unsupported value: 'reasoning.effort' does not support '{effort}' with this model. Supported values are: \
+             'low', 'medium', 'high', and 'xhigh'."
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
+    let name = tool["name"].as_str().unwrap_or_default();
+    if tool["type"] != "function" || name.is_empty() {
+        return Err(format!("Missing required parameter: 'tools[{at}].name'."));
+    }
+    check_names(tool, &TOOL_FIELDS, &format!("tools[{at}]."))?;
+    let known = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if name.len() > NAME_LENGTH || !name.chars().all(known) {
+        return Err(format!(
+            "Invalid 'tools[{at}].name': string does not match pattern. Expected a string that matches the pattern \
+             '^[a-zA-Z0-9_-]+$'."
+        ));
+    }
+    if tool["parameters"]["type"] != "object" {
+        return Err(format!(
+            "Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: {}'.",
+            tool["parameters"]["type"]
+        ));
+    }
+    if tool["strict"] != false && tool["parameters"]["additionalProperties"] != false {
+        return Err(format!(
+            "Invalid schema for function '{name}': In context=(), 'additionalProperties' is required to be supplied and \
+             to be false."
+        ));
+    }
+    Ok(())
+}
+
+/// The fields of an item of this kind and role that the server knows. Only the model's own messages have an id.
+fn item_fields(kind: &str, has_id: bool) -> &'static [&'static str] {
+    match (kind, has_id) {
+        ("message", false) => &["type", "role", "content", "phase"],
+        ("message", true) => &["type", "role", "content", "phase", "id", "status"],
+        ("reasoning", _) => &["type", "id", "summary", "content", "encrypted_content", "status"],
+        ("function_call", _) => &["type", "id", "call_id", "name", "arguments", "status"],
+        ("function_call_output", _) => &["type", "id", "call_id", "output", "status"],
+        _ => &[],
+    }
 }
 
 fn check_item(item: &Value, at: usize) -> Result<(), String> {
     let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
     let kind = item["type"].as_str().unwrap_or("message");
+    let has_id = item["role"] == "assistant" && text(&item["id"]);
+    check_names(item, item_fields(kind, has_id), &format!("input[{at}]."))?;
     match (kind, item["role"].as_str()) {
         ("message", Some("user")) => {
             let known = |part: &Value| match part["type"].as_str() {
                 Some("input_text") => text(&part["text"]),
                 Some("input_image") => {
-                    part["image_url"].as_str().is_some_and(|url| url.starts_with("data:image/"))
+                    let detail = part["detail"].as_str().unwrap_or_default();
+                    let url = part["image_url"].as_str().unwrap_or_default();
+                    url.starts_with("data:image/") && ["auto", "low", "high", "original"].contains(&detail)
                 }
                 Some(_) | None => false,
             };
@@ -105,8 +180,13 @@ fn check_item(item: &Value, at: usize) -> Result<(), String> {
             }
         }
         ("message", Some("assistant")) => {
-            let known = |part: &Value| part["type"] == "output_text" && part["text"].is_string();
-            if text(&item["content"]) || list(&item["content"]).iter().all(known) {
+            let known = |part: &Value| match part["type"].as_str() {
+                Some("output_text") => part["text"].is_string() && part["annotations"].is_array(),
+                Some("refusal") => part["refusal"].is_string(),
+                Some(_) | None => false,
+            };
+            let parts = list(&item["content"]);
+            if text(&item["content"]) || has_id && parts.iter().all(known) {
                 Ok(())
             } else {
                 Err(format!(
@@ -135,6 +215,13 @@ fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
     for (at, item) in input.iter().enumerate() {
         let id_here = id(item);
         if item["type"] == "reasoning" {
+            if item["encrypted_content"].as_str().is_none_or(str::is_empty) {
+                let message = format!(
+                    "Item with id '{id_here}' not found. Items are not persisted when `store` is set to false. Try again \
+                     with `store` set to true, or remove this item from your input."
+                );
+                return Err(Refused { status: 404, ..refused("invalid_request_error", message) });
+            }
             if issued.items.get(&id_here).is_none_or(|(known, _)| known != item) {
                 return Err(refused(
                     "invalid_encrypted_content",
@@ -176,17 +263,23 @@ fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
     Ok(())
 }
 
+/// Every call has an output somewhere after it, and every output has a call before it.
 fn check_calls(input: &[Value]) -> Result<(), String> {
-    let ids = |kind: &str| -> BTreeSet<&str> {
-        input.iter().filter(|item| item["type"] == kind).filter_map(|item| item["call_id"].as_str()).collect()
-    };
-    let calls = ids("function_call");
-    let outputs = ids("function_call_output");
-    if let Some(id) = calls.difference(&outputs).next() {
-        return Err(format!("No tool output found for function call {id}."));
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    for item in input {
+        let id = item["call_id"].as_str().unwrap_or_default();
+        match item["type"].as_str() {
+            Some("function_call") => {
+                open.insert(id);
+            }
+            Some("function_call_output") if !open.remove(id) => {
+                return Err(format!("No tool call found for function call output with call_id {id}."));
+            }
+            Some(_) | None => {}
+        }
     }
-    match outputs.difference(&calls).next() {
-        Some(id) => Err(format!("No tool call found for function call output with call_id {id}.")),
+    match open.first() {
+        Some(id) => Err(format!("No tool output found for function call {id}.")),
         None => Ok(()),
     }
 }
@@ -199,6 +292,9 @@ pub fn echo(request: &Value) -> Act {
     }
     let part = list(&last["content"]).last().and_then(|part| part["text"].as_str().map(str::to_owned));
     let words = last["content"].as_str().map(str::to_owned).or(part).unwrap_or_default();
+    if list(&request["tools"]).iter().any(search::is_hosted) {
+        return Act::searches_for(&words);
+    }
     Act::says(&format!("you said: {words}"))
 }
 
@@ -213,28 +309,109 @@ pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
     }
 }
 
-/// The stream of `act`.
+/// The stream of `act`: all events that the vendor sends, in its order.
 pub fn written(act: &Act, title: &Title) -> Written {
-    let mut events = vec![event(json!({"type": "response.created", "response": head(title, "in_progress")}))];
+    let begun = head(title, "in_progress");
+    let mut events = vec![
+        json!({"type": "response.created", "response": begun}),
+        json!({"type": "response.in_progress", "response": begun}),
+    ];
     for (at, item) in items(act, title).into_iter().enumerate() {
-        let mut begun = item.clone();
-        begun["status"] = json!("in_progress");
-        events.push(event(json!({"type": "response.output_item.added", "output_index": at, "item": begun})));
-        let (kind, text) = match item["type"].as_str() {
-            Some("message") => ("response.output_text.delta", item["content"][0]["text"].as_str()),
-            Some("function_call") => ("response.function_call_arguments.delta", item["arguments"].as_str()),
-            Some(_) | None => ("response.reasoning_summary_text.delta", item["summary"][0]["text"].as_str()),
-        };
-        for part in split(text.unwrap_or_default()) {
-            let delta = json!({"type": kind, "output_index": at, "item_id": item["id"], "delta": part});
-            events.push(event(delta));
-        }
-        events.push(event(json!({"type": "response.output_item.done", "output_index": at, "item": item})));
+        let added = opened(&item);
+        events.push(json!({"type": "response.output_item.added", "output_index": at, "item": added}));
+        events.extend(parts(&item).into_iter().map(|mut event| {
+            event["output_index"] = json!(at);
+            event["item_id"] = item["id"].clone();
+            event
+        }));
+        events.push(json!({"type": "response.output_item.done", "output_index": at, "item": item}));
     }
     let end = response(act, title);
     let kind = format!("response.{}", end["status"].as_str().unwrap_or_default());
-    events.push(event(json!({"type": kind, "response": end})));
-    Written { events, error, bad_json: b"data: {\"type\": \"respon\n\n" }
+    events.push(json!({"type": kind, "response": end}));
+    let numbered = events.into_iter().enumerate().map(|(number, mut body)| {
+        body["sequence_number"] = json!(number);
+        event(&body)
+    });
+    Written { events: numbered.collect(), error, bad_json: b"data: {\"type\": \"respon\n\n" }
+}
+
+/// `item` before anything of it was written.
+fn opened(item: &Value) -> Value {
+    let mut item = item.clone();
+    let (field, nothing) = match item["type"].as_str() {
+        Some("message") => ("content", json!([])),
+        Some("function_call") => ("arguments", json!("")),
+        Some("reasoning") => ("summary", json!([])),
+        Some(_) | None => return item,
+    };
+    item[field] = nothing;
+    item["status"] = json!("in_progress");
+    item
+}
+
+/// The events between the beginning and the end of `item`.
+fn parts(item: &Value) -> Vec<Value> {
+    let mut events = Vec::new();
+    match item["type"].as_str() {
+        Some("message") => {
+            for (at, part) in list(&item["content"]).iter().enumerate() {
+                let is_refusal = part["type"] == "refusal";
+                let (name, text) = if is_refusal { ("refusal", "refusal") } else { ("output_text", "text") };
+                let said = part[text].as_str().unwrap_or_default();
+                let mut empty = part.clone();
+                empty[text] = json!("");
+                events
+                    .push(json!({"type": "response.content_part.added", "content_index": at, "part": empty}));
+                events.extend(split(said).iter().map(|delta| {
+                    let kind = format!("response.{name}.delta");
+                    let mut event = json!({"type": kind, "content_index": at, "delta": delta});
+                    if !is_refusal {
+                        event["logprobs"] = json!([]);
+                    }
+                    event
+                }));
+                let kind = format!("response.{name}.done");
+                let mut done = json!({"type": kind, "content_index": at, text: said});
+                if !is_refusal {
+                    done["logprobs"] = json!([]);
+                }
+                events.push(done);
+                events.push(json!({"type": "response.content_part.done", "content_index": at, "part": part}));
+            }
+        }
+        Some("function_call") => {
+            let arguments = item["arguments"].as_str().unwrap_or_default();
+            let kind = "response.function_call_arguments.delta";
+            events.extend(split(arguments).iter().map(|delta| json!({"type": kind, "delta": delta})));
+            let kind = "response.function_call_arguments.done";
+            events.push(json!({"type": kind, "arguments": arguments}));
+        }
+        Some("reasoning") => {
+            for (at, part) in list(&item["summary"]).iter().enumerate() {
+                let text = part["text"].as_str().unwrap_or_default();
+                let event = |name: &str| {
+                    let kind = format!("response.reasoning_summary_{name}");
+                    json!({"type": kind, "summary_index": at})
+                };
+                let mut added = event("part.added");
+                added["part"] = json!({"type": "summary_text", "text": ""});
+                events.push(added);
+                events.extend(split(text).iter().map(|delta| {
+                    let mut more = event("text.delta");
+                    more["delta"] = json!(delta);
+                    more
+                }));
+                let mut done = event("text.done");
+                done["text"] = json!(text);
+                let mut part_done = event("part.done");
+                part_done["part"] = part.clone();
+                events.extend([done, part_done]);
+            }
+        }
+        Some(_) | None => {}
+    }
+    events
 }
 
 /// The whole of `act` at once.
@@ -298,16 +475,95 @@ fn items(act: &Act, title: &Title) -> Vec<Value> {
                 "name": name, "arguments": input,
             }),
             Piece::Raw(item) => item.clone(),
+            Piece::Search { query, found } => search::call(&id("ws"), query, found),
+            Piece::Cited { text, page } => search::message(&id("msg"), text, page),
         }
     };
     act.pieces.iter().enumerate().map(item).collect()
 }
 
-fn event(event: Value) -> Vec<u8> {
+fn event(event: &Value) -> Vec<u8> {
     let kind = event["type"].as_str().unwrap_or_default();
     format!("event: {kind}\ndata: {event}\n\n").into_bytes()
 }
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat_server::Style;
+    use domain::conversation::Usage;
+
+    const CALL: &str = "call_000001_2";
+
+    /// The refusal of a request that repeats a whole tool loop, after `change`; empty, if it is accepted.
+    fn wrong(change: impl FnOnce(&mut Value)) -> String {
+        let usage = Usage { input: 1, cache_read: 0, cache_write: 0, cache_write_1h: 0, output: 1 };
+        let title = Title { serial: 1, model: "m".to_owned(), usage, style: Style::Current };
+        let act =
+            Act::empty().and_thinks("Hm.", "").and_notes("Looking.").and_calls("note", &json!({"text": "x"}));
+        let mut issued = Issued::default();
+        issue(&act, &title, &mut issued);
+        let mut input = vec![json!({"role": "user", "content": [{"type": "input_text", "text": "note x"}]})];
+        input.extend(items(&act, &title));
+        input.push(json!({"type": "function_call_output", "call_id": CALL, "output": "done"}));
+        input.push(json!({"role": "developer", "content": "Your name is Ada."}));
+        let parameters = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+        let tool = json!({"type": "function", "name": "note", "parameters": parameters, "strict": false});
+        let mut request = json!({
+            "model": "m", "stream": true, "store": false, "include": ["reasoning.encrypted_content"],
+            "max_output_tokens": 16, "reasoning": {"effort": "low", "summary": "auto"}, "instructions": "Be kind.",
+            "tools": [tool], "input": input,
+        });
+        change(&mut request);
+        check(&request, &issued).err().map(|refused| refused.message).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_server_refuses_what_the_vendor_refuses() {
+        let check = |expected: &str, change: fn(&mut Value)| {
+            let said = wrong(change);
+            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{expected}: {said}");
+        };
+        check("", |_| {});
+        check("Unknown parameter: 'max_tokens'", |it| it["max_tokens"] = json!(9));
+        check("Missing required parameter: 'model'", |it| it["model"] = json!(""));
+        check("Missing required parameter: 'input'", |it| it["input"] = json!([]));
+        check("'store' must be false", |it| it["store"] = json!(true));
+        check("Expected a value >= 16, but got 15", |it| it["max_output_tokens"] = json!(15));
+        check("does not support 'none'", |it| it["reasoning"]["effort"] = json!("none"));
+        check("Unknown parameter: 'reasoning.budget'", |it| it["reasoning"]["budget"] = json!(1));
+        check("'tools[0].name'", |it| {
+            it["tools"][0] = json!({"type": "function", "function": {"name": "note"}})
+        });
+        check("does not match pattern", |it| it["tools"][0]["name"] = json!("my note"));
+        check("schema must be a JSON Schema", |it| it["tools"][0]["parameters"] = json!({}));
+        check("'additionalProperties' is required", |it| it["tools"][0]["strict"] = Value::Null);
+        check("Unknown parameter: 'input[0].name'", |it| it["input"][0]["name"] = json!("ada"));
+        check("Supported values are: 'input_text'", |it| {
+            it["input"][0]["content"][0]["type"] = json!("text")
+        });
+        check("Item 'msg_000001_1' is not as it was sent", |it| {
+            it["input"][2]["content"][0]["text"] = json!("Something else.");
+        });
+        check("without its required following item", |it| {
+            it["input"].as_array_mut().unwrap().remove(2);
+        });
+        check("could not be verified", |it| it["input"][1]["encrypted_content"] = json!("spoilt"));
+        check("Items are not persisted", |it| it["input"][1]["encrypted_content"] = Value::Null);
+        check("without its required 'reasoning' item", |it| {
+            it["input"].as_array_mut().unwrap().remove(1);
+        });
+        check("expected the text of a JSON object", |it| it["input"][3]["arguments"] = json!({}));
+        check("No tool output found for function call call_000001_2", |it| {
+            it["input"].as_array_mut().unwrap().remove(4);
+        });
+        check("No tool call found for function call output with call_id call_000001_2", |it| {
+            it["input"].as_array_mut().unwrap().swap(0, 4);
+        });
+        check("Unknown parameter: 'input[5].type'", |it| it["input"][5] = json!({"type": "item_reference"}));
+    }
 }

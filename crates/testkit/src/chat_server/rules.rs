@@ -1,4 +1,7 @@
 //! What a server accepts, and the words with which it refuses the rest.
+//!
+//! The names of the fields are those of the vendor's own client (PyPI `openai` 3.51.0, `types/chat`), as far as our client
+//! sends them: a field that it does not send yet is to be added here on purpose.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +22,11 @@ pub fn check(request: &Value, style: Style) -> Result<(), Refused> {
     let by_the_book = || {
         check_fields(request)?;
         let messages = list(&request["messages"]);
+        if knows_its_fields(style) {
+            check_names(request, messages)?;
+        }
         for (at, message) in messages.iter().enumerate() {
-            check_message(message, at).map_err(|wrong| format!("messages[{at}]: {wrong}"))?;
+            check_message(message).map_err(|wrong| format!("messages[{at}]: {wrong}"))?;
         }
         check_calls(messages)
     };
@@ -41,6 +47,10 @@ fn check_style(request: &Value, style: Style) -> Result<(), String> {
         }
         Style::LlamaCpp => {
             let again = |pair: &[Value]| pair[0]["role"] == pair[1]["role"] && pair[0]["role"] != "tool";
+            // The text of the templates of Qwen3.5 and later (QwenLM/Qwen3.8#244, vllm-project/vllm#41114).
+            if messages.iter().skip(1).any(|message| message["role"] == "system") {
+                return Err("System message must be at the beginning.".to_owned());
+            }
             match messages.windows(2).any(again) {
                 true => Err("Conversation roles must alternate user/assistant/user/assistant/...".to_owned()),
                 false => Ok(()),
@@ -53,6 +63,7 @@ fn check_style(request: &Value, style: Style) -> Result<(), String> {
         | Style::DeepSeek
         | Style::Gemini
         | Style::OpenRouter
+        | Style::Vllm
         | Style::Current => Ok(()),
     }
 }
@@ -78,6 +89,44 @@ fn check_fields(request: &Value) -> Result<(), String> {
     list(&request["tools"]).iter().enumerate().try_for_each(|(at, tool)| check_tool(tool, at))
 }
 
+/// Whether servers of this style refuse fields that they do not know. The others ignore them.
+fn knows_its_fields(style: Style) -> bool {
+    matches!(style, Style::OpenAi | Style::Current)
+}
+
+/// Checks the names of all fields.
+fn check_names(request: &Value, messages: &[Value]) -> Result<(), String> {
+    const FIELDS: [&str; 8] = [
+        "model",
+        "stream",
+        "stream_options",
+        "max_tokens",
+        "max_completion_tokens",
+        "reasoning_effort",
+        "tools",
+        "messages",
+    ];
+    let unknown = |object: &Value, known: &[&str]| {
+        let mut names = object.as_object().into_iter().flatten().map(|(name, _)| name);
+        names.find(|name| !known.contains(&name.as_str())).cloned()
+    };
+    if let Some(name) = unknown(request, &FIELDS) {
+        return Err(format!("Unrecognized request argument supplied: {name}"));
+    }
+    for (at, message) in messages.iter().enumerate() {
+        let name = unknown(message, &["role", "content", "tool_calls", "tool_call_id"]);
+        let calls = list(&message["tool_calls"]).iter();
+        let name =
+            name.or_else(|| calls.filter_map(|call| unknown(call, &["id", "type", "function"])).next());
+        if let Some(name) = name {
+            return Err(format!(
+                "Additional properties are not allowed ('{name}' was unexpected) - 'messages.{at}'"
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     let function = &tool["function"];
     if tool["type"] != "function" || function["name"].as_str().is_none_or(str::is_empty) {
@@ -89,11 +138,10 @@ fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     }
 }
 
-fn check_message(message: &Value, at: usize) -> Result<(), String> {
+fn check_message(message: &Value) -> Result<(), String> {
     let content = &message["content"];
     match message["role"].as_str().unwrap_or_default() {
-        "system" if at == 0 => check_words(content),
-        "system" => Err("a system message may only come first".to_owned()),
+        "system" => check_words(content),
         "user" if !list(content).is_empty() => list(content).iter().try_for_each(check_part),
         "user" => check_words(content),
         "assistant" if content.is_null() => match list(&message["tool_calls"]).is_empty() {
@@ -223,7 +271,12 @@ mod tests {
         check("empty array", |it| it["tools"] = json!([]));
         check("function.name", |it| it["tools"][0]["type"] = json!("tool"));
         check("type object", |it| it["tools"][0]["function"]["parameters"] = json!({}));
-        check("only come first", |it| it["messages"][1]["role"] = json!("system"));
+        check("", |it| it["messages"][4]["role"] = json!("system"));
+        check("argument supplied: effort", |it| it["effort"] = json!("low"));
+        check("'reasoning' was unexpected", |it| it["messages"][2]["reasoning"] = json!("hm"));
+        check("'extra_content' was unexpected", |it| {
+            it["messages"][2]["tool_calls"][0]["extra_content"] = json!({});
+        });
         check("must not be empty", |it| it["messages"][1]["content"] = json!(" \n"));
         check("must not be empty", |it| it["messages"][1]["content"] = json!([]));
         check("image_url", |it| {
@@ -251,6 +304,9 @@ mod tests {
         let twice = |it: &mut Value| it["messages"][0]["role"] = json!("user");
         assert!(wrong(Style::LlamaCpp, twice).contains("must alternate"));
         assert_eq!(wrong(Style::LlamaCpp, |_| {}), "");
+        let late = |it: &mut Value| it["messages"][4]["role"] = json!("system");
+        assert!(wrong(Style::LlamaCpp, late).contains("must be at the beginning"));
+        assert_eq!(wrong(Style::Vllm, |it| it["messages"][2]["reasoning"] = json!("hm")), "");
         assert_eq!(wrong(Style::NoTools, |_| {}), "m does not support tools");
         let without = |it: &mut Value| {
             it.as_object_mut().unwrap().remove("tools");

@@ -107,7 +107,7 @@ pub(super) fn page(world: &World, received: &Received, (name, items): (&str, &[V
 }
 
 /// The pairs of a form or a query.
-fn pairs(text: &str) -> Vec<(String, String)> {
+pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))

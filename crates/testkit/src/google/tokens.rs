@@ -110,7 +110,7 @@ pub(super) fn revoke(world: &mut World, form: &[(String, String)]) -> Answer {
 }
 
 /// Base64 as addresses have it, by another hand than our client's.
-pub(super) fn base64_url(bytes: &[u8]) -> String {
+pub(crate) fn base64_url(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
     for three in bytes.chunks(3) {

@@ -10,7 +10,7 @@ use super::cache::{Cache, prompt_tokens};
 use super::catalog::{self, GENERIC, Lifecycle, MODELS, ModelSpec};
 use super::events::{Title, output_tokens};
 use super::rules::{self, Endpoint};
-use super::{Elapsed, Host, Options, betas, echo, foreign, models_api, reply};
+use super::{Elapsed, Host, Options, betas, echo, foreign, models_api, reply, search};
 use crate::play::programme::Programme;
 use crate::play::{Act, Fault, Refused};
 
@@ -139,14 +139,16 @@ impl Book {
         let usage = act.charge.as_deref().copied().unwrap_or(usage);
         self.usage.push(usage);
         let reports = received.betas.iter().any(|beta| beta == betas::BINDING_CONTROLS);
-        let title = Title {
+        let mut title = Title {
             serial,
             model: received.json["model"].as_str().unwrap_or_default().to_owned(),
             usage,
             hour_write: usage.cache_write_1h,
             transformations: reports.then_some(checked.transformations),
+            server_tool_use: None,
         };
         reply::shape(&mut act, &received.json, &model, &self.account, &title);
+        title.server_tool_use = search::usage(&act, &received.json);
         Decision::Play(Box::new(act), title)
     }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::prompt::{Spoken, list, spoken};
+use super::search;
 use crate::play::Act;
 
 /// The answer to `request`: `call NAME {input}` calls a tool, everything else comes back.
@@ -15,6 +16,9 @@ pub fn echo(request: &Value) -> Act {
         return Act::says(&format!("the tool said: {}", text(&result["content"])));
     }
     let words = words(last);
+    if search::offered(request) {
+        return Act::searches_for(&words);
+    }
     match wanted(request, &words) {
         Some((name, input)) => Act::calls(name, &input),
         None => Act::says(&format!("you said: {words}")),

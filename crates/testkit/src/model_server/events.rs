@@ -19,6 +19,8 @@ pub struct Title {
     pub hour_write: u64,
     /// The value of `input_transformations`, if the request asked for the report.
     pub transformations: Option<Vec<Value>>,
+    /// The value of `usage.server_tool_use`, if the request had such a tool.
+    pub server_tool_use: Option<Value>,
 }
 
 /// The stream of `act`.
@@ -38,10 +40,14 @@ fn events(act: &Act, title: &Title) -> Vec<Value> {
         events.push(json!({"type": "content_block_stop", "index": index}));
     }
     events.insert(events.len().min(2), json!({"type": "ping"}));
+    let mut used = json!({"output_tokens": title.usage.output});
+    if let Some(tools) = &title.server_tool_use {
+        used["server_tool_use"] = tools.clone();
+    }
     events.push(json!({
         "type": "message_delta",
         "delta": {"stop_reason": reason(act), "stop_sequence": null, "stop_details": act.stop_details()},
-        "usage": {"output_tokens": title.usage.output},
+        "usage": used,
     }));
     events.push(json!({"type": "message_stop"}));
     events
@@ -55,6 +61,9 @@ pub fn message(act: &Act, title: &Title) -> Value {
     message["stop_reason"] = reason(act).into();
     message["stop_details"] = json!(act.stop_details());
     message["usage"] = usage(title, title.usage.output);
+    if let Some(used) = &title.server_tool_use {
+        message["usage"]["server_tool_use"] = used.clone();
+    }
     message
 }
 
@@ -129,6 +138,7 @@ fn block(piece: &Piece, id: &str) -> (Value, Vec<Value>) {
             (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), deltas.collect())
         }
         Piece::Raw(block) => (block.clone(), Vec::new()),
+        Piece::Search { .. } | Piece::Cited { .. } => (json!({"type": "text", "text": ""}), Vec::new()),
     }
 }
 
@@ -143,6 +153,8 @@ fn whole(piece: &Piece, id: &str) -> Value {
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }
         Piece::Raw(block) => block.clone(),
+        // The server plays these before; see `search::play`.
+        Piece::Search { .. } | Piece::Cited { .. } => json!({"type": "text", "text": ""}),
     }
 }
 

@@ -24,6 +24,12 @@ pub fn check(json: &Value, betas: &[String]) -> Result<(), String> {
             return Err(extra(&format!("thinking.{kind}.{field}")));
         }
     }
+    if let Some(at) = list(&json["tools"]).iter().position(|tool| !tool["type"].is_null()) {
+        let kind = json["tools"][at]["type"].as_str().unwrap_or_default();
+        return Err(format!(
+            "tools.{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags: 'custom'"
+        ));
+    }
     if kind == "between_tools" {
         return Err("\"thinking.type.between_tools\" is not supported for this model.".to_owned());
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::binding::{self, Account};
 use super::catalog::ModelSpec;
 use super::events::{Title, whole_block};
+use super::search;
 use crate::play::{Act, Piece};
 
 /// Replaces the pieces of `act` by those that the request gets, with signed thinking blocks.
@@ -13,6 +14,7 @@ use crate::play::{Act, Piece};
 /// tool calls come as thinking blocks from the models that write them so, with their text at `display: "updates"`
 /// and `between_tools` (vendor's guide, thinking display and progress updates).
 pub fn shape(act: &mut Act, request: &Value, model: &ModelSpec, account: &Account, title: &Title) {
+    search::play(act, request, title.serial);
     let mode = Mode::of(request, model);
     act.pieces = std::mem::take(&mut act.pieces).into_iter().filter_map(|piece| mode.piece(piece)).collect();
     let mut blocks: Vec<Value> =
@@ -73,7 +75,11 @@ impl Mode {
         match piece {
             Piece::Thinking { thinking, signature } => self.thinking.block(thinking, signature),
             Piece::Note(text) => self.note.block(text, String::new()),
-            Piece::Text(_) | Piece::Call { .. } | Piece::Raw(_) => Some(piece),
+            Piece::Text(_)
+            | Piece::Call { .. }
+            | Piece::Raw(_)
+            | Piece::Search { .. }
+            | Piece::Cited { .. } => Some(piece),
         }
     }
 }

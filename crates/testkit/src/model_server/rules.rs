@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::betas;
 use super::catalog::{Disabled, ModelSpec};
 use super::prompt::{Spoken, list, parts, spoken};
+use super::search;
 
 /// The most marks in one request.
 const MARKS: usize = 4;
@@ -98,6 +99,8 @@ const BLOCK_FIELDS: &[(&str, &[&str])] = &[
     ("redacted_thinking", &["data"]),
     ("tool_use", &["id", "name", "input", "cache_control", "caller", "toolset_name"]),
     ("tool_result", &["tool_use_id", "content", "is_error", "cache_control", "toolset_name"]),
+    ("server_tool_use", &["id", "name", "input", "cache_control", "caller"]),
+    ("web_search_tool_result", &["tool_use_id", "content", "cache_control", "caller"]),
 ];
 
 /// Says what is wrong with the headers and the top-level fields, before the model is looked up.
@@ -360,6 +363,7 @@ fn check_tools(json: &Value) -> Result<(), String> {
         }
         // The vendor's own tools have a type and fields of their own.
         if !tool["type"].is_null() && tool["type"] != "custom" {
+            search::check_tool(tool, at)?;
             continue;
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
@@ -439,9 +443,12 @@ fn check_message(request: &Request<'_>, message: &Value) -> Result<(), String> {
         Value::String(_) => Ok(()),
         Value::Array(blocks) if blocks.is_empty() && message["output_config"]["effort"].is_string() => Ok(()),
         Value::Array(blocks) if blocks.is_empty() => Err("content: must not be empty".to_owned()),
-        Value::Array(blocks) => blocks.iter().enumerate().try_for_each(|(at, block)| {
-            check_block(request, role, block).map_err(|wrong| format!("content.{at}.{wrong}"))
-        }),
+        Value::Array(blocks) => {
+            blocks.iter().enumerate().try_for_each(|(at, block)| {
+                check_block(request, role, block).map_err(|wrong| format!("content.{at}.{wrong}"))
+            })?;
+            if role == "assistant" && !request.model.generic { search::check_blocks(blocks) } else { Ok(()) }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
             Err("content: Input should be a valid list".to_owned())
         }
@@ -625,6 +632,10 @@ fn check_calls(spoken: &[Spoken]) -> Result<(), String> {
 fn check_last_words(request: &Request<'_>) -> Result<(), String> {
     let messages = spoken(request.json);
     let Some(last) = messages.last().filter(|last| last.role == "assistant") else { return Ok(()) };
+    // A paused turn goes back as it is, and the server goes on with it.
+    if search::offered(request.json) && search::is_paused(&last.blocks) {
+        return Ok(());
+    }
     if !request.model.prefill {
         return Err("This model does not support assistant message prefill. The conversation must end with a user message.".to_owned());
     }

@@ -35,32 +35,13 @@ pub fn reports_are_read_once(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// What main is told of `reports`: of those whose words may be from outside, only once who left some.
+/// What main is told of `reports`: those with text from outside keep their lines, in a data block.
 fn quoted<'a>(reports: impl Iterator<Item = &'a &'a Report>) -> Vec<String> {
-    let mut told = Vec::new();
-    for report in reports {
-        let line = match report.tainted {
-            true => unread(&report.from),
-            false => in_a_line(&report.text),
-        };
-        if !report.tainted || !told.contains(&line) {
-            told.push(line);
-        }
-    }
-    told
-}
-
-/// What main is told instead of words from outside: who left them, if that says nothing of what happened before.
-fn unread(from: &str) -> String {
-    let who = match from.split_once(['/', ':']).map_or(from, |(kind, _)| kind) {
-        "fork" => "a side conversation",
-        "card" => "a card",
-        _ => from,
+    let told = |report: &&Report| match report.tainted {
+        true => format!("(data) {}", report.text.trim_end().replace('‹', "<")),
+        false => in_a_line(&report.text),
     };
-    format!(
-        "{who} read words from outside and left something for the human, which is not shown to you. they read it with \
-         `ollim-bot updates`; you can in a side conversation."
-    )
+    reports.map(told).collect()
 }
 
 fn in_a_line(text: &str) -> String {
@@ -68,20 +49,36 @@ fn in_a_line(text: &str) -> String {
 }
 
 /// What main is told of reports before the words of one entry.
-struct Told<'a> {
-    quoted: Vec<&'a str>,
+struct Told {
+    quoted: Vec<String>,
     counted: usize,
 }
 
-impl<'a> Told<'a> {
-    fn of(entry: &'a Entry) -> Self {
+impl Told {
+    fn of(entry: &Entry) -> Self {
         let preface = entry.body["preface"].as_str().filter(|preface| preface.contains(ONCE));
-        let lines: Vec<&str> =
-            preface.unwrap_or_default().lines().skip(1).map_while(|line| line.strip_prefix("- (")).collect();
-        let count = |line: &&str| line.split_once(" earlier ones").and_then(|(count, _)| count.parse().ok());
-        let counted = lines.first().and_then(count);
-        let quoted = lines.iter().skip(usize::from(counted.is_some()));
-        let quoted = quoted.filter_map(|line| line.split_once(") ")).map(|(_, text)| text).collect();
+        let mut lines = preface.unwrap_or_default().lines().skip(1).peekable();
+        let count = |line: &&str| {
+            let line = line.strip_prefix("- (")?;
+            line.split_once(" earlier ones").and_then(|(count, _)| count.parse().ok())
+        };
+        let counted = lines.peek().and_then(count);
+        if counted.is_some() {
+            lines.next();
+        }
+        let mut quoted = Vec::new();
+        while let Some(line) = lines.next().and_then(|line| line.strip_prefix("- (")) {
+            match line.split_once(") ") {
+                Some((_, text)) => quoted.push(text.to_owned()),
+                None => {
+                    let name = lines.next().and_then(|opening| opening.strip_prefix('<'));
+                    let end =
+                        format!("</{}>", name.and_then(|name| name.split(' ').next()).unwrap_or_default());
+                    let block: Vec<&str> = lines.by_ref().take_while(|line| *line != end).collect();
+                    quoted.push(format!("(data) {}", block.join("\n").replace('‹', "<")));
+                }
+            }
+        }
         Self { quoted, counted: counted.unwrap_or(0) }
     }
 }

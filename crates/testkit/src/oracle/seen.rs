@@ -115,7 +115,6 @@ pub struct Message {
 #[derive(Debug)]
 pub struct Report {
     pub id: i64,
-    pub from: String,
     pub text: String,
     /// Whether its words may be from outside.
     pub tainted: bool,
@@ -265,7 +264,13 @@ fn beside(rows: &Rows) -> rusqlite::Result<Beside> {
         forks: rows.all("SELECT branch FROM forks", |row| row.get(0))?,
         runs: rows.all("SELECT branch FROM runs", |row| row.get(0))?,
         sent: rows.all("SELECT entry FROM sent", |row| row.get(0))?,
-        origins: rows.all("SELECT message, session FROM origins", origin)?,
+        // Under the ids of Discord: those of our own messages are receipts.
+        origins: rows.all(
+            "SELECT receipts.message, session FROM origins JOIN posts ON posts.entry = origins.message AND work = 'new' \
+             JOIN receipts ON receipts.key = posts.key UNION SELECT message, session FROM origins \
+             WHERE message NOT IN (SELECT id FROM entries)",
+            origin,
+        )?,
         planned: planned(rows)?,
     })
 }
@@ -333,7 +338,7 @@ fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
     let (read, told, entry) = (row.get(2)?, row.get(3)?, row.get(4)?);
     let label: String = row.get(6)?;
     let tainted = !label.ends_with(';');
-    Ok(Report { id: row.get(0)?, from: row.get(5)?, text: row.get(1)?, tainted, read, told, entry })
+    Ok(Report { id: row.get(0)?, text: row.get(1)?, tainted, read, told, entry })
 }
 
 fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {

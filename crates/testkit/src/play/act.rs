@@ -49,6 +49,51 @@ pub enum Piece {
     },
     /// A block that comes whole in its start event, of whatever kind.
     Raw(Value),
+    /// A web search that the server makes with its own tool.
+    Search {
+        /// The query.
+        query: String,
+        /// What comes of it.
+        found: Found,
+    },
+    /// Words that cite a page.
+    Cited {
+        /// The words.
+        text: String,
+        /// The page.
+        page: Page,
+    },
+}
+
+/// What comes of a web search.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// These pages.
+    Pages(Vec<Page>),
+    /// An error of the vendor's, by its code.
+    Error(String),
+    /// Nothing yet: the server pauses the turn.
+    Pending,
+}
+
+/// A page that a search finds.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// Words on it.
+    #[serde(default)]
+    pub words: String,
+}
+
+impl Page {
+    /// The page at `url`.
+    pub fn new(title: &str, url: &str, words: &str) -> Self {
+        Self { title: title.to_owned(), url: url.to_owned(), words: words.to_owned() }
+    }
 }
 
 /// What goes wrong.
@@ -138,8 +183,12 @@ impl Act {
 
     /// Says that the money is spent.
     pub fn spend_limited() -> Self {
-        let mut act =
-            Self::refuses(429, "rate_limit_error", "You have reached your specified workspace spend limit.");
+        Self::spend_limited_saying("You have reached your specified workspace spend limit.")
+    }
+
+    /// Says that the money is spent with the vendor's code for it, in other words.
+    pub fn spend_limited_saying(message: &str) -> Self {
+        let mut act = Self::refuses(429, "rate_limit_error", message);
         let error_code = Some("enforced_spend_limit_reached".to_owned());
         act.details = Some(Box::new(Details { error_code, ..Details::default() }));
         act
@@ -198,6 +247,36 @@ impl Act {
             serde_json::json!({"type": "refusal", "category": category, "explanation": explanation});
         self.details = Some(Box::new(Details { stop_details: Some(details), ..Details::default() }));
         self.stopping("refusal")
+    }
+
+    /// Adds a web search that finds `pages`.
+    #[must_use]
+    pub fn and_searches(self, query: &str, pages: &[Page]) -> Self {
+        self.and(Piece::Search { query: query.to_owned(), found: Found::Pages(pages.to_vec()) })
+    }
+
+    /// Adds a web search that fails with the vendor's error `code`.
+    #[must_use]
+    pub fn and_fails_to_search(self, query: &str, code: &str) -> Self {
+        self.and(Piece::Search { query: query.to_owned(), found: Found::Error(code.to_owned()) })
+    }
+
+    /// Adds a web search, and pauses the turn before its result.
+    #[must_use]
+    pub fn and_pauses(self, query: &str) -> Self {
+        self.and(Piece::Search { query: query.to_owned(), found: Found::Pending }).stopping("pause_turn")
+    }
+
+    /// Adds words that cite `page`.
+    #[must_use]
+    pub fn and_cites(self, text: &str, page: &Page) -> Self {
+        self.and(Piece::Cited { text: text.to_owned(), page: page.clone() })
+    }
+
+    /// The search that a server makes of its own accord.
+    pub(crate) fn searches_for(query: &str) -> Self {
+        let page = Page::new("A page", "https://example.org/a-page", "Words of a page.");
+        Self::empty().and_searches(query, std::slice::from_ref(&page)).and_cites("A page says so.", &page)
     }
 
     /// Adds any piece.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::act::{Act, Fault, Piece, Refused};
+use super::act::{Act, Fault, Found, Page, Piece, Refused};
 
 /// How a script is written, for people.
 pub const FORMAT: &str = r#"A script is a JSON list of acts, one to a request; after the last one the server echoes.
@@ -18,6 +18,11 @@ A BLOCK is one of:
   {"note": "words"}                                 a note to the user between tool calls
   {"tool": "name", "input": {...}}
   {"raw": {"type": ..., ...}}                       any block, sent whole
+  {"search": "query", "pages": [PAGE, ...]}         a web search by the server, if the request has that tool
+  {"search": "query", "error": "too_many_requests"} one that fails; without "error" and "pages" the turn pauses
+  {"cited": "words", "page": PAGE}                  words that cite a page
+
+A PAGE is {"title": "T", "url": "https://a.org/", "words": "words on it"}.
 
 An act may have a "fault"; "at" counts events from 0:
   {"kind": "rate_limited", "seconds": 30}           429 with retry-after
@@ -65,6 +70,8 @@ enum WrittenBlock {
     Note { note: String },
     Tool { tool: String, input: Value },
     Raw { raw: Value },
+    Search { search: String, pages: Option<Vec<Page>>, error: Option<String> },
+    Cited { cited: String, page: Page },
 }
 
 #[derive(Debug, Deserialize)]
@@ -109,6 +116,15 @@ impl WrittenBlock {
             Self::Note { note } => Piece::Note(note),
             Self::Tool { tool, input } => Piece::Call { name: tool, input: input.to_string() },
             Self::Raw { raw } => Piece::Raw(raw),
+            Self::Search { search: query, pages, error } => {
+                let found = match (pages, error) {
+                    (_, Some(code)) => Found::Error(code),
+                    (Some(pages), None) => Found::Pages(pages),
+                    (None, None) => Found::Pending,
+                };
+                Piece::Search { query, found }
+            }
+            Self::Cited { cited: text, page } => Piece::Cited { text, page },
         }
     }
 }
@@ -140,12 +156,19 @@ impl WrittenFault {
 mod tests {
     use super::*;
 
+    const PAGE: &str = r#"{"title": "T", "url": "https://a.org/"}}"#;
+
     #[test]
     fn every_line_of_the_help_is_a_script_that_can_be_read() {
         let objects = FORMAT.lines().map(str::trim).filter(|line| line.starts_with('{'));
         let mut read = 0;
         for line in objects {
-            let line = line.replace("[BLOCK, ...]", "[]").replace("{...}", "{}").replace("..., ...", "\"x\"");
+            let line = line
+                .replace("[BLOCK, ...]", "[]")
+                .replace("[PAGE, ...]", "[]")
+                .replace("PAGE}", PAGE)
+                .replace("{...}", "{}")
+                .replace("..., ...", "\"x\"");
             let object =
                 serde_json::Deserializer::from_str(&line).into_iter::<Value>().next().unwrap().unwrap();
             let is = |key: &str| object.get(key).is_some();
@@ -157,7 +180,7 @@ mod tests {
             assert_eq!(parse(&act).unwrap().len(), 1, "{line}");
             read += 1;
         }
-        assert_eq!(read, 20);
+        assert_eq!(read, 23);
     }
 
     #[test]

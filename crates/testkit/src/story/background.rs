@@ -71,7 +71,7 @@ impl Story {
             answer @ (Answer::Heard(_)
             | Answer::Decided(_)
             | Answer::Noted
-            | Answer::Reading(_)
+            | Answer::Results(_)
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
@@ -161,7 +161,7 @@ impl Story {
             Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
             answer @ (Answer::Begun(_)
             | Answer::Decided(_)
-            | Answer::Reading(_)
+            | Answer::Results(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
             | Answer::Attention(_)

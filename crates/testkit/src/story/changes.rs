@@ -11,16 +11,15 @@ use super::{Opened, Story};
 impl Story {
     /// A background run leaves a report for main, while the program is away for a moment.
     pub fn leaves_for_main(&mut self, from: &str, text: &str) -> &mut Self {
+        self.leaves_with_label(from, text, domain::label::Label::PLAIN)
+    }
+
+    /// The same, with the label of what the run had read.
+    pub fn leaves_with_label(&mut self, from: &str, text: &str, label: domain::label::Label) -> &mut Self {
         self.die();
         let Opened { journal, memory, .. } = self.open();
         let (id, at) = (memory.reports.next, self.clock.now().timestamp());
-        let report = Report {
-            id,
-            at,
-            from: from.to_owned(),
-            text: text.to_owned(),
-            label: domain::label::Label::PLAIN,
-        };
+        let report = Report { id, at, from: from.to_owned(), text: text.to_owned(), label };
         let written = journal.write(vec![Record::Report(ReportChange::Left(report))]);
         self.at_once(written).expect("room for the report");
         drop(journal);

@@ -26,7 +26,7 @@ impl Story {
                 | Answer::Attention(_)
                 | Answer::Overspent(_)
                 | Answer::Noted
-                | Answer::Reading(_)
+                | Answer::Results(_)
                 | Answer::Shown(_),
             )
             | None => {}

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::context::skills::{Loaded, NamedSkills, Outside, section};
+use domain::context::skills::{Loaded, NamedSkills, section};
 use domain::label::{Label, Realm};
 use domain::permission::deed;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
@@ -43,8 +43,7 @@ impl Hands for Fragile {
         let known = wanted.names.iter().filter(|name| name.as_str() != "missing");
         let told: Vec<(String, String)> = known.map(|name| (name.clone(), format!("Mind {name}."))).collect();
         let tools = if has("tasks") { vec!["Bash(ollim-bot tasks *)".to_owned()] } else { Vec::new() };
-        let told_outside = has("letters") && wanted.outside == Outside::Told;
-        let label = if told_outside { Label::both(Realm::Mail) } else { Label::PLAIN };
+        let label = if has("letters") { Label::both(Realm::Mail) } else { Label::PLAIN };
         let takes = if has("slow") { 20 } else { 0 };
         let loaded = Loaded { section: section(&told), tools, label };
         Box::pin(async move {

@@ -40,6 +40,24 @@ impl Story {
         values.map(timeless).collect()
     }
 
+    /// Which runs sent which entries, as the journal knows it, a line to an entry. `fork_messages.json` holds only what was
+    /// sent by Discord.
+    pub fn origins(&self) -> String {
+        let log = rusqlite::Connection::open(self.paths().database()).expect("a journal");
+        let mut rows = log
+            .prepare("SELECT message, session, parent FROM origins ORDER BY at, message")
+            .expect("a table");
+        let line = |row: &rusqlite::Row<'_>| {
+            let (message, session, parent): (u64, String, Option<String>) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(timeless(serde_json::json!({
+                "message_id": message, "fork_session_id": session, "parent_session_id": parent
+            })))
+        };
+        let lines = rows.query_map([], line).and_then(Iterator::collect);
+        lines.expect("rows that can be read")
+    }
+
     /// Every context the model was given.
     pub fn contexts(&self) -> Vec<Context> {
         self.cast.seen()

@@ -15,7 +15,7 @@ pub(super) fn words(result: &Value) -> Result<String, String> {
     }
     let text = cut(text);
     match result["isError"].as_bool() {
-        Some(true) => Err(if text.is_empty() { "the server says that it failed.".to_owned() } else { text }),
+        Some(true) => Err(if text.is_empty() { "The server says that it failed.".to_owned() } else { text }),
         Some(false) | None => Ok(text),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::tool::ServerKind;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use wire::Secret;
@@ -16,6 +17,8 @@ pub struct Named {
     pub name: String,
     /// How it is reached.
     pub server: Server,
+    /// What its tools do, as the user wrote it down, by the server's names for them.
+    pub kinds: BTreeMap<String, ServerKind>,
 }
 
 /// How a server is reached.
@@ -76,6 +79,8 @@ struct Keys {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     oauth: Option<OauthClient>,
+    #[serde(default)]
+    kinds: BTreeMap<String, String>,
 }
 
 /// Reads the text of `mcp.json`: the servers, and what is wrong with those that are left out.
@@ -93,29 +98,40 @@ pub fn read(text: &str) -> (Vec<Named>, Vec<String>) {
             Ok(_) if servers.len() == MOST => {
                 wrong.push(format!("mcp.json: `{name}` is one more than {MOST} servers."))
             }
-            Ok(server) => servers.push(Named { name, server }),
+            Ok((server, kinds)) => servers.push(Named { name, server, kinds }),
             Err(why) => wrong.push(format!("mcp.json: `{name}` is left out: {why}.")),
         }
     }
     (servers, wrong)
 }
 
-fn server(name: &str, value: Value) -> Result<Server, String> {
+fn server(name: &str, value: Value) -> Result<(Server, BTreeMap<String, ServerKind>), String> {
     if !is_name(name) {
         return Err(
             "a name is 1 to 32 letters, digits and hyphens, or single underscores between them".to_owned()
         );
     }
-    let Keys { command, args, env, url, headers, oauth } =
+    let Keys { command, args, env, url, headers, oauth, kinds } =
         serde_json::from_value(value).map_err(|error| error.to_string())?;
-    match (command, url) {
-        (Some(command), None) if !command.trim().is_empty() => Ok(Server::Program { command, args, env }),
+    let kinds = kinds.into_iter().map(kind).collect::<Result<_, _>>()?;
+    let server = match (command, url) {
+        (Some(command), None) if !command.trim().is_empty() => Server::Program { command, args, env },
         (None, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => {
-            Ok(Server::Address { url, headers, client: oauth })
+            Server::Address { url, headers, client: oauth }
         }
-        (None, Some(url)) => Err(format!("`{url}` is no address that begins with http:// or https://")),
-        _ => Err("it has either a `command` or a `url`".to_owned()),
-    }
+        (None, Some(url)) => {
+            return Err(format!("`{url}` is no address that begins with http:// or https://"));
+        }
+        _ => return Err("it has either a `command` or a `url`".to_owned()),
+    };
+    Ok((server, kinds))
+}
+
+fn kind((tool, word): (String, String)) -> Result<(String, ServerKind), String> {
+    let words = ServerKind::ALL.map(|kind| format!("`{}`", kind.as_str()));
+    let kind = ServerKind::read(&word)
+        .ok_or_else(|| format!("the kind of `{tool}` is `{word}`; it can be {}", words.join(", ")))?;
+    Ok((tool, kind))
 }
 
 /// Two underscores stand between the server and the tool in the name that the model knows.

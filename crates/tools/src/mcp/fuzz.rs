@@ -1,5 +1,7 @@
 //! Where a fuzzer knocks: what a server of others may send, read as it always is, and nothing kept.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::content::words;
@@ -31,7 +33,7 @@ pub fn lines(bytes: &[u8]) {
 fn heed(message: &Value) {
     let Incoming::Response(_, Ok(result)) = classify(message) else { return };
     let listed = result["tools"].as_array().cloned().unwrap_or_default();
-    let (offers, _wrong) = Offer::read("others", &listed);
+    let (offers, _wrong) = Offer::read("others", &listed, &BTreeMap::new());
     for offer in &offers {
         let _ = offer.fingerprint();
     }

@@ -122,14 +122,14 @@ impl Posts {
             return Ok(response);
         }
         if status.is_redirection() {
-            return Err(Failure::broken("sends us elsewhere; write its real address into mcp.json"));
+            return Err(Failure::broken("redirects to another address; write that address into mcp.json"));
         }
         if let Some(error) = error_in(response).await {
             return Err(Failure::Refused(error));
         }
         Err(match status {
             StatusCode::FORBIDDEN if self.authorizer.is_some() => Failure::Forbidden,
-            StatusCode::FORBIDDEN => Failure::broken("does not let us in; check its `headers` in mcp.json"),
+            StatusCode::FORBIDDEN => Failure::broken("refuses access; check its `headers` in mcp.json"),
             StatusCode::NOT_FOUND if self.session.is_some() => Failure::SessionExpired,
             status => Failure::Status(status),
         })
@@ -230,7 +230,7 @@ impl Body {
     /// The next message: nothing, if none is whole yet.
     pub(super) fn next(&mut self) -> Result<Option<Value>, Failure> {
         if self.bytes.len() > MESSAGE {
-            return Err(Failure::broken("says more than anybody can read"));
+            return Err(Failure::broken("sent a message of more than 4 MB"));
         }
         match self.form {
             Form::Document if self.ended && self.read < self.bytes.len() => {
@@ -257,7 +257,7 @@ impl Body {
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value, Failure> {
-    serde_json::from_slice(bytes).map_err(|_| Failure::broken("talks nonsense"))
+    serde_json::from_slice(bytes).map_err(|_| Failure::broken("sent something that is not JSON"))
 }
 
 /// How long the first event is, with the empty line that ends it.

@@ -1,7 +1,9 @@
 //! Who talks to one server: it is started when it is needed, left when it misbehaves, and started anew the next time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::tool::ServerKind;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -22,6 +24,13 @@ const PAGES: usize = 10;
 pub(super) enum Wish {
     /// What it offers.
     List(oneshot::Sender<Offered>),
+    /// To know what a tool does, if the user has accepted it as it is.
+    Kind {
+        /// The tool, as the server calls it.
+        tool: String,
+        /// Who waits for the answer.
+        answer: oneshot::Sender<Option<ServerKind>>,
+    },
     /// To call a tool.
     Call {
         /// The tool, as the server calls it.
@@ -40,6 +49,8 @@ pub(super) struct Keeper {
     pins: Arc<dyn Pins>,
     tokens: Arc<dyn TokenStore>,
     talk: Option<Talk>,
+    /// The kinds that were told, by which calls were decided.
+    decided_by: BTreeMap<String, Option<ServerKind>>,
 }
 
 /// A line that stands, and what was offered on it.
@@ -56,7 +67,7 @@ impl Keeper {
         pins: Arc<dyn Pins>,
         tokens: Arc<dyn TokenStore>,
     ) -> Self {
-        Self { named, around, pins, tokens, talk: None }
+        Self { named, around, pins, tokens, talk: None, decided_by: BTreeMap::new() }
     }
 
     /// Does what is wished, one wish after the other.
@@ -64,6 +75,7 @@ impl Keeper {
         while let Some(wish) = wishes.recv().await {
             match wish {
                 Wish::List(answer) => drop(answer.send(self.list().await)),
+                Wish::Kind { tool, answer } => drop(answer.send(self.kind(&tool).await)),
                 // Who does not wait any more does not want it done either.
                 Wish::Call { answer, .. } if answer.is_closed() => {}
                 Wish::Call { tool, input, answer } => drop(answer.send(self.call(&tool, input).await)),
@@ -81,15 +93,28 @@ impl Keeper {
         Offered { server: self.named.name.clone(), tools, complaints }
     }
 
+    /// Returns what `tool` does: nothing, unless the user has accepted it as it is offered now.
+    async fn kind(&mut self, tool: &str) -> Option<ServerKind> {
+        let offer = self.ready().await.ok()?.offers.iter().find(|offer| offer.tool == tool).cloned()?;
+        let accepted = self.pins.is_accepted(&self.named.name, &offer.fingerprint()).await;
+        let kind = offer.kind.filter(|_| accepted);
+        self.decided_by.insert(offer.tool, kind);
+        kind
+    }
+
     async fn call(&mut self, tool: &str, input: Value) -> Result<String, String> {
         let server = self.named.name.clone();
         let offer = self.ready().await?.offers.iter().find(|offer| offer.tool == tool).cloned();
-        let offer = offer.ok_or_else(|| format!("the server `{server}` does not offer `{tool}` now."))?;
+        let offer = offer.ok_or_else(|| format!("The server `{server}` does not offer `{tool}` now."))?;
         if !self.pins.is_accepted(&server, &offer.fingerprint()).await {
             return Err(format!(
-                "`{}` is off: your human has not accepted it as it is now. `ollim-bot mcp-servers accept {server}` does.",
+                "`{}` is off: the user has not accepted it as it is now. `ollim-bot mcp-servers accept {server}` accepts it.",
                 offer.name
             ));
+        }
+        // The call was decided by the kind that was told last. Another one would need another decision.
+        if self.decided_by.get(tool).copied().flatten().is_some_and(|kind| Some(kind) != offer.kind) {
+            return Err(format!("`{}` was changed meanwhile and was not called. Call it again.", offer.name));
         }
         let schema: Value = serde_json::from_str(&offer.schema).unwrap_or_default();
         let headers = param_headers(&schema, &input);
@@ -111,12 +136,12 @@ impl Keeper {
                     self.talk = None;
                     let offers = &self.ready().await?.offers;
                     if !offers.contains(&offer) {
-                        return Err(format!("the server `{server}` does not offer `{tool}` as it was."));
+                        return Err(format!("The server `{server}` does not offer `{tool}` as it was."));
                     }
                     continue;
                 }
                 Ok(Err(Failure::Refused(error))) => {
-                    Err(format!("the server `{server}` refuses: {}", error.message))
+                    Err(format!("The server `{server}` refuses: {}", error.message))
                 }
                 Ok(Err(failure @ (Failure::SignInNeeded | Failure::SignInExpired | Failure::Forbidden))) => {
                     self.talk = None;
@@ -167,17 +192,17 @@ impl Keeper {
             let Some(cursor) = page["nextCursor"].as_str() else { break };
             params = Map::from_iter([("cursor".to_owned(), json!(cursor))]);
         }
-        let (offers, complaints) = Offer::read(&self.named.name, &listed);
+        let (offers, complaints) = Offer::read(&self.named.name, &listed, &self.named.kinds);
         Ok(Talk { client, offers, complaints })
     }
 
     /// Leaves the line, because the server misbehaves; gives what is told of it.
     fn leave(&mut self, why: &str) -> String {
         self.talk = None;
-        format!("{} nobody knows whether the call was carried out.", self.told(why))
+        format!("{} The call may have been carried out or not.", self.told(why))
     }
 
     fn told(&self, why: &str) -> String {
-        format!("the server `{}` {why}.", self.named.name)
+        format!("The server `{}` {why}.", self.named.name)
     }
 }

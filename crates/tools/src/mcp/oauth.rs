@@ -62,7 +62,7 @@ async fn fetched(request: RequestBuilder) -> Result<(StatusCode, Value), String>
     Ok((status, serde_json::from_slice(&bytes).unwrap_or_default()))
 }
 
-/// The `error` of an OAuth error document, as one short line.
+/// The `error` of an OAuth error document, as one short line without a full stop.
 fn oauth_error(status: StatusCode, document: &Value) -> String {
     let word = |key: &str| document[key].as_str().map(crate::plain::cleaned);
     let text = match (word("error"), word("error_description")) {
@@ -70,5 +70,5 @@ fn oauth_error(status: StatusCode, document: &Value) -> String {
         (Some(error), None) => error,
         (None, _) => status.to_string(),
     };
-    text.chars().take(200).collect()
+    text.trim_end_matches('.').chars().take(200).collect()
 }

@@ -62,10 +62,12 @@ impl Pipes {
         let is_long = self.line.len() == MESSAGE && !self.line.ends_with(b"\n");
         let line = std::mem::take(&mut self.line);
         match read {
-            _ if is_long => Err(Failure::broken("says more than anybody can read")),
+            _ if is_long => Err(Failure::broken("sent a message of more than 4 MB")),
             Ok(0) | Err(_) => Err(Failure::broken("ended before it answered")),
             Ok(_) if line.trim_ascii().is_empty() => Ok(Value::Null),
-            Ok(_) => serde_json::from_slice(&line).map_err(|_| Failure::broken("talks nonsense")),
+            Ok(_) => {
+                serde_json::from_slice(&line).map_err(|_| Failure::broken("sent something that is not JSON"))
+            }
         }
     }
 
@@ -78,7 +80,7 @@ impl Pipes {
                 Incoming::Response(..) | Incoming::Other => {}
             }
         }
-        Err(Failure::broken("talks of everything but what it was asked"))
+        Err(Failure::broken("does not answer what it was asked"))
     }
 }
 

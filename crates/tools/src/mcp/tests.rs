@@ -3,6 +3,7 @@
 mod eras;
 mod fake;
 mod foreign;
+mod kinds;
 mod sign_in;
 
 use std::io;
@@ -79,8 +80,10 @@ struct Rig {
 
 impl Rig {
     fn new(servers: Vec<(&str, Server)>) -> Self {
-        let servers =
-            servers.into_iter().map(|(name, server)| Named { name: name.to_owned(), server }).collect();
+        let servers = servers
+            .into_iter()
+            .map(|(name, server)| Named { name: name.to_owned(), server, kinds: BTreeMap::new() })
+            .collect();
         let human = Arc::new(Human::default());
         let environment = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]);
         let around = Surroundings { leash: Vec::new(), environment, directory: std::env::temp_dir() };
@@ -112,7 +115,7 @@ async fn a_tool_is_called_once_the_human_has_accepted_it() {
     rig.accept().await;
     assert_eq!(rig.call("mcp__notes__note").await, "kept");
     assert!(rig.call("mcp__notes__other").await.contains("does not offer `other`"));
-    assert!(rig.call("mcp__nobody__note").await.contains("no server is called `nobody`"));
+    assert!(rig.call("mcp__nobody__note").await.contains("No server is called `nobody`"));
     assert!(rig.call("note").await.contains("is not a tool of a server"));
 }
 
@@ -138,16 +141,16 @@ async fn a_tool_that_changes_is_off_until_it_is_accepted_again() {
 async fn a_server_that_misbehaves_harms_only_itself() {
     let bad = [
         ("dies", script(&echo(HELLO), &echo(TOOLS), "exit 1"), "ended before it answered"),
-        ("babbles", script(&echo(HELLO), &echo(TOOLS), "echo nonsense"), "talks nonsense"),
+        ("babbles", script(&echo(HELLO), &echo(TOOLS), "echo nonsense"), "sent something that is not JSON"),
         (
             "floods",
             script(&echo(HELLO), &echo(TOOLS), "head -c 5000000 /dev/zero | tr '\\0' x"),
-            "more than anybody",
+            "more than 4 MB",
         ),
         (
             "drifts",
             script(&echo(HELLO), &echo(TOOLS), "yes '{\"method\":\"x\"}'"),
-            "everything but what it was asked",
+            "does not answer what it was asked",
         ),
         (
             "refuses",
@@ -172,7 +175,7 @@ async fn a_server_that_misbehaves_harms_only_itself() {
 async fn a_server_that_hangs_is_left() {
     let rig = Rig::new(vec![("hangs", script("sleep 1000", "true", "true"))]);
     let [offered] = rig.servers.offers().await.try_into().unwrap();
-    assert_eq!(offered.tools, Err("the server `hangs` did not answer in time.".to_owned()));
+    assert_eq!(offered.tools, Err("The server `hangs` did not answer in time.".to_owned()));
 }
 
 #[tokio::test]
@@ -180,7 +183,7 @@ async fn a_program_that_is_not_there_is_told() {
     let missing =
         Server::Program { command: "/no/such/program".to_owned(), args: Vec::new(), env: BTreeMap::new() };
     let told = Rig::new(vec![("gone", missing)]).call("mcp__gone__note").await;
-    assert!(told.contains("the server `gone` cannot be started"), "{told}");
+    assert!(told.contains("The server `gone` cannot be started"), "{told}");
 }
 
 /// I11, J3: a program gets what the file names and the few variables that all need, and nothing else of ours.
@@ -268,7 +271,7 @@ async fn a_redirect_is_not_followed() {
     let (url, _, _tasks) =
         web(vec![http("307 Temporary Redirect", &format!("location: {other}\r\n"), "")]).await;
     let told = Rig::new(vec![("wiki", address(&url))]).call("mcp__wiki__note").await;
-    assert!(told.contains("sends us elsewhere"), "{told}");
+    assert!(told.contains("redirects to another address"), "{told}");
     assert!(elsewhere.lock().unwrap().is_empty());
 }
 
@@ -281,10 +284,10 @@ async fn a_server_at_an_address_can_be_wrong_in_many_ways() {
     };
     check(http("401 Unauthorized", "", ""), "does not accept the `Authorization` header").await;
     check(http("500 Internal Server Error", "", ""), "answers with 500").await;
-    check(http("200 OK", "", "<html>"), "talks nonsense").await;
+    check(http("200 OK", "", "<html>"), "sent something that is not JSON").await;
     check(http("200 OK", "content-type: text/event-stream\r\n", "data: {}\n\n"), "does not answer").await;
     check(http("200 OK", "", ""), "does not answer").await;
-    check(http("200 OK", "", &format!("\"{}\"", "x".repeat(5 << 20))), "more than anybody").await;
+    check(http("200 OK", "", &format!("\"{}\"", "x".repeat(5 << 20))), "more than 4 MB").await;
 }
 
 /// I11: a list of tools that is none, of whatever kind, is told of and breaks nothing.
@@ -322,11 +325,11 @@ fn what_is_offered_is_bounded_and_has_a_fingerprint() {
     let tool = |name: &str| json!({ "name": name, "description": "d", "inputSchema": { "type": "object" } });
     let listed =
         [tool("a"), tool("a"), tool("no name"), json!({ "name": "b" }), tool(&"x".repeat(65)), json!(3)];
-    let (offers, wrong) = Offer::read("s", &listed);
+    let (offers, wrong) = Offer::read("s", &listed, &BTreeMap::new());
     assert_eq!(offers.iter().map(|offer| offer.name.as_str()).collect::<Vec<_>>(), ["mcp__s__a"]);
     assert_eq!(wrong.len(), 5, "{wrong:?}");
     let many: Vec<Value> = (0..150).map(|number| tool(&format!("t{number}"))).collect();
-    assert_eq!(Offer::read("s", &many).0.len(), 100);
+    assert_eq!(Offer::read("s", &many, &BTreeMap::new()).0.len(), 100);
     let [one] = offers.try_into().unwrap();
     let prints: Vec<String> = [
         one.clone(),

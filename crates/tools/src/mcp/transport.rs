@@ -80,13 +80,13 @@ impl Failure {
             Self::Refused(error) => format!("refuses: {}", error.message),
             Self::Status(status) => format!("answers with {status}"),
             Self::SignInNeeded => {
-                format!("needs you to sign in. run `ollim-bot mcp-servers login {server}` in a terminal")
+                format!("needs you to sign in. Run `ollim-bot mcp-servers login {server}` in a terminal")
             }
             Self::SignInExpired => {
-                format!("has ended your sign-in. run `ollim-bot mcp-servers login {server}` in a terminal")
+                format!("has ended your sign-in. Run `ollim-bot mcp-servers login {server}` in a terminal")
             }
             Self::Forbidden => format!(
-                "does not let us in. your account may lack the right; `ollim-bot mcp-servers login {server}` signs in \
+                "refuses access. Your account may lack the permission; `ollim-bot mcp-servers login {server}` signs in \
                  again"
             ),
             Self::SessionExpired => "has forgotten the session".to_owned(),

@@ -1,6 +1,7 @@
 //! Pages of a loopback server, under names that a played resolver knows.
 
 mod astray;
+mod vendor;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -12,7 +13,8 @@ use flate2::write::GzEncoder;
 use futures_util::future::BoxFuture;
 
 use super::guard::Resolver;
-use super::{Engine, Fetch, Key, Public, Reach, Search};
+use super::search::Asked;
+use super::{Engine, Fetch, Key, Public, Reach};
 
 /// An address of the public net: here it leads to this machine.
 const SOMEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34));
@@ -233,7 +235,7 @@ async fn a_page_that_is_elsewhere_is_named_and_not_read() {
 #[tokio::test]
 async fn a_key_that_others_could_read_on_the_way_is_not_sent() {
     let keyed = |url: &str| Engine::Keyed(url.parse().unwrap(), Key::kept_by(|| panic!("it was looked up")));
-    let told = Search::new(keyed("http://192.0.2.5:8888/brave")).results("green tea").await.unwrap_err();
+    let told = Asked::new(keyed("http://192.0.2.5:8888/brave")).results("green tea").await.unwrap_err();
     let why = "the search engine cannot be asked: over http everybody on the way to 192.0.2.5:8888 could read the key";
     assert!(told.starts_with(why) && told.contains("use https://"), "{told}");
     for safe in ["http://127.0.0.1:8888", "http://[::1]:8888", "http://localhost/", "https://192.0.2.5/"] {
@@ -256,7 +258,7 @@ async fn both_kinds_of_search_engines_are_understood() {
     }
     });
     let at = |path: &str| format!("http://127.0.0.1:{}{path}", server.port).parse().unwrap();
-    let ask = async |engine: Engine| Search::new(engine).results("green tea").await;
+    let ask = async |engine: Engine| Asked::new(engine).results("green tea").await;
     assert_eq!(ask(Engine::Open(at("/sx/"))).await.as_deref(), Ok("- Tea\n  https://tea.org/\n  hot"));
     let key = Key::kept_by(|| "k-1".to_owned());
     assert!(!format!("{key:?}").contains("k-1"));

@@ -37,8 +37,8 @@ pub fn holdings(paths: &Paths, disk: &Arc<dyn Disk>) -> Finding {
         is_there(&**disk, &paths.state().join("sessions.json")) && !is_there(&**disk, &paths.database());
     let text = match inherited {
         true => format!(
-            "{text}; and the session of another ollim-bot. {used}, and the conversation goes on under its name: what was \
-             said there is kept by the program that heard it"
+            "{text}; and the session of another ollim-bot. {used}, and the conversation goes on under its name: the first \
+             start imports it from the transcripts of Claude Code"
         ),
         false => text,
     };

@@ -1,6 +1,7 @@
 //! The past, in words: as lines, as JSON, and as a page of markdown.
 
 use domain::conversation::{Block, Entry, Said, Text};
+use domain::report::Report;
 use domain::tool::{Outcome, ToolResult};
 use engine::ports::Found;
 use jiff::Timestamp;
@@ -113,6 +114,16 @@ impl Teller<'_> {
             Depth::Whole => self.words(&found.entry).unwrap_or_default(),
         };
         format!("[{} {}] {words}\n    {place}", self.time(found.entry.at), hit.by)
+    }
+
+    /// An update that background runs or forks left for main, in which words were found.
+    pub fn update(&self, report: &Report) -> String {
+        format!("[{} update] {}\n    {}", self.time(report.at), self.cut(&report.text), report.from)
+    }
+
+    /// The same for programs.
+    pub fn update_json(&self, report: &Report) -> Value {
+        json!({ "id": report.id.0, "at": self.iso(report.at), "from": report.from, "text": report.text })
     }
 
     fn time(&self, at: Timestamp) -> String {

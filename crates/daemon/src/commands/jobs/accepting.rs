@@ -20,7 +20,7 @@ impl Desk<'_> {
         let held = held.map_err(Failed::NotDone)?;
         let text = match held.as_slice() {
             [] => format!("{} asks for nothing that is not accepted.", row.name()),
-            held => format!("accepted {}: {}. it holds within ten seconds.", row.name(), held.join(" and ")),
+            held => format!("accepted {}: {}. it holds now.", row.name(), held.join(" and ")),
         };
         let value = json!({ "ok": true, "id": row.id, "file": row.file, "accepted": held });
         answer(self.output, &value, &text);

@@ -166,7 +166,7 @@ impl Lending {
         let tool = TOOLS.iter().find(|tool| tool.name == name)?;
         let input = if input.is_null() { json!({}) } else { input.clone() };
         Some(match (tool.words)(input).and_then(|words| parsed(&words)) {
-            Ok(cli) => self.own.told(cli).await.map_err(Half::whole),
+            Ok(cli) => self.own.told(cli).await.map(|told| told.text).map_err(Half::whole),
             Err(wrong) => Err(format!("that does not fit `{name}`: {wrong}")),
         })
     }

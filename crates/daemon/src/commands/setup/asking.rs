@@ -41,7 +41,7 @@ impl Tries {
         self.0 += 1;
         let why = stopped(&as_typed(why));
         if given.is_said() || !asker.can_ask() || self.0 >= TRIES {
-            return Err(Failed::NotDone(format!("{why} nothing was changed.")).into());
+            return Err(Failed::NotDone(format!("{why} Nothing was changed.")).into());
         }
         asker.say(&format!("✗ {}\n  once more, or q to leave.", why.trim_end()));
         Ok(())
@@ -52,7 +52,7 @@ impl Tries {
 /// sets up another one all the same.
 pub fn unreached(why: &str, anew: &str) -> Ended {
     let why = stopped(why);
-    Failed::NotDone(format!("{why} nothing was changed. to set up another one now, give it: {anew}")).into()
+    Failed::NotDone(format!("{why} Nothing was changed. To set up another one now, give it: {anew}")).into()
 }
 
 /// What a reason that tells of settings calls what was typed or given here.
@@ -300,12 +300,12 @@ mod tests {
                 Err(Ended::Failed(failed)) => assert_eq!(failed.to_string(), told),
                 other => panic!("{other:?}"),
             };
-        check("it broke", "it broke. nothing was changed.");
-        check("it broke.", "it broke. nothing was changed.");
-        check("OLLIM_CALDAV_URL: it is none.", "the address: it is none. nothing was changed.");
+        check("it broke", "it broke. Nothing was changed.");
+        check("it broke.", "it broke. Nothing was changed.");
+        check("OLLIM_CALDAV_URL: it is none.", "the address: it is none. Nothing was changed.");
         check(
             "it looks like https://api.anthropic.com",
-            "it looks like https://api.anthropic.com\n  nothing was changed.",
+            "it looks like https://api.anthropic.com\n  Nothing was changed.",
         );
     }
 }

@@ -5,7 +5,7 @@ mod scene;
 
 use jiff::SignedDuration;
 
-use super::super::{Answer, Choice, Press, Request, Reshape, Saying};
+use super::super::{Answer, Choice, Press, Rein, Request, Reshape};
 use crate::approval::{OPEN_FOR, PATIENCE, STANDING_FOR, Verdict};
 use crate::dice::Dice;
 use crate::embed::Action;
@@ -186,11 +186,11 @@ fn other_card(attack: &mut Attack<'_>) -> Target {
     Target::Asked
 }
 
-/// Something else came first.
+/// It was stopped, or everything began anew.
 fn cancelled(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     match attack.dice.roll() % 3 {
-        0 => drop(attack.scene.ask(Request::Say(Saying::words(SurfaceName::Page, "wait")))),
+        0 => drop(attack.scene.ask(Request::Rein(Rein::Stop))),
         1 => attack.scene.goes_on(),
         _ => drop(attack.scene.ask(Request::Reshape(Reshape::Clear))),
     }

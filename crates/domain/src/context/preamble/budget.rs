@@ -3,6 +3,7 @@
 use jiff::{Timestamp, Zoned};
 
 use super::Preamble;
+use crate::run::Busy;
 use crate::schedule::{Pings, Reporting, Tag, Upcoming};
 
 /// The most fires that are shown of what comes, and of what was; the others are counted.
@@ -13,7 +14,10 @@ pub fn section(preamble: &Preamble, now: &Zoned) -> Option<String> {
     if preamble.voice.pings == Pings::Never {
         return None;
     }
-    let mut lines = vec![format!("Ping {}", preamble.budget.tell())];
+    let mut lines = vec![format!("Ping {}", preamble.limits.budget.tell())];
+    lines.push(preamble.limits.tell_ordinary(preamble.busy == Busy::Talking, now));
+    lines.push(format!("{} {CRITICAL}", preamble.limits.tell_critical()));
+    lines.extend(preamble.limits.tell_rules());
     lines.extend(schedule(&preamble.ahead, now));
     lines.extend(refills(preamble, now.timestamp()));
     lines.push("This run may send at most 1 ping or embed.".to_owned());
@@ -22,7 +26,6 @@ pub fn section(preamble: &Preamble, now: &Zoned) -> Option<String> {
         Reporting::Blocked => &BLOCKED[..],
     };
     lines.extend(advice.iter().map(|line| (*line).to_owned()));
-    lines.push(CRITICAL.to_owned());
     Some(lines.join("\n"))
 }
 
@@ -39,7 +42,8 @@ const BLOCKED: [&str; 1] = [
     concerns their health deserves a ping.",
 ];
 
-const CRITICAL: &str = "`critical=True` bypasses the budget. It is meant only for the gravest cases.";
+const CRITICAL: &str =
+    "`critical=True` bypasses the budget and all other limits. It is meant only for the gravest cases.";
 
 fn schedule(ahead: &[Upcoming], now: &Zoned) -> Vec<String> {
     if ahead.is_empty() {
@@ -72,14 +76,19 @@ fn line(fire: &Upcoming, now: &Zoned) -> String {
         Some(Tag::JustFired) => " [just fired]",
         None => "",
     };
+    let time = time.strftime("%-I:%M %p");
     let Upcoming { label, description, file, .. } = fire;
-    format!("- {}: {label}{silent} — \"{description}\" ({file}){tag}", time.strftime("%-I:%M %p"))
+    // The words of another job are left out where they must not be read.
+    match file.is_empty() {
+        true => format!("- {time}: {label}{silent}{tag}"),
+        false => format!("- {time}: {label}{silent} — \"{description}\" ({file}){tag}"),
+    }
 }
 
 /// PR-12: how many pings come back before the last task.
 fn refills(preamble: &Preamble, now: Timestamp) -> Option<String> {
     let minutes = last(&preamble.ahead)?.duration_since(now).as_mins();
-    match minutes / i64::from(preamble.budget.refill_minutes.max(1)) {
+    match minutes / i64::from(preamble.limits.budget.refill_minutes.max(1)) {
         ..=0 => None,
         1 => Some("~1 refill before last task.".to_owned()),
         count => Some(format!("~{count} refills before last task.")),

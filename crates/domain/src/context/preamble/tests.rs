@@ -4,6 +4,8 @@ use expect_test::{Expect, expect, expect_file};
 use jiff::SignedDuration;
 
 use super::*;
+use crate::attention::Calm;
+use crate::ping_budget::PingBudget;
 use crate::schedule::Tag;
 
 fn now() -> Zoned {
@@ -15,7 +17,15 @@ fn plain() -> Preamble {
         session: Kind::Forked,
         voice: Voice::default(),
         busy: Busy::No,
-        budget: PingBudget { available: 3.5, ..PingBudget::full(&now()) },
+        limits: PingLimits {
+            budget: PingBudget { available: 3.5, ..PingBudget::full(&now()) },
+            set_aside: (0, 0),
+            calm: Calm::default(),
+            quiet_until: None,
+            focus_until: None,
+            rung_today: 0,
+            last: None,
+        },
         ahead: Vec::new(),
         tools: ToolRule::Usual,
     }
@@ -123,25 +133,28 @@ fn a_run_that_may_ping_sees_what_else_may_need_one() {
     check(
         &Preamble { ahead, ..plain() },
         &expect![[r#"
-        Nobody reads along: your text output is discarded. To reach the human, call `ping_user` for a plain alert or `discord_embed` for structured data.
+            Nobody reads along: your text output is discarded. To reach the human, call `ping_user` for a plain alert or `discord_embed` for structured data.
 
-        You run on a forked session: by default everything in it is discarded, and the main conversation never hears of it. You may call `report_updates` to leave it a short summary, and you MUST call it if you sent a ping or an embed. If nothing useful happened, call nothing.
+            You run on a forked session: by default everything in it is discarded, and the main conversation never hears of it. You may call `report_updates` to leave it a short summary, and you MUST call it if you sent a ping or an embed. If nothing useful happened, call nothing.
 
-        Ping budget: 3/5 (next refill in 45 min)
-        Upcoming bg tasks (next 3h):
-        - 12:52 PM: Review (silent) — "look at the day" (routines/review.md) [just fired]
-        - 1:02 PM: Review — "look at the day" (routines/review.md) [this task]
-        - 2:00 PM: Chain reminder (2/4) — "look at the day" (routines/review.md)
-        - 4:22 PM: Review — "look at the day" (routines/review.md)
-        ~2 refills before last task.
-        This run may send at most 1 ping or embed.
-        Before you ping, ask yourself whether the human would be sorry not to have been told now. What is low-stakes or merely good to know goes into `report_updates`. What is time-critical, what they want to be held to, and what concerns their health deserves a ping.
-        When the budget is low, keep what is left for tasks of that kind.
-        `critical=True` bypasses the budget. It is meant only for the gravest cases.
+            Ping budget: 3/5 (next refill in 45 min)
+            An ordinary ping now would ring.
+            A critical ping now would ring: 3 of 3 are left today. `critical=True` bypasses the budget and all other limits. It is meant only for the gravest cases.
+            At least 45 minutes lie between two ordinary pings, and at most 6 ring in a day: 0 so far.
+            Quiet hours: 10:00 PM to 8:00 AM.
+            Upcoming bg tasks (next 3h):
+            - 12:52 PM: Review (silent) — "look at the day" (routines/review.md) [just fired]
+            - 1:02 PM: Review — "look at the day" (routines/review.md) [this task]
+            - 2:00 PM: Chain reminder (2/4) — "look at the day" (routines/review.md)
+            - 4:22 PM: Review — "look at the day" (routines/review.md)
+            ~2 refills before last task.
+            This run may send at most 1 ping or embed.
+            Before you ping, ask yourself whether the human would be sorry not to have been told now. What is low-stakes or merely good to know goes into `report_updates`. What is time-critical, what they want to be held to, and what concerns their health deserves a ping.
+            When the budget is low, keep what is left for tasks of that kind.
 
-        When a decision turns on what the human would prefer, spawn the `user-proxy` subagent with `Task` and ask it before you choose.
+            When a decision turns on what the human would prefer, spawn the `user-proxy` subagent with `Task` and ask it before you choose.
 
-    "#]],
+        "#]],
     );
 }
 
@@ -212,27 +225,69 @@ fn a_run_reads_which_tools_it_has() {
     check(
         &with(ToolRule::Except(list(&["WebFetch"]))),
         &expect![[r#"
-        Nobody reads along: your text output is discarded. Pinging is disabled for this run: `ping_user` and `discord_embed` are not available.
+            Nobody reads along: your text output is discarded. Pinging is disabled for this run: `ping_user` and `discord_embed` are not available.
 
-        This task runs silently: nothing of it goes to the main conversation or to the human.
+            This task runs silently: nothing of it goes to the main conversation or to the human.
 
-        TOOL RESTRICTIONS: these tools are not available:
-          - WebFetch
+            TOOL RESTRICTIONS: these tools are not available:
+              - WebFetch
+            Of the others, only these tools are available:
+              - Bash(ollim-bot tasks *)
+              - Bash(ollim-bot cal *)
+              - Bash(ollim-bot reminder *)
+              - Bash(ollim-bot gmail *)
+              - Bash(ollim-bot help)
+              - Bash(claude-history *)
+              - Read(**.md)
+              - Write(**.md)
+              - Edit(**.md)
+              - Glob(**.md)
+              - Grep(**.md)
+              - WebSearch
+              - mcp__discord__discord_embed
+              - mcp__discord__ping_user
+              - mcp__discord__follow_up_chain
+              - mcp__docs__*
+              - Task
+              - Skill
+              - inbox_list
+              - status
 
-        When a decision turns on what the human would prefer, spawn the `user-proxy` subagent with `Task` and ask it before you choose.
+            When a decision turns on what the human would prefer, spawn the `user-proxy` subagent with `Task` and ask it before you choose.
 
-    "#]],
+        "#]],
     );
     check(
         &with(ToolRule::Except(list(&["Task"]))),
         &expect![[r#"
-        Nobody reads along: your text output is discarded. Pinging is disabled for this run: `ping_user` and `discord_embed` are not available.
+            Nobody reads along: your text output is discarded. Pinging is disabled for this run: `ping_user` and `discord_embed` are not available.
 
-        This task runs silently: nothing of it goes to the main conversation or to the human.
+            This task runs silently: nothing of it goes to the main conversation or to the human.
 
-        TOOL RESTRICTIONS: these tools are not available:
-          - Task
+            TOOL RESTRICTIONS: these tools are not available:
+              - Task
+            Of the others, only these tools are available:
+              - Bash(ollim-bot tasks *)
+              - Bash(ollim-bot cal *)
+              - Bash(ollim-bot reminder *)
+              - Bash(ollim-bot gmail *)
+              - Bash(ollim-bot help)
+              - Bash(claude-history *)
+              - Read(**.md)
+              - Write(**.md)
+              - Edit(**.md)
+              - Glob(**.md)
+              - Grep(**.md)
+              - WebFetch
+              - WebSearch
+              - mcp__discord__discord_embed
+              - mcp__discord__ping_user
+              - mcp__discord__follow_up_chain
+              - mcp__docs__*
+              - Skill
+              - inbox_list
+              - status
 
-    "#]],
+        "#]],
     );
 }

@@ -57,7 +57,15 @@ fn authority(place: Place, knows: Label) -> Authority {
         Place::Background(_) => everything(),
         Place::Main(_) | Place::Fork => ToolRule::Usual,
     };
-    Authority { place, tools, mode: Mode::Ask, knows, links: vec![TYPED.to_owned()] }
+    Authority {
+        place,
+        tools,
+        mode: Mode::Ask,
+        knows,
+        links: vec![TYPED.to_owned()],
+        request: None,
+        kinds: ServerKinds::new(),
+    }
 }
 
 /// What becomes of a call: `+` it runs, `?` the human is asked, now or by a card, `-` never.
@@ -73,8 +81,7 @@ fn row(place: Place, knows: Label) -> String {
     CALLS.iter().map(|(name, input)| sign(name, input, &authority(place, knows))).collect()
 }
 
-/// I3: every cell. Outside words and a grave deed never meet without a yes, and private things never leave by
-/// themselves.
+/// I3: every cell. Text from outside and one of the lower rows never meet without a yes.
 #[test]
 fn the_matrix_is_what_was_promised() {
     let (plain, private) = (Label::PLAIN, Label::private(Realm::Chat));
@@ -83,13 +90,45 @@ fn the_matrix_is_what_was_promised() {
     // search, server | config
     assert_eq!(row(MAIN, plain), "+++?++?++?+?+?+?-");
     assert_eq!(row(MAIN, private), "+++?++?++?+?+?+?-");
-    assert_eq!(row(MAIN, both), "+?+????+??+-????-");
+    assert_eq!(row(MAIN, web), "+++?++?++?+-+?+?-");
+    assert_eq!(row(MAIN, both), "+++?++?++?+-+???-");
     assert_eq!(row(Place::Fork, private), row(MAIN, private));
     assert_eq!(row(Place::Fork, both), row(MAIN, both));
-    assert_eq!(row(ASIDE, plain), "+++?++?++?+-++++-");
-    assert_eq!(row(ASIDE, private), "+++?++?++?+-+?+?-");
-    assert_eq!(row(ASIDE, web), "+?+????+??+-+++?-");
-    assert_eq!(row(ASIDE, both), "+?+????+??+-+----");
+    assert_eq!(row(ASIDE, plain), row(MAIN, plain));
+    assert_eq!(row(ASIDE, private), row(ASIDE, plain));
+    assert_eq!(row(ASIDE, web), row(MAIN, web));
+    assert_eq!(row(ASIDE, both), row(MAIN, both));
+}
+
+/// With text from outside and private things around, only a search that the user asked for in this turn is made.
+#[test]
+fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
+    let search = |request: Option<&str>, knows| {
+        let request = request.map(str::to_owned);
+        sign("WebSearch", r#"{"query":"Trains to Lisbon"}"#, &Authority { request, ..authority(MAIN, knows) })
+    };
+    let both = Label::both(Realm::Mail);
+    assert_eq!(search(Some("look up trains, please"), both), '+');
+    assert_eq!(search(Some("what does the mail say?"), both), '?');
+    assert_eq!(search(None, both), '?');
+    assert_eq!(search(None, Label::outside(Realm::Web)), '+');
+    assert_eq!(search(None, Label::private(Realm::Chat)), '+');
+}
+
+/// A routine without tools is planned at once if the user asks for it, and nothing from outside may be behind it.
+#[test]
+fn a_routine_without_tools_is_free_where_the_user_asked_for_it() {
+    let add = |more: &str, request: Option<&str>, knows| {
+        let request = request.map(str::to_owned);
+        let input = format!("{{\"command\":\"ollim-bot routine add -m tea --cron '0 9 * * *'{more}\"}}");
+        sign("Bash", &input, &Authority { request, ..authority(MAIN, knows) })
+    };
+    let (asked, private) = (Some("tea at 9 every day"), Label::private(Realm::Chat));
+    assert_eq!(add("", asked, private), '+');
+    assert_eq!(add("", None, private), '?');
+    assert_eq!(add("", asked, Label::both(Realm::Mail)), '?');
+    assert_eq!(add(" --allowed-tools Bash", asked, private), '?');
+    assert_eq!(add(" --background", asked, private), '?');
 }
 
 /// I3: a job that names where its words go may send them there while it is clean, and nowhere else.
@@ -97,13 +136,14 @@ fn the_matrix_is_what_was_promised() {
 fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
     let fetch = |knows, url: &str| {
         let tools = ToolRule::Only(list(&["WebFetch(domain:news.example)"]));
-        let authority = Authority { tools, ..authority(ASIDE, knows) };
+        let request = Some("tell me the news".to_owned());
+        let authority = Authority { tools, request, ..authority(ASIDE, knows) };
         sign("WebFetch", &format!("{{\"url\":{url:?}}}"), &authority)
     };
     let (private, both) = (Label::private(Realm::Chat), Label::both(Realm::Mail));
     assert_eq!(fetch(private, "https://news.example/today"), '+');
     assert_eq!(fetch(private, "https://uk.news.example./today"), '+');
-    assert_eq!(fetch(both, "https://news.example/today"), '-');
+    assert_eq!(fetch(both, "https://news.example/today"), '?');
     for other in [
         "https://news.example@evil.example/",
         "https://evil.example/news.example",
@@ -133,7 +173,7 @@ fn a_wide_yes_does_not_reach_where_outside_words_are() {
             };
             let class =
                 TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, class)| *class).expect("a tool");
-            let grave = deed(&call(name, input), class).power.is_grave();
+            let grave = deed(&call(name, input), class).power.is_grave() && !input.contains(TYPED);
             assert!(!(grave && allowed(&tainted, &consent)), "{name} {input} in {mode:?}");
             let unasked = allowed(&tainted, &Consent::default());
             assert_eq!(allowed(&tainted, &consent), unasked, "{name} {input} in {mode:?}");
@@ -189,4 +229,60 @@ fn nothing_is_critical_that_comes_from_outside() {
     let ping = |knows| sign("ping_user", r#"{"message":"now!","critical":true}"#, &authority(ASIDE, knows));
     assert_eq!((ping(Label::PLAIN), ping(Label::private(Realm::Chat))), ('+', '+'));
     assert_eq!((ping(Label::outside(Realm::Web)), ping(Label::both(Realm::Mail))), ('-', '-'));
+}
+
+/// What becomes of a call of the tool of a server, by its accepted kind: with no text from outside, and with it.
+#[test]
+fn a_tool_of_a_server_is_in_the_row_of_its_kind() {
+    let name = "mcp__bank__do";
+    let specs =
+        vec![ToolSpec { name: "mcp", description: Cow::Borrowed(""), schema: "{}", class: Class::Foreign }];
+    let input = r#"{"tool":"mcp__bank__do","input":{"amount":"10"}}"#;
+    let signs = |kind: Option<ServerKind>, input: &str| {
+        let sign = |knows| {
+            let kinds = kind.map(|kind| (name.to_owned(), kind)).into_iter().collect();
+            let authority = Authority { kinds, ..authority(MAIN, knows) };
+            match decide(&call("mcp", input), &specs, &authority, &Consent::default()) {
+                None => '?',
+                Some(decision) if decision.refusal().is_none() => '+',
+                Some(_) => '-',
+            }
+        };
+        [sign(Label::PLAIN), sign(Label::both(Realm::Server))].into_iter().collect::<String>()
+    };
+    assert_eq!(signs(None, input), "??");
+    assert_eq!(signs(Some(ServerKind::Read), input), "++");
+    assert_eq!(signs(Some(ServerKind::Own), input), "++");
+    assert_eq!(signs(Some(ServerKind::Search), input), "+?");
+    assert_eq!(signs(Some(ServerKind::Fetch), input), "??");
+    assert_eq!(signs(Some(ServerKind::Send), input), "??");
+    // The kind belongs to one tool, and a call that names its tool twice has none.
+    let other = r#"{"tool":"mcp__bank__other","input":{}}"#;
+    assert_eq!(signs(Some(ServerKind::Read), other), "??");
+    let twice = r#"{"tool":"mcp__bank__do","tool":"mcp__bank__other","input":{}}"#;
+    assert_eq!(signs(Some(ServerKind::Read), twice), "--");
+}
+
+/// A tool of a server opens an address without asking only if the user wrote exactly that address in this turn, and if
+/// the call carries nothing else.
+#[test]
+fn a_server_opens_the_address_that_the_user_wrote() {
+    let specs =
+        [ToolSpec { name: "mcp", description: Cow::Borrowed(""), schema: "{}", class: Class::Foreign }];
+    let opens = |input: &str, request: Option<&str>| {
+        let kinds = ServerKinds::from([("mcp__web__open".to_owned(), ServerKind::Fetch)]);
+        let request = request.map(str::to_owned);
+        let authority = Authority { kinds, request, ..authority(MAIN, Label::both(Realm::Server)) };
+        let input = format!(r#"{{"tool":"mcp__web__open","input":{input}}}"#);
+        decide(&call("mcp", &input), &specs, &authority, &Consent::default()).is_some()
+    };
+    let request = Some("Please read www.news.example, and tell me.");
+    assert!(opens(r#"{"url":"www.news.example"}"#, request));
+    assert!(!opens(r#"{"url":"www.news.example"}"#, None));
+    assert!(!opens(r#"{"url":"www.news.example/?q=secret"}"#, request));
+    assert!(!opens(r#"{"url":"www.news.example","body":"secret"}"#, request));
+    assert!(!opens(r#"{"url":["www.news.example"]}"#, request));
+    assert!(!opens(r#"{"url":""}"#, request));
+    // An address that was seen, or written in another turn, is for our own fetch, which sends no sign-in along.
+    assert!(!opens(&format!(r#"{{"url":"{TYPED}"}}"#), request));
 }

@@ -40,6 +40,97 @@ pub(super) fn covers(glob: &str, path: &str) -> bool {
     matches(&tokens(&glob), &format!("/data/{}", parts.join("/")))
 }
 
+/// Returns whether `glob` matches `path` as a line of a `.gitignore` file in the data directory would: a glob without a
+/// slash matches at any depth, and a glob that matches a folder matches everything beneath it. A leading slash stands for
+/// the data directory. `path` leads from the data directory on and never out of it.
+pub(super) fn covers_like_gitignore(glob: &str, path: &str) -> bool {
+    is_inside(path) && is_relative(glob) && is_ignored(glob, &names(path))
+}
+
+/// Returns whether `glob` disallows `path`. Unlike [`covers_like_gitignore`] this compares without case, and takes an
+/// absolute path for every path that it could be beneath the data directory. A glob that cannot be compared disallows
+/// every path.
+pub(super) fn disallows(glob: &str, path: &str) -> bool {
+    let (glob, path) = (glob.to_lowercase(), path.to_lowercase().replace('\\', "/"));
+    if !is_relative(&glob) {
+        return true;
+    }
+    let names = names(&path);
+    let starts = if path.starts_with(['/', '~']) || path.contains("..") { names.len() } else { 1 };
+    (0..starts).any(|start| is_ignored(&glob, &names[start.min(names.len())..]))
+}
+
+/// Returns whether `glob` could disallow a path beneath `folder`, where an empty folder is the data directory.
+pub(super) fn disallows_beneath(glob: &str, folder: &str) -> bool {
+    let folder = folder.to_lowercase().replace('\\', "/");
+    if folder.starts_with(['/', '~']) || folder.contains("..") || disallows(glob, &folder) {
+        return true;
+    }
+    let glob = glob.to_lowercase();
+    let folder: String = names(&folder).iter().map(|name| format!("/{name}")).collect();
+    could_match_after(&tokens(&gitignore_parts(&glob)), &format!("{folder}/"))
+}
+
+/// Returns whether a glob means a path beneath the data directory.
+pub(super) fn is_relative(glob: &str) -> bool {
+    !glob.starts_with("//") && !glob.starts_with('~') && !glob.split('/').any(|part| part == "..")
+}
+
+fn is_inside(path: &str) -> bool {
+    !path.starts_with(['/', '~']) && !path.contains('\\') && !path.split('/').any(|part| part == "..")
+}
+
+/// The names on the way of `path`, without those that lead nowhere or back.
+fn names(path: &str) -> Vec<&str> {
+    resolved(fixed(path)).into_iter().map(Part::text).collect()
+}
+
+fn is_ignored(glob: &str, names: &[&str]) -> bool {
+    let tokens = tokens(&gitignore_parts(glob));
+    (1..=names.len()).any(|depth| matches(&tokens, &format!("/{}", names[..depth].join("/"))))
+}
+
+fn gitignore_parts(glob: &str) -> Vec<Part<'_>> {
+    let is_anchored = glob.trim_end_matches('/').contains('/');
+    let anywhere = (!is_anchored).then_some(Part::Glob("**"));
+    anywhere.into_iter().chain(resolved(glob.split('/').map(Part::Glob).collect())).collect()
+}
+
+/// Returns whether some path that begins with `start` is matched.
+fn could_match_after(tokens: &[Token], start: &str) -> bool {
+    // Before which tokens the rest of the path can go on. A token that may stand for nothing can be left out.
+    let skipped = |mut at: Vec<bool>| {
+        for (index, token) in tokens.iter().enumerate() {
+            let may_be_empty = matches!(token, Token::Folders | Token::Anything | Token::Stretch);
+            at[index + 1] |= at[index] && may_be_empty;
+        }
+        at
+    };
+    let mut at = vec![false; tokens.len() + 1];
+    at[0] = true;
+    let mut at = skipped(at);
+    for c in start.chars() {
+        let mut next = vec![false; tokens.len() + 1];
+        for (index, token) in tokens.iter().enumerate().filter(|(index, _)| at[*index]) {
+            match token {
+                Token::Char(wanted) => next[index + 1] |= *wanted == c,
+                Token::One => next[index + 1] |= c != '/',
+                Token::Stretch => next[index] |= c != '/',
+                Token::Anything => next[index] = true,
+                // It ends after a slash, and may go on there.
+                Token::Folders => {
+                    next[index] = true;
+                    next[index + 1] |= c == '/';
+                }
+            }
+        }
+        at = skipped(next);
+        // `**/` that has begun must end with a slash, which any longer path can still have.
+    }
+    // Every token can be matched by some text, so any token that is left leads to a match; at the end nothing follows.
+    at[..tokens.len()].contains(&true)
+}
+
 /// One part of a path.
 #[derive(Clone, Copy, Debug)]
 enum Part<'a> {
@@ -206,5 +297,69 @@ mod tests {
         }
         let joined = tokens(&[Part::Glob("a"), Part::Glob("**"), Part::Glob("b")]);
         assert_eq!(joined[1..], folders, "`**/` is one step");
+    }
+
+    #[test]
+    fn a_glob_covers_paths_like_a_line_of_gitignore() {
+        let check = |glob: &str, good: &[&str], bad: &[&str]| {
+            for path in good {
+                assert!(covers_like_gitignore(glob, path), "{glob} does not match {path}");
+                assert!(disallows(glob, path), "{glob} does not disallow {path}");
+            }
+            for path in bad {
+                assert!(!covers_like_gitignore(glob, path), "{glob} matches {path}");
+            }
+        };
+        check(
+            "**.md",
+            &["a.md", "a/b.md", "./a.md"],
+            &["a.txt", "/data/a.md", "~/a.md", "../a.md", "a/../b.md"],
+        );
+        check("*.md", &["a.md", "a/b.md"], &["a.mdx"]);
+        check("notes", &["notes", "notes/a", "x/notes/a"], &["notes.md", "mynotes/a"]);
+        check("notes/", &["notes/a", "x/notes/a"], &["notebook/a"]);
+        check("/notes/", &["notes/a/b"], &["x/notes/a"]);
+        check("/notes/**", &["notes/a", "notes/a/b"], &["x/notes/a"]);
+        check("notes/*.md", &["notes/a.md"], &["notes/x/a.md", "x/notes/a.md"]);
+        check("./notes/*.md", &["notes/a.md"], &["x/notes/a.md"]);
+        check("//notes/**", &[], &["notes/a"]);
+        check("~/notes/**", &[], &["notes/a"]);
+    }
+
+    #[test]
+    fn a_disallowed_path_is_found_however_it_is_written() {
+        for path in [
+            "notes/a.md",
+            "./notes/a.md",
+            "x/../notes/a.md",
+            "/srv/me/data/notes/a.md",
+            "~/data/notes/a.md",
+            "NOTES/A.MD",
+        ] {
+            assert!(disallows("notes/**", path), "{path}");
+        }
+        for path in ["notebook/a.md", "a.md", "notes.md", "/srv/me/data/a.md"] {
+            assert!(!disallows("notes/**", path), "{path}");
+        }
+        for unclear in ["//srv/x", "~/x", "../x"] {
+            assert!(disallows(unclear, "a.md"), "{unclear} cannot be compared");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_searched_only_if_nothing_disallowed_can_be_beneath_it() {
+        let check = |glob: &str, good: &[&str], bad: &[&str]| {
+            for folder in good {
+                assert!(disallows_beneath(glob, folder), "{glob} could not match beneath {folder:?}");
+            }
+            for folder in bad {
+                assert!(!disallows_beneath(glob, folder), "{glob} could match beneath {folder:?}");
+            }
+        };
+        check("**.md", &["", "notes", "a/b", "/data", ".."], &[]);
+        check("notes/**", &["", "notes", "notes/x", "."], &["other", "notebook"]);
+        check("notes/*.md", &["", "notes"], &["notes/x", "other"]);
+        check("/a/b/c.txt", &["", "a", "a/b"], &["a/c", "b"]);
+        check("a/**/c", &["", "a", "a/x"], &["b"]);
     }
 }

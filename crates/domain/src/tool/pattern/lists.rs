@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Finding, Folders, Severity, validate};
+use super::{Finding, Folders, Severity, validate, validate_forbidden};
 use crate::schedule::ItemId;
 
 /// The most characters of a line that are shown when it is complained about.
@@ -117,15 +117,32 @@ pub struct Complaint {
     pub pattern: String,
     /// What is wrong with it.
     pub finding: Finding,
+    /// What becomes of the line.
+    pub fate: Fate,
+}
+
+/// What becomes of a line in which something is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It allows nothing.
+    LeftOut,
+    /// It is kept as it is.
+    Kept,
+    /// It forbids all that its tool does, because it may mean any of it.
+    ForbidsTool,
+    /// It forbids nothing, because it names no tool.
+    ForbidsNothing,
 }
 
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown: String = self.pattern.chars().take(SHOWN).collect();
         let cut = if shown.len() < self.pattern.len() { "…" } else { "" };
-        let fate = match self.finding.severity() {
-            Severity::Error => "is left out",
-            Severity::Warning => "is kept",
+        let fate = match self.fate {
+            Fate::LeftOut => "is left out",
+            Fate::Kept => "is kept",
+            Fate::ForbidsTool => "forbids all that this tool does",
+            Fate::ForbidsNothing => "forbids nothing",
         };
         write!(
             f,
@@ -154,10 +171,42 @@ pub fn effective(tools: &[String], source: &Source, folders: &Folders) -> Effect
         if findings.iter().all(|finding| finding.severity() == Severity::Warning) {
             left.kept.push(pattern.trim().to_owned());
         }
-        let complaint = |finding| Complaint { source: source.clone(), pattern: pattern.clone(), finding };
+        let complaint = |finding: Finding| {
+            let fate = match finding.severity() {
+                Severity::Error => Fate::LeftOut,
+                Severity::Warning => Fate::Kept,
+            };
+            Complaint { source: source.clone(), pattern: pattern.clone(), finding, fate }
+        };
         left.complaints.extend(findings.into_iter().map(complaint));
     }
     left
+}
+
+/// Finds what is wrong with the list `tools` of what a job must do without.
+pub fn forbidden_complaints(tools: &[String], source: &Source) -> Vec<Complaint> {
+    let complaints = |pattern: &String| {
+        let complaint = |finding: Finding| {
+            let fate = match finding {
+                Finding::UnknownTool | Finding::Empty => Fate::ForbidsNothing,
+                Finding::Unreadable | Finding::EmptyBrackets if pattern.trim().starts_with('(') => {
+                    Fate::ForbidsNothing
+                }
+                Finding::Unreadable
+                | Finding::EmptyBrackets
+                | Finding::TooBroad
+                | Finding::OverlyBroad
+                | Finding::Arguments
+                | Finding::Domain
+                | Finding::Absolute
+                | Finding::Chaining
+                | Finding::State => Fate::ForbidsTool,
+            };
+            Complaint { source: source.clone(), pattern: pattern.clone(), finding, fate }
+        };
+        validate_forbidden(pattern).into_iter().map(complaint).collect::<Vec<_>>()
+    };
+    tools.iter().flat_map(complaints).collect()
 }
 
 /// All lists together, each line once, in the order of their sources.

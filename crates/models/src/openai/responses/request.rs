@@ -157,6 +157,7 @@ impl<'a> Items<'a> {
                 Block::Opaque(opaque) => match self.own(opaque) {
                     None => broken = true,
                     Some(raw) => match Kind::of(raw) {
+                        Kind::Bare => broken = true,
                         Kind::Shell(map) => shell = Some(map),
                         Kind::Whole => {
                             self.flush(&mut reasoning, broken);
@@ -234,6 +235,8 @@ enum Kind {
     Whole,
     /// An item that belongs to the one after it.
     Reasoning,
+    /// Reasoning without its encrypted content: a server that keeps nothing does not know it any more.
+    Bare,
 }
 
 impl Kind {
@@ -242,6 +245,7 @@ impl Kind {
         match map.get("type").and_then(Value::as_str) {
             Some("message") if map.contains_key("content") => Self::Whole,
             Some("message" | "function_call") => Self::Shell(map),
+            Some("reasoning") if !map.get("encrypted_content").is_some_and(Value::is_string) => Self::Bare,
             Some(_) | None => Self::Reasoning,
         }
     }

@@ -1,16 +1,23 @@
-//! How much of a long conversation is read from the cache, counted by the server. `cargo xtask bench` reads it.
+//! How much of a long conversation is read from the cache, with thinking on, counted by the strict server.
+//! `cargo xtask bench` reads it.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use domain::context::Context;
-use domain::conversation::{Branch, Heard, Said};
+use domain::conversation::{Block, Branch, Heard, Reach, Said};
+use domain::effort::Effort;
+use domain::thinking::Thinking;
 use models::anthropic::Anthropic;
-use testkit::model_server::ModelServer;
+use serde_json::Value;
+use testkit::model_server::{Act, ModelServer};
 
 use super::stage::{answer, ask, context, human, model};
 
-/// A conversation that grows, and who is asked about it.
+/// A model that always thinks, whose thinking blocks are bound to everything before them.
+const MODEL: &str = "claude-sonnet-5-5";
+
+/// A conversation that grows, and the model that is asked about it.
 struct Talk {
     server: ModelServer,
     model: Anthropic,
@@ -28,11 +35,23 @@ impl Talk {
     async fn share(&mut self, branch: Branch, words: Said) -> f64 {
         let mut said = self.said.clone();
         said.push(Arc::new(words));
-        let asked = Context { branch, said, ..context(Vec::new()) };
-        ask(&self.model, &asked).await.1.unwrap();
+        let asked = Context {
+            // A run in the background is the only one here that no user takes part in.
+            interactive: branch != Branch::fork("mail").unwrap(),
+            branch,
+            model: Some(MODEL.to_owned()),
+            thinking: Thinking::Adaptive,
+            effort: Effort::Medium,
+            said,
+            ..context(Vec::new())
+        };
+        let thinks = Act::empty().and_signed_thinking(&"let me think. ".repeat(20));
+        self.server.script([thinks.and_says(&"because it is so. ".repeat(20))]);
+        let reply = ask(&self.model, &asked).await.1.unwrap();
+        assert!(matches!(reply.blocks[..], [Block::Opaque(_), Block::Text(_)]), "it thinks: {reply:?}");
         if asked.branch == Branch::Main {
             self.said = asked.said;
-            self.said.push(Arc::new(answer(&"because it is so. ".repeat(20))));
+            self.said.push(Arc::new(Said::Assistant(reply.blocks, Reach::Whole)));
         }
         let usage = *self.server.usage().last().unwrap();
         let whole = usage.input + usage.cache_read + usage.cache_write;
@@ -43,6 +62,13 @@ impl Talk {
         let usage = *self.server.usage().last().unwrap();
         usage.input + usage.cache_read + usage.cache_write
     }
+}
+
+/// The blocks of thinking in `request`.
+fn thinking_blocks(request: &Value) -> usize {
+    let messages = request["messages"].as_array().unwrap();
+    let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+    blocks.filter(|block| block["type"] == "thinking").count()
 }
 
 fn long_conversation() -> Vec<Said> {
@@ -64,7 +90,7 @@ fn tell(what: &str, share: f64) {
 }
 
 #[tokio::test]
-async fn almost_all_of_a_long_conversation_is_read_from_the_cache() {
+async fn almost_all_of_a_long_conversation_is_read_from_the_cache_while_the_model_thinks() {
     let mut talk = Talk::begin(long_conversation()).await;
     assert_eq!(talk.share(Branch::Main, human("so?")).await, 0.0);
     assert!(talk.tokens() > 100_000, "{}", talk.tokens());
@@ -75,6 +101,10 @@ async fn almost_all_of_a_long_conversation_is_read_from_the_cache() {
     let main = turns.into_iter().fold(100.0, f64::min);
     let fork = talk.share(Branch::fork("aside").unwrap(), human("what if not?")).await;
     let aside = talk.share(Branch::fork("mail").unwrap(), background()).await;
+    let requests = talk.server.requests();
+    assert!(requests.iter().all(|request| request.json["thinking"]["type"] == "adaptive"));
+    assert_eq!(thinking_blocks(&requests.last().unwrap().json), 6, "earlier thinking is sent back");
+    assert_eq!(talk.server.refused().len(), 0);
     talk.said = vec![Arc::new(Said::Summary("we spoke of reasons. ".repeat(200)))];
     let compacted = talk.share(Branch::Main, human("where were we?")).await;
     for (what, share) in [("a main turn", main), ("a fork", fork), ("a background fork", aside)] {

@@ -1,6 +1,7 @@
 //! What can go wrong on this wire alone, and what is an ending without an answer.
 
-use domain::failure::Failure;
+use domain::failure::{Declined, Failure};
+use domain::turn::Stop;
 use expect_test::expect;
 use models::anthropic::{Anthropic, Key};
 use serde_json::json;
@@ -18,6 +19,8 @@ async fn fails(act: Act) -> String {
 async fn every_refusal_of_this_vendor_is_a_failure_of_its_kind() {
     let cases = [
         ("429 about money", Act::spend_limited()),
+        ("429 with the code alone", Act::spend_limited_saying("Too many requests this month.")),
+        ("429 without the code", Act::refuses(429, "rate_limit_error", "Too many requests this minute.")),
         ("400 about money", refused(400, None, "Your credit balance is too low.")),
         ("too long", refused(400, None, "prompt is too long: 213000 tokens > 200000 maximum")),
         ("529", Act::overloaded()),
@@ -29,6 +32,8 @@ async fn every_refusal_of_this_vendor_is_a_failure_of_its_kind() {
     }
     expect![[r#"
         429 about money: SpendLimit(Account("429: You have reached your specified workspace spend limit."))
+        429 with the code alone: SpendLimit(Account("429: Too many requests this month."))
+        429 without the code: Busy(None)
         400 about money: SpendLimit(Account("400: Your credit balance is too low."))
         too long: Full("400: prompt is too long: 213000 tokens > 200000 maximum")
         529: Busy(None)
@@ -90,6 +95,34 @@ async fn an_ending_that_is_no_answer_says_which_one() {
         a word that is none: Said []
     "#]]
     .assert_eq(&told);
+}
+
+/// The vendor's category says why the model declines. One that we do not know is no reason.
+#[tokio::test]
+async fn a_refusal_comes_with_its_category() {
+    let cases = [
+        (Some("cyber"), Declined::Cyber),
+        (Some("bio"), Declined::Biology),
+        (Some("frontier_llm"), Declined::AiDevelopment),
+        (Some("reasoning_extraction"), Declined::ReasoningExtraction),
+        (Some("general_harms"), Declined::GeneralHarms),
+        (Some("new_category"), Declined::Unstated),
+        (None, Declined::Unstated),
+    ];
+    for (category, expected) in cases {
+        let reply = play(Act::says("I").declining(category)).await.1.unwrap();
+        assert_eq!(reply.stop, Stop::Refusal(expected), "{category:?}");
+    }
+}
+
+/// A permission that the key lacks for a model is about the model, and not about the key.
+#[tokio::test]
+async fn a_model_that_the_key_may_not_use_is_named_with_the_way_out() {
+    let refused = "Your API key does not have access to the model claude-test-1.";
+    let failure = play(Act::refuses(403, "permission_error", refused)).await.1.unwrap_err();
+    let Failure::NoSuchModel { model, reason, advice } = &failure else { panic!("{failure:?}") };
+    assert_eq!((model.as_str(), reason.as_str()), ("claude-test-1", refused));
+    assert!(advice.contains("has no access to it") && advice.contains("`/model haiku`"), "{advice}");
 }
 
 #[tokio::test]

@@ -1,17 +1,20 @@
 //! Our client against the rules of the vendor's models, and the rules by themselves.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use domain::context::{Context, SystemNote};
 use domain::conversation::{Reach, Said};
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::tool::Outcome;
+use engine::ports::Model;
+use jiff::Timestamp;
+use models::anthropic::{Anthropic, CapabilityStore, Settings};
 use serde_json::{Value, json};
 use testkit::model_server::catalog::{Lifecycle, MODELS};
-use testkit::model_server::{Act, Host, ModelServer, Options};
+use testkit::model_server::{Act, Gate, Host, ModelServer, Options};
 
-use super::stage::{answer, ask, context, human, model, result};
+use super::stage::{answer, ask, context, human, model, result, settings};
 
 fn turn(id: &str, way: &str, said: Vec<Said>) -> Context {
     let thinking = way.parse().unwrap();
@@ -73,6 +76,77 @@ async fn other_host_is_asked_without_the_fields_that_it_refused() {
     assert!(refused > 0);
     ask(&client, &asked).await.1.unwrap();
     assert_eq!(server.refused().len(), refused);
+}
+
+/// People answer within an hour, so a conversation with them is cached for that long. Work in the background is not.
+#[tokio::test]
+async fn a_conversation_is_cached_for_an_hour_and_background_work_for_five_minutes() {
+    let server = ModelServer::start().await.unwrap();
+    let client = model(&server.url());
+    // A shorter prompt is not worth caching.
+    let asked = turn("claude-sonnet-5-5", "auto", vec![human(&"why? ".repeat(1_000))]);
+    let usage = ask(&client, &asked).await.1.unwrap().usage;
+    assert_eq!((usage.cache_write > 0, usage.cache_write_1h), (true, usage.cache_write));
+    let alone = Context { interactive: false, said: vec![Arc::new(human(&"mail? ".repeat(1_000)))], ..asked };
+    let usage = ask(&client, &alone).await.1.unwrap().usage;
+    assert_eq!((usage.cache_write > 0, usage.cache_write_1h), (true, 0));
+    let lives = |at: usize| server.requests()[at].body.contains(r#""ttl":"1h""#);
+    assert_eq!((lives(0), lives(1)), (true, false));
+    assert_eq!(server.refused().len(), 0);
+}
+
+/// The user is told what a model can do: as its record says, and without what was refused.
+#[tokio::test]
+async fn abilities_are_learned_from_the_record_and_from_refusals() {
+    let server = ModelServer::start().await.unwrap();
+    server.change_model("claude-sonnet-5-5", |spec| {
+        spec.effort = &["low", "high"];
+        spec.window = 300_000;
+    });
+    let client =
+        Anthropic::new(Settings { store: Some(Arc::new(Store::default())), ..settings(&server.url()) });
+    let client = client.unwrap();
+    assert_eq!(client.learned(), None);
+    // The record comes beside the reply, which waits for it here.
+    let gate = Gate::new();
+    server.script([Act::says("Hi.").held_back(&gate)]);
+    let asked = turn("claude-sonnet-5-5", "auto", vec![human("hi")]);
+    let (_, ()) = tokio::join!(ask(&client, &asked), async {
+        while client.capabilities("claude-sonnet-5-5").window != 300_000 {
+            tokio::task::yield_now().await;
+        }
+        gate.release();
+    });
+    let learned = client.learned().unwrap().remove("claude-sonnet-5-5").unwrap();
+    assert_eq!((learned.window, learned.efforts), (Some(300_000), vec![Effort::Low, Effort::High]));
+    assert_eq!(client.learned(), None, "nothing new");
+
+    server.script([Act::refuses(
+        400,
+        "invalid_request_error",
+        "output_config.effort 'low' is not supported",
+    )]);
+    ask(&client, &asked).await.1.unwrap();
+    let learned = client.learned().unwrap().remove("claude-sonnet-5-5").unwrap();
+    assert_eq!(learned.efforts, [Effort::High]);
+}
+
+/// Keeps records in memory.
+#[derive(Debug, Default)]
+struct Store(Mutex<Option<String>>);
+
+impl CapabilityStore for Store {
+    fn load(&self) -> Option<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn save(&self, text: &str) {
+        *self.0.lock().unwrap() = Some(text.to_owned());
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
 }
 
 /// A conversation that began at the vendor goes on at another host, with a note in the middle of it.

@@ -1,7 +1,9 @@
 //! Reasoning that goes back to the server and model that wrote it, and request shapes learned from refusals.
 
-use domain::context::Context;
-use domain::conversation::{Block, Reach, Said, Usage};
+use std::sync::Arc;
+
+use domain::context::{Context, Measure, Pictures};
+use domain::conversation::{Block, Heard, Image, Reach, Said, Usage};
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::tool::Outcome;
@@ -36,23 +38,55 @@ async fn tool_loop(server: &ChatServer, model: &OpenAi) -> Vec<Said> {
     said
 }
 
-/// DeepSeek, Gemini and OpenRouter refuse the second step of a tool loop without their own reasoning fields.
+/// The dialects that carry reasoning in chat completions.
+const DIALECTS: [Style; 4] = [Style::DeepSeek, Style::Gemini, Style::OpenRouter, Style::Vllm];
+
+/// These servers refuse the second step of a tool loop without their own reasoning fields, and DeepSeek also the next
+/// message after it.
 #[tokio::test]
 async fn a_tool_loop_of_two_steps_works_in_every_dialect() {
-    for style in [Style::DeepSeek, Style::Gemini, Style::OpenRouter] {
+    for style in DIALECTS {
         let server = ChatServer::start(style).await.unwrap();
-        tool_loop(&server, &model(&server.url())).await;
+        let model = model(&server.url());
+        let said = tool_loop(&server, &model).await;
+        let next = context(said.into_iter().chain([human("and?")]).collect());
+        assert_eq!(ask(&model, &next).await.0, "you said: and?", "{style:?}");
         let requests = server.requests();
-        assert_eq!(requests.len(), 3, "{style:?}: no request was refused");
+        assert_eq!(requests.len(), 4, "{style:?}: no request was refused");
         let replayed = &requests[2].json["messages"][4];
         let kept = if style == Style::DeepSeek {
             &replayed["reasoning_content"]
         } else if style == Style::Gemini {
             &replayed["tool_calls"][0]["extra_content"]
+        } else if style == Style::Vllm {
+            &replayed["reasoning"]
         } else {
             &replayed["reasoning_details"]
         };
         assert!(!kept.is_null(), "{style:?}: {replayed}");
+    }
+}
+
+/// The server refuses the picture in the middle of a tool loop. It is asked again without the picture, and still gets the
+/// reasoning of the loop that it insists on.
+#[tokio::test]
+async fn a_tool_loop_goes_on_without_its_picture() {
+    for style in [Style::DeepSeek, Style::Gemini, Style::OpenRouter] {
+        let server = ChatServer::start(style).await.unwrap();
+        let model = model(&server.url());
+        server.script([Act::calls("note", &json!({"text": "a"})), Act::says("Noted.")]);
+        let image = Image { media_type: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() };
+        let look = Heard { preface: String::new(), text: "note this".to_owned(), images: vec![image] };
+        let mut asked = context(vec![Said::Human(look)]);
+        let reply = ask(&model, &asked).await.1.unwrap();
+        let results = results(&reply);
+        asked.said.extend([Said::Assistant(reply.blocks, Reach::Whole), results].map(Arc::new));
+        let blind = Measure { pictures: Pictures::LeftOut, shortened: 0 };
+        let asked = Context { said: blind.of(&asked.said).unwrap(), ..asked };
+        let (heard, reply) = ask(&model, &asked).await;
+        reply.unwrap_or_else(|why| panic!("{style:?}: {why}"));
+        assert_eq!(heard, "Noted.", "{style:?}");
+        assert!(!server.requests()[1].body.contains("image_url"), "{style:?}");
     }
 }
 
@@ -66,9 +100,98 @@ async fn reasoning_is_sent_to_no_other_server_or_model() {
     ask(&model(&second.url()), &next).await.1.unwrap();
     assert!(!second.requests()[0].body.contains("Thoughts"), "another server");
     let other = Context { model: Some("other".to_owned()), ..next };
-    let asked = ask(&model(&first.url()), &other).await.1;
-    assert!(asked.is_err(), "this server insists on reasoning that the model never wrote");
+    ask(&model(&first.url()), &other).await.1.unwrap();
     assert!(!first.requests().last().unwrap().body.contains("Thoughts"), "another model");
+}
+
+/// A tool loop with one model, one with another model of the same server, and back: each model gets its own reasoning
+/// and none of the other's.
+#[tokio::test]
+async fn another_model_gets_no_reasoning_and_the_first_one_gets_its_own_again() {
+    for style in [Style::DeepSeek, Style::Gemini, Style::OpenRouter, Style::Vllm, Style::Current] {
+        let server = ChatServer::start(style).await.unwrap();
+        let model = model(&server.url());
+        let mut said = tool_loop(&server, &model).await;
+        let first_reasoning = reasoning_in(style, &said);
+        assert!(!first_reasoning.is_empty(), "{style:?}");
+        said.push(human("note it too"));
+        server.script([Act::calls("note", &json!({"text": "4"})).and_thinks("Other thoughts.", "")]);
+        let other = |said: &[Said]| Context { model: Some("other".to_owned()), ..context(said.to_vec()) };
+        let reply = ask(&model, &other(&said)).await.1.unwrap_or_else(|why| panic!("{style:?}: {why}"));
+        let sent = server.requests().last().unwrap().body.clone();
+        for reasoning in &first_reasoning {
+            assert!(!sent.contains(reasoning.as_str()), "{style:?}: {reasoning} in {sent}");
+        }
+        let results = results(&reply);
+        said.extend([Said::Assistant(reply.blocks, Reach::Whole), results]);
+        let reply = ask(&model, &other(&said)).await.1.unwrap_or_else(|why| panic!("{style:?}: {why}"));
+        said.extend([Said::Assistant(reply.blocks, Reach::Whole), human("and?")]);
+        ask(&model, &context(said)).await.1.unwrap_or_else(|why| panic!("{style:?}: {why}"));
+        let sent = server.requests().last().unwrap().body.clone();
+        assert!(!sent.contains("Other thoughts"), "{style:?}: {sent}");
+        for reasoning in &first_reasoning {
+            assert!(sent.contains(reasoning.as_str()), "{style:?}: {reasoning} in {sent}");
+        }
+    }
+}
+
+/// The reasoning that servers of this style wrote for the tool calls in `said`.
+fn reasoning_in(style: Style, said: &[Said]) -> Vec<String> {
+    let blocks =
+        said.iter().flat_map(|said| if let Said::Assistant(blocks, _) = said { &blocks[..] } else { &[] });
+    let calls = blocks.filter_map(|block| if let Block::Call(call) = block { Some(&call.id) } else { None });
+    if style == Style::Gemini {
+        return calls.take(1).map(|id| format!("signed-{id}")).collect();
+    }
+    if style == Style::Current {
+        return (1..=2).map(|step| format!("sealed-test-1-{}-0", step + 1)).collect();
+    }
+    (1..=2).map(|step| format!("Thoughts of answer {step}.")).collect()
+}
+
+/// vLLM called the field `reasoning_content` before it called it `reasoning`. It goes back under the name it came with.
+#[tokio::test]
+async fn reasoning_under_the_old_name_goes_back_under_the_old_name() {
+    let server = ChatServer::start(Style::LlamaCpp).await.unwrap();
+    let model = model(&server.url());
+    server.script([Act::calls("note", &json!({"text": "1"})).and_thinks("Hm.", ""), Act::says("Noted.")]);
+    let said = vec![human("note it")];
+    let reply = ask(&model, &context(said.clone())).await.1.unwrap();
+    let results = results(&reply);
+    let said = said.into_iter().chain([Said::Assistant(reply.blocks, Reach::Whole), results]).collect();
+    ask(&model, &context(said)).await.1.unwrap();
+    let replayed = &server.requests()[1].json["messages"][2];
+    assert_eq!((&replayed["reasoning_content"], &replayed["reasoning"]), (&json!("Hm."), &Value::Null));
+}
+
+/// Plain reasoning of a turn without tools is of no use to any server, and would fill the window of a small one.
+#[tokio::test]
+async fn reasoning_of_a_turn_without_tools_is_not_sent_back() {
+    let server = ChatServer::start(Style::Vllm).await.unwrap();
+    let model = model(&server.url());
+    let reply = ask(&model, &context(vec![human("hi")])).await.1.unwrap();
+    let said = vec![human("hi"), Said::Assistant(reply.blocks, Reach::Whole), human("and?")];
+    ask(&model, &context(said)).await.1.unwrap();
+    assert!(!server.requests()[1].body.contains("Thoughts"), "{}", server.requests()[1].body);
+}
+
+/// A server that keeps nothing finds no item by its id alone, so reasoning without its encrypted content stays here.
+#[tokio::test]
+async fn reasoning_without_encrypted_content_is_not_sent_back() {
+    let server = ChatServer::start(Style::Current).await.unwrap();
+    let model = model(&server.url());
+    let bare = json!({"type": "reasoning", "id": "rs_bare", "summary": []});
+    let act = Act::empty().and(testkit::play::Piece::Raw(bare)).and_calls("note", &json!({"text": "1"}));
+    server.script([Act::says("Hello."), act, Act::says("Noted.")]);
+    let mut said = vec![human("hi")];
+    ask(&model, &context(said.clone())).await.1.unwrap();
+    let refused_before = server.requests().len();
+    let reply = ask(&model, &context(said.clone())).await.1.unwrap();
+    let results = results(&reply);
+    said.extend([Said::Assistant(reply.blocks, Reach::Whole), results]);
+    assert_eq!(ask(&model, &context(said)).await.0, "Noted.");
+    assert_eq!(server.requests().len(), refused_before + 2, "no request was refused");
+    assert!(!server.requests().last().unwrap().body.contains("rs_bare"));
 }
 
 /// A current OpenAI model: chat completions refuses tools, so the Responses API is used from then on, and reasoning

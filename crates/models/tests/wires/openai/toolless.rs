@@ -10,8 +10,8 @@ use testkit::play::Act;
 
 use super::stage::{answer, ask, call, context, human, model, result};
 
-const NOTICE: &str =
-    "test-1 cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL.";
+const NOTICE: &str = "test-1 cannot use tools, so I can talk but not act: no reminders, files or commands. Choose another model: \
+     ollim-bot setup model";
 
 #[tokio::test]
 async fn a_model_without_tools_is_asked_once_more_without_them_and_never_again_with_them() {
@@ -59,6 +59,9 @@ async fn every_way_to_say_so_is_understood() {
         (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
         (404, "No endpoints found that support tool use. To learn more, visit the page."),
         (501, "Not Implemented"),
+        (400, "Unsupported parameter: 'tools' is not supported with this model."),
+        (400, "This model does not support tools."),
+        (400, "deepseek-r1 does not support Function Calling"),
     ];
     for (status, words) in ways {
         let server = ChatServer::start(Style::OpenAi).await.unwrap();
@@ -74,6 +77,14 @@ async fn a_refusal_for_another_reason_is_not_tried_again() {
     let ways = [
         (400, "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."),
         (400, "this model does not support images"),
+        (
+            400,
+            "Invalid JSON payload received. Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field.",
+        ),
+        (400, "Invalid schema for function 'note': tools with 'oneOf' are not supported"),
+        (400, "messages[3]: each tool call requires a tool message with its result"),
+        (400, "This model does not support parallel tool calls."),
+        (400, "tools.0.strict: this field is not supported"),
         (404, "model \"tools\" not found"),
         (500, "out of memory"),
         (429, "too many requests for tools; this requires patience"),

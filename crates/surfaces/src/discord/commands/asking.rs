@@ -73,7 +73,7 @@ pub(super) fn refusal(answer: Answer) -> String {
         | Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Noted
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)

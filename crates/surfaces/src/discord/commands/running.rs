@@ -171,7 +171,7 @@ async fn same(shared: &Shared, command: &Command, given: &[Given]) -> Reply {
         Answer::Noted | Answer::Heard(_) => Reply::Nothing,
         Answer::Begun(_) => Reply::stays("i sum up what we said so far. what came of it follows."),
         other @ (Answer::Decided(_)
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)

@@ -48,7 +48,7 @@ pub(super) fn dress(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
 
 /// Whether the human is to allow something.
 fn is_asked(sheet: &Sheet) -> bool {
-    sheet.buttons.iter().any(|button| matches!(button.action, Action::Answer(..)))
+    sheet.buttons.iter().any(|button| matches!(button.action, Action::Answer(..) | Action::AnswerStep(..)))
 }
 
 /// I5: what is asked is never cut. If it would be very many messages, it is a file beside its beginning, which says by what

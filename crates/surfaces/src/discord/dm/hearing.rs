@@ -176,7 +176,7 @@ impl Hearing {
             Answer::Noted
             | Answer::Begun(_)
             | Answer::Decided(_)
-            | Answer::Reading(_)
+            | Answer::Results(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
             | Answer::Attention(_)
@@ -217,7 +217,7 @@ impl Hearing {
             _ => return,
         };
         let (surface, on) = (SurfaceName::Discord, SentId(reaction.message.0));
-        let press = Press { surface, on, action: Action::Answer(approval, verdict) };
+        let press = Press { surface, on, action: Action::AnswerStep(approval, verdict) };
         if let Answer::Refused(why) = self.shared.ports.desk.ask(Request::Press(press)).await {
             say_aside(&self.shared, &why).await;
         }

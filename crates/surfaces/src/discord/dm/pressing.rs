@@ -1,7 +1,9 @@
 //! Pressing: buttons, menus and forms of the human, each answered within Discord's three seconds.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use domain::approval::ApprovalId;
 use domain::assistant::{Answer, Press, Request};
 use domain::card::{Act, PICK};
 use domain::embed::Action;
@@ -78,8 +80,15 @@ async fn pressed(
         Some(message) => sent_id(shared, message.id).await,
         None => domain::sent::SentId(0),
     };
-    if let Action::Answer(approval, _) = &action
-        && !is_posted(shared, message, &PostKey::approval(*approval)).await
+    let answers = if let Action::Answer(ApprovalId(approval), _) = &action {
+        Some(0..=*approval)
+    } else if let Action::AnswerStep(ApprovalId(step), _) = &action {
+        Some(*step..=*step)
+    } else {
+        None
+    };
+    if let Some(steps) = answers
+        && !is_card_of(shared, message, steps).await
     {
         return whisper(shared, interaction, "that button belongs to another message.").await;
     }
@@ -91,7 +100,7 @@ async fn pressed(
         Answer::Noted
         | Answer::Begun(_)
         | Answer::Decided(_)
-        | Answer::Reading(_)
+        | Answer::Results(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)
@@ -104,12 +113,15 @@ async fn pressed(
     }
 }
 
-/// I5: whether `message` is what was posted under `key`. Who presses at once may be quicker than its receipt.
-async fn is_posted(shared: &Shared, message: Option<&Message>, key: &PostKey) -> bool {
+/// I5: whether `message` is the card of a step among `steps`. A press at once may be quicker than its receipt.
+async fn is_card_of(shared: &Shared, message: Option<&Message>, steps: RangeInclusive<u64>) -> bool {
     let Some(message) = message else { return false };
     for _ in 0..LOOKS_FOR_RECEIPT {
         match shared.ports.outbox.posted_as(message.id.0).await {
-            Ok(Some((posted, _))) => return posted == *key,
+            Ok(Some((PostKey(posted), _))) => {
+                let step = posted.strip_prefix("approval:").and_then(|step| step.parse().ok());
+                return step.is_some_and(|step: u64| steps.contains(&step));
+            }
             Ok(None) => tokio::time::sleep(BETWEEN_LOOKS).await,
             Err(_) => return false,
         }

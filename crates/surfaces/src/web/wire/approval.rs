@@ -11,6 +11,8 @@ use serde_json::Value;
 #[derive(Serialize)]
 pub struct ApprovalWire {
     pub id: u64,
+    /// The first approval of the same step of the model: they are shown and answered together.
+    pub step: u64,
     /// The turn that asked.
     pub turn: u64,
     /// The call in a few words.
@@ -40,6 +42,7 @@ impl From<&Approval> for ApprovalWire {
     fn from(approval: &Approval) -> Self {
         Self {
             id: approval.id.0,
+            step: approval.step.0,
             turn: approval.turn.0,
             caption: visible(&approval.caption()),
             tool: visible(&approval.call.name),

@@ -50,7 +50,7 @@ pub(super) async fn discover(url: &Url) -> Result<Discovered, String> {
     };
     let found = server_metadata(&issuer).await?;
     let scope = challenge.scope.or_else(|| Some(scopes.join(" ")).filter(|scope| !scope.is_empty()));
-    read(&issuer, &found, scope)
+    read(&found, scope)
 }
 
 /// Asks without a token. Returns nothing if the server answers something else than 401.
@@ -138,7 +138,7 @@ async fn server_metadata(issuer: &str) -> Result<Value, String> {
         let theirs = document["issuer"].as_str().unwrap_or_default();
         if theirs.trim_end_matches('/') != issuer.trim_end_matches('/') {
             return Err(format!(
-                "names the authorization server {}, whose metadata is of another one. nothing was sent there",
+                "names the authorization server {}, whose metadata is of another one. Nothing was sent there",
                 wire::place(&url)
             ));
         }
@@ -147,7 +147,7 @@ async fn server_metadata(issuer: &str) -> Result<Value, String> {
     Err(format!("names the authorization server {}, which has no metadata", wire::place(&url)))
 }
 
-fn read(issuer: &str, metadata: &Value, scope: Option<String>) -> Result<Discovered, String> {
+fn read(metadata: &Value, scope: Option<String>) -> Result<Discovered, String> {
     let address = |key: &str| -> Result<Option<Url>, String> {
         let Some(text) = metadata[key].as_str() else { return Ok(None) };
         let url: Url = text.parse().map_err(|_| format!("has an authorization server with a wrong {key}"))?;
@@ -173,7 +173,8 @@ fn read(issuer: &str, metadata: &Value, scope: Option<String>) -> Result<Discove
         scope => scope,
     };
     Ok(Discovered {
-        issuer: issuer.to_owned(),
+        // As the metadata writes it: the response has the same text.
+        issuer: metadata["issuer"].as_str().unwrap_or_default().to_owned(),
         authorization_endpoint: needed("authorization_endpoint")?,
         token_endpoint: needed("token_endpoint")?,
         registration_endpoint: address("registration_endpoint")?,
@@ -265,9 +266,9 @@ mod tests {
                 "code_challenge_methods_supported": methods,
             })
         };
-        assert!(read("https://a", &metadata(json!(["S256"]), "https://a/t"), None).is_ok());
-        let plain = read("https://a", &metadata(json!(["plain"]), "https://a/t"), None);
+        assert!(read(&metadata(json!(["S256"]), "https://a/t"), None).is_ok());
+        let plain = read(&metadata(json!(["plain"]), "https://a/t"), None);
         assert!(plain.unwrap_err().contains("PKCE"));
-        assert!(read("https://a", &metadata(json!(["S256"]), "http://a.example/t"), None).is_err());
+        assert!(read(&metadata(json!(["S256"]), "http://a.example/t"), None).is_err());
     }
 }

@@ -32,19 +32,19 @@ pub struct SignIn {
 impl SignIn {
     /// Finds out where to sign in to the server `named`, and registers a client there if `mcp.json` has none.
     pub async fn begin(named: &Named, store: Arc<dyn TokenStore>) -> Result<Self, String> {
-        let told = |why: String| format!("the server `{}` {why}.", named.name);
+        let told = |why: String| format!("The server `{}` {why}.", named.name);
         let Server::Address { url, headers, client } = &named.server else {
             return Err(told("is a program on this machine and takes no sign-in".to_owned()));
         };
         if headers.keys().any(|name| name.eq_ignore_ascii_case(AUTHORIZATION.as_str())) {
-            let why = "has an `Authorization` header in mcp.json. take it out to sign in instead";
+            let why = "has an `Authorization` header in mcp.json. Remove it to sign in instead";
             return Err(told(why.to_owned()));
         }
         let url: Url = url.parse().map_err(|error| told(format!("has a wrong address ({error})")))?;
         let discovered = discover(&url).await.map_err(told)?;
         let port = client.as_ref().map_or(0, |client| client.callback_port);
         let callback = Callback::bind(port, CALLBACK).await;
-        let callback = callback.map_err(|error| format!("no port is free for the redirect ({error})."))?;
+        let callback = callback.map_err(|error| format!("No port is free for the redirect ({error})."))?;
         let pkce = Pkce::new().map_err(|error| format!("{error}."))?;
         let client = match client {
             Some(client) => Client::given(client, &discovered),
@@ -99,13 +99,13 @@ impl SignIn {
             Some(AuthorizationResponse::Granted { code, issuer }) => (code, issuer),
             Some(AuthorizationResponse::Denied(reason)) => {
                 return Err(format!(
-                    "the sign-in to `{server}` was denied ({reason}). nothing has changed. {again}"
+                    "The sign-in to `{server}` was denied ({reason}). Nothing has changed. {again}"
                 ));
             }
             None => {
                 let minutes = PATIENCE.as_secs() / 60;
                 return Err(format!(
-                    "the sign-in to `{server}` was not finished in {minutes} minutes. {again}"
+                    "The sign-in to `{server}` was not finished in {minutes} minutes. {again}"
                 ));
             }
         };
@@ -115,13 +115,13 @@ impl SignIn {
         };
         if !is_named {
             return Err(format!(
-                "the sign-in to `{server}` was answered by another authorization server, so it was not used. {again}"
+                "The sign-in to `{server}` was answered by another authorization server, so it was not used. {again}"
             ));
         }
         self.exchange(&code)
             .await
-            .map_err(|why| format!("the sign-in to `{server}` failed: {why}. {again}"))?;
-        store(&*self.store, &server, &self.stored).map_err(|why| format!("the server `{server}` {why}."))
+            .map_err(|why| format!("The sign-in to `{server}` failed: {why}. {again}"))?;
+        store(&*self.store, &server, &self.stored).map_err(|why| format!("The server `{server}` {why}."))
     }
 
     async fn exchange(&mut self, code: &Secret) -> Result<(), String> {
@@ -167,7 +167,7 @@ impl Client {
 /// Registers a native client without a secret (RFC 7591).
 async fn register(discovered: &Discovered, redirect: &str) -> Result<Client, String> {
     let Some(endpoint) = &discovered.registration_endpoint else {
-        return Err("registers no clients by itself. register one with it, and write \
+        return Err("does not register clients automatically. Register one with it, and write \
                     \"oauth\": {\"clientId\": \"...\"} beside its `url` in mcp.json"
             .to_owned());
     };

@@ -79,7 +79,11 @@ impl Authorizer {
             return Ok(Refreshed::Token(Secret::new(stored.access_token)));
         }
         if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
-            return Ok(Refreshed::Ended);
+            // Refresh tokens can be good for one use. If another process used this one first, its tokens are stored.
+            let stored = self.stored()?.filter(|stored| stored.access_token != rejected.reveal());
+            return Ok(
+                stored.map_or(Refreshed::Ended, |stored| Refreshed::Token(Secret::new(stored.access_token)))
+            );
         }
         let why = oauth_error(status, &document);
         Err(format!("needs its sign-in refreshed, which failed ({why})"))

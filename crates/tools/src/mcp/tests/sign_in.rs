@@ -18,6 +18,8 @@ struct Account {
     good: Mutex<String>,
     /// The sign-in was withdrawn: refreshing is refused.
     withdrawn: Mutex<bool>,
+    /// What another process stores while it uses the refresh token first.
+    overtaken: Mutex<Option<(Arc<Tokens>, Vec<u8>)>>,
     /// The metadata that differs from the usual one.
     changed: Mutex<Value>,
 }
@@ -85,6 +87,11 @@ fn protected(account: &Account, origin: &str, request: &Request) -> Answer {
                 return error("invalid_target");
             }
             let verifier = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));
+            let overtaken = account.overtaken.lock().unwrap().take();
+            if let Some((tokens, stored)) = overtaken {
+                tokens.replace("wiki", &stored).unwrap();
+                return error("invalid_grant");
+            }
             let token = match field("grant_type") {
                 "authorization_code"
                     if field("code") == "code1" && verifier == *account.challenge.lock().unwrap() =>
@@ -120,7 +127,7 @@ impl Signing {
         let (origin, _tasks) =
             serve(move |origin: &str, request: &Request| protected(&theirs, origin, request)).await;
         let server = Server::Address { url: format!("{origin}/mcp"), headers: BTreeMap::new(), client: None };
-        let named = Named { name: "wiki".to_owned(), server: server.clone() };
+        let named = Named { name: "wiki".to_owned(), server: server.clone(), kinds: BTreeMap::new() };
         Self { rig: Rig::new(vec![("wiki", server)]), named, account, origin, _tasks }
     }
 
@@ -140,7 +147,11 @@ impl Signing {
         *self.account.challenge.lock().unwrap() = asked["code_challenge"].clone();
         let back = format!("{}?{query}&state={}", asked["redirect_uri"], asked["state"]);
         assert_eq!(sign_in.paste().offer(&back), Pasted::Taken);
-        sign_in.wait().await
+        let ended = sign_in.wait().await;
+        let port = back.parse::<Url>().unwrap().port().unwrap();
+        let reached = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
+        assert!(reached.is_err(), "the port of the redirect is still open");
+        ended
     }
 
     fn granted(&self) -> String {
@@ -154,7 +165,7 @@ impl Signing {
 async fn a_server_is_signed_in_to_refreshed_and_told_when_it_ends() {
     let signing = Signing::new().await;
     let told = signing.rig.call("mcp__wiki__note").await;
-    assert!(told.contains("needs you to sign in. run `ollim-bot mcp-servers login wiki`"), "{told}");
+    assert!(told.contains("needs you to sign in. Run `ollim-bot mcp-servers login wiki`"), "{told}");
     signing.sign_in(&signing.granted()).await.unwrap();
     signing.rig.accept().await;
     assert_eq!(signing.rig.call("mcp__wiki__note").await, "kept");
@@ -166,14 +177,29 @@ async fn a_server_is_signed_in_to_refreshed_and_told_when_it_ends() {
     *signing.account.good.lock().unwrap() = "another".to_owned();
     *signing.account.withdrawn.lock().unwrap() = true;
     let told = signing.rig.call("mcp__wiki__note").await;
-    assert!(told.contains("has ended your sign-in. run `ollim-bot mcp-servers login wiki`"), "{told}");
+    assert!(told.contains("has ended your sign-in. Run `ollim-bot mcp-servers login wiki`"), "{told}");
+}
+
+/// Two processes refresh at once, and the refresh token is good for one use: the second takes the token of the first.
+#[tokio::test]
+async fn a_token_that_another_process_refreshed_meanwhile_is_used() {
+    let signing = Signing::new().await;
+    signing.sign_in(&signing.granted()).await.unwrap();
+    signing.rig.accept().await;
+    let tokens = Arc::clone(&signing.rig.tokens);
+    let stored = tokens.read("wiki").unwrap().unwrap();
+    let theirs = String::from_utf8(stored).unwrap().replace("\"t1\"", "\"t9\"");
+    *signing.account.overtaken.lock().unwrap() = Some((tokens, theirs.into_bytes()));
+    *signing.account.good.lock().unwrap() = "t9".to_owned();
+    assert_eq!(signing.rig.call("mcp__wiki__note").await, "kept");
+    assert!(signing.account.overtaken.lock().unwrap().is_none(), "a refresh was tried");
 }
 
 #[tokio::test]
 async fn a_denied_sign_in_is_told_and_stores_nothing() {
     let signing = Signing::new().await;
     let told = signing.sign_in("error=access_denied").await.unwrap_err();
-    assert!(told.contains("was denied (access_denied). nothing has changed"), "{told}");
+    assert!(told.contains("was denied (access_denied). Nothing has changed"), "{told}");
     let told = signing.sign_in(&signing.granted().replace("code1", "code2")).await.unwrap_err();
     assert!(told.contains("failed: invalid_grant"), "{told}");
     assert!(signing.rig.tokens.0.lock().unwrap().is_empty());

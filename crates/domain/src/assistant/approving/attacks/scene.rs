@@ -19,7 +19,7 @@ use crate::place::{Aside, Follow};
 use crate::record::SurfaceName;
 use crate::run::Job;
 use crate::schedule::{Prompt, Terms, ToolRule};
-use crate::tool::{Class, ToolCall, ToolSpec};
+use crate::tool::{Class, ServerKinds, ToolCall, ToolSpec};
 use crate::turn::{Ending, TurnId};
 
 const TOOLS: [(&str, Class); 6] = [
@@ -82,14 +82,17 @@ impl Scene {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
         let call = ToolCall { id, name: name.to_owned(), input: Json(input.to_owned()) };
-        let request = Request::Turn(self.turn, Progress::MayRun(vec![Block::Call(call)], Vec::new()));
+        let request = Request::Turn(
+            self.turn,
+            Progress::MayRun(vec![Block::Call(call)], Vec::new(), ServerKinds::new()),
+        );
         let Answer::Decided(rulings) = self.ask(request) else { return None };
         for ruling in rulings {
             match ruling {
                 Ruling::Asked(id, _) => return Some(id),
                 Ruling::Decided(decision) => match decision.rule {
                     Rule::Allowed(_) => self.let_through.push(decision.call),
-                    Rule::Refused(Refused::Deferred(id)) => return Some(id),
+                    Rule::Refused(Refused::Deferred(id) | Refused::Unanswered(id)) => return Some(id),
                     Rule::Refused(_) => {}
                 },
                 Ruling::Delegated(_) | Ruling::Answered(_) => {}

@@ -1,0 +1,264 @@
+//! Signing in to an MCP server of others: the real program, a strict server, and a browser in between.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a fixture that cannot be made stops the test at once, with its reason"
+)]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Output;
+
+use serde_json::json;
+use testkit::kill::{Backstage, Program, Waiting, stderr, stdout};
+use testkit::mcp_server::{Consent, ProtectedServer};
+use testkit::model_server::Act;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// Opens `url` as a browser does; the status, the `location` header and the body.
+fn opened(url: &str) -> (u16, Option<String>, String) {
+    let (host, target) = url.strip_prefix("http://").expect("an address").split_once('/').expect("a path");
+    let mut stream = TcpStream::connect(host).expect("a connection");
+    let request = format!("GET /{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let location = head.lines().find_map(|line| line.strip_prefix("location: ")).map(str::to_owned);
+    (status, location, body.to_owned())
+}
+
+/// Goes to the consent page and follows its answer back; the status and the page that the program shows.
+fn consented(url: &str) -> (u16, String) {
+    let (status, location, _) = opened(url);
+    assert_eq!(status, 302);
+    let (status, _, page) = opened(&location.expect("a redirect"));
+    (status, page)
+}
+
+/// The port of the redirect address in `url`.
+fn callback(url: &str) -> String {
+    let (_, rest) = url.split_once("redirect_uri=http%3A%2F%2F127.0.0.1%3A").expect("a redirect address");
+    rest.split_once('%').expect("a path").0.to_owned()
+}
+
+struct Rig {
+    server: ProtectedServer,
+    program: Program,
+}
+
+impl Rig {
+    fn new(program: Program) -> Self {
+        let rig = Self { server: ProtectedServer::open(), program };
+        std::fs::create_dir_all(rig.program.data()).expect("a folder");
+        std::fs::set_permissions(rig.program.data(), std::fs::Permissions::from_mode(0o700)).expect("a mode");
+        let file = json!({ "mcpServers": { "wiki": { "type": "http", "url": rig.server.url() } } });
+        std::fs::write(rig.program.data().join("mcp.json"), file.to_string()).expect("a file");
+        rig
+    }
+
+    fn token(&self) -> PathBuf {
+        self.program.data().join("state/mcp-wiki.token")
+    }
+
+    /// Starts a sign-in; the address for the browser.
+    fn login(&self) -> (String, Waiting) {
+        let start = format!("{}/authorize?", self.server.issuer());
+        self.program.start_until(&["mcp-servers", "login", "wiki"], &start)
+    }
+
+    fn listed(&self) -> String {
+        stdout(&self.program.run(&["mcp-servers"]))
+    }
+
+    /// Asserts that the port of the sign-in at `url` is closed and that no secret was shown.
+    fn assert_over(&self, url: &str, output: &Output) {
+        let port = callback(url);
+        assert!(TcpStream::connect(format!("127.0.0.1:{port}")).is_err(), "{port} is still open");
+        let told = stdout(output) + &stderr(output);
+        assert!(!told.contains("canary"), "{told}");
+    }
+
+    fn assert_refused(&self, expected: &[&str]) {
+        assert_eq!(self.server.account().refused, expected);
+    }
+}
+
+/// A server that wants a sign-in is signed in to and used; a token that has expired is refreshed, and the refresh token
+/// that comes with it replaces the old one; a refused refresh is told; signing out removes the tokens.
+#[test]
+fn a_protected_server_is_used_until_the_sign_in_is_withdrawn() {
+    let backstage = Backstage::open();
+    let rig = Rig::new(Program::answered_by(BINARY, &backstage));
+    let needs =
+        "! The server `wiki` needs you to sign in. Run `ollim-bot mcp-servers login wiki` in a terminal.";
+    assert!(rig.listed().contains(needs), "{}", rig.listed());
+
+    let (url, login) = rig.login();
+    let (status, page) = consented(&url);
+    assert_eq!(status, 200);
+    assert!(page.contains("You can close this window"), "{page}");
+    let output = login.finish();
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        told.contains("Signed in to wiki. `ollim-bot mcp-servers accept wiki` lets its tools be used."),
+        "{told}"
+    );
+    rig.assert_over(&url, &output);
+    let mode = |path: PathBuf| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    assert_eq!(mode(rig.token()), 0o600);
+    let running = rig.program.start();
+    let accepted = rig.program.run(&["mcp-servers", "accept", "wiki"]);
+    assert!(stdout(&accepted).contains("note"), "{}", stderr(&accepted));
+
+    let note = |text: &str| {
+        let before = backstage.requests().len();
+        let call = json!({ "tool": "mcp__wiki__note", "input": { "text": text } });
+        backstage.model().script([Act::calls("mcp", &call), Act::says("Done.")]);
+        let mut events = running.events().expect("events");
+        let message = running.say("keep it").expect("it is heard");
+        let asked = events.find(|event| ["asked", "ended"].contains(&event.name.as_str()));
+        if asked.expect("an event").name == "asked" {
+            running.command("/allow").expect("a yes");
+            events.ended(message).expect("an end");
+        }
+        let requests = backstage.requests().split_off(before);
+        requests.iter().map(|request| request.json["messages"].to_string()).collect::<String>()
+    };
+    running.command("/permissions default").expect("a choice");
+    let told = note("milk");
+    assert!(told.contains("kept milk"), "{told}");
+
+    let first = rig.server.account().secrets();
+    rig.server.account().expire();
+    let told = note("bread");
+    assert!(told.contains("kept bread"), "{told}");
+    let second = rig.server.account().secrets();
+    assert!(second.len() == 2 && second.iter().all(|secret| !first.contains(secret)), "{first:?} {second:?}");
+    assert_eq!(mode(rig.token()), 0o600);
+    let kept = std::fs::read_to_string(rig.token()).expect("a file");
+    assert!(second.iter().all(|secret| kept.contains(secret)), "both new tokens are kept");
+    rig.server.account().expire();
+    assert!(rig.listed().contains("  note  "), "a process of its own refreshes too: {}", rig.listed());
+    let told = note("eggs");
+    assert!(told.contains("kept eggs"), "the daemon takes the token that another process stored: {told}");
+    rig.assert_refused(&[]);
+
+    rig.server.account().withdraw();
+    let ended =
+        "The server `wiki` has ended your sign-in. Run `ollim-bot mcp-servers login wiki` in a terminal.";
+    let told = note("salt");
+    assert!(told.contains(ended), "{told}");
+    assert!(rig.listed().contains(ended), "{}", rig.listed());
+    running.terminate();
+
+    let output = rig.program.run(&["mcp-servers", "logout", "wiki"]);
+    assert!(stdout(&output).contains("Signed out of wiki."), "{}", stderr(&output));
+    assert!(!rig.token().exists());
+    assert!(rig.listed().contains(needs), "{}", rig.listed());
+}
+
+/// The user refuses: nothing is stored, and the port closes.
+#[test]
+fn a_denied_sign_in_is_told_and_stores_nothing() {
+    let rig = Rig::new(Program::offline(BINARY));
+    rig.server.account().consent = Consent::Deny;
+    let (url, login) = rig.login();
+    let (status, page) = consented(&url);
+    assert_eq!(status, 200);
+    assert!(page.contains("Nothing was connected."), "{page}");
+    let output = login.finish();
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    let expected = "The sign-in to `wiki` was denied (access_denied). Nothing has changed. \
+                    `ollim-bot mcp-servers login wiki` tries again.";
+    assert!(told.contains(expected), "{told}");
+    rig.assert_over(&url, &output);
+    assert!(!rig.token().exists());
+    assert!(rig.server.account().token_requests.is_empty());
+    rig.assert_refused(&[]);
+}
+
+/// A code that the authorization server does not take is told with its reason.
+#[test]
+fn a_refused_code_is_told_with_its_reason() {
+    let rig = Rig::new(Program::offline(BINARY));
+    let (url, login) = rig.login();
+    let (_, location, _) = opened(&url);
+    let (start, rest) = location.as_deref().and_then(|to| to.split_once("code-canary")).expect("a code");
+    opened(&format!("{start}code-of-another{rest}"));
+    let output = login.finish();
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    let expected = "The sign-in to `wiki` failed: invalid_grant: The request was refused. \
+                    `ollim-bot mcp-servers login wiki` tries again.";
+    assert!(told.contains(expected), "{told}");
+    assert!(!rig.token().exists());
+    rig.assert_refused(&["token: invalid_grant"]);
+}
+
+/// A response with another state is not the one that is waited for: it is answered with 404, and the sign-in goes on.
+#[test]
+fn a_response_with_another_state_is_not_used() {
+    let rig = Rig::new(Program::offline(BINARY));
+    rig.server.account().consent = Consent::WrongState;
+    let (url, login) = rig.login();
+    assert_eq!(consented(&url).0, 404);
+    assert!(rig.server.account().token_requests.is_empty());
+    rig.server.account().consent = Consent::Allow;
+    assert_eq!(consented(&url).0, 200);
+    let output = login.finish();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    rig.assert_over(&url, &output);
+    assert!(rig.token().exists());
+    rig.assert_refused(&[]);
+}
+
+/// RFC 9207: a response that names another issuer, or none although one is promised, ends the sign-in; its code is not
+/// sent anywhere.
+#[test]
+fn a_response_of_another_issuer_ends_the_sign_in() {
+    let rig = Rig::new(Program::offline(BINARY));
+    for consent in [Consent::WrongIssuer, Consent::NoIssuer] {
+        rig.server.account().consent = consent;
+        let (url, login) = rig.login();
+        consented(&url);
+        let output = login.finish();
+        assert_eq!(output.status.code(), Some(1));
+        let told = stderr(&output);
+        assert!(told.contains("was answered by another authorization server, so it was not used."), "{told}");
+        rig.assert_over(&url, &output);
+        assert!(!rig.token().exists());
+    }
+    assert!(rig.server.account().token_requests.is_empty());
+}
+
+/// The issuer of the response is compared with the metadata of the authorization server, which may have a slash at its
+/// end that the resource leaves out.
+#[test]
+fn an_issuer_with_a_slash_at_its_end_is_the_same_one() {
+    let rig = Rig::new(Program::offline(BINARY));
+    rig.server.account().slash = true;
+    let (url, login) = rig.login();
+    consented(&url);
+    let output = login.finish();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    rig.assert_refused(&[]);
+}
+
+/// A file of tokens that others can read is refused with the step that fixes it.
+#[test]
+fn tokens_that_others_can_read_are_not_used() {
+    let rig = Rig::new(Program::offline(BINARY));
+    let (url, login) = rig.login();
+    consented(&url);
+    assert_eq!(login.finish().status.code(), Some(0));
+    std::fs::set_permissions(rig.token(), std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    let listed = rig.listed();
+    assert!(listed.contains("others can read") && listed.contains("chmod 600"), "{listed}");
+}

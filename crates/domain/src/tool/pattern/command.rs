@@ -1,0 +1,286 @@
+//! Compares shell commands with the patterns `Bash(...)` of tool lists.
+//!
+//! A command line is split into simple commands where a shell would split it. A line with anything that a shell would
+//! expand (variables, substitutions, redirections, escapes, groups) is not split: no pattern with arguments allows it,
+//! and every pattern with arguments that disallows some command disallows it too, because it could hide that command.
+
+/// The names of our own program, and the older name of its command `history`.
+const OURSELVES: &str = "ollim-bot";
+const HISTORY: &str = "claude-history";
+
+/// Subcommands of ours that have two names, and the name that they are compared by.
+const ALIASES: [(&str, &str); 1] = [("gmail", "mail")];
+
+/// Options of ours that may stand before the subcommand; of those with a value, the value follows or is joined by `=`.
+const FLAGS: [&str; 1] = ["--json"];
+const VALUED: [&str; 2] = ["--data-dir", "--limit"];
+
+/// Programs that run the words after them as a command.
+const WRAPPERS: [&str; 23] = [
+    "env", "command", "builtin", "exec", "nohup", "time", "nice", "ionice", "timeout", "stdbuf", "setsid",
+    "sudo", "doas", "xargs", "watch", "busybox", "chroot", "unshare", "find", "parallel", "script", "flock",
+    "strace",
+];
+
+/// Words of the shell that stand before a command.
+const KEYWORDS: [&str; 10] = ["if", "then", "else", "elif", "while", "until", "do", "for", "case", "select"];
+
+/// Programs that run text or a file as commands of a shell, and words that define commands.
+const SHELLS: [&str; 14] = [
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "eval", "source", ".", "alias", "function", "trap",
+    "coproc",
+];
+
+/// What a shell reads as more than itself. `;`, `&`, `|` and line breaks are not among them: they end a command.
+const EXPANDED: &str = "<>`$(){}[]*?~#!\\\0";
+
+/// Returns whether every simple command of `command` is named by one of `patterns`, where `*` stands for anything.
+pub fn all_named<'a>(patterns: impl Iterator<Item = &'a str> + Clone, command: &str) -> bool {
+    let Some(commands) = simple_commands(command) else { return false };
+    !commands.is_empty()
+        && commands.iter().all(|words| patterns.clone().any(|pattern| is_named(pattern, &words.join(" "))))
+}
+
+/// Returns whether `command` runs, or could run, a command that `pattern` names.
+pub fn may_run(pattern: &str, command: &str) -> bool {
+    let Some(commands) = simple_commands(command) else { return true };
+    is_named(pattern, command.trim()) || commands.iter().any(|words| runs(pattern, words))
+}
+
+/// Returns whether the words of one simple command run a command that `pattern` names, or could.
+pub fn runs(pattern: &str, words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).skip_while(|word| is_assignment(word)).collect();
+    let Some((first, rest)) = words.split_first() else { return false };
+    // The program can be named by its path.
+    let program = first.rsplit('/').next().unwrap_or(first);
+    let line: Vec<&str> = std::iter::once(program).chain(rest.iter().copied()).collect();
+    if is_named(pattern, &line.join(" ")) || is_named(pattern, &canonical(&line).join(" ")) {
+        return true;
+    }
+    if SHELLS.contains(&program) {
+        return true;
+    }
+    let wraps = WRAPPERS.contains(&program) || KEYWORDS.contains(&program);
+    let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    wraps
+        && ((0..rest.len()).any(|at| runs(pattern, &own(&rest[at..])))
+            // `env -S "..."` and the like take a whole command as one word.
+            || rest.iter().any(|word| word.contains(char::is_whitespace) && may_run(pattern, word)))
+}
+
+/// Returns whether `word` sets a variable for the command after it.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+/// Returns a command of ours without options before the subcommand and with the usual name of the subcommand, and any
+/// other command unchanged.
+fn canonical<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let (mut own, rest) = match words.split_first() {
+        Some((&OURSELVES, rest)) => (vec![OURSELVES], rest),
+        Some((&HISTORY, rest)) => (vec![OURSELVES, "history"], rest),
+        Some(_) | None => return words.to_vec(),
+    };
+    let mut rest = rest.iter().copied();
+    let mut kept: Vec<&str> = Vec::new();
+    while let Some(word) = rest.next() {
+        let is_valued = VALUED.contains(&word);
+        let is_joined =
+            VALUED.iter().any(|flag| word.starts_with(flag) && word[flag.len()..].starts_with('='));
+        if is_valued {
+            rest.next();
+            continue;
+        }
+        let is_separator = kept.is_empty() && word == "--";
+        if !(is_joined || is_separator || FLAGS.contains(&word)) {
+            kept.push(word);
+        }
+    }
+    if let Some(first) = kept.first_mut().filter(|_| own.len() == 1) {
+        let alias = ALIASES.into_iter().find(|(alias, _)| alias == first);
+        *first = alias.map_or(*first, |(_, usual)| usual);
+    }
+    own.extend(kept);
+    own
+}
+
+/// Returns whether `line`, one simple command, is one that `pattern` names. `cmd:*` is another way to write `cmd *`, and
+/// a last ` *` may stand for no words at all.
+fn is_named(pattern: &str, line: &str) -> bool {
+    let pattern = match pattern.trim().strip_suffix(":*") {
+        Some(start) => format!("{} *", start.trim_end()),
+        None => pattern.trim().to_owned(),
+    };
+    let usual = |text: &str| {
+        let words: Vec<&str> = text.split(' ').collect();
+        match words.first() {
+            Some(&HISTORY) => [&[OURSELVES, "history"], &words[1..]].concat().join(" "),
+            Some(&OURSELVES) => {
+                let alias = ALIASES.into_iter().find(|(alias, _)| words.get(1) == Some(alias));
+                alias.map_or(text.to_owned(), |(_, usual)| {
+                    [&[OURSELVES, usual], &words[2..]].concat().join(" ")
+                })
+            }
+            Some(_) | None => text.to_owned(),
+        }
+    };
+    stretches(&usual(&pattern), &usual(line))
+}
+
+/// Returns whether `pattern` is the whole of `text`; a last ` *` may also stand for nothing.
+fn stretches(pattern: &str, text: &str) -> bool {
+    if pattern.strip_suffix(" *").is_some_and(|start| stretches_exactly(start, text)) {
+        return true;
+    }
+    stretches_exactly(pattern, text)
+}
+
+fn stretches_exactly(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Splits a command line into its simple commands, each into its words; nothing, if a shell would expand any of it.
+fn simple_commands(command: &str) -> Option<Vec<Vec<String>>> {
+    let mut commands = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None;
+    for c in command.trim().chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            // Between double quotes a shell still expands these.
+            (Some('"'), '$' | '`' | '\\' | '!') | (_, '\0') => return None,
+            (Some(_), _) => word.get_or_insert_default().push(c),
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None, ';' | '&' | '|' | '\n' | '\r') => {
+                words.extend(word.take());
+                commands.push(std::mem::take(&mut words));
+            }
+            (None, _) if EXPANDED.contains(c) => return None,
+            (None, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    commands.push(words);
+    commands.retain(|words| !words.is_empty());
+    quote.is_none().then_some(commands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disallowed_command_is_found_however_it_is_written() {
+        let check = |pattern: &str, command: &str, expected: bool| {
+            assert_eq!(may_run(pattern, command), expected, "{pattern}: {command}");
+        };
+        for pattern in ["ollim-bot cal *", "ollim-bot cal:*"] {
+            for command in [
+                "ollim-bot cal",
+                "ollim-bot cal today",
+                "  ollim-bot   cal   today ",
+                "ollim-bot 'cal' \"today\"",
+                "oll''im-bot cal today",
+                "ollim-bot --json cal today",
+                "ollim-bot --data-dir /x cal today",
+                "ollim-bot --data-dir=/x cal today",
+                "/usr/bin/ollim-bot cal today",
+                "./ollim-bot cal today",
+                "A=1 B=2 ollim-bot cal today",
+                "env A=1 ollim-bot cal today",
+                "env -S 'ollim-bot cal today'",
+                "nohup timeout 5 ollim-bot cal today",
+                "true && ollim-bot cal today",
+                "true || ollim-bot cal today",
+                "true; ollim-bot cal today",
+                "true | ollim-bot cal today",
+                "true & ollim-bot cal today",
+                "true\nollim-bot cal today",
+                "if true; then ollim-bot cal today; fi",
+                "echo $(ollim-bot cal today)",
+                "echo `ollim-bot cal today`",
+                "echo \"$(ollim-bot cal today)\"",
+                "(ollim-bot cal today)",
+                "{ ollim-bot cal today; }",
+                "$X cal today",
+                "ollim-bot c\\al today",
+                "ollim-bot ca? today",
+                "ollim-bot cal today > x",
+                "sh -c 'ollim-bot cal today'",
+                "bash x.sh",
+                "eval ollim-bot ca l",
+                "find -exec ollim-bot cal today +",
+                "ollim-bot cal 'unfinished",
+            ] {
+                check(pattern, command, true);
+            }
+            for command in ["ollim-bot tasks list", "ollim-bot calm", "ls -la", "grep cal notes && ls", ""] {
+                check(pattern, command, false);
+            }
+        }
+        check("ollim-bot *", "ollim-bot help", true);
+        check("ollim-bot *", "claude-history search x", true);
+        check("ollim-bot gmail *", "ollim-bot mail read 1", true);
+        check("ollim-bot mail *", "ollim-bot gmail read 1", true);
+        check("claude-history *", "ollim-bot history search x", true);
+        check("ollim-bot cal today", "ollim-bot cal upcoming", false);
+        check("ollim-bot cal today", "ls && ollim-bot cal today", true);
+        check("*", "anything", true);
+        check("git * main", "git push origin main", true);
+        check("git * main", "git push origin other", false);
+    }
+
+    #[test]
+    fn an_allowed_line_allows_a_command_only_if_every_part_is_allowed() {
+        let check = |patterns: &[&str], command: &str, expected: bool| {
+            assert_eq!(all_named(patterns.iter().copied(), command), expected, "{patterns:?}: {command}");
+        };
+        let cal = ["ollim-bot cal *"];
+        check(&cal, "ollim-bot cal today", true);
+        check(&cal, "ollim-bot cal", true);
+        check(&["ollim-bot cal:*"], "ollim-bot cal today", true);
+        check(&["ollim-bot cal:*"], "ollim-bot calendar", false);
+        check(&cal, "ollim-bot calendar", false);
+        check(&cal, "ollim-bot cal today; ollim-bot cal upcoming", true);
+        for more in [
+            "ollim-bot cal today && rm x",
+            "ollim-bot cal today; rm x",
+            "ollim-bot cal today | sh",
+            "ollim-bot cal today & rm x",
+            "ollim-bot cal today\nrm x",
+            "ollim-bot cal $(rm x)",
+            "ollim-bot cal \"$(rm x)\"",
+            "ollim-bot cal `rm x`",
+            "ollim-bot cal today > x",
+            "ollim-bot cal <(rm x)",
+            "PATH=/tmp ollim-bot cal today",
+            "env ollim-bot cal today",
+            "/tmp/ollim-bot cal today",
+            "",
+            ";",
+        ] {
+            check(&cal, more, false);
+        }
+        let both = ["git status", "git log *"];
+        check(&both, "git status && git log -3", true);
+        check(&both, "git status && git push", false);
+        check(&["git log"], "git log -3", false);
+    }
+}

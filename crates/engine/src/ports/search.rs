@@ -1,0 +1,90 @@
+//! Web search by the model's vendor, with the key that the model is reached with.
+//!
+//! It is a call of its own: the query goes out and nothing of the conversation. An engine that the user has configured
+//! needs no model, and is no part of this.
+
+use domain::cost::{Call, Refusal};
+use futures_util::future::BoxFuture;
+
+/// Searches the web on the servers of a vendor.
+pub trait VendorSearch: Send + Sync {
+    /// The vendor and the model that searches, such as `anthropic:claude-haiku-5-5`.
+    fn name(&self) -> String;
+
+    /// Returns the calls of a search that uses as much as a search can. The daily limit is held with it.
+    fn most(&self) -> Vec<Call>;
+
+    /// Searches for `query`. Dropping the future ends the call.
+    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Searched>;
+}
+
+/// A search that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Searched {
+    /// The calls that are paid for: those of the model, and one for each search that the vendor charges.
+    pub spent: Vec<Call>,
+    /// The results.
+    pub findings: Result<Findings, SearchFailure>,
+}
+
+/// The results of a search. All texts are from outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// The pages, best first.
+    pub pages: Vec<FoundPage>,
+    /// The answer that the searching model gave from these pages; empty, if it gave none.
+    pub answer: String,
+}
+
+/// A page in the results of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundPage {
+    /// The title.
+    pub title: String,
+    /// The address.
+    pub url: String,
+    /// The words of the page that the answer cites, or how old the page is; often empty.
+    pub snippet: String,
+}
+
+/// The reason why a search has no results, with the next step.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchFailure {
+    /// The account, the model or the server has no web search.
+    #[error("{vendor} does not allow web searches ({reason}). {fix} {INSTEAD}")]
+    NotAllowed {
+        /// The vendor, or the address of the server.
+        vendor: String,
+        /// Its sentence.
+        reason: String,
+        /// How to allow it.
+        fix: &'static str,
+    },
+    /// The server answered, and did not search: its words would be made up.
+    #[error("{0} answered without searching, so it may have no web search. {INSTEAD}")]
+    NotSearched(String),
+    /// Too many searches or requests.
+    #[error("The vendor allows no more searches at the moment. Try again in a minute.")]
+    TooMany,
+    /// The search service of the vendor is down.
+    #[error("The vendor's search does not work at the moment. Try again later.")]
+    Unavailable,
+    /// The query is too long.
+    #[error("The query is too long for the vendor's search. Use a shorter one.")]
+    QueryTooLong,
+    /// The searches of one request were used up without a result.
+    #[error("The search ended at its limit of {0} searches without a result. Ask for something narrower.")]
+    MaxUses(u32),
+    /// The vendor does not accept the query, or the model declines to search for it.
+    #[error("The vendor's model declined this search. Use other words.")]
+    Declined,
+    /// The daily limit of work that nobody waits for.
+    #[error("{0}")]
+    Overspent(#[from] Refusal),
+    /// Anything else: the key, the network, the account.
+    #[error("The search failed: {0}")]
+    Failed(String),
+}
+
+/// The way to search without the vendor.
+const INSTEAD: &str = "OLLIM_SEARCH_URL sets a SearXNG or an API like Brave's instead.";

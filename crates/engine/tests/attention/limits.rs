@@ -1,0 +1,84 @@
+//! The limits on pings: what a run is told of them is what then happens.
+
+use domain::conversation::Said;
+use testkit::puppet::{Line, Puppet};
+use testkit::story::Story;
+
+use crate::{at, count, mail, words};
+
+/// A model whose background runs try an ordinary ping and then a critical one.
+fn trying_both() -> Puppet {
+    Puppet::answering(|context| {
+        let is_prompt = |said: &Said| words(said).contains("[routine-bg:");
+        let since = context.said.iter().rev().take_while(|said| !is_prompt(said));
+        let tried = since.filter(|said| matches!(&***said, Said::Tools(_))).count();
+        let is_run = context.said.iter().any(|said| is_prompt(said));
+        match (is_run, tried) {
+            (true, 0) => Line::calls("ping_user", r#"{"message":"an ordinary ping"}"#),
+            (true, 1) => Line::calls("ping_user", r#"{"message":"a critical ping","critical":true}"#),
+            _ => Line::says("Done."),
+        }
+    })
+}
+
+/// The preamble of the last run.
+fn preamble(story: &Story) -> String {
+    let contexts = story.contexts();
+    let prompts = contexts.iter().rev().flat_map(|context| context.said.iter().rev()).map(|said| words(said));
+    prompts.into_iter().find(|words| words.contains("[routine-bg:")).unwrap_or_default()
+}
+
+/// What the preamble says about pings is what `ping_user` then does, in every situation that limits them.
+#[test]
+fn what_a_run_is_told_of_its_pings_is_what_happens() {
+    // The commands of the user before, the times of the routine, and how long is waited until the last of them.
+    let table: [(&str, &str, &[&str], &str, &str); 7] = [
+        ("free", "16T11:55", &[], "0 12", "10m"),
+        ("quiet hours", "16T22:50", &[], "0 23", "20m"),
+        ("quiet for a while", "16T11:55", &["/quiet for 2h"], "0 12", "10m"),
+        ("focus", "16T11:55", &["/focus 60"], "0 12", "10m"),
+        ("gap", "16T11:55", &["/ping-budget 20 10"], "0,20 12", "30m"),
+        ("enough", "16T11:55", &["/ping-budget 20 10", "/config ping_caps 1 1"], "0,20 12", "30m"),
+        ("no limits", "16T11:55", &["/quiet off", "/config ping_caps off"], "0 12", "10m"),
+    ];
+    for (name, time, commands, minutes, wait) in table {
+        let mut story = at(time, trying_both());
+        for command in commands {
+            story.human_commands(command);
+        }
+        story.file("routines/mail.md", &mail(minutes)).passes(wait);
+        let runs = minutes.split(',').count();
+        let preamble = preamble(&story);
+        let ordinary = count(&story, "to the human> an ordinary ping") == runs;
+        assert_eq!(preamble.contains("An ordinary ping now would ring."), ordinary, "{name}: {preamble}");
+        assert_eq!(
+            preamble.contains("An ordinary ping now would not ring: "),
+            !ordinary,
+            "{name}: {preamble}"
+        );
+        assert_eq!(ordinary, ["free", "no limits"].contains(&name), "{name}: {}", story.told());
+        assert!(preamble.contains("A critical ping now would ring: "), "{name}: {preamble}");
+        assert_eq!(count(&story, "to the human> a critical ping"), runs, "{name}: {}", story.told());
+    }
+}
+
+/// The fourth critical ping of a day is refused, and the run is told so before.
+#[test]
+fn the_fourth_critical_ping_is_refused_as_the_run_was_told() {
+    let mut story = at("16T10:55", trying_both());
+    story.human_commands("/ping-budget 20 10").file("routines/mail.md", &mail("0 11-14")).passes("3h 30m");
+    assert_eq!(count(&story, "to the human> a critical ping"), 3, "{}", story.told());
+    let told = preamble(&story);
+    assert!(told.contains("A critical ping now would be refused: all 3 of today are used."), "{told}");
+}
+
+/// An empty budget refuses an ordinary ping, and the run is told so before.
+#[test]
+fn an_empty_budget_refuses_as_the_run_was_told() {
+    let mut story = at("16T10:55", trying_both());
+    story.human_commands("/ping-budget 1 600").human_commands("/config ping_caps off");
+    story.file("routines/mail.md", &mail("0 11-12")).passes("1h 30m");
+    assert_eq!(count(&story, "to the human> an ordinary ping"), 1, "{}", story.told());
+    let told = preamble(&story);
+    assert!(told.contains("An ordinary ping now would be refused: the ping budget is used up."), "{told}");
+}

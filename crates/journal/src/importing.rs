@@ -1,0 +1,225 @@
+//! Importing conversations of the Python program, whose words are in the transcripts of the Claude Code program.
+//!
+//! Each stored session is imported once: the main session, those of persistent routines, and those of runs that sent a
+//! message in the last seven days. All entries of one session are written in one transaction.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use domain::conversation::{Branch, Conversation, EntryId, Head, Said, SessionId};
+use domain::cost::Source;
+use domain::label::Label;
+use domain::record::{PlanChange, Record, SentChange, Stand};
+use domain::schedule::ItemId;
+use domain::sent::{End, Origin, is_old};
+use jiff::Timestamp;
+
+use crate::db::Database;
+use crate::disk::Disk;
+use crate::transcripts::{self, Item, NotRead};
+
+/// The most runs whose conversations are imported for replies.
+const RUNS: usize = 50;
+
+/// Imports transcripts from one folder.
+pub struct Import<'a> {
+    disk: &'a dyn Disk,
+    projects: &'a Path,
+    now: Timestamp,
+    /// Which entry a line became: forks repeat the lines of their parent.
+    entries: HashMap<String, EntryId>,
+    labels: HashMap<EntryId, Label>,
+}
+
+/// An imported session.
+struct Imported {
+    head: Head,
+    path: PathBuf,
+    count: usize,
+    root: Option<EntryId>,
+}
+
+impl<'a> Import<'a> {
+    /// Imports from the folders of `projects`.
+    pub fn new(disk: &'a dyn Disk, projects: &'a Path, now: Timestamp) -> Self {
+        Self { disk, projects, now, entries: HashMap::new(), labels: HashMap::new() }
+    }
+
+    /// Imports the main session, if nothing was said in it here. The outcome is told in `notices`, a failure once.
+    pub fn main(&mut self, database: &mut Database, notices: &mut Vec<String>) -> rusqlite::Result<()> {
+        let Some(session) = database.main_session()? else { return Ok(()) };
+        if database.head_of(&session)?.is_some_and(|head| head.entry.is_some()) {
+            return Ok(());
+        }
+        match self.take(database, &session, Branch::Main)? {
+            Ok(imported) => notices.push(format!(
+                "I imported our earlier conversation: {} entries from {}.",
+                imported.count,
+                imported.path.display()
+            )),
+            Err(why) => tell_once(database, &session, notices, || {
+                format!(
+                    "Our earlier conversation could not be imported: {why}. We start over under its name. If the transcripts \
+                     are elsewhere, set CLAUDE_CONFIG_DIR to that folder and restart me before you write."
+                )
+            })?,
+        }
+        Ok(())
+    }
+
+    /// Imports the session of a persistent routine.
+    pub fn routine(
+        &mut self,
+        database: &mut Database,
+        (routine, session): (&ItemId, &SessionId),
+        notices: &mut Vec<String>,
+    ) -> rusqlite::Result<bool> {
+        let branch = branch_of(session);
+        match self.take(database, session, branch)? {
+            Ok(Imported { head: Head { entry: Some(entry), session, label }, path, count, .. }) => {
+                let stand = Stand { session: session.clone(), entry, label };
+                database.write(&[Record::Plan(PlanChange::Session(routine.clone(), Some(stand)))])?;
+                database.session_filed(routine, &session)?;
+                notices.push(format!(
+                    "I imported the earlier runs of the routine {routine}: {count} entries from {}.",
+                    path.display()
+                ));
+                Ok(true)
+            }
+            Ok(_) => Ok(false),
+            Err(why) => {
+                tell_once(database, session, notices, || {
+                    format!(
+                        "The earlier runs of the routine {routine} could not be imported: {why}. Its next run starts a new \
+                         session. If the transcripts are elsewhere, set CLAUDE_CONFIG_DIR to that folder and restart me."
+                    )
+                })?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Imports the conversations of runs that sent a message in the last seven days, so that a reply goes on there.
+    pub fn runs(&mut self, database: &mut Database) -> rusqlite::Result<()> {
+        let origins = database.origins()?;
+        let fresh = |origin: &&Origin| origin.end.is_none() && !is_old(origin.at, self.now);
+        let unknown: Vec<Origin> = origins.iter().rev().filter(fresh).cloned().collect();
+        let mut ends: HashMap<SessionId, Option<End>> = HashMap::new();
+        for origin in unknown {
+            if !ends.contains_key(&origin.session) {
+                if ends.len() >= RUNS {
+                    break;
+                }
+                let end = self.end(database, &origin.session)?;
+                ends.insert(origin.session.clone(), end);
+            }
+            if let Some(end) = ends.get(&origin.session).cloned().flatten() {
+                let known = Origin { end: Some(end), ..origin };
+                database.write(&[Record::from(SentChange::Kept(vec![known]))])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, database: &mut Database, session: &SessionId) -> rusqlite::Result<Option<End>> {
+        // A persistent routine's session was imported with the routine.
+        if let Some(head) = database.head_of(session)? {
+            let routines = database.routine_sessions()?;
+            let routine = routines.iter().find(|(_, stand)| stand.session == *session);
+            let source = routine.map_or(Source::Fork, |(id, _)| Source::Routine(id.to_string()));
+            return Ok(head.entry.map(|entry| End { source, root: None, entry, label: head.label }));
+        }
+        let imported = self.take(database, session, branch_of(session))?.ok();
+        Ok(imported.and_then(|Imported { head, root, .. }| {
+            Some(End { source: Source::Fork, root, entry: head.entry?, label: head.label })
+        }))
+    }
+
+    /// Writes the conversation of `session` on `branch`.
+    fn take(
+        &mut self,
+        database: &mut Database,
+        session: &SessionId,
+        branch: Branch,
+    ) -> rusqlite::Result<Result<Imported, NotRead>> {
+        let found = transcripts::find(self.disk, self.projects, session);
+        let read = found.and_then(|path| Ok((transcripts::read(self.disk, &path)?, path)));
+        let (items, path) = match read {
+            Ok(read) => read,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut conversation = database.memory()?.conversation;
+        let mut records = Vec::new();
+        let shared = items.iter().take_while(|item| self.entries.contains_key(&item.uuid)).count();
+        let root = shared.checked_sub(1).and_then(|last| self.entries.get(&items[last].uuid).copied());
+        let first = items.iter().find_map(|item| item.at).unwrap_or(self.now);
+        if branch != Branch::Main {
+            let label = root.and_then(|root| self.labels.get(&root).copied()).unwrap_or(Label::PLAIN);
+            let moved = match root {
+                Some(_) => {
+                    let head = Head { entry: root, session: session.clone(), label };
+                    conversation.branch_off(branch.clone(), head, first)
+                }
+                None => conversation.create(branch.clone(), session.clone(), first),
+            };
+            records.push(Record::Moved(moved));
+        }
+        let count = items.len();
+        self.say(&mut conversation, &branch, (items, shared, first), &mut records);
+        let Some(head) = conversation.head(&branch).cloned() else {
+            return Ok(Err(NotRead::Empty { path: path.display().to_string() }));
+        };
+        if branch != Branch::Main {
+            let last = records.iter().rev().find_map(|record| {
+                let Record::Said(_, entry) = record else { return None };
+                Some(entry.at)
+            });
+            let ended = conversation.end(&branch, domain::conversation::Why::Ended, last.unwrap_or(first));
+            records.extend(ended.map(Record::Moved));
+        }
+        database.write(&records)?;
+        Ok(Ok(Imported { head, path, count, root }))
+    }
+
+    fn say(
+        &mut self,
+        conversation: &mut Conversation,
+        branch: &Branch,
+        (items, shared, first): (Vec<Item>, usize, Timestamp),
+        records: &mut Vec<Record>,
+    ) {
+        let mut at = first;
+        for Item { uuid, at: said_at, said } in items.into_iter().skip(shared) {
+            // A line without a time, or one from the future, was said when the one before it was.
+            at = said_at.filter(|said_at| *said_at <= self.now).unwrap_or(at);
+            let said: Said = said;
+            if let Some(entry) = conversation.say(branch, said, at) {
+                self.entries.insert(uuid, entry.id);
+                self.labels.insert(entry.id, entry.label);
+                records.push(Record::Said(branch.clone(), entry));
+            }
+        }
+    }
+}
+
+/// The name of a branch that only holds an imported session.
+fn branch_of(session: &SessionId) -> Branch {
+    let id: String =
+        session.as_str().chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').collect();
+    let name = format!("imported-{}", &id[..id.len().min(50)]);
+    Branch::fork(&name).unwrap_or(Branch::Main)
+}
+
+fn tell_once(
+    database: &mut Database,
+    session: &SessionId,
+    notices: &mut Vec<String>,
+    text: impl FnOnce() -> String,
+) -> rusqlite::Result<()> {
+    let name = format!("import-told:{session}");
+    if database.keepsake(&name)?.is_none() {
+        notices.push(text());
+        database.keep(&name, "1")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! State files that other programs change are followed; files that only a crash of ours left behind are not.
+#![expect(clippy::disallowed_methods, reason = "the test is another program that writes into the directory")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use domain::assistant::StateEdit;
+use domain::conversation::{Branch, Conversation, EntryId, Head, Heard, Said, SessionId};
+use domain::label::Label;
+use domain::record::{PlanChange, Reading, Record, ReportChange, SessionChange, Stand};
+use domain::report::{Report, ReportId};
+use domain::schedule::ItemId;
+use engine::ports::Journal as _;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use journal::{Opened, Paths, Place};
+use tempfile::TempDir;
+
+const NOW: Timestamp = Timestamp::constant(1_794_700_000, 0);
+
+fn session(text: &str) -> SessionId {
+    SessionId::read(text).unwrap()
+}
+
+struct House {
+    dir: TempDir,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl House {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        Self { dir: tempfile::tempdir().unwrap(), runtime }
+    }
+
+    fn open(&self) -> Opened {
+        let disk = Arc::new(journal::disk::RealDisk);
+        let paths = Paths::new(self.dir.path());
+        journal::open(Place { paths, disk, zone: TimeZone::UTC, now: NOW, pid: 1 }).unwrap()
+    }
+
+    fn write(&self, opened: &Opened, records: Vec<Record>) {
+        self.runtime.block_on(opened.journal.write(records)).unwrap();
+    }
+
+    fn look(&self, opened: &Opened, at_once: bool) -> Vec<StateEdit> {
+        self.runtime.block_on(opened.journal.changed_outside(at_once, NOW)).unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join("state").join(name)
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.path(name)).ok()
+    }
+
+    fn put(&self, name: &str, text: Option<&str>) {
+        match text {
+            Some(text) => std::fs::write(self.path(name), text).unwrap(),
+            None => std::fs::remove_file(self.path(name)).unwrap(),
+        }
+    }
+
+    /// Something is said on main, in the session `old` and after a fork took its place in the session `new`.
+    fn talk(&self, opened: &Opened) {
+        let mut conversation = Conversation::new(Default::default(), EntryId(1));
+        let heard = |text: &str| Heard { text: text.to_owned(), ..Heard::note(String::new()) };
+        let mut records = vec![Record::Moved(conversation.create(Branch::Main, session("old"), NOW))];
+        let said = conversation.say(&Branch::Main, Said::Human(heard("hello")), NOW).unwrap();
+        records.push(Record::Said(Branch::Main, said));
+        records.push(Record::Session(SessionChange::Saved(session("old"), NOW)));
+        let (entry, moved) =
+            conversation.compact(&Branch::Main, "hello".to_owned(), session("new"), NOW).unwrap();
+        records.push(Record::Said(Branch::Main, entry));
+        records.push(Record::Moved(moved));
+        records.push(Record::Session(SessionChange::Saved(session("new"), NOW)));
+        self.write(opened, records);
+    }
+}
+
+fn left(id: u64, text: &str) -> Record {
+    let (from, text) = ("fork/a".to_owned(), text.to_owned());
+    Record::Report(ReportChange::Left(Report { id: ReportId(id), at: NOW, from, text, label: Label::PLAIN }))
+}
+
+fn read_by_main(id: u64) -> Record {
+    let reading = Reading { quoted: vec![ReportId(id)], counted: Vec::new(), entry: None };
+    Record::Report(ReportChange::Read(reading))
+}
+
+fn waiting(opened: &Opened) -> Vec<String> {
+    opened.memory.reports.waiting.iter().map(|report| report.text.clone()).collect()
+}
+
+const UPDATES: &str = "pending_updates.json";
+
+#[test]
+fn a_sessions_file_that_names_no_session_means_a_new_one() {
+    for text in [None, Some(""), Some(" \n"), Some("{\"main\": 1}")] {
+        let house = House::new();
+        let opened = house.open();
+        house.talk(&opened);
+        assert_eq!(house.look(&opened, true), []);
+        house.put("sessions.json", text);
+        assert_eq!(house.look(&opened, false), [], "{text:?}: it may be half written");
+        assert_eq!(house.look(&opened, false), [StateEdit::MainSession(None)], "{text:?}");
+        drop(opened);
+        // The same while the program does not run.
+        let opened = house.open();
+        assert_eq!(house.look(&opened, true), [StateEdit::MainSession(None)], "{text:?}");
+        assert!(house.read("sessions.json").is_none_or(|text| text != "new"), "{text:?}");
+    }
+}
+
+#[test]
+fn a_sessions_file_can_name_another_session() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    house.put("sessions.json", Some("old\n"));
+    let head = Head {
+        entry: Some(EntryId(1)),
+        session: session("old"),
+        label: opened
+            .memory
+            .conversation
+            .head(&Branch::Main)
+            .map_or(Label::private(domain::label::Realm::Chat), |head| head.label),
+    };
+    assert_eq!(house.look(&opened, true), [StateEdit::MainSession(Some(head))]);
+    house.put("sessions.json", Some("strange"));
+    assert_eq!(house.look(&opened, true), [StateEdit::UnknownMainSession(session("strange"))]);
+    assert_eq!(house.read("sessions.json"), None, "the next session is created");
+}
+
+#[test]
+fn our_own_writes_are_no_changes() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    house.write(&opened, vec![left(1, "one"), left(2, "two")]);
+    house.write(&opened, vec![read_by_main(1)]);
+    for at_once in [true, false, false, true] {
+        assert_eq!(house.look(&opened, at_once), []);
+    }
+    assert_eq!(house.read(UPDATES).unwrap().matches("message").count(), 1);
+}
+
+#[test]
+fn updates_of_other_programs_are_seen_while_the_program_runs() {
+    let house = House::new();
+    let opened = house.open();
+    house.write(&opened, vec![left(1, "one"), left(2, "two")]);
+    let ours = house.read(UPDATES).unwrap();
+    assert!(!ours.contains("\"id\""), "{ours}");
+    let theirs = r#"{"ts": "2026-01-02T03:04:05+01:00", "message": "theirs"}"#;
+    house.put(UPDATES, Some(&ours.replace(']', &format!(", {theirs}]"))));
+    let added =
+        StateEdit::UpdateAdded { at: "2026-01-02T02:04:05Z".parse().unwrap(), text: "theirs".to_owned() };
+    assert_eq!(house.look(&opened, false), []);
+    assert_eq!(house.look(&opened, false), std::slice::from_ref(&added));
+    // Until the assistant has followed, nothing of ours is written over it.
+    house.write(&opened, vec![left(3, "three")]);
+    assert!(house.read(UPDATES).unwrap().contains("theirs"));
+    assert_eq!(house.look(&opened, true), [added]);
+    let report = Report {
+        id: ReportId(4),
+        at: "2026-01-02T02:04:05Z".parse().unwrap(),
+        from: "elsewhere".to_owned(),
+        text: "theirs".to_owned(),
+        label: Label::PLAIN,
+    };
+    house.write(&opened, vec![Record::Report(ReportChange::Left(report))]);
+    assert_eq!(house.look(&opened, true), []);
+    let both = house.read(UPDATES).unwrap();
+    assert!(both.contains("three") && both.contains("theirs"), "{both}");
+
+    house.put(UPDATES, Some("[]"));
+    let gone = [1, 2, 3, 4].map(|id| StateEdit::UpdateRemoved(ReportId(id)));
+    assert_eq!(house.look(&opened, true), gone);
+    house.write(&opened, [1, 2, 3, 4].map(read_by_main).to_vec());
+    assert_eq!(house.look(&opened, true), []);
+    house.write(&opened, vec![left(5, "five")]);
+    house.put(UPDATES, None);
+    assert_eq!(house.look(&opened, true), [StateEdit::UpdateRemoved(ReportId(5))]);
+}
+
+#[test]
+fn updates_that_were_removed_while_the_program_was_down_stay_removed() {
+    let house = House::new();
+    let opened = house.open();
+    house.write(&opened, vec![left(1, "one")]);
+    let one = house.read(UPDATES).unwrap();
+    house.write(&opened, vec![left(2, "two")]);
+    drop(opened);
+    house.put(UPDATES, Some(&format!("{one}\n")));
+    let opened = house.open();
+    assert_eq!(waiting(&opened), ["one"]);
+    drop(opened);
+    house.put(UPDATES, None);
+    assert_eq!(waiting(&house.open()), [""; 0]);
+}
+
+/// What the journal notes of the file after writing it. A program that dies before it writes the file does not note it either.
+fn note(house: &House) -> String {
+    let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
+    let sql = "SELECT value FROM keepsakes WHERE name = 'state:pending_updates'";
+    log.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// As if the program had died between the journal and the file.
+fn dies_before_the_file(house: &House, note: &str, text: &str) {
+    let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
+    log.execute("UPDATE keepsakes SET value = ? WHERE name = 'state:pending_updates'", [note]).unwrap();
+    house.put(UPDATES, Some(text));
+}
+
+#[test]
+fn a_file_that_a_crash_left_behind_is_no_change() {
+    let house = House::new();
+    let opened = house.open();
+    house.write(&opened, vec![left(1, "one")]);
+    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house));
+    house.write(&opened, vec![left(2, "two")]);
+    drop(opened);
+    dies_before_the_file(&house, &noted, &before);
+    let opened = house.open();
+    assert_eq!(waiting(&opened), ["one", "two"]);
+    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house));
+    house.write(&opened, vec![read_by_main(1), read_by_main(2)]);
+    assert_eq!(house.read(UPDATES), None);
+    drop(opened);
+    dies_before_the_file(&house, &noted, &before);
+    assert_eq!(waiting(&house.open()), [""; 0], "what was read is not read again");
+    assert_eq!(house.read(UPDATES), None);
+}
+
+#[test]
+fn a_session_file_of_a_routine_can_be_removed_or_replaced() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    let routine = ItemId::parse("mail").unwrap();
+    let stand =
+        |text: &str, entry| Stand { session: session(text), entry: EntryId(entry), label: Label::PLAIN };
+    let set = |stand| vec![Record::Plan(PlanChange::Session(routine.clone(), stand))];
+    house.write(&opened, set(Some(stand("own", 2))));
+    assert_eq!(house.look(&opened, true), []);
+    house.put("routine_sessions/mail", None);
+    assert_eq!(house.look(&opened, false), []);
+    assert_eq!(house.look(&opened, false), [StateEdit::RoutineSession(routine.clone(), None)]);
+    house.put("routine_sessions/mail", Some("strange"));
+    let unknown = StateEdit::UnknownRoutineSession(routine.clone(), session("strange"));
+    assert_eq!(house.look(&opened, true), [unknown]);
+    house.put("routine_sessions/mail", Some("old"));
+    let edits = house.look(&opened, true);
+    assert!(
+        matches!(&edits[..], [StateEdit::RoutineSession(_, Some(stand))] if stand.session == session("old") && stand.entry == EntryId(1)),
+        "{edits:?}"
+    );
+    house.write(&opened, set(None));
+    assert_eq!(house.look(&opened, true), []);
+    assert_eq!(house.read("routine_sessions/mail"), None);
+}

@@ -1,0 +1,97 @@
+//! System notes in the middle of a conversation, such as the one after `/name`: the role they get, and what stays the same
+//! around them.
+
+use std::sync::Arc;
+
+use domain::context::{Context, SystemNote};
+use domain::conversation::{Reach, Said};
+use domain::tool::Outcome;
+use serde_json::{Value, json};
+use testkit::chat_server::{ChatServer, Style};
+use testkit::play::Act;
+
+use super::stage::{ask, calls, context, human, model, result};
+
+const NOTE: &str = "Your name is Ada now.";
+
+/// A conversation with a note after its second message, and a tool loop after it. Returns the requests, oldest first.
+async fn conversation(style: Style) -> (ChatServer, Vec<String>) {
+    let server = ChatServer::start(style).await.unwrap();
+    let model = model(&server.url());
+    let noted = |said: &[Said]| Context {
+        notes: vec![SystemNote { after: 2, text: Arc::from(NOTE) }],
+        ..context(said.to_vec())
+    };
+    let mut said = vec![human("hi")];
+    let reply = ask(&model, &context(said.clone())).await.1.unwrap();
+    said.extend([Said::Assistant(reply.blocks, Reach::Whole), human("you are Ada")]);
+    server.script([Act::calls("note", &json!({"text": "Ada"}))]);
+    let reply = ask(&model, &noted(&said)).await.1.unwrap();
+    let results = calls(&reply).iter().map(|call| result(&call.id, "done", Outcome::Done)).collect();
+    said.extend([Said::Assistant(reply.blocks, Reach::Whole), Said::Tools(results)]);
+    let reply = ask(&model, &noted(&said)).await.1.unwrap();
+    said.extend([Said::Assistant(reply.blocks, Reach::Whole), human("who are you?")]);
+    ask(&model, &noted(&said)).await.1.unwrap();
+    let bodies = server.requests().into_iter().map(|request| request.body).collect();
+    (server, bodies)
+}
+
+/// Each of these requests repeats every byte of the one before it.
+fn all_grow(bodies: &[String]) {
+    for pair in bodies.windows(2) {
+        let before = pair[0].trim_end_matches([']', '}']);
+        assert!(pair[1].starts_with(before), "{}\n{}", pair[0], pair[1]);
+    }
+}
+
+fn is_note(message: &Value) -> bool {
+    message["content"].to_string().contains(NOTE)
+}
+
+#[tokio::test]
+async fn a_note_is_a_system_message_where_the_server_takes_one() {
+    for style in
+        [Style::OpenAi, Style::DeepSeek, Style::Gemini, Style::OpenRouter, Style::Vllm, Style::Ollama]
+    {
+        let (server, bodies) = conversation(style).await;
+        assert_eq!(bodies.len(), 4, "{style:?}: no request was refused");
+        all_grow(&bodies);
+        let last = server.requests()[3].json["messages"].clone();
+        assert_eq!(last[4], json!({"role": "system", "content": NOTE}), "{style:?}");
+        assert_eq!(
+            last.as_array().unwrap().iter().filter(|message| is_note(message)).count(),
+            1,
+            "{style:?}"
+        );
+    }
+}
+
+/// The templates of many local models allow a system message at the beginning only. The server is asked once, and then
+/// every request has the same form.
+#[tokio::test]
+async fn a_note_is_user_text_where_the_template_has_no_place_for_it() {
+    let (server, bodies) = conversation(Style::LlamaCpp).await;
+    assert_eq!(bodies.len(), 5, "one request was refused");
+    assert!(server.requests()[1].json["messages"].as_array().unwrap().last().unwrap()["role"] == "system");
+    all_grow(&bodies[2..]);
+    let last = server.requests()[4].json["messages"].clone();
+    assert_eq!(
+        last[3],
+        json!({"role": "user", "content": format!("you are Ada\n\n[system note]\n{NOTE}")}),
+        "{last}"
+    );
+}
+
+#[tokio::test]
+async fn a_note_is_a_developer_message_in_the_responses_api() {
+    let (server, bodies) = conversation(Style::Current).await;
+    assert_eq!(bodies.len(), 5, "only the first request, which went to chat completions, was refused");
+    all_grow(&bodies[1..]);
+    let last = server.requests()[4].json["input"].clone();
+    let at = last.as_array().unwrap().iter().position(is_note).unwrap();
+    assert_eq!(last[at], json!({"role": "developer", "content": NOTE}));
+    assert_eq!(last[at - 1]["content"][0]["text"], "you are Ada");
+    assert_eq!(last.as_array().unwrap().iter().filter(|item| is_note(item)).count(), 1);
+    let read: Vec<_> = server.usage().iter().map(|usage| usage.cache_read > 0).collect();
+    assert_eq!(read, [false, true, true, true], "the cache is read from the second request on");
+}

@@ -1,0 +1,123 @@
+//! The hosted web search of the Responses API.
+//!
+//! Sources: `web_search_tool_param`, `response_function_web_search` and `response_output_text` in the vendor's Python client
+//! 3.51.0, and the vendor's guide on web search. The words of the refusals follow those for other parameters.
+
+use serde_json::{Value, json};
+
+use crate::play::{Found, Page};
+
+/// The types of the tool.
+const TYPES: [&str; 2] = ["web_search", "web_search_2025_08_26"];
+
+/// The fields of the tool.
+const FIELDS: [&str; 5] = ["type", "external_web_access", "filters", "search_context_size", "user_location"];
+
+/// Whether `tool` is the hosted web search.
+pub fn is_hosted(tool: &Value) -> bool {
+    tool["type"].as_str().is_some_and(|kind| TYPES.contains(&kind))
+}
+
+/// Whether `request` has no tool but the hosted web search.
+pub fn only(request: &Value) -> bool {
+    let tools = list(&request["tools"]);
+    !tools.is_empty() && tools.iter().all(is_hosted)
+}
+
+/// Says what is wrong with the types of the tools, and with the hosted web search.
+pub fn check(request: &Value) -> Result<(), String> {
+    let most = &request["max_tool_calls"];
+    if !most.is_null() && most.as_u64().is_none_or(|most| most == 0) {
+        return Err(
+            "Invalid 'max_tool_calls': integer below minimum value. Expected a value >= 1.".to_owned()
+        );
+    }
+    for (at, tool) in list(&request["tools"]).iter().enumerate() {
+        let kind = tool["type"].as_str().unwrap_or_default();
+        if kind != "function" && !is_hosted(tool) {
+            return Err(format!(
+                "Invalid value: '{kind}'. Supported values are: 'function', 'web_search', and 'web_search_2025_08_26'."
+            ));
+        }
+        if !is_hosted(tool) {
+            continue;
+        }
+        if request["reasoning"]["effort"] == "minimal" {
+            return Err(
+                "The following tools cannot be used with reasoning.effort 'minimal': web_search.".to_owned()
+            );
+        }
+        let fields = tool.as_object().into_iter().flatten();
+        if let Some((name, _)) = fields.into_iter().find(|(name, _)| !FIELDS.contains(&name.as_str())) {
+            return Err(format!("Unknown parameter: 'tools[{at}].{name}'."));
+        }
+        let size = &tool["search_context_size"];
+        if !size.is_null() && !["low", "medium", "high"].iter().any(|known| size == known) {
+            return Err(format!(
+                "Invalid value: 'tools[{at}].search_context_size'. Supported values are: 'low', 'medium', and 'high'."
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The output item of a search.
+pub fn call(id: &str, query: &str, found: &Found) -> Value {
+    let status = match found {
+        Found::Pages(_) => "completed",
+        Found::Error(_) => "failed",
+        Found::Pending => "incomplete",
+    };
+    let action = json!({"type": "search", "query": query, "queries": [query]});
+    json!({"id": id, "type": "web_search_call", "status": status, "action": action})
+}
+
+/// A message that cites `page`, with the citation at its end.
+pub fn message(id: &str, text: &str, page: &Page) -> Value {
+    let citation = json!({
+        "type": "url_citation",
+        "url": page.url,
+        "title": page.title,
+        "start_index": 0,
+        "end_index": text.chars().count(),
+    });
+    let part = json!({"type": "output_text", "text": text, "annotations": [citation]});
+    json!({
+        "id": id, "type": "message", "role": "assistant", "status": "completed", "phase": "final_answer",
+        "content": [part],
+    })
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hosted_search_has_the_fields_of_the_vendor() {
+        let told = |change: fn(&mut Value)| {
+            let mut request = json!({"tools": [{"type": "web_search"}], "max_tool_calls": 2});
+            change(&mut request);
+            check(&request).err().unwrap_or_default()
+        };
+        assert_eq!(told(|_| {}), "");
+        assert!(
+            told(|it| it["tools"][0]["type"] = json!("web_search_1999"))
+                .contains("Invalid value: 'web_search_1999'")
+        );
+        assert!(
+            told(|it| it["tools"][0]["max_uses"] = json!(2))
+                .contains("Unknown parameter: 'tools[0].max_uses'")
+        );
+        assert!(
+            told(|it| it["tools"][0]["search_context_size"] = json!("huge")).contains("search_context_size")
+        );
+        assert!(told(|it| it["max_tool_calls"] = json!(0)).contains("max_tool_calls"));
+        assert!(
+            told(|it| it["reasoning"]["effort"] = json!("minimal")).contains("reasoning.effort 'minimal'")
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! The vendor's server tools, of which web search is played.
+//!
+//! Sources: the types `web_search_tool_20250305_param`, `web_search_tool_result_block` and their neighbours in the vendor's
+//! Python client 2.9.0, and the vendor's pages on the web search tool, on server tools (`pause_turn`) and on prices. The
+//! words of the refusals are those of the request validation for other fields; they are not published for these.
+
+use serde_json::{Value, json};
+
+use super::prompt::list;
+use super::rules::extra;
+use crate::play::{Act, Found, Page, Piece};
+
+/// The types of the web search tool.
+const WEB_SEARCH: &[&str] = &["web_search_20250305", "web_search_20260209", "web_search_20260318"];
+
+/// The types of the vendor's other tools, from `tool_union_param` of the client.
+const OTHERS: &[&str] = &[
+    "bash_20250124",
+    "browser_toolset_20260801",
+    "code_execution_20250522",
+    "code_execution_20250825",
+    "code_execution_20260120",
+    "code_execution_20260521",
+    "computer_toolset_20260801",
+    "memory_20250818",
+    "text_editor_20250124",
+    "text_editor_20250429",
+    "text_editor_20250728",
+    "tool_search_tool_bm25_20251119",
+    "tool_search_tool_regex_20251119",
+    "web_fetch_20250910",
+    "web_fetch_20260209",
+    "web_fetch_20260309",
+    "web_fetch_20260318",
+];
+
+/// The fields of the web search tool besides `type` and `name`. The newest type has one more.
+const FIELDS: &[&str] = &[
+    "type",
+    "name",
+    "allowed_callers",
+    "allowed_domains",
+    "blocked_domains",
+    "cache_control",
+    "defer_loading",
+    "max_uses",
+    "strict",
+    "user_location",
+];
+
+/// The tool of `request` that searches the web, if it has one.
+fn tool(request: &Value) -> Option<&Value> {
+    let is_search = |tool: &&Value| tool["type"].as_str().is_some_and(|kind| WEB_SEARCH.contains(&kind));
+    list(&request["tools"]).iter().find(is_search)
+}
+
+/// Whether `request` lets the server search.
+pub fn offered(request: &Value) -> bool {
+    tool(request).is_some()
+}
+
+/// Says what is wrong with the tool at the place `at` that has a type of the vendor's.
+pub fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
+    let kind = tool["type"].as_str().unwrap_or_default();
+    if OTHERS.contains(&kind) {
+        return Ok(());
+    }
+    if !WEB_SEARCH.contains(&kind) {
+        return Err(unknown_type(kind, at));
+    }
+    let path = |field: &str| format!("tools.{at}.{kind}.{field}");
+    if tool["name"] != "web_search" {
+        return Err(format!("{}: Input should be 'web_search'", path("name")));
+    }
+    let newest = kind == "web_search_20260318";
+    for field in tool.as_object().into_iter().flat_map(serde_json::Map::keys) {
+        let known = FIELDS.contains(&field.as_str()) || newest && field == "response_inclusion";
+        if !known {
+            return Err(extra(&path(field)));
+        }
+    }
+    if !tool["max_uses"].is_null() && tool["max_uses"].as_u64().is_none_or(|uses| uses == 0) {
+        return Err(format!("{}: Input should be greater than 0", path("max_uses")));
+    }
+    let (allowed, blocked) = (&tool["allowed_domains"], &tool["blocked_domains"]);
+    if !allowed.is_null() && !blocked.is_null() {
+        return Err(format!("tools.{at}: only one of `allowed_domains` and `blocked_domains` may be given"));
+    }
+    let domains = list(allowed).iter().chain(list(blocked)).map(|domain| domain.as_str().unwrap_or_default());
+    for domain in domains {
+        if domain.is_empty() || domain.contains("://") {
+            return Err(format!("tools.{at}: `{domain}` is not a domain; leave out the scheme"));
+        }
+    }
+    let location = &tool["user_location"];
+    if !location.is_null() && location["type"] != "approximate" {
+        return Err(format!("{}: Input should be 'approximate'", path("user_location.type")));
+    }
+    Ok(())
+}
+
+/// The refusal of a tool with a type that is not known.
+pub fn unknown_type(kind: &str, at: usize) -> String {
+    let mut known: Vec<_> = WEB_SEARCH.iter().chain(OTHERS).map(|kind| format!("'{kind}'")).collect();
+    known.sort_unstable();
+    let known = known.join(", ");
+    format!(
+        "tools.{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags: {known}, 'custom'"
+    )
+}
+
+/// Says what is wrong with the blocks of server tools in the message `content`: a result follows its call, and a page
+/// comes back with the content that only the server can read.
+pub fn check_blocks(content: &[Value]) -> Result<(), String> {
+    let mut calls: Vec<&str> = Vec::new();
+    for (at, block) in content.iter().enumerate() {
+        match block["type"].as_str() {
+            Some("server_tool_use") => {
+                let id = block["id"].as_str().unwrap_or_default();
+                if !id.starts_with("srvtoolu_") {
+                    return Err(format!(
+                        "content.{at}.server_tool_use.id: String should match pattern '^srvtoolu_[a-zA-Z0-9_]+$'"
+                    ));
+                }
+                if block["name"].as_str().is_none_or(str::is_empty) || !block["input"].is_object() {
+                    return Err(format!("content.{at}.server_tool_use.name: Field required"));
+                }
+                calls.push(id);
+            }
+            Some("web_search_tool_result") => {
+                let id = block["tool_use_id"].as_str().unwrap_or_default();
+                if !calls.contains(&id) {
+                    return Err(format!(
+                        "content.{at}: unexpected `tool_use_id` found in `web_search_tool_result` blocks: {id}"
+                    ));
+                }
+                let sealed =
+                    |page: &Value| page["encrypted_content"].as_str().is_some_and(|it| !it.is_empty());
+                if !list(&block["content"]).iter().all(sealed) {
+                    return Err(format!(
+                        "content.{at}.web_search_tool_result.content.0.encrypted_content: Field required"
+                    ));
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether the last words of the assistant are a turn that the server paused: it may be sent back as it is.
+pub fn is_paused(blocks: &[Value]) -> bool {
+    blocks.iter().any(|block| block["type"] == "server_tool_use")
+}
+
+/// Replaces searches and cited words by the blocks that the vendor sends, within the `max_uses` of the request.
+pub fn play(act: &mut Act, request: &Value, serial: usize) {
+    let most = tool(request).and_then(|tool| tool["max_uses"].as_u64()).unwrap_or(u64::MAX);
+    let mut searches = 0;
+    let pieces = std::mem::take(&mut act.pieces).into_iter().flat_map(|piece| match piece {
+        Piece::Search { query, found } => {
+            searches += 1;
+            let id = format!("srvtoolu_{serial:06}_{searches}");
+            let found = match found {
+                Found::Pages(_) if searches > most => Found::Error("max_uses_exceeded".to_owned()),
+                Found::Pages(_) | Found::Error(_) | Found::Pending => found,
+            };
+            search(&query, &id, found)
+        }
+        Piece::Cited { text, page } => vec![cited(&text, &page)],
+        Piece::Text(_) | Piece::Thinking { .. } | Piece::Note(_) | Piece::Call { .. } | Piece::Raw(_) => {
+            vec![piece]
+        }
+    });
+    act.pieces = pieces.collect();
+}
+
+fn search(query: &str, id: &str, found: Found) -> Vec<Piece> {
+    let call = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": query}});
+    let content = match found {
+        Found::Pages(pages) => pages.iter().map(page).collect(),
+        Found::Error(code) => json!({"type": "web_search_tool_result_error", "error_code": code}),
+        Found::Pending => return vec![Piece::Raw(call)],
+    };
+    let result = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": content});
+    vec![Piece::Raw(call), Piece::Raw(result)]
+}
+
+fn page(page: &Page) -> Value {
+    json!({
+        "type": "web_search_result",
+        "url": page.url,
+        "title": page.title,
+        "encrypted_content": format!("sealed-{}", page.url.len()),
+        "page_age": "November 1, 2026",
+    })
+}
+
+fn cited(text: &str, page: &Page) -> Piece {
+    let citation = json!({
+        "type": "web_search_result_location",
+        "url": page.url,
+        "title": page.title,
+        "encrypted_index": format!("index-{}", page.url.len()),
+        "cited_text": page.words,
+    });
+    Piece::Raw(json!({"type": "text", "text": text, "citations": [citation]}))
+}
+
+/// The value of `usage.server_tool_use`: searches that failed are not charged. Nothing, if the request allowed none.
+pub fn usage(act: &Act, request: &Value) -> Option<Value> {
+    tool(request)?;
+    let is_charged = |piece: &&Piece| match piece {
+        Piece::Raw(block) => block["type"] == "web_search_tool_result" && block["content"].is_array(),
+        Piece::Text(_)
+        | Piece::Thinking { .. }
+        | Piece::Note(_)
+        | Piece::Call { .. }
+        | Piece::Search { .. }
+        | Piece::Cited { .. } => false,
+    };
+    let searches = act.pieces.iter().filter(is_charged).count();
+    Some(json!({"web_search_requests": searches, "web_fetch_requests": 0}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_web_search_tool_has_the_fields_of_the_vendor() {
+        let check = |change: Value, refusal: Option<&str>| {
+            let mut tool = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 2});
+            tool.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            let told = check_tool(&tool, 0).err();
+            match (&told, refusal) {
+                (Some(told), Some(refusal)) => assert!(told.contains(refusal), "{told}"),
+                (told, refusal) => assert_eq!(told.is_some(), refusal.is_some(), "{tool}: {told:?}"),
+            }
+        };
+        check(json!({}), None);
+        check(json!({"allowed_domains": ["example.org/blog"]}), None);
+        check(json!({"user_location": {"type": "approximate", "country": "ES"}}), None);
+        check(json!({"type": "web_search_20260318", "response_inclusion": "full"}), None);
+        check(json!({"type": "web_search_20240101"}), Some("Input tag 'web_search_20240101' found"));
+        check(json!({"name": "search"}), Some("Input should be 'web_search'"));
+        check(json!({"max_uses": 0}), Some("max_uses: Input should be greater than 0"));
+        check(json!({"max_results": 3}), Some("max_results: Extra inputs are not permitted"));
+        check(json!({"response_inclusion": "full"}), Some("Extra inputs"));
+        check(json!({"allowed_domains": ["a.org"], "blocked_domains": ["b.org"]}), Some("only one of"));
+        check(json!({"allowed_domains": ["https://a.org"]}), Some("leave out the scheme"));
+        check(json!({"user_location": {"type": "exact"}}), Some("approximate"));
+    }
+}
