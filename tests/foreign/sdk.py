@@ -1,8 +1,10 @@
 """Contract checks against the types that the vendors publish in their own client libraries.
 
-`violations` checks a request body that our client sent against the TypedDict of the library's request parameters,
-`undeclared` finds fields of a parsed response that the library does not know, `Bot` runs the real program, and
-`recorded` reads the requests that a fake server wrote with `--record FILE`.
+`violations` checks a request body that our client sent against the TypedDict of the library's request parameters, and
+`typescript` checks bodies against the request types of the TypeScript libraries. `undeclared` finds fields of a parsed
+response that the library does not know, `invalid` those that are missing or wrong. `typescript_client` goes through a tool
+loop with a TypeScript library. `Bot` runs the real program, and `recorded` reads the requests that a fake server wrote with
+`--record FILE`.
 """
 
 import collections.abc
@@ -15,8 +17,11 @@ import tempfile
 import types
 import typing
 
+import pydantic
 import typing_extensions
 from played import BINS
+
+HERE = pathlib.Path(__file__).resolve().parent
 
 REQUIRED = (typing.Required, typing_extensions.Required)
 NOT_REQUIRED = (typing.NotRequired, typing_extensions.NotRequired)
@@ -94,6 +99,44 @@ def undeclared(model, path="answer"):
     for key in type(model).model_fields:
         found += undeclared(getattr(model, key, None), f"{path}.{key}")
     return found
+
+
+def invalid(model):
+    """The ways in which a parsed response breaks the library's own model: the library itself does not check answers."""
+    try:
+        type(model).model_validate(model.model_dump(warnings=False))
+    except pydantic.ValidationError as error:
+        return [f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors()]
+    return []
+
+
+def modules():
+    """The folder with the packages of Node."""
+    return pathlib.Path(os.environ["OLLIM_NODE_MODULES"]).resolve()
+
+
+def typescript(requests):
+    """Checks request bodies, each with the module and name of its type; returns the complaints of the compiler."""
+    source = []
+    for at, ((module, name), body) in enumerate(requests):
+        source.append(f"import type {{ {name} as Type{at} }} from {json.dumps(module)};")
+        source.append(f"export const request{at}: Type{at} = {json.dumps(body)};")
+    options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"]
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "requests.ts").write_text("\n".join(source), "utf-8")
+        pathlib.Path(folder, "node_modules").symlink_to(modules())
+        command = [modules() / ".bin" / "tsc", *options, "--moduleResolution", "nodenext", "requests.ts"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return done.stdout + done.stderr
+
+
+def typescript_client(api, url):
+    """What a vendor's TypeScript client understood of a tool loop on the server at `url`."""
+    command = ["node", HERE / "vendor_clients.mjs", api, url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"the client for {api} failed\n{done.stdout}\n{done.stderr}")
+    return json.loads(done.stdout)
 
 
 def recorded(file):

@@ -4,10 +4,8 @@
 what our program sends against the client's request types, in Python and in TypeScript.
 """
 
-import json
 import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
@@ -15,7 +13,7 @@ import anthropic
 from anthropic.types import message_count_tokens_params, message_create_params
 from anthropic.types.beta import message_create_params as beta_create_params
 from played import NOTE, TURN, Played
-from sdk import Bot, recorded, undeclared, violations
+from sdk import Bot, recorded, typescript, typescript_client, undeclared, violations
 
 ASKED = {
     "model": "claude-test",
@@ -38,6 +36,10 @@ STRICT = {
 BINDING = "thinking-binding-controls-2026-08-01"
 UPDATES = "thinking-display-updates-2026-08-18"
 HELLO = [{"role": "user", "content": "hi"}]
+
+# The request types of the TypeScript client: a module and a name in it.
+PLAIN = ("@anthropic-ai/sdk/resources/messages/messages", "MessageCreateParamsStreaming")
+BETA = ("@anthropic-ai/sdk/resources/beta/messages/messages", "MessageCreateParamsStreaming")
 
 
 def client(url, key="sk-test"):
@@ -157,6 +159,14 @@ class Answers(unittest.TestCase):
             with self.assertRaisesRegex(anthropic.BadRequestError, "bound to a different conversation"):
                 vendor.messages.create(messages=said, **STRICT | {"system": "Be short."})
 
+    @unittest.skipUnless("OLLIM_NODE_MODULES" in os.environ, "the packages of Node are not installed")
+    def test_the_typescript_client_goes_through_a_tool_loop(self):
+        with Played("model-server", TURN) as url:
+            understood = typescript_client("messages", url)
+        self.assertEqual(understood["words"], [["Noting both: 🦀."], ["Both are kept."]])
+        self.assertEqual(understood["calls"], ["locker 214", "train at nine"])
+        self.assertEqual((understood["stops"], understood["read"]), (["tool_use", "end_turn"], True))
+
     def test_stops_have_the_published_shape(self):
         script = [
             {"declines": "cyber"},
@@ -196,6 +206,90 @@ class Answers(unittest.TestCase):
             with self.assertRaisesRegex(anthropic.BadRequestError, "between_tools"):
                 counted = {key: value for key, value in STRICT.items() if key != "max_tokens"}
                 vendor.messages.count_tokens(messages=HELLO, thinking={"type": "disabled"}, **counted)
+
+
+PAGE = {"title": "Tea", "url": "https://tea.org/", "words": "Green tea is brewed at 80 degrees."}
+SEARCH = {"type": "web_search_20250305", "name": "web_search", "max_uses": 2}
+SEARCHING = {"model": "claude-haiku-5-5", "max_tokens": 8000, "messages": [{"role": "user", "content": "green tea"}]}
+
+
+class Searches(unittest.TestCase):
+    """Web search with the vendor's server tool."""
+
+    def test_results_and_citations_have_the_published_shape(self):
+        found = {"blocks": [{"search": "green tea", "pages": [PAGE]}, {"cited": "80 degrees.", "page": PAGE}]}
+        with Played("model-server", [found, found]) as url, client(url) as vendor:
+            whole = vendor.messages.create(tools=[SEARCH], **SEARCHING)
+            with vendor.messages.stream(tools=[SEARCH], **SEARCHING) as stream:
+                streamed = stream.get_final_message()
+            for message in (whole, streamed):
+                self.assertEqual(undeclared(message), [])
+                kinds = [block.type for block in message.content]
+                self.assertEqual(kinds, ["server_tool_use", "web_search_tool_result", "text"])
+                call, result, text = message.content
+                self.assertTrue(call.id.startswith("srvtoolu_"))
+                self.assertEqual((call.name, result.tool_use_id), ("web_search", call.id))
+                self.assertEqual((result.content[0].url, result.content[0].title), (PAGE["url"], PAGE["title"]))
+                citation = text.citations[0]
+                self.assertEqual((citation.type, citation.url), ("web_search_result_location", PAGE["url"]))
+                self.assertEqual(message.usage.server_tool_use.web_search_requests, 1)
+
+    def test_a_paused_turn_goes_back_as_it_came(self):
+        script = [{"blocks": [{"search": "green tea"}], "stop": "pause_turn"}, {"say": "80 degrees."}]
+        with Played("model-server", script) as url, client(url) as vendor:
+            paused = vendor.messages.create(tools=[SEARCH], **SEARCHING)
+            self.assertEqual((undeclared(paused), paused.stop_reason), ([], "pause_turn"))
+            said = [*SEARCHING["messages"], {"role": "assistant", "content": paused.content}]
+            rest = vendor.messages.create(tools=[SEARCH], **SEARCHING | {"messages": said})
+            self.assertEqual(rest.content[0].text, "80 degrees.")
+
+    def test_errors_of_a_search_come_in_its_result(self):
+        codes = ["too_many_requests", "unavailable", "query_too_long", "invalid_tool_input", "max_uses_exceeded"]
+        script = [{"blocks": [{"search": "green tea", "error": code}]} for code in codes]
+        over = {"blocks": [{"search": "green tea", "pages": [PAGE]}] * 3}
+        with Played("model-server", [*script, over]) as url, client(url) as vendor:
+            for code in codes:
+                answer = vendor.messages.create(tools=[SEARCH], **SEARCHING)
+                self.assertEqual(undeclared(answer), [])
+                self.assertEqual(answer.content[1].content.error_code, code)
+                self.assertEqual(answer.usage.server_tool_use.web_search_requests, 0)
+            answer = vendor.messages.create(tools=[SEARCH], **SEARCHING)
+            self.assertEqual(answer.content[5].content.error_code, "max_uses_exceeded")
+            self.assertEqual(answer.usage.server_tool_use.web_search_requests, 2)
+
+    def test_wrong_tools_are_refused(self):
+        with Played("model-server", []) as url, client(url) as vendor:
+            refused = {
+                "Input tag": {"type": "web_search_20240101"},
+                "web_search": {"name": "search"},
+                "max_uses": {"max_uses": 0},
+                "only one of": {"allowed_domains": ["a.org"], "blocked_domains": ["b.org"]},
+                "Extra inputs": {"max_results": 3},
+            }
+            for text, change in refused.items():
+                with self.subTest(text), self.assertRaisesRegex(anthropic.BadRequestError, text):
+                    vendor.messages.create(tools=[SEARCH | change], **SEARCHING)
+
+    def test_our_search_has_the_types_of_the_python_client(self):
+        script = [
+            {"blocks": [{"tool": "WebSearch", "input": {"query": "green tea"}}]},
+            {"blocks": [{"search": "green tea", "pages": [PAGE]}, {"cited": "80 degrees.", "page": PAGE}]},
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "requests.jsonl"
+            with Played("model-server", script, "--record", file) as url:
+                environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-test", "OLLIM_MODEL": "anthropic:sonnet"}
+                with Bot(environment) as bot:
+                    bot.run("chat", "--once", "look up green tea")
+            lines = recorded(file)
+        self.assertEqual([line["refusal"] for line in lines if line["status"] >= 400], [])
+        searches = [line for line in lines if line["body"] and line["body"].get("tools", [{}])[0].get("type") == SEARCH["type"]]
+        self.assertEqual([(line["body"]["messages"], line["betas"]) for line in searches], [(SEARCHING["messages"], [])])
+        body = searches[0]["body"]
+        self.assertEqual(violations(body, message_create_params.MessageCreateParamsNonStreaming), [])
+        # The check itself must notice a field that the tool does not have.
+        spoilt = body | {"tools": [SEARCH | {"max_results": 3}]}
+        self.assertNotEqual(violations(spoilt, message_create_params.MessageCreateParamsNonStreaming), [])
 
 
 class Requests(unittest.TestCase):
@@ -256,33 +350,12 @@ class Requests(unittest.TestCase):
 
     @unittest.skipUnless("OLLIM_NODE_MODULES" in os.environ, "the packages of Node are not installed")
     def test_requests_have_the_types_of_the_typescript_client(self):
-        modules = pathlib.Path(os.environ["OLLIM_NODE_MODULES"])
-        bodies = [line for line in self.lines if line["path"] == "/v1/messages"]
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(typescript(folder, modules, bodies), "")
-            # The check itself must notice a field that does not exist, and a wrong value.
-            for wrong in ({"effort": "low"}, {"output_config": {"effort": "least"}}):
-                spoilt = [bodies[0] | {"body": bodies[0]["body"] | wrong}]
-                self.assertIn("error TS", typescript(folder, modules, spoilt))
-
-
-def typescript(folder, modules, lines):
-    """Checks the bodies against the request types of the TypeScript client; returns the complaints of the compiler."""
-    source = [
-        'import type { MessageCreateParamsStreaming as Plain } from "@anthropic-ai/sdk/resources/messages/messages";',
-        'import type { MessageCreateParamsStreaming as Beta } from "@anthropic-ai/sdk/resources/beta/messages/messages";',
-    ]
-    for at, line in enumerate(lines):
-        kind = "Beta" if line["betas"] else "Plain"
-        source.append(f"export const request{at}: {kind} = {json.dumps(line['body'])};")
-    pathlib.Path(folder, "requests.ts").write_text("\n".join(source), "utf-8")
-    link = pathlib.Path(folder, "node_modules")
-    if not link.exists():
-        link.symlink_to(modules.resolve())
-    options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"]
-    command = [modules / ".bin" / "tsc", *options, "--moduleResolution", "nodenext", "requests.ts"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    return done.stdout + done.stderr
+        asked = [line for line in self.lines if line["path"] == "/v1/messages"]
+        bodies = [(BETA if line["betas"] else PLAIN, line["body"]) for line in asked]
+        self.assertEqual(typescript(bodies), "")
+        # The check itself must notice a field that does not exist, and a wrong value.
+        for wrong in ({"effort": "low"}, {"output_config": {"effort": "least"}}):
+            self.assertIn("error TS", typescript([(bodies[0][0], bodies[0][1] | wrong)]))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 
 use crate::out::say;
@@ -30,9 +30,12 @@ const PAGE: &str = "docs/BENCHMARKS.md";
 /// Measures speed and size, prints one table, and writes it to docs/BENCHMARKS.md.
 #[derive(Args, Debug)]
 pub struct Bench {
-    /// Only rows and benches whose name contains these words; nothing is written down.
+    /// Only rows and benches whose name contains these words; nothing is written down without `--update`.
     #[arg(value_name = "WORDS")]
     only: Option<String>,
+    /// Replace the rows of these names in the page.
+    #[arg(long, requires = "only")]
+    update: bool,
 }
 
 impl Bench {
@@ -41,7 +44,11 @@ impl Bench {
         let wanted = |name: &str| self.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
         let mut shelf = Shelf::default();
         let mut lines = Vec::new();
-        let benches = benches(&tree::read()?);
+        let mut benches = benches(&tree::read()?);
+        let mut rows = ROWS.iter().filter(|row| wanted(row.name)).peekable();
+        if self.only.is_some() && rows.peek().is_some() && rows.all(|row| row.is_of_a_program()) {
+            benches.clear();
+        }
         for bench in &benches {
             shelf.said(&command(bench))?;
         }
@@ -59,6 +66,12 @@ impl Bench {
         if self.only.is_none() {
             let page = table::page(&lines, &machine());
             std::fs::write(tree::root().join(PAGE), page).with_context(|| format!("cannot write {PAGE}"))?;
+        } else if self.update {
+            let path = tree::root().join(PAGE);
+            let page = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
+            let page =
+                table::updated(&page, &lines).map_err(|name| anyhow!("{PAGE} has no row \"{name}\""))?;
+            std::fs::write(&path, page).with_context(|| format!("cannot write {PAGE}"))?;
         }
         match lines.iter().filter(|line| line.misses()).count() {
             0 => Ok(()),

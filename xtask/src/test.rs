@@ -31,35 +31,19 @@ pub struct Test {
     /// Also the tests that take long; installs the tools that are otherwise only used when present.
     #[arg(long)]
     long: bool,
+    /// Run only this step, such as `tests` or "foreign tests". Can be repeated; a wrong name lists all steps.
+    #[arg(long = "step", value_name = "NAME")]
+    only: Vec<String>,
 }
 
 impl Test {
     /// Runs all steps; fails if one failed or could not run.
     pub fn run(&self) -> anyhow::Result<()> {
         let root = tree::root();
-        let mut report = Report::default();
         let length = if self.long { Length::Long } else { Length::Usual };
-        report.step("toolchain", || toolchain(&root));
-        report.step("format", || cargo(&root, &["fmt", "--all", "--check"]).run());
-        report.step("lints", || {
-            cargo(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
-        });
-        report.step("build", || cargo(&root, &["build", "--workspace", "--bins"]).run());
-        report.step("tmux", tmux);
-        report.step("dovecot", dovecot);
-        report.step("strace", strace);
-        report.step("ssh-keygen", ssh_keygen);
-        report.step("tests", || tests(&root, length));
-        report.step("doc tests", || doc_tests(&root));
-        report.step("documentation", || documentation(&root));
-        browser::steps(&mut report, &root);
-        claude::steps(&mut report, &root);
-        radicale::steps(&mut report, &root, length);
-        mcp::steps(&mut report, &root);
-        if length == Length::Long {
-            foreign::steps(&mut report, &root);
-        }
-        dependencies::steps(&mut report, &root);
+        check_names(&self.only, &names(&root, length), &names(&root, Length::Long))?;
+        let mut report = Report::of(self.only.clone());
+        steps(&mut report, &root, length);
         say(report.summary());
         match report.failures() {
             0 => Ok(()),
@@ -67,6 +51,48 @@ impl Test {
             count => bail!("{count} steps did not pass"),
         }
     }
+}
+
+/// All steps, in order.
+fn steps(report: &mut Report, root: &Path, length: Length) {
+    report.step("toolchain", || toolchain(root));
+    report.step("format", || cargo(root, &["fmt", "--all", "--check"]).run());
+    report.step("lints", || {
+        cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+    });
+    report.step("build", || cargo(root, &["build", "--workspace", "--bins"]).run());
+    report.step("tmux", tmux);
+    report.step("dovecot", dovecot);
+    report.step("strace", strace);
+    report.step("ssh-keygen", ssh_keygen);
+    report.step("tests", || tests(root, length));
+    report.step("doc tests", || doc_tests(root));
+    report.step("documentation", || documentation(root));
+    browser::steps(report, root);
+    claude::steps(report, root);
+    radicale::steps(report, root, length);
+    mcp::steps(report, root);
+    if length == Length::Long {
+        foreign::steps(report, root);
+    }
+    dependencies::steps(report, root);
+}
+
+/// The names of the steps of a run, in order.
+fn names(root: &Path, length: Length) -> Vec<String> {
+    let mut report = Report::listing();
+    steps(&mut report, root, length);
+    report.names()
+}
+
+/// Fails with the list of steps if one of the `wanted` names is not among the steps of this run.
+fn check_names(wanted: &[String], usual: &[String], all: &[String]) -> anyhow::Result<()> {
+    let Some(name) = wanted.iter().find(|name| !usual.contains(name)) else { return Ok(()) };
+    if all.contains(name) {
+        bail!("the step \"{name}\" runs only with --long");
+    }
+    let quoted: Vec<String> = all.iter().map(|name| format!("\"{name}\"")).collect();
+    bail!("there is no step \"{name}\". The steps are: {}", quoted.join(", "))
 }
 
 /// How much is tested.
@@ -161,4 +187,33 @@ fn documentation(root: &Path) -> Outcome {
     cargo(root, &["doc", "--workspace", "--no-deps", "--document-private-items"])
         .with("RUSTDOCFLAGS", "-D rustdoc::broken_intra_doc_links -D rustdoc::invalid_rust_codeblocks")
         .run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(wanted: &[&str], length: Length) -> Result<(), String> {
+        let root = tree::root();
+        let wanted: Vec<String> = wanted.iter().map(|name| String::from(*name)).collect();
+        let checked = check_names(&wanted, &names(&root, length), &names(&root, Length::Long));
+        checked.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_step_is_chosen_by_its_name_and_an_unknown_name_lists_all_steps() {
+        assert_eq!(check(&[], Length::Usual), Ok(()));
+        assert_eq!(check(&["tests", "radicale tests", "dependencies"], Length::Usual), Ok(()));
+        assert_eq!(check(&["foreign tests"], Length::Long), Ok(()));
+        let only_long = "the step \"foreign tests\" runs only with --long".to_owned();
+        assert_eq!(check(&["tests", "foreign tests"], Length::Usual), Err(only_long));
+        let unknown = check(&["tests", "foreign"], Length::Usual).unwrap_err();
+        assert!(
+            unknown.starts_with("there is no step \"foreign\". The steps are: \"toolchain\", "),
+            "{unknown}"
+        );
+        for name in ["\"mcp servers\"", "\"foreign tests\"", "\"claude tests\"", "\"advisories\""] {
+            assert!(unknown.contains(name), "{unknown}");
+        }
+    }
 }

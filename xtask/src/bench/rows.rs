@@ -15,6 +15,13 @@ pub struct Row {
     pub probe: Probe,
 }
 
+impl Row {
+    /// Whether a program of its own measures it, so that no divan bench has to run.
+    pub fn is_of_a_program(&self) -> bool {
+        matches!(self.probe, Probe::Program(..))
+    }
+}
+
 /// How a row is measured.
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {

@@ -61,6 +61,22 @@ pub fn page(lines: &[Line], machine: &str) -> String {
     )
 }
 
+/// Returns `page` with the rows of `lines` replaced; fails with the name of a line that has no row there.
+pub fn updated(page: &str, lines: &[Line]) -> Result<String, String> {
+    let mut rows: Vec<String> = page.lines().map(str::to_owned).collect();
+    for line in lines {
+        let start = format!("| {} | ", line.name);
+        let row = rows.iter_mut().find(|row| row.starts_with(&start)).ok_or_else(|| line.name.clone())?;
+        let [name, target, measured, verdict] = line.cells();
+        *row = if line.target.is_some() {
+            format!("| {name} | {target} | {measured} | {verdict} |")
+        } else {
+            format!("| {name} | {measured} |")
+        };
+    }
+    Ok(rows.join("\n") + "\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::amount::{ms, us};
@@ -103,5 +119,17 @@ draw    -              1 ms";
         );
         assert!(page.ends_with("| --- | --- |\n| draw | 1 ms |\n"), "{page}");
         assert_eq!(page.lines().filter(|line| line.starts_with('|')).count(), 8);
+    }
+
+    #[test]
+    fn single_rows_of_the_page_are_replaced() {
+        let old = page(&lines(), "2 cores");
+        let faster = |name: &str, target| Line { name: name.into(), target, measured: Some(ms(2.0)) };
+        let changed = [faster("start", Some(Target::AtMost(ms(20.0)))), faster("draw", None)];
+        let new = updated(&old, &changed).unwrap();
+        assert!(new.contains("| start | at most 20 ms | 2 ms | kept |\n"), "{new}");
+        assert!(new.ends_with("| draw | 2 ms |\n"), "{new}");
+        assert_eq!(new.lines().count(), old.lines().count());
+        assert_eq!(updated(&old, &[faster("fly", None)]), Err("fly".to_owned()));
     }
 }

@@ -21,7 +21,7 @@ pub fn steps(report: &mut Report, root: &Path) {
         report.step("browser tests", || Outcome::NotRun(NotRun::Optional, why));
         return;
     }
-    let ready = report.step("node", node)
+    let ready = report.step("node", || Machine.node())
         && report.step("browser", browser)
         && report.step("packages", || packages(&folder));
     report.step("browser tests", || if ready { tests(&folder, root) } else { unready() });
@@ -29,13 +29,6 @@ pub fn steps(report: &mut Report, root: &Path) {
 
 fn unready() -> Outcome {
     Outcome::NotRun(NotRun::Required, "what they need could not be set up".into())
-}
-
-fn node() -> Outcome {
-    if Machine.has("node", &["--version"]) && Machine.has("npm", &["--version"]) {
-        return Outcome::Passed(Vec::new());
-    }
-    Machine.install(&["nodejs", "npm"])
 }
 
 fn browser() -> Outcome {

@@ -20,8 +20,7 @@ pub fn steps(report: &mut Report, root: &Path) {
         report.step("claude tests", || Outcome::NotRun(NotRun::Optional, why.into()));
         return;
     };
-    let installed = install(&program);
-    report.step("claude tests", || match installed {
+    report.step("claude tests", || match install(&program) {
         Outcome::Passed(_) => tests(&program, root),
         Outcome::Failed(_, why) => unready(&why),
         Outcome::NotRun(_, why) => unready(&why),

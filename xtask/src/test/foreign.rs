@@ -1,6 +1,6 @@
 //! The vendors' own clients against our played servers: they are installed outside the repository first.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::machine::Machine;
 use super::report::{self, Report};
@@ -9,61 +9,105 @@ use super::step::{NotRun, Outcome, Program, target_folder};
 /// Where the tests are, and which packages they need.
 const FOLDER: &str = "tests/foreign";
 
-/// Installs the clients and runs the tests. A machine that cannot have them is no failure of ours, but the
-/// summary says that these tests did not run.
+/// Installs the clients for Python and Node and runs the tests. Without one of them the step fails.
 pub fn steps(report: &mut Report, root: &Path) {
     report.step("foreign tests", || match Machine.cache("foreign-clients") {
-        Some(home) => match install(&home, root) {
-            Outcome::Passed(_) => tests(&home, root),
-            Outcome::Failed(_, why) | Outcome::NotRun(_, why) => unready(&why),
-        },
-        None => unready("there is no home folder to install them into"),
+        Some(home) => python_packages(&home, root)
+            .and(|| node_packages(&home, root))
+            .and(|| build(root))
+            .and(|| tests(&home, root)),
+        None => unready("there is no home folder to install the vendors' clients into"),
     });
 }
 
 fn unready(why: &str) -> Outcome {
-    let why = why.trim_end().lines().last().unwrap_or_default();
-    Outcome::NotRun(NotRun::Optional, format!("the vendors' clients could not be installed: {why}"))
+    Outcome::NotRun(NotRun::Required, why.to_owned())
 }
 
-fn install(home: &Path, root: &Path) -> Outcome {
-    let made = Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
-    if !made.passed() {
-        return made;
-    }
+fn python_packages(home: &Path, root: &Path) -> Outcome {
+    let made = || Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
     let wanted = root.join(FOLDER).join("requirements.txt").display().to_string();
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", &wanted];
-    Program::new(&python(home), &words).run()
+    Machine.python().and(made).and(|| Program::new(&python(home), &words).run())
 }
 
-/// The packages of Node, for the bot that is written in its language. Without Node the test says that it was skipped.
-fn node_modules(home: &Path, root: &Path) -> Option<PathBuf> {
+/// The packages of Node: the types of the TypeScript clients, and the library of the bot in that language.
+fn node_packages(home: &Path, root: &Path) -> Outcome {
     let home = home.join("node");
-    std::fs::create_dir_all(&home).ok()?;
-    for file in ["package.json", "package-lock.json"] {
-        std::fs::copy(root.join(FOLDER).join(file), home.join(file)).ok()?;
+    let copy = || {
+        std::fs::create_dir_all(&home)?;
+        for file in ["package.json", "package-lock.json"] {
+            std::fs::copy(root.join(FOLDER).join(file), home.join(file))?;
+        }
+        Ok::<(), std::io::Error>(())
+    };
+    if let Err(error) = copy() {
+        return unready(&format!("cannot write into {}: {error}", home.display()));
     }
     let words = ["ci", "--no-audit", "--no-fund", "--prefer-offline"];
-    Program::new("npm", &words).within(&home).run().passed().then(|| home.join("node_modules"))
+    Machine.node().and(|| Program::new("npm", &words).within(&home).run())
+}
+
+/// Builds the programs that the tests start, so that a step that is run alone does not test old ones.
+fn build(root: &Path) -> Outcome {
+    let programs = ["build", "--package", "ollim-bot", "--package", "testkit", "--bins"];
+    let example = ["build", "--package", "domain", "--example", "fires"];
+    let run = |words: &[&str]| Program::new("cargo", words).within(root).run();
+    run(&programs).and(|| run(&example))
 }
 
 fn tests(home: &Path, root: &Path) -> Outcome {
     let Some(target) = target_folder(root) else { return unready("cargo does not say where it builds") };
     let words = ["-m", "unittest", "--verbose"];
     let program = Program::new(&python(home), &words).within(&root.join(FOLDER));
-    let mut program =
-        program.with("OLLIM_TEST_BINS", target.join("debug")).with("PYTHONDONTWRITEBYTECODE", "1");
-    if let Some(modules) = node_modules(home, root) {
-        program = program.with("OLLIM_NODE_MODULES", modules);
+    let program = program
+        .with("OLLIM_TEST_BINS", target.join("debug"))
+        .with("OLLIM_NODE_MODULES", home.join("node/node_modules"))
+        .with("PYTHONDONTWRITEBYTECODE", "1");
+    complete(program.counting(report::unittest).run())
+}
+
+/// A run that found no test, or left one out, is no pass.
+fn complete(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Passed(counts) if counts == report::unittest("") => {
+            Outcome::Failed(counts, format!("no test was found in {FOLDER}\n"))
+        }
+        Outcome::Passed(counts) if counts.iter().any(|line| !line.contains(", 0 skipped")) => {
+            Outcome::Failed(counts, format!("a test in {FOLDER} was skipped\n"))
+        }
+        outcome @ (Outcome::Passed(_) | Outcome::Failed(..) | Outcome::NotRun(..)) => outcome,
     }
-    let outcome = program.counting(report::unittest).run();
-    // A run that found no test must not look like one that passed.
-    if outcome == Outcome::Passed(report::unittest("")) {
-        return Outcome::Failed(Vec::new(), format!("no test was found in {FOLDER}\n"));
-    }
-    outcome
 }
 
 fn python(home: &Path) -> String {
     home.join("bin/python").display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_tests_or_with_a_skipped_one_is_no_pass() {
+        let passed = |said: &str| complete(Outcome::Passed(report::unittest(said)));
+        assert!(passed("Ran 6 tests in 3.6s\n\nOK\n").passed());
+        assert!(matches!(passed("Ran 6 tests in 3.6s\n\nOK (skipped=1)\n"), Outcome::Failed(..)));
+        assert!(matches!(passed("Ran 0 tests in 0.0s\n\nOK\n"), Outcome::Failed(..)));
+    }
+
+    #[test]
+    fn the_vendors_clients_are_pinned_to_one_version() {
+        let folder = crate::tree::root().join(FOLDER);
+        let python = std::fs::read_to_string(folder.join("requirements.txt")).unwrap();
+        for package in ["anthropic", "openai", "mcp", "agentdojo"] {
+            assert!(python.lines().any(|line| line.starts_with(&format!("{package}=="))), "{package}");
+        }
+        let node = std::fs::read_to_string(folder.join("package.json")).unwrap();
+        let node: serde_json::Value = serde_json::from_str(&node).unwrap();
+        for package in ["@anthropic-ai/sdk", "openai"] {
+            let version = node["dependencies"][package].as_str().unwrap_or_default();
+            assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{package}: {version}");
+        }
+    }
 }

@@ -52,6 +52,22 @@ impl Machine {
         apt(prefix, &words).run()
     }
 
+    /// Sees to it that Python can make virtual environments.
+    pub fn python(self) -> Outcome {
+        match self.has("python3", &["-c", "import venv, ensurepip"]) {
+            true => Outcome::Passed(Vec::new()),
+            false => self.install(&["python3", "python3-venv"]),
+        }
+    }
+
+    /// Sees to it that there is Node with its package manager.
+    pub fn node(self) -> Outcome {
+        match self.has("node", &["--version"]) && self.has("npm", &["--version"]) {
+            true => Outcome::Passed(Vec::new()),
+            false => self.install(&["nodejs", "npm"]),
+        }
+    }
+
     /// What stands before a command that needs root; nothing, if we are root; none, if we may not.
     fn authority(self) -> Option<&'static [&'static str]> {
         if Program::new("id", &["-u"]).answer().as_deref() == Some("0") {

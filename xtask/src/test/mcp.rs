@@ -17,7 +17,7 @@ pub fn steps(report: &mut Report, root: &Path) {
     report.step("mcp client", || {
         let Some(package) = wanted(root) else { return unready("the requirements name no mcp") };
         match Machine.cache(&package.replace("==", "-client-")) {
-            Some(home) => install(&home, &package).and(|| test(&home, root)),
+            Some(home) => install(&home, &package).and(|| build(root)).and(|| test(&home, root)),
             None => unready("there is no home folder to install the client into"),
         }
     });
@@ -53,15 +53,14 @@ fn install(home: &Path, package: &str) -> Outcome {
     if Machine.has(&python, &["-c", "import mcp"]) {
         return Outcome::Passed(Vec::new());
     }
-    if !Machine.has("python3", &["-c", "import venv, ensurepip"]) {
-        let installed = Machine.install(&["python3", "python3-venv"]);
-        if !installed.passed() {
-            return installed;
-        }
-    }
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
-    let made = Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
-    made.and(|| Program::new(&python, &words).run())
+    let made = || Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
+    Machine.python().and(made).and(|| Program::new(&python, &words).run())
+}
+
+/// Builds the program that is tested, so that a step that is run alone does not test an old one.
+fn build(root: &Path) -> Outcome {
+    Program::new("cargo", &["build", "--package", "ollim-bot", "--bins"]).within(root).run()
 }
 
 fn test(home: &Path, root: &Path) -> Outcome {
@@ -83,7 +82,7 @@ fn client_tests(current: &Path, handshake: &Path, root: &Path) -> Outcome {
         ["nextest", "run", "-p", "tools", "--run-ignored", "only", "-E", "test(mcp::tests::foreign::)"];
     let program = Program::new("cargo", &words).within(root);
     let program = program.with("OLLIM_MCP_PYTHON", python_of(current));
-    program.with("OLLIM_MCP_PYTHON_HANDSHAKE", python_of(handshake)).run()
+    program.with("OLLIM_MCP_PYTHON_HANDSHAKE", python_of(handshake)).counting(report::nextest).run()
 }
 
 #[cfg(test)]

@@ -43,16 +43,10 @@ fn install(home: &Path) -> Outcome {
     if has_it(&python) {
         return Outcome::Passed(Vec::new());
     }
-    if !Machine.has("python3", &["-c", "import venv, ensurepip"]) {
-        let installed = Machine.install(&["python3", "python3-venv"]);
-        if !installed.passed() {
-            return installed;
-        }
-    }
     let package = format!("radicale=={VERSION}");
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &package];
-    let made = Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
-    made.and(|| Program::new(&python.display().to_string(), &words).run())
+    let made = || Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
+    Machine.python().and(made).and(|| Program::new(&python.display().to_string(), &words).run())
 }
 
 fn tests(python: &Path, root: &Path, length: Length) -> Outcome {

@@ -12,6 +12,18 @@ const LINES_SHOWN: usize = 300;
 #[derive(Debug, Default)]
 pub struct Report {
     steps: Vec<Done>,
+    chosen: Chosen,
+}
+
+/// The steps that are run.
+#[derive(Debug, Default)]
+enum Chosen {
+    #[default]
+    All,
+    /// Those with these names.
+    Only(Vec<String>),
+    /// None; their names are kept.
+    List(Vec<String>),
 }
 
 #[derive(Debug)]
@@ -22,8 +34,37 @@ struct Done {
 }
 
 impl Report {
-    /// Runs a step and tells how it went. Gives whether it passed.
+    /// A report of the steps with the names in `only`; of all steps, if it is empty.
+    pub fn of(only: Vec<String>) -> Self {
+        let chosen = if only.is_empty() { Chosen::All } else { Chosen::Only(only) };
+        Self { steps: Vec::new(), chosen }
+    }
+
+    /// A report that runs nothing and collects the names of the steps.
+    pub fn listing() -> Self {
+        Self { steps: Vec::new(), chosen: Chosen::List(Vec::new()) }
+    }
+
+    /// Returns the names that a listing collected.
+    pub fn names(self) -> Vec<String> {
+        match self.chosen {
+            Chosen::List(names) => names,
+            Chosen::All | Chosen::Only(_) => Vec::new(),
+        }
+    }
+
+    /// Runs a step and tells how it went. Gives whether it passed. A step that was not chosen is not run, and counts as
+    /// passed for the steps that need it.
     pub fn step(&mut self, name: &str, run: impl FnOnce() -> Outcome) -> bool {
+        match &mut self.chosen {
+            Chosen::All => {}
+            Chosen::Only(names) if names.iter().any(|chosen| chosen == name) => {}
+            Chosen::Only(_) => return true,
+            Chosen::List(names) => {
+                names.push(name.to_owned());
+                return true;
+            }
+        }
         begin(format!("{name:<14} "));
         let start = Instant::now();
         let outcome = run();
@@ -150,7 +191,19 @@ mod tests {
             ("browser", Outcome::NotRun(NotRun::Required, "no chromium".into())),
             ("dependencies", Outcome::NotRun(NotRun::Optional, "no cargo-deny".into())),
         ];
-        Report { steps: steps.into_iter().map(done).collect() }
+        Report { steps: steps.into_iter().map(done).collect(), chosen: Chosen::All }
+    }
+
+    #[test]
+    fn only_the_chosen_steps_run_and_a_listing_runs_none() {
+        let mut report = Report::of(vec!["tests".to_owned()]);
+        assert!(report.step("format", || Outcome::Failed(Vec::new(), String::new())));
+        assert!(!report.step("tests", || Outcome::Failed(Vec::new(), String::new())));
+        assert_eq!((report.steps.len(), report.failures()), (1, 1));
+
+        let mut listing = Report::listing();
+        assert!(listing.step("format", || Outcome::Failed(Vec::new(), String::new())));
+        assert_eq!((listing.failures(), listing.names()), (0, vec!["format".to_owned()]));
     }
 
     #[test]
