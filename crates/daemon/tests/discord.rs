@@ -3,16 +3,14 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use testkit::PATIENCE;
 use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, Seen, Server, Setup, Shown, serve};
 use testkit::kill::{Program, contents, stderr};
 use tokio::net::TcpListener;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
-/// Longer than anything here takes: who waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(50);
 
 async fn open() -> (Discord, Server, Program) {
     #[expect(

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use daemon::settings::{Environment, Settings};
 use daemon::skills::SkillShelf;
@@ -16,6 +16,7 @@ use domain::schedule::ToolRule;
 use journal::disk::RealDisk;
 use journal::{Place, open};
 use serde_json::{Value, json};
+use testkit::PATIENCE;
 use testkit::kill::{Backstage, Program, stderr, stdout};
 use testkit::model_server::Act;
 use tools::Part;
@@ -23,8 +24,6 @@ use tools::shell::{NetworkRule, Shell};
 use tools::skill::{Commands, Ended, EveryProgram, Skills as _};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
-/// How long is waited for what comes soon.
-const LATEST: Duration = Duration::from_secs(60);
 
 const TIDY: &str = "---\nname: \"tidy\"\ndescription: \"Tidies up.\"\nallowed-tools:\n  - \"Read(**.md)\"\n---\n\
     It is !`echo monday`. !`ollim-bot reminder list` !`sh -c 'echo no >&2; exit 4'` !`no-such-program`\n";
@@ -285,9 +284,9 @@ fn the_model_is_told_of_accepted_skills() {
 }
 
 async fn until(there: impl Fn() -> bool) {
-    let latest = Instant::now() + LATEST;
+    let latest = Instant::now() + PATIENCE;
     while !there() {
-        assert!(Instant::now() < latest, "not within {LATEST:?}");
+        assert!(Instant::now() < latest, "not within {PATIENCE:?}");
         tokio::task::yield_now().await;
     }
 }
@@ -354,10 +353,10 @@ fn the_subagents_are_placed_when_it_starts() {
     std::fs::create_dir_all(&dir).expect("a directory");
     std::fs::write(dir.join("mine.md"), "no frontmatter").expect("a file");
     let running = program.start();
-    let latest = Instant::now() + LATEST;
+    let latest = Instant::now() + PATIENCE;
     while !dir.join("guide.md").exists() {
         running.command("/status").expect("it is there");
-        assert!(Instant::now() < latest, "no guide.md within {LATEST:?}");
+        assert!(Instant::now() < latest, "no guide.md within {PATIENCE:?}");
     }
     let guide = std::fs::read_to_string(dir.join("guide.md")).expect("the guide");
     assert!(guide.contains("ollim-bot help search WORDS") && guide.contains("julius's own files"), "{guide}");

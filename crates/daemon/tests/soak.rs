@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rusqlite::Connection;
+use testkit::PATIENCE;
 use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, Server, Setup, serve};
 use testkit::elsewhere::Elsewhere;
@@ -18,8 +18,6 @@ const MORNING: &str = "2026-11-16T08:00:00+01:00[Europe/Madrid]";
 /// How far each step goes.
 const STEP: u32 = 15 * 60;
 const STEPS_A_DAY: u32 = 24 * 3600 / STEP;
-/// Longer than anything here takes: who waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(50);
 
 /// What a person has: an hourly look, a daily one that remembers, and something said every morning.
 const JOBS: [(&str, &str); 3] = [

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testkit::PATIENCE;
 use testkit::kill::{Backstage, Event, Program, Running};
 use testkit::model_server::Act;
 
@@ -96,7 +97,7 @@ fn updates_that_another_program_leaves_reach_the_next_message() {
     let running = rig.program.start();
     running.converse("hello").unwrap();
     let comes = |is: &dyn Fn() -> bool| {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             if is() {
                 return true;

@@ -1,7 +1,7 @@
 //! Conversations with each kind of Anthropic model, on a server that enforces the vendor's rules.
 #![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use domain::conversation::Usage;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ impl Talk {
         let started = Instant::now();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while !file.exists() && started.elapsed() < Duration::from_secs(30) {
+                while !file.exists() && started.elapsed() < testkit::PATIENCE {
                     std::thread::yield_now();
                 }
                 gate.release();

@@ -271,7 +271,7 @@ async fn what_is_accepted_holds_at_once() {
     let held = news.recv().await.unwrap();
     assert!(told(&held).contains("held routines/mail.md"), "{}", told(&held));
     accept_whole(&rig.paths(), &AskedFor::of("routines/mail.md", &mail(READ)).unwrap(), rig.now).unwrap();
-    let soon = tokio::time::timeout(std::time::Duration::from_secs(5), news.recv()).await;
+    let soon = tokio::time::timeout(testkit::PATIENCE, news.recv()).await;
     let accepted = soon.expect("in time").unwrap();
     assert!(told(&accepted).contains("plans routine:mail"), "{}", told(&accepted));
 }

@@ -140,7 +140,7 @@ impl Rig {
 
     /// Waits until no process works in our folder: the system needs a moment to take away what was ended.
     pub fn all_gone(&self) {
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let end = std::time::Instant::now() + testkit::PATIENCE;
         while !self.processes().is_empty() {
             assert!(std::time::Instant::now() < end, "these go on: {:?}", self.processes());
             std::thread::yield_now();

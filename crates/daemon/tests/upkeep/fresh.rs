@@ -174,7 +174,7 @@ fn a_server_that_was_away_is_named_again_without_its_key() {
 /// The service answers in Discord.
 fn answers(played: &PlayedDiscord, systemd: &Systemd) {
     played.discord.owner().types("hello");
-    let heard = testkit::kill::wait(played.discord.wait_for(std::time::Duration::from_secs(25), |discord| {
+    let heard = testkit::kill::wait(played.discord.wait_for(testkit::PATIENCE, |discord| {
         discord.visible().into_iter().find(|seen| seen.content.contains("good morning"))
     }));
     assert!(heard.is_some(), "{}\n{}", played.discord.transcript(), systemd.read("journal"));

@@ -100,7 +100,7 @@ fn numbers_are_sent_to_a_collector() {
     let mut program = Program::offline(BINARY);
     program.set("OLLIM_OTLP_URL", &format!("http://{address}"));
     let running = program.start();
-    let (first, body) = received.recv_timeout(std::time::Duration::from_secs(30)).expect("numbers");
+    let (first, body) = received.recv_timeout(testkit::PATIENCE).expect("numbers");
     assert!(first.starts_with("POST /v1/metrics "), "{first}");
     let value: Value = serde_json::from_slice(&body).expect("a document");
     let metrics = value["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].to_string();

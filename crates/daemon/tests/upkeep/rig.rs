@@ -92,7 +92,7 @@ impl Systemd {
                     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
                 }
             };
-            tokio::time::timeout(std::time::Duration::from_secs(25), look).await.is_ok()
+            tokio::time::timeout(testkit::PATIENCE, look).await.is_ok()
         });
         assert!(seen, "{what}: it never is so.\n{}\n{}", self.read("heard"), self.read("journal"));
     }

@@ -103,9 +103,9 @@ fn asked_to_end_it_ends_in_time_and_goes_on_later() {
     running.signal(Signal::TERM);
     let ended = testkit::kill::wait(async {
         let end = tokio::task::spawn_blocking(move || running.terminate());
-        tokio::time::timeout(std::time::Duration::from_secs(10), end).await
+        tokio::time::timeout(testkit::PATIENCE, end).await
     });
-    let (status, _) = ended.expect("it ends within ten seconds").expect("an end");
+    let (status, _) = ended.expect("it ends while a model is silent").expect("an end");
     assert!(status.success(), "{status}");
     let _ = job.kill();
     let _ = job.wait();

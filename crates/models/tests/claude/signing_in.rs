@@ -42,7 +42,7 @@ async fn gone(process: u32) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
+    tokio::time::timeout(testkit::PATIENCE, gone).await.unwrap();
 }
 
 /// The number that the stand-in left.

@@ -1,7 +1,5 @@
 //! A server that means harm costs a bounded amount of memory and time.
 
-use std::time::Duration;
-
 use domain::conversation::Text;
 use domain::failure::Failure;
 use domain::turn::Reply;
@@ -57,7 +55,7 @@ pub async fn answer(wire: Wire, flood: Flood) -> Result<Reply, Failure> {
             () = async { flood.serve(listener).await; std::future::pending().await } => unreachable!(),
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), both).await.unwrap()
+    tokio::time::timeout(testkit::PATIENCE, both).await.unwrap()
 }
 
 /// One event of so many megabytes of text.

@@ -1,7 +1,6 @@
 //! The real wire, over real loopback sockets, before the same played Discord with its door open.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use surfaces::discord::events::Event;
 use surfaces::discord::gateway::{Beginning, Ended, Gateway, Told};
@@ -143,6 +142,6 @@ async fn an_address_that_would_show_the_token_is_refused() {
     assert!(Net::new("https://discord.com/api/v10", &token).is_ok());
     // A secure address that nobody serves: refused before anything is said.
     let net = Net::new("http://127.0.0.1:9", &token).unwrap();
-    let fetched = tokio::time::timeout(Duration::from_secs(30), net.fetch("https://127.0.0.1:1/a", 10)).await;
+    let fetched = tokio::time::timeout(testkit::PATIENCE, net.fetch("https://127.0.0.1:1/a", 10)).await;
     assert!(matches!(fetched.unwrap(), Err(Unfetched::Broken(_))));
 }

@@ -123,7 +123,7 @@ async fn a_device_that_is_forgotten_is_hung_up_on_at_once() {
         Raw::new("POST", "/api/devices/remove").with("host", "ollim").json(&format!("{{\"id\":\"{id}\"}}"));
     assert_eq!(rig.by_file(&raw).await.status, 200);
 
-    let ended = tokio::time::timeout(Duration::from_secs(1), stream.read_to_end(&mut Vec::new())).await;
+    let ended = tokio::time::timeout(testkit::PATIENCE, stream.read_to_end(&mut Vec::new())).await;
     assert!(ended.is_ok());
     assert_eq!(rig.send(&rig.own("GET", "/api/health", "")).await.status, 401);
 }

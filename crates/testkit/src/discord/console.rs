@@ -8,9 +8,7 @@ use super::person::{Person, Unfit};
 use super::screen::Shown;
 use super::trouble::{Mishap, On, Resumable, Trouble, Upset};
 use super::{Discord, Id, InteractionId, MessageId, Scope};
-
-/// How long `wait` waits.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// What can be said.
 pub const DEEDS: &str = "\

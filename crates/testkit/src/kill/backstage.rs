@@ -1,12 +1,10 @@
 //! Backstage: a model server in a thread of its own, for tests that wait for real processes.
 
 use std::future::Future;
-use std::time::Duration;
 
+use crate::PATIENCE;
 use crate::elsewhere::{Elsewhere, runtime};
 use crate::model_server::{ModelServer, Options, Received};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running model server.
 pub struct Backstage {
@@ -54,5 +52,6 @@ impl Backstage {
 /// # Panics
 /// If it takes longer than any test may.
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
-    runtime().block_on(async { tokio::time::timeout(PATIENCE, future).await }).expect("it comes in time")
+    // Longer than what is waited for within `future`, so that its own message is the one that is seen.
+    runtime().block_on(async { tokio::time::timeout(PATIENCE * 2, future).await }).expect("it comes in time")
 }

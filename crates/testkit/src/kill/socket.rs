@@ -5,11 +5,10 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// Why there is no answer: the words of the refusal, or of the broken connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

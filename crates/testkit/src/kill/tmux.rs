@@ -11,6 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::{Program, wait};
+use crate::PATIENCE;
 
 /// How long before one looks again.
 const AGAIN: Duration = Duration::from_millis(40);
@@ -118,7 +119,6 @@ impl Drop for Pane {
 
 /// Whether `future` comes in time.
 fn wait_at_most(future: impl Future<Output = ()>) -> bool {
-    const PATIENCE: Duration = Duration::from_secs(25);
     wait(async { tokio::time::timeout(PATIENCE, future).await }).is_ok()
 }
 

@@ -2,11 +2,10 @@
 
 use std::process::Child;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::PATIENCE;
 
 /// Watches until it is released. The process must not be waited for before that.
 pub struct Watchdog(Sender<()>);
