@@ -21,8 +21,8 @@ export function render(text) {
 }
 
 function code(lines, start, mark, into) {
-  const end = lines.findIndex((line, at) => at > start && line.trim().startsWith(mark));
-  const stop = end < 0 ? lines.length : end;
+  let stop = start + 1;
+  while (stop < lines.length && !lines[stop].trim().startsWith(mark)) stop += 1;
   const pre = node("pre", into);
   pre.tabIndex = 0;
   node("code", pre).textContent = lines.slice(start + 1, stop).join("\n");
