@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { attacks } from "./attacks.js";
-import { browser, house, into } from "./house.js";
+import { browser, date, house, into, scrollTo } from "./house.js";
 
 const QUIET = ["A", "BUTTON", "CODE", "DIV", "EM", "I", "LI", "OL", "P", "PRE", "SPAN", "STRONG", "UL"];
 
@@ -60,8 +60,7 @@ test(`${attacks.length} attacks in the history of the model are words`, async (t
   const room = await watched(t, file);
   const count = () => room.page.locator("#log > li").count();
   await room.page.waitForFunction(() => document.querySelectorAll("#log > li").length === 50);
-  await room.page.hover("#scroll");
-  for (let more = 0; more < 2000 && (await count()) < attacks.length; more += 1) await room.page.mouse.wheel(0, -4000);
+  await scrollTo(room.page, attacks.length);
   assert.equal(await count(), attacks.length);
   const shown = await room.page.$$eval("#log > li > .bubble", (all) => all.map((node) => node.textContent));
   const scripts = attacks.map((text, at) => [text, at]).filter(([text]) => text.startsWith("<script>"));
@@ -74,10 +73,10 @@ test("attacks in a streamed answer, in own words and in a notice are words", asy
   const room = await watched(t);
   for (let from = 0; from < attacks.length; from += 100) {
     const words = attacks.slice(from, from + 100).join("\n\n");
+    const answers = from / 100 + 1;
     await room.page.fill("#words", words);
     await room.page.press("#words", "Enter");
-    await room.page.waitForSelector(".live .bubble");
-    await room.page.waitForFunction(() => !document.querySelector(".live, .waiting, .dots"), undefined, { timeout: 90_000 });
+    await room.page.waitForFunction((least) => document.querySelectorAll("#log > li.assistant:not(.live)").length >= least && !document.querySelector(".live, .waiting, .dots"), answers);
   }
   await room.home.order("notice <img src=x onerror=pwned(1)><script>pwned(1)</script>");
   await room.page.waitForSelector(".note");
@@ -88,14 +87,21 @@ test("attacks in a streamed answer, in own words and in a notice are words", asy
 test("a mountain of marks does not stop the page", async (t) => {
   const room = await watched(t);
   const marks = ["[", "*", "_", "`", "](", "http://", "- ", "- x\n", "1. ", "\\", "[a](", "**a", "> ", "```\n"];
+  // Twice the marks take twice the steps, which the browser counts: how long they take depends on the machine. It counts
+  // those of code that it reads while it counts, so each time the script has another name.
+  let scripts = 0;
+  const steps = async (text) => {
+    const name = `/markdown.js?${scripts += 1}`;
+    await room.page.coverage.startJSCoverage({ resetOnNavigation: false });
+    await room.page.evaluate(async ([name, text]) => { (await import(name)).render(text); }, [name, text]);
+    const { functions } = (await room.page.coverage.stopJSCoverage()).find(({ url }) => url.endsWith(name));
+    return functions.flatMap(({ ranges }) => ranges).reduce((sum, { count }) => sum + count, 0);
+  };
   for (const mark of marks) {
-    const spent = await room.page.evaluate(async (text) => {
-      const { render } = await import("/markdown.js");
-      const start = performance.now();
-      render(text);
-      return performance.now() - start;
-    }, mark.repeat(100_000 / mark.length));
-    assert.ok(spent < 1000, `${JSON.stringify(mark)} took ${spent} ms`);
+    const some = await steps(mark.repeat(2_000));
+    const twice = await steps(mark.repeat(4_000));
+    assert.ok(twice < 2.2 * some, `${JSON.stringify(mark)} takes ${some} steps, and twice of it ${twice}`);
+    await room.page.evaluate(async (text) => { (await import("/markdown.js")).render(text); }, mark.repeat(100_000 / mark.length));
   }
   await room.verdict();
 });
@@ -136,7 +142,7 @@ function acting(view) {
 // K5: what stands in a calendar was written by others.
 test("attacks as names and places of appointments are words, in the picture and in the table", async (t) => {
   const room = await watched(t);
-  const day = new Date().toISOString().slice(0, 10);
+  const day = date();
   const events = attacks.map((name) => ({ name, place: name, from: `${day}T10:00:00+00:00`, to: `${day}T11:00:00+00:00`, kind: "time" }));
   await room.page.route("**/api/calendar*", (route) => route.fulfill({ json: { events, notes: attacks.slice(0, 5) } }));
   await room.page.evaluate(() => { location.hash = "today"; });

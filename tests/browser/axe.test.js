@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { assistant, browser, into } from "./house.js";
+import { assistant, browser, date, into } from "./house.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const VIEWS = ["today", "chat", "schedule", "pings", "sessions", "updates", "cost", "files", "search", "health"];
@@ -25,18 +25,17 @@ before(async () => {
   home.file("routines/often.md", routine("often", "0 */4 * * *", "description: look around\n", "look"));
   home.file("routines/bad.md", routine("bad", "99 8 * * *", "", "look"));
   home.file("reminders/bag.md", `---\nid: bag\nrun-at: ${soon(20)}\n---\npack the bag\n`);
-  const today = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Berlin" }).format(Date.now());
-  home.command("cal", "add", "dentist", "--start", `${today}T11:00`, "--end", `${today}T12:00`);
+  home.command("cal", "add", "dentist", "--start", `${date()}T11:00`, "--end", `${date()}T12:00`);
   seat = await browser({ reducedMotion: "reduce" });
   page = seat.page;
   await page.goto(await home.start());
   await into(page, "schedule");
   await page.locator('#schedule .job[data-job="routine:mail"] >> text=run now').click();
-  await page.waitForFunction(async () => (await (await fetch("/api/pings?days=1")).json()).pings.length > 0, undefined, { timeout: 60_000 });
+  await page.waitForFunction(async () => (await (await fetch("/api/pings?days=1")).json()).pings.length > 0);
   await into(page, "today");
   await page.fill("#captured", "plan lisbon");
   await page.press("#captured", "Enter");
-  await page.waitForSelector("#today .rang", { timeout: 60_000 });
+  await page.waitForSelector("#today .rang");
   await page.evaluate(AXE);
 });
 

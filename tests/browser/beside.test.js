@@ -2,22 +2,17 @@
 // full the conversation is. Told by the real assistant.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { assistant, browser, into } from "./house.js";
+import { PICTURES, ZONE, assistant, browser, date, eventually, into } from "./house.js";
 
-const OUT = fileURLToPath(new URL("out", import.meta.url));
 const routine = (id, cron, more, words) => `---\nid: ${id}\ncron: "${cron}"\n${more}---\n${words}\n`;
-const day = (ahead) => new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Berlin" }).format(Date.now() + ahead * 86_400_000);
 
 let home;
 let seat;
 let page;
 
 before(async () => {
-  mkdirSync(OUT, { recursive: true });
   home = await assistant([
     { blocks: [{ tool: "report_updates", input: { message: "two mails need an answer." } }] },
     ...Array.from({ length: 6 }, () => ({ say: "morning." })),
@@ -25,7 +20,7 @@ before(async () => {
   home.file("routines/mail.md", routine("mail", "0 0 1 1 *", "background: true\nupdate-main-session: freely\ndescription: look at the mail\n", "look"));
   home.file("routines/water.md", routine("water", "0 9,18 * * *", "description: water the plants\n", "water"));
   for (const [name, at, from, to] of [["dentist", 0, "11:00", "12:00"], ["standup <b>", 0, "11:30", "11:45"], ["review", 2, "15:00", "16:00"]]) {
-    const added = home.command("cal", "add", name, "--start", `${day(at)}T${from}`, "--end", `${day(at)}T${to}`);
+    const added = home.command("cal", "add", name, "--start", `${date(at)}T${from}`, "--end", `${date(at)}T${to}`);
     assert.equal(added.code, 0, added.err);
   }
   seat = await browser();
@@ -33,7 +28,7 @@ before(async () => {
   await page.goto(await home.start());
   await into(page, "schedule");
   await page.locator('#schedule .job[data-job="routine:mail"] >> text=run now').click();
-  await page.waitForFunction(async () => (await (await fetch("/api/updates")).json()).updates.length === 1, undefined, { timeout: 60_000 });
+  await page.waitForFunction(async () => (await (await fetch("/api/updates")).json()).updates.length === 1);
 });
 
 after(async () => {
@@ -46,8 +41,8 @@ const wide = () => page.evaluate(() => [document.documentElement, document.query
 async function looks(name) {
   for (const width of [380, 1280]) {
     await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
-    assert.deepEqual(await wide(), [0, 0], `${name} at ${width}`);
-    await page.screenshot({ path: join(OUT, `${name}-${width}.png`) });
+    await eventually(async () => assert.deepEqual(await wide(), [0, 0], `${name} at ${width}`));
+    await page.screenshot({ path: join(PICTURES, `${name}-${width}.png`) });
   }
 }
 
@@ -69,7 +64,7 @@ test("the next seven days are a picture and a table", async () => {
   assert.equal(await page.locator("#schedule .week .row-name").count(), 7);
   const rows = await page.$$eval("#schedule .week tbody tr", (all) => all.map((row) => [...row.cells].slice(2).map((cell) => cell.textContent).join("|")));
   // Of today's two times those are there that are still to come, whenever the test runs.
-  const hour = Number(new Intl.DateTimeFormat("en-GB", { hour: "2-digit", hour12: false, timeZone: "Europe/Berlin" }).format(new Date())) % 24;
+  const hour = Number(new Intl.DateTimeFormat("en-GB", { hour: "2-digit", hour12: false, timeZone: ZONE }).format(new Date())) % 24;
   const ahead = [9, 18].filter((time) => time > hour).length;
   assert.equal(rows.filter((row) => row.includes("|water the plants|")).length, 12 + ahead, rows.join("\n"));
   assert.equal(rows.filter((row) => row === "15:00 to 16:00|review|calendar").length, 1);
@@ -96,7 +91,7 @@ test("a file is looked at as it was, and brought back", async () => {
   await row.locator(".versions li").nth(1).locator("text=bring this back").click();
   await row.locator(".past").waitFor({ state: "detached" });
   assert.match(home.file("routines/water.md"), /0 8,18/);
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "history of routines/water.md");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "history of routines/water.md"));
 });
 
 test("an update that was read here is not told to the conversation", async () => {
@@ -111,7 +106,7 @@ test("how full the conversation is stands under the chat", async () => {
   await page.fill("#words", "good morning");
   await page.press("#words", "Enter");
   await page.waitForSelector("#ring svg");
-  assert.match(await page.innerText("#ring"), /^\d+k? of 200k$/);
+  await eventually(async () => assert.match(await page.innerText("#ring"), /^\d+k? of 200k$/));
   assert.match(await page.getAttribute("#ring", "aria-label"), /at 160k i sum up/);
   await looks("ring");
   assert.deepEqual(seat.errors, []);

@@ -1,11 +1,9 @@
 // Embeds on the page: shown, pressed, and still there after a reload.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { assistant, browser, into } from "./house.js";
+import { PICTURES, assistant, browser, eventually, into } from "./house.js";
 
 const EMBED = {
   title: "📅 Today <img src=x onerror=alert(1)>",
@@ -64,11 +62,9 @@ test("an embed is shown, and is still there after a reload", async () => {
   await seat.page.reload();
   await seat.page.waitForFunction(() => document.body.innerText.includes("that is your day."));
   await look();
-  const out = fileURLToPath(new URL("out", import.meta.url));
-  mkdirSync(out, { recursive: true });
   for (const width of [1280, 380]) {
     await seat.page.setViewportSize({ width, height: 720 });
-    await seat.page.screenshot({ path: join(out, `embed-${width}.png`) });
+    await seat.page.screenshot({ path: join(PICTURES, `embed-${width}.png`) });
   }
 });
 
@@ -106,7 +102,7 @@ test("a reply quotes what it replies to, and can be called off", async () => {
   const { reply_to: to } = (await sent).postDataJSON();
   assert.equal(String(to), await item.getAttribute("data-id"));
   await page.waitForFunction(() => document.body.innerText.includes("then the groceries."));
-  assert.equal(await page.isVisible("#target"), false);
+  await page.waitForSelector("#target", { state: "hidden" });
 });
 
 test("the three ways out of a side conversation are buttons", async () => {
@@ -121,7 +117,7 @@ test("the three ways out of a side conversation are buttons", async () => {
   await page.waitForSelector(".note.card button.danger");
   await page.click(".note.card button.danger");
   await page.waitForFunction(() => document.body.innerText.includes("Fork Ended — discarded"));
-  assert.equal(await page.locator(".note.card").count(), 1);
+  await eventually(async () => assert.equal(await page.locator(".note.card").count(), 1));
 });
 
 test("what is put away is gone, also after a reload", async () => {

@@ -4,7 +4,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -14,10 +16,31 @@ const FLAGS = [
   "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ];
 
+// How long anything is waited for, in milliseconds. On a busy machine everything takes longer than it should; only
+// what never comes takes this long.
+export const PATIENCE = 180_000;
+
+// Pictures of the page. They are looked at, not compared; `cargo xtask screenshots` copies some into docs/screens.
+export const PICTURES = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "pictures");
+mkdirSync(PICTURES, { recursive: true });
+
+// The user lives where it is ten in the morning when the tests begin: they meet no midnight, no quiet hours and no
+// change of the clocks, whenever they run. OLLIM_TEST_HOUR chooses another hour.
+const ahead = ((Number(process.env.OLLIM_TEST_HOUR ?? 10) - new Date().getUTCHours() + 36) % 24) - 12;
+export const ZONE = ahead === 0 ? "Etc/UTC" : `Etc/GMT${ahead > 0 ? "-" : "+"}${Math.abs(ahead)}`;
+export const OFFSET = `${ahead < 0 ? "-" : "+"}${String(Math.abs(ahead)).padStart(2, "0")}:00`;
+
+// The date where the user lives, today or so many days later.
+export function date(later = 0) {
+  return new Intl.DateTimeFormat("sv-SE", { timeZone: ZONE }).format(Date.now() + later * 86_400_000);
+}
+
 const programs = new Map();
 
-// Builds one program of the workspace, once, and tells where it is.
+// Builds one program of the workspace, once, and tells where it is. Who built them all already says where they are.
 function built(name, ...where) {
+  const bins = process.env.OLLIM_TEST_BINS;
+  if (bins) return join(bins, where.includes("--example") ? "examples" : ".", name);
   if (programs.has(name)) return programs.get(name);
   const options = { cwd: root, encoding: "utf8", maxBuffer: 1 << 26 };
   const done = spawnSync("cargo", ["build", "--quiet", ...where, name, "--message-format=json"], options);
@@ -42,6 +65,11 @@ function played(program, args, options = {}) {
   return { child, end, kill, heard: async () => (await lines.next()).value };
 }
 
+// The variables of libfaketime, so that the program has the same shifted clock as the tests and the browser.
+function shiftedClock() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => name === "LD_PRELOAD" || /FAKE/.test(name)));
+}
+
 // The real assistant in a directory of its own, with a scripted model behind it.
 export async function assistant(script) {
   const dir = mkdtempSync(join(tmpdir(), "ollim-home-"));
@@ -50,8 +78,8 @@ export async function assistant(script) {
   const model = played(built("model-server", "-p", "testkit", "--bin"), ["--script", acts]);
   const address = /http:\/\/[\d.:]+/.exec(await model.heard())[0];
   const env = {
-    PATH: process.env.PATH, HOME: dir, OLLIM_USER_NAME: "julius", OLLIM_TIMEZONE: "Europe/Berlin",
-    ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: address,
+    PATH: process.env.PATH, HOME: dir, OLLIM_USER_NAME: "julius", OLLIM_TIMEZONE: ZONE,
+    ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: address, ...shiftedClock(),
   };
   const program = built("ollim-bot", "-p", "ollim-bot", "--bin");
   const command = (...args) => {
@@ -85,7 +113,7 @@ export async function assistant(script) {
 
 // The page with a played assistant behind it.
 export async function house(history) {
-  const { child, end, heard } = played(built("page", "-p", "surfaces", "--example"), ["0", ...(history ? [history] : [])]);
+  const { child, end, heard } = played(built("page", "-p", "surfaces", "--example"), ["0", ...(history ? [history] : [])], { env: { ...process.env, TZ: ZONE } });
   const link = await heard();
   const order = async (words) => {
     child.stdin.write(`${words}\n`);
@@ -102,10 +130,13 @@ export async function browser(settings = {}) {
       executablePath: "/usr/bin/chromium",
       args: FLAGS,
       viewport: { width: 1280, height: 800 },
+      timezoneId: ZONE,
+      timeout: PATIENCE,
       ...settings,
     });
   // A Chromium that dies before there is a page says nothing about ours: it is started once more.
   const context = await launch().catch(launch);
+  context.setDefaultTimeout(PATIENCE);
   const abroad = [];
   const dialogs = [];
   const errors = [];
@@ -129,6 +160,29 @@ export async function browser(settings = {}) {
     rmSync(profile, { recursive: true, force: true });
   };
   return { context, page: context.pages()[0], abroad, dialogs, errors, end };
+}
+
+// Checks again and again until `check` throws nothing; gives what it returned. What is still wrong at the end is thrown.
+export async function eventually(check) {
+  const end = performance.now() + PATIENCE;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+    await pause(50);
+  }
+}
+
+// Scrolls up in the chat until at least `count` entries are there, and all that was asked for has come.
+export async function scrollTo(page, count) {
+  await page.hover("#scroll");
+  await eventually(async () => {
+    await page.mouse.wheel(0, -2000);
+    const [shown, reading] = await page.evaluate(() => [document.querySelectorAll("#log > li").length, !document.querySelector("#older").hidden]);
+    if (shown < count || reading) throw new Error(`${shown} of ${count} entries`);
+  });
 }
 
 // Goes to a view of the page, as its address names it.

@@ -1,11 +1,11 @@
 // The page, used as a human uses it.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, house, into } from "./house.js";
+import { PICTURES, browser, house, into, scrollTo } from "./house.js";
 
 let home;
 let seat;
@@ -23,11 +23,19 @@ after(async () => {
 });
 
 const texts = (page, kind) => page.locator(`#log > li.${kind} > .bubble`).allInnerTexts();
-const idle = (page) => page.waitForFunction(() => !document.querySelector(".live, .waiting, .dots"));
 
 async function say(page, words) {
   await page.fill("#words", words);
   await page.press("#words", "Enter");
+}
+
+// Waits until own words that end like `words` stand in the log, an answer after them, and nothing goes on.
+async function answered(page, words) {
+  await page.waitForFunction((words) => {
+    const items = [...document.querySelectorAll("#log > li")];
+    const own = items.findLastIndex((li) => li.className === "human" && li.querySelector(".bubble").innerText.endsWith(words));
+    return own >= 0 && items.slice(own + 1).some((li) => li.matches(".assistant:not(.live)")) && !document.querySelector(".live, .waiting, .dots");
+  }, words);
 }
 
 test("the code leaves the address bar", () => {
@@ -57,10 +65,12 @@ test("a used link says so, unless the browser is already known", async (t) => {
 });
 
 test("own words show at once, the answer streams, and both stay once", async () => {
+  await home.order("hold");
   await say(seat.page, "one two three four five six seven eight");
   assert.deepEqual(await texts(seat.page, "human"), ["one two three four five six seven eight"]);
   await seat.page.waitForSelector(".live .bubble");
-  await idle(seat.page);
+  await home.order("go");
+  await answered(seat.page, "seven eight");
   assert.deepEqual(await texts(seat.page, "human"), ["one two three four five six seven eight"]);
   assert.deepEqual(await texts(seat.page, "assistant"), ["one two three four five six seven eight"]);
   assert.equal(await seat.page.innerText("#voice"), "one two three four five six seven eight");
@@ -74,14 +84,16 @@ test("shift and enter make a new line, and slash goes to the words", async () =>
   await seat.page.keyboard.type("second");
   assert.equal(await seat.page.inputValue("#words"), "first\nsecond");
   await seat.page.keyboard.press("Enter");
-  await idle(seat.page);
+  await answered(seat.page, "first\nsecond");
   assert.equal((await texts(seat.page, "human")).at(-1), "first\nsecond");
 });
 
 test("steps are folded and can be opened", async () => {
+  await home.order("hold");
   await say(seat.page, "!tool what is next?");
   await seat.page.waitForSelector(".doing");
-  await idle(seat.page);
+  await home.order("go");
+  await answered(seat.page, "what is next?");
   assert.equal(await seat.page.innerText(".steps summary"), "1 step: read calendar");
   assert.equal(await seat.page.locator(".steps dl").isVisible(), false);
   await seat.page.click(".steps summary");
@@ -92,7 +104,7 @@ test("stopping keeps the half answer and marks it", async () => {
   await say(seat.page, "!forever");
   await seat.page.waitForFunction(() => document.querySelector(".live .bubble")?.textContent.includes("word 9 "));
   await seat.page.click("#stop");
-  await idle(seat.page);
+  await answered(seat.page, "!forever");
   assert.match(await seat.page.innerText(".cut .bubble"), /^word 0 word 1/);
   assert.equal(await seat.page.innerText(".cut .under"), "stopped here");
   assert.equal(await seat.page.locator("#stop").isVisible(), false);
@@ -102,7 +114,7 @@ test("speaking over an answer cuts it off and is answered after it", async () =>
   await say(seat.page, "!forever please");
   await seat.page.waitForSelector(".live .bubble");
   await say(seat.page, "over you");
-  await idle(seat.page);
+  await answered(seat.page, "over you");
   const order = await seat.page.$$eval("#log > li:not(.bare)", (all) => all.slice(-4).map((li) => li.className));
   assert.deepEqual(order, ["human", "assistant cut", "human", "assistant"]);
 });
@@ -124,10 +136,9 @@ test("a second tab shows the same, also in the middle of an answer", async () =>
   await tab.waitForSelector(".live .bubble");
   assert.match(await tab.innerText(".live .bubble"), /^word 0 word 1/);
   await tab.click("#stop");
-  await Promise.all([idle(tab), idle(seat.page)]);
+  await Promise.all([tab, seat.page].map((page) => answered(page, "!forever again")));
   await say(tab, "from the second tab");
-  await seat.page.waitForFunction(() => [...document.querySelectorAll("li.assistant")].at(-1)?.textContent === "from the second tab");
-  await idle(tab);
+  await Promise.all([tab, seat.page].map((page) => answered(page, "from the second tab")));
   assert.deepEqual(await texts(tab, "assistant"), await texts(seat.page, "assistant"));
   assert.deepEqual(await texts(tab, "human"), await texts(seat.page, "human"));
   await tab.close();
@@ -141,13 +152,12 @@ test("a restart of the assistant doubles nothing and loses nothing", async () =>
   await seat.page.waitForSelector(".unsent");
   assert.match(await seat.page.innerText(".unsent .under"), /may not have arrived/);
   await home.order("up");
-  await seat.page.waitForSelector(".state:not(.away)", { timeout: 20_000 });
+  await seat.page.waitForSelector(".state:not(.away)");
   await seat.page.click(".unsent button >> text=try again");
-  await seat.page.waitForFunction(() => [...document.querySelectorAll("li.assistant")].at(-1)?.textContent === "said into the dark");
-  await idle(seat.page);
+  await answered(seat.page, "said into the dark");
   assert.deepEqual(await texts(seat.page, "human"), [...before, "said into the dark"]);
   await seat.page.reload();
-  await seat.page.waitForFunction(() => [...document.querySelectorAll("li.human")].at(-1)?.textContent === "said into the dark");
+  await seat.page.waitForFunction(() => [...document.querySelectorAll("li.human .bubble")].at(-1)?.textContent === "said into the dark");
   assert.deepEqual(await texts(seat.page, "human"), [...before, "said into the dark"]);
 });
 
@@ -171,9 +181,7 @@ test("older things come when scrolling up, not before", async (t) => {
   const count = () => reader.page.locator("#log > li").count();
   await reader.page.waitForSelector("text=entry number 179");
   assert.equal(await count(), 50);
-  await reader.page.hover("#scroll");
-  for (let more = 0; more < 200 && (await count()) < 180; more += 1) await reader.page.mouse.wheel(0, -600);
-  await reader.page.waitForFunction(() => document.querySelectorAll("#log > li").length === 180);
+  await scrollTo(reader.page, 180);
   const all = await texts(reader.page, "assistant");
   assert.deepEqual(all, Array.from({ length: 180 }, (_, at) => `entry number ${at}`));
 });
@@ -201,24 +209,23 @@ for (const width of [1280, 380]) {
       t.after(eye.end);
       const own = await house();
       t.after(own.end);
-      mkdirSync("out", { recursive: true });
       await eye.page.goto(own.origin);
       await eye.page.waitForSelector("#alone:not([hidden])");
-      await eye.page.screenshot({ path: `out/unpaired-${width}-${colorScheme}.png` });
+      await eye.page.screenshot({ path: `${PICTURES}/unpaired-${width}-${colorScheme}.png` });
       await eye.page.goto(own.link);
       await into(eye.page, "chat");
       await eye.page.waitForSelector("#empty:not([hidden])");
-      await eye.page.screenshot({ path: `out/empty-${width}-${colorScheme}.png` });
+      await eye.page.screenshot({ path: `${PICTURES}/empty-${width}-${colorScheme}.png` });
       await say(eye.page, SAMPLE);
-      await idle(eye.page);
-      await eye.page.screenshot({ path: `out/long-${width}-${colorScheme}.png` });
+      await eye.page.waitForFunction(() => document.querySelector("#log > li.assistant:not(.live) pre") && !document.querySelector(".live, .waiting, .dots"));
+      await eye.page.screenshot({ path: `${PICTURES}/long-${width}-${colorScheme}.png` });
       await say(eye.page, "!tool and after that?");
-      await idle(eye.page);
+      await answered(eye.page, "and after that?");
       await say(eye.page, "!fail");
       await eye.page.waitForSelector(".note");
       await say(eye.page, "!forever");
       await eye.page.waitForFunction(() => document.querySelector(".live .bubble")?.textContent.includes("word 20 "));
-      await eye.page.screenshot({ path: `out/chat-${width}-${colorScheme}.png` });
+      await eye.page.screenshot({ path: `${PICTURES}/chat-${width}-${colorScheme}.png` });
       const wide = await eye.page.evaluate(() => [document.documentElement, document.querySelector("#scroll")]
         .map((node) => node.scrollWidth - node.clientWidth));
       assert.deepEqual(wide, [0, 0]);

@@ -1,14 +1,10 @@
 // The schedule on the page: told by the real assistant, and then all that can become of a time.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { assistant, browser, house, into } from "./house.js";
+import { OFFSET, PICTURES, assistant, browser, eventually, house, into } from "./house.js";
 
-const OUT = fileURLToPath(new URL("out", import.meta.url));
-const SCREENS = fileURLToPath(new URL("../../docs/screens", import.meta.url));
 const EVIL = "<img src=x onerror=alert(1)> <b>tea</b> & \"quotes\"";
 const job = (id, cron, more, words) => `---\nid: ${id}\ncron: ${cron}\n${more}---\n${words}\n`;
 
@@ -16,7 +12,6 @@ let home;
 let seat;
 
 before(async () => {
-  mkdirSync(OUT, { recursive: true });
   home = await assistant(["stretch a little.", "the mail is quiet.", "another one."].map((say) => ({ say })));
   seat = await browser();
   await seat.page.goto(await home.start());
@@ -44,13 +39,12 @@ test("where nothing is planned, the view says how to begin", async () => {
 test("what files plan is listed with its times, soonest first, and names are words", async () => {
   home.file("routines/stretch.md", job("stretch", "59 23 * * *", "", "tell me to stretch"));
   home.file("routines/mail.md", job("mail", "0 */6 * * *", "background: true\ndescription: my mail\n", "look at my mail"));
-  home.file("reminders/evil.md", `---\nid: evil\nrun-at: 2031-01-02T03:04:05+01:00\ndescription: '${EVIL}'\n---\ntea\n`);
+  home.file("reminders/evil.md", `---\nid: evil\nrun-at: 2031-01-02T03:04:05${OFFSET}\ndescription: '${EVIL}'\n---\ntea\n`);
   await seat.page.evaluate(() => { location.hash = "chat"; });
   await until(seat.page, async () => (await (await fetch("/api/schedule")).json()).jobs.length === 3);
   await seat.page.evaluate(() => { location.hash = "schedule"; });
   await Promise.all(["routine:stretch", "routine:mail", "reminder:evil"].map(shown));
-  const jobs = await seat.page.$$eval("#schedule .job", (all) => all.map((node) => node.dataset.job));
-  assert.equal(jobs.at(-1), "reminder:evil");
+  await eventually(async () => assert.equal(await seat.page.locator("#schedule .job").last().getAttribute("data-job"), "reminder:evil"));
   assert.match(await row("routine:mail").innerText(), /my mail[\s\S]*in the background[\s\S]*every 6 hours[\s\S]*· in \d/);
   assert.equal(await row("reminder:evil").locator(".called b").textContent(), EVIL.slice(0, 60).trimEnd());
   assert.equal(await seat.page.locator("#schedule img, #schedule .jobs b b").count(), 0);
@@ -72,11 +66,13 @@ test("words plan something from here too, and it is in the list", async () => {
 test("a job is run now, and the strip tells by itself that it was done", async () => {
   await row("routine:mail").locator("text=run now").click();
   await row("routine:mail").locator(".mark.silent").waitFor();
-  assert.match(await row("routine:mail").locator("svg.strip").getAttribute("aria-label"), /done, and there was nothing to say/);
+  await eventually(async () => assert.match(await row("routine:mail").locator("svg.strip").getAttribute("aria-label"), /done, and there was nothing to say/));
   await row("routine:stretch").locator("text=run now").click();
   await row("routine:stretch").locator(".mark.done").waitFor();
-  const kinds = await seat.page.$$eval("#schedule tbody tr", (all) => all.map((tr) => tr.dataset.kind));
-  assert.ok(kinds.includes("silent") && kinds.includes("done") && kinds.includes("coming"), kinds.join());
+  await eventually(async () => {
+    const kinds = await seat.page.$$eval("#schedule tbody tr", (all) => all.map((tr) => tr.dataset.kind));
+    assert.ok(kinds.includes("silent") && kinds.includes("done") && kinds.includes("coming"), kinds.join());
+  });
   await row("routine:mail").locator(".spent", { hasText: /^\$0\.\d+ in 30 days$/ }).waitFor();
   assert.equal(await row("reminder:evil").locator(".spent").innerText(), "");
 });
@@ -85,7 +81,7 @@ test("a job is paused by a line in its file, and goes on without it", async () =
   const before = home.file("routines/stretch.md");
   await row("routine:stretch").locator('text="pause"').click();
   await row("routine:stretch").locator("text=resume").waitFor();
-  assert.equal(await row("routine:stretch").locator(".next").innerText(), "paused");
+  await row("routine:stretch").locator('.next >> text="paused"').waitFor();
   assert.match(home.file("routines/stretch.md"), /^paused: true$/m);
   await row("routine:stretch").locator("text=resume").click();
   await row("routine:stretch").locator('text="pause"').waitFor();
@@ -109,14 +105,14 @@ test("an edit that cannot be read is told with its line, and nothing is lost", a
   assert.equal(await text.inputValue(), wrong);
   assert.equal(await text.evaluate((node) => node.value.slice(node.selectionStart, node.selectionEnd)), "cron: 99 23 * * *");
   assert.equal(home.file("routines/stretch.md"), before);
-  await page.screenshot({ path: join(OUT, "schedule-edit-error.png") });
+  await page.screenshot({ path: join(PICTURES, "schedule-edit-error.png") });
 
   await page.keyboard.press("Escape");
-  assert.match(await row("routine:stretch").locator(".editor .wrong[role=alert]").innerText(), /you changed something/);
+  await row("routine:stretch").locator(".editor .wrong[role=alert] >> text=you changed something").waitFor();
   await text.fill(before.replace("59 23", "58 23"));
   await row("routine:stretch").locator(".editor .primary").click();
   await row("routine:stretch").locator(".when >> text=every day 23:58").waitFor();
-  assert.equal(await row("routine:stretch").locator(".editor").count(), 0);
+  await row("routine:stretch").locator(".editor").waitFor({ state: "detached" });
 });
 
 test("who writes is not disturbed by what happens meanwhile, and what another wrote is not overwritten", async () => {
@@ -157,7 +153,7 @@ test("a file that asks for more than is accepted says so, and whoever saves it a
   await page.waitForSelector("#schedule .broken li");
   const told = await page.innerText("#schedule .broken");
   assert.match(told, /routines\/mail\.md asks for "WebSearch", which you have not accepted: it runs without\..* so does saving it here\./);
-  await page.screenshot({ path: join(OUT, "schedule-asks.png") });
+  await page.screenshot({ path: join(PICTURES, "schedule-asks.png") });
   await page.click("#schedule .broken >> text=edit");
   await until(page, () => document.querySelector("#schedule .broken textarea")?.value.includes("WebSearch"));
   await page.click("#schedule .broken .primary");
@@ -168,7 +164,7 @@ test("a file that asks for more than is accepted says so, and whoever saves it a
 test("a reminder is moved with the keyboard, told as it is stored, and taken back", async () => {
   const { page } = seat;
   const file = "reminders/visit.md";
-  home.file(file, "---\nid: visit\nrun-at: 2031-03-04T10:00:00+01:00\n---\nvisit the museum\n");
+  home.file(file, `---\nid: visit\nrun-at: 2031-03-04T10:00:00${OFFSET}\n---\nvisit the museum\n`);
   await shown("reminder:visit");
   const before = home.file(file);
   const menu = row("reminder:visit").locator("details.menu > summary");
@@ -324,12 +320,11 @@ for (const [width, height] of [[1280, 860], [380, 860]]) {
       assert.deepEqual(await wide(page), [0, 0]);
       const out = await page.$$eval("#schedule button, #schedule .axis span, #schedule .job > *", (all) => all.filter((node) => node.getBoundingClientRect().right > innerWidth + 1).length);
       assert.equal(out, 0, "nothing runs out of the page");
-      await page.screenshot({ path: join(OUT, `schedule-${width}-${colorScheme}.png`) });
-      if (colorScheme === "light" && process.env.SCREENS) await page.screenshot({ path: join(SCREENS, `schedule-${width}.png`) });
+      await page.screenshot({ path: join(PICTURES, `schedule-${width}-${colorScheme}.png`) });
       await page.click("#schedule .key summary");
       await page.click("#schedule .whole > .twin summary");
       assert.deepEqual(await wide(page), [0, 0]);
-      await page.screenshot({ path: join(OUT, `schedule-${width}-${colorScheme}-open.png`), fullPage: true });
+      await page.screenshot({ path: join(PICTURES, `schedule-${width}-${colorScheme}-open.png`), fullPage: true });
       assert.deepEqual(errors, []);
     });
   }
@@ -372,7 +367,7 @@ test("a reminder is dragged along its strip; what is over, and what is let go of
   assert.equal(await job.locator(".movable").getAttribute("x"), home);
   assert.deepEqual(asked, []);
   const chosen = await take(20.1);
-  await page.screenshot({ path: join(OUT, "dragged.png") });
+  await page.screenshot({ path: join(PICTURES, "dragged.png") });
   await page.mouse.up();
   await job.locator(".outcome >> text=✓ today 20:05").waitFor();
   assert.equal(await job.locator(".dragged").count(), 0);
@@ -383,7 +378,7 @@ test("a reminder is dragged along its strip; what is over, and what is let go of
     await page.setViewportSize({ width, height: 800 });
     await job.locator("details.menu > summary").click();
     assert.deepEqual(await wide(page), [0, 0]);
-    await page.screenshot({ path: join(OUT, `moves-${width}.png`) });
+    await page.screenshot({ path: join(PICTURES, `moves-${width}.png`) });
     await page.keyboard.press("Escape");
   }
   assert.equal(await page.locator('#schedule [data-job="routine:stretch"] .movable').count(), 0, "a routine has its file");

@@ -5,7 +5,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { browser, house, into } from "./house.js";
+import { browser, eventually, house, into, scrollTo } from "./house.js";
 
 const ENTRIES = 10_000;
 
@@ -45,23 +45,25 @@ test(`a conversation of ${ENTRIES} entries scrolls without being loaded whole`, 
   await page.waitForSelector(`text=entry number ${ENTRIES - 1}`);
   const count = () => page.locator("#log > li").count();
   assert.deepEqual([await count(), asked], [50, 1]);
-  await page.hover("#scroll");
-  for (let more = 0; more < 400 && (await count()) < 500; more += 1) await page.mouse.wheel(0, -2000);
-  const [shown, nodes] = [await count(), await page.evaluate(() => document.querySelectorAll("#log *").length)];
-  assert.ok(shown >= 500 && shown <= 600, `${shown} entries`);
-  assert.equal(asked, shown / 50, "one question for every fifty");
-  assert.ok(nodes < 8 * shown, `${nodes} nodes`);
+  await scrollTo(page, 500);
+  await eventually(async () => {
+    const [shown, nodes] = [await count(), await page.evaluate(() => document.querySelectorAll("#log *").length)];
+    assert.ok(shown >= 500 && shown <= 600, `${shown} entries`);
+    assert.equal(asked, shown / 50, "one question for every fifty");
+    assert.ok(nodes < 8 * shown, `${nodes} nodes`);
+  });
   await into(page, "search");
   await page.fill("#looked-for", "entry number 17 ");
   const hit = page.locator("#search .hit", { hasText: /entry number 17$/ });
-  for (let pages = 0; pages < 40 && !(await hit.count()); pages += 1) {
+  await eventually(async () => {
+    if (await hit.count()) return;
     await page.locator("#search >> text=older ones").click();
-    await page.waitForTimeout(50);
-  }
+    throw new Error("entry number 17 was not found");
+  });
   await hit.click();
   await page.waitForFunction(() => document.activeElement?.innerText.includes("entry number 17"));
   assert.ok((await count()) <= 60, "only what is around it is there");
   await page.click("#down");
   await page.waitForSelector(`text=entry number ${ENTRIES - 1}`);
-  assert.equal(await count(), 50);
+  await eventually(async () => assert.equal(await count(), 50));
 });

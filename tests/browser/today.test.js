@@ -1,17 +1,13 @@
 // Today on the page, told by the real assistant: what is next, what rang, what waits; and capture from every view.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { assistant, browser, into } from "./house.js";
+import { PICTURES, assistant, browser, date, eventually, into } from "./house.js";
 
-const OUT = fileURLToPath(new URL("out", import.meta.url));
-const SCREENS = fileURLToPath(new URL("../../docs/screens", import.meta.url));
 const DAY = 24 * 60 * 60_000;
 
-// A time so far from now, but never after midnight, where the human lives.
+// A time so many milliseconds from now.
 const stamp = (milliseconds) => new Date(Date.now() + milliseconds).toISOString().replace(/\.\d+Z/, "+00:00");
 const reminder = (id, at, words) => `---\nid: ${id}\nrun-at: ${at}\n---\n${words}\n`;
 const routine = (id, cron, more, words) => `---\nid: ${id}\ncron: ${cron}\n${more}---\n${words}\n`;
@@ -21,7 +17,6 @@ let seat;
 let page;
 
 before(async () => {
-  mkdirSync(OUT, { recursive: true });
   home = await assistant(Array.from({ length: 12 }, () => ({ say: "⏰ the bag: what is the first thing you need?" })));
   home.file("reminders/bag.md", reminder("bag", stamp(3_000), "pack the bag"));
   home.file("reminders/groceries.md", reminder("groceries", stamp(2 * 60 * 60_000), "groceries for the week"));
@@ -29,9 +24,8 @@ before(async () => {
   home.file("routines/wrap.md", routine("wrap", "30 16 * * *", "background: true\ndescription: wrap-up\n", "look"));
   home.file("reminders/far.md", reminder("far", stamp(3 * DAY), "renew the passport"));
   home.file("routines/mail.md", routine("mail", "0,30 7-22 * * *", "background: true\ndescription: look at the mail\n", "look"));
-  const today = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Berlin" }).format(Date.now());
   for (const [name, from, to] of [["standup", "09:45", "10:00"], ["dentist", "15:00", "16:30"]]) {
-    home.command("cal", "add", name, "--start", `${today}T${from}`, "--end", `${today}T${to}`);
+    home.command("cal", "add", name, "--start", `${date()}T${from}`, "--end", `${date()}T${to}`);
   }
   seat = await browser();
   page = seat.page;
@@ -114,7 +108,7 @@ test("words without a time wait in the inbox, get one there, or are dropped", as
 
 test("a reminder that rang is a card: it is moved, taken back, and done", async () => {
   const card = page.locator("#today .rang");
-  await card.waitFor({ timeout: 30_000 });
+  await card.waitFor();
   assert.match(await card.innerText(), /the first thing you need[\s\S]*pack the bag · rang \d\d:\d\d/);
   await card.locator("summary").click();
   await page.keyboard.press("Escape");
@@ -123,7 +117,7 @@ test("a reminder that rang is a card: it is moved, taken back, and done", async 
   await card.locator("text=tomorrow 09:00").press("Enter");
   await page.waitForSelector("#today .rang.moved");
   assert.match(await card.innerText(), /moved to .* 09:00/);
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Undo");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.textContent), "Undo"));
   await page.keyboard.press("Enter");
   await page.waitForSelector("#today .rang.open");
   await card.locator("text=Done").click();
@@ -138,7 +132,7 @@ test("the day is a picture with numbers, and the same as a table", async () => {
   assert.deepEqual(rows.filter(([number]) => !number).map(([, time, , name]) => `${time} ${name}`), ["09:45 to 10:00 standup", "15:00 to 16:30 dentist"]);
   const bag = rows.find(([, , , name]) => name === "pack the bag");
   assert.deepEqual([bag[2].split(":")[0], bag[4]], ["done", "you asked"]);
-  assert.equal(await page.locator("#today svg[role=img]").count(), 4);
+  await eventually(async () => assert.equal(await page.locator("#today svg[role=img]").count(), 4));
   assert.match(await page.locator("#today svg[role=img]").nth(1).getAttribute("aria-label"), /^you asked: .*pack the bag, done/);
 });
 
@@ -166,7 +160,7 @@ test("another tab says what was changed here, without being asked", async () => 
   await tab.goto(new URL("/", page.url()).href);
   await tab.waitForSelector("#today .boxes");
   await capture("from the first tab");
-  await tab.waitForSelector("#today .boxes >> text=from the first tab", { timeout: 15_000 });
+  await tab.waitForSelector("#today .boxes >> text=from the first tab");
   await tab.close();
   await page.click("#told button");
 });
@@ -178,9 +172,8 @@ for (const width of [1280, 380]) {
       await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
       await page.fill("#captured", "call tom fri 10:00");
       await page.waitForSelector("#capture .reading[data-does=plan]:not([hidden])");
-      assert.deepEqual(await wide(), [0, 0]);
-      await page.screenshot({ path: join(OUT, `today-${width}-${colorScheme}.png`) });
-      if (colorScheme === "light") await page.screenshot({ path: join(SCREENS, `today-${width}.png`) });
+      await eventually(async () => assert.deepEqual(await wide(), [0, 0]));
+      await page.screenshot({ path: join(PICTURES, `today-${width}-${colorScheme}.png`) });
       await page.fill("#captured", "");
     });
   }

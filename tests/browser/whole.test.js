@@ -1,11 +1,9 @@
 // The whole program: the real assistant, the real page, and a model that speaks the real wire.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { assistant, browser, into } from "./house.js";
+import { PICTURES, assistant, browser, into } from "./house.js";
 
 const SCRIPT = [
   { say: "morning, julius. two things today: the dentist at 15:00, and groceries before six." },
@@ -50,11 +48,9 @@ test("what the terminal said is on the page, and what the page says is in the te
   await idle(seat.page);
 
   assert.match(home.command("sessions", "tree").out, /●  main · now · \w{8} · 6 entries/);
-  const out = fileURLToPath(new URL("out", import.meta.url));
-  mkdirSync(out, { recursive: true });
   for (const width of [1280, 380]) {
     await seat.page.setViewportSize({ width, height: 720 });
-    await seat.page.screenshot({ path: join(out, `whole-${width}.png`) });
+    await seat.page.screenshot({ path: join(PICTURES, `whole-${width}.png`) });
   }
   await seat.page.setViewportSize({ width: 1280, height: 800 });
 });
@@ -68,7 +64,7 @@ test("after kill -9 in the middle of an answer the page goes on, whole and in or
   const before = await bubbles(seat.page);
   await home.kill();
   await home.start();
-  await seat.page.waitForFunction(() => document.body.innerText.includes("here is the whole answer."), null, { timeout: 60_000 });
+  await seat.page.waitForFunction(() => document.body.innerText.includes("here is the whole answer."));
   await idle(seat.page);
   const bubblesNow = await bubbles(seat.page);
   assert.deepEqual(bubblesNow.slice(0, -1), before.slice(0, -1), "nothing before it changed");

@@ -1,7 +1,7 @@
 //! The page with a played assistant behind it, to try it in a browser without the rest.
 //!
 //! `cargo run -p surfaces --example page [PORT] [HISTORY.json]`; commands are read from standard input: `link`,
-//! `down`, `up`, `notice TEXT`, `quit`.
+//! `down`, `up`, `hold`, `go`, `notice TEXT`, `quit`. After `hold` no answer comes to its end until `go`.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -52,15 +52,16 @@ async fn main() {
     let (journal, stage) = (Arc::new(Ledger::default()), Arc::new(Stage::default()));
     let clock: Arc<dyn Clock> = Arc::new(Wall(Instant::now()));
     let pace = Duration::from_millis(20);
-    let house = House {
+    let house = Arc::new(House {
         journal: journal.clone(),
         stage: stage.clone(),
         clock: clock.clone(),
         desk: desk.clone(),
         pace,
-    };
+        held: watch::Sender::new(false),
+    });
     let mut tasks = JoinSet::new();
-    tasks.spawn(playing::play(Arc::new(house), pile, history));
+    tasks.spawn(playing::play(house.clone(), pile, history));
     let opened = door::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
     let vitals = Arc::new(Well(watch::Sender::new(opened.page())));
     let shelf = Arc::new(Shelf::new(desk.clone()));
@@ -77,11 +78,11 @@ async fn main() {
         clock,
     };
     let app = App::new(ports, Limits::HOUSE);
-    obey(app, opened, &stage).await;
+    obey(app, opened, &house).await;
     tasks.shutdown().await;
 }
 
-async fn obey(app: App, opened: door::PortDoor, stage: &Stage) {
+async fn obey(app: App, opened: door::PortDoor, house: &House) {
     let (address, page) = (opened.address(), opened.page());
     let mut stop = CancellationToken::new();
     let mut serving = JoinSet::new();
@@ -91,7 +92,11 @@ async fn obey(app: App, opened: door::PortDoor, stage: &Stage) {
     while let Ok(Some(line)) = lines.next_line().await {
         match line.split_once(' ').unwrap_or((&line, "")) {
             ("link", _) => println!("{}", app.pairing().link(&page).unwrap()),
-            ("notice", text) => stage.show(&Shown::Notice(text.to_owned())),
+            ("notice", text) => house.stage.show(&Shown::Notice(text.to_owned())),
+            (order @ ("hold" | "go"), _) => {
+                house.held.send_replace(order == "hold");
+                println!("{order}");
+            }
             ("down", _) => {
                 stop.cancel();
                 while serving.join_next().await.is_some() {}
@@ -104,7 +109,7 @@ async fn obey(app: App, opened: door::PortDoor, stage: &Stage) {
                 println!("up");
             }
             ("quit", _) => break,
-            _ => println!("link, down, up, notice TEXT or quit"),
+            _ => println!("link, down, up, hold, go, notice TEXT or quit"),
         }
     }
     stop.cancel();

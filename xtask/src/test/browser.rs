@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::machine::Machine;
 use super::report::{self, Report};
-use super::step::{NotRun, Outcome, Program, built_binary};
+use super::step::{NotRun, Outcome, Program, target_folder};
 
 /// Where they are.
 const FOLDER: &str = "tests/browser";
@@ -23,7 +23,8 @@ pub fn steps(report: &mut Report, root: &Path) {
     }
     let ready = report.step("node", || Machine.node())
         && report.step("browser", browser)
-        && report.step("packages", || packages(&folder));
+        && report.step("packages", || packages(&folder))
+        && report.step("page programs", || build(root));
     report.step("browser tests", || if ready { tests(&folder, root) } else { unready() });
 }
 
@@ -56,18 +57,23 @@ fn changed(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
-/// The tests learn from two variables which binary to start and which browser to open.
+/// Builds the programs that the tests start, once for all files.
+fn build(root: &Path) -> Outcome {
+    let run = |words: &[&str]| Program::new("cargo", words).within(root).run();
+    run(&["build", "--package", "ollim-bot", "--package", "testkit", "--bins"])
+        .and(|| run(&["build", "--package", "surfaces", "--example", "page"]))
+}
+
+/// The tests learn from variables where the programs are, and where cargo builds: they put their pictures there.
 fn tests(folder: &Path, root: &Path) -> Outcome {
-    // One file at a time: several browsers at once on a small machine run into each other's timeouts.
-    // A test that hangs must fail, not wait for ever.
-    let words = ["--test", "--test-concurrency=1", "--test-timeout=180000", "--test-reporter=tap"];
-    let mut program = Program::new("node", &words).within(folder);
-    if let Some(binary) = built_binary(root) {
-        program = program.with("OLLIM_BOT_BIN", binary);
-    }
-    if let Some(browser) = Machine.first(BROWSERS) {
-        program = program.with("OLLIM_TEST_BROWSER", browser);
-    }
+    // One file at a time: several browsers at once slow each other down on a small machine.
+    // The timeout holds for each test and for each file. It ends what hangs; each wait in a test has its own limit.
+    let words = ["--test", "--test-concurrency=1", "--test-timeout=3600000", "--test-reporter=tap"];
+    let Some(target) = target_folder(root) else {
+        return Outcome::NotRun(NotRun::Required, "cargo does not say where it builds".into());
+    };
+    let program = Program::new("node", &words).within(folder);
+    let program = program.with("OLLIM_TEST_BINS", target.join("debug")).with("CARGO_TARGET_DIR", target);
     let outcome = program.counting(report::node).run();
     // A run that found no test must not look like one that passed.
     if outcome == Outcome::Passed(report::node("")) {

@@ -193,6 +193,9 @@ pub struct House {
     pub desk: Desk,
     /// The time between two words.
     pub pace: Duration,
+    /// While this is true, no tool and no answer comes to its end. A browser looks at the page only every half second
+    /// on a busy machine, so a test of what is shown meanwhile decides itself when that is over.
+    pub held: watch::Sender<bool>,
 }
 
 type Turns = JoinSet<(TurnId, Ended)>;
@@ -294,7 +297,16 @@ async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
         said.push_str(&word);
         house.stage.show(&Shown::Delta { turn: start.turn, text: word });
     }
+    if stop.run_until_cancelled(released(house)).await.is_none() {
+        let half = Said::Assistant(vec![Block::Text(said)], Reach::Cut);
+        return finished(vec![half], Ending::Interrupted);
+    }
     finished(vec![Said::Assistant(vec![Block::Text(said)], Reach::Whole)], Ending::Finished)
+}
+
+/// Waits until nothing is held any more.
+async fn released(house: &House) {
+    let _ = house.held.subscribe().wait_for(|held| !held).await;
 }
 
 async fn consult(house: &House, turn: TurnId) {
@@ -312,6 +324,7 @@ async fn consult(house: &House, turn: TurnId) {
         .await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone(), doing: Doing::Runs });
     tokio::time::sleep(house.pace * 20).await;
+    released(house).await;
     let result = ToolResult {
         call: call.id,
         text: "15:00 dentist".to_owned(),

@@ -127,7 +127,8 @@ impl Rig {
         };
         let app = App::new(ports, limits);
         let pace = Duration::ZERO;
-        let house = House { journal: journal.clone(), stage, clock: clock.clone(), desk, pace };
+        let held = watch::Sender::new(false);
+        let house = House { journal: journal.clone(), stage, clock: clock.clone(), desk, pace, held };
         let home = tempfile::tempdir().unwrap();
         let file = door::bind_file(home.path(), "ollim.sock").unwrap();
         let stop = CancellationToken::new();
