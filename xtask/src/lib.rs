@@ -4,6 +4,7 @@ pub mod bench;
 pub mod dist;
 pub mod out;
 pub mod requirements;
+pub mod screenshots;
 pub mod test;
 pub mod tidy;
 pub mod tree;

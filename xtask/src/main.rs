@@ -9,6 +9,7 @@ use xtask::bench::footprint::Footprint;
 use xtask::dist::Dist;
 use xtask::out::say;
 use xtask::requirements::Requirements;
+use xtask::screenshots::Screenshots;
 use xtask::test::Test;
 use xtask::{tidy, tree};
 
@@ -17,7 +18,7 @@ use xtask::{tidy, tree};
 #[command(
     name = "xtask",
     bin_name = "cargo xtask",
-    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test\n  cargo xtask bench           measure, print one table, write docs/BENCHMARKS.md\n  cargo xtask dist            build what people install"
+    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test\n  cargo xtask bench           measure, print one table, write docs/BENCHMARKS.md\n  cargo xtask screenshots     take the pictures in docs/screens anew\n  cargo xtask dist            build what people install"
 )]
 enum Task {
     Test(Test),
@@ -26,6 +27,7 @@ enum Task {
     Requirements(Requirements),
     Bench(Bench),
     Footprint(Footprint),
+    Screenshots(Screenshots),
     Dist(Dist),
 }
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Task::Requirements(requirements) => requirements.run(),
         Task::Bench(bench) => bench.run(),
         Task::Footprint(footprint) => footprint.run(),
+        Task::Screenshots(screenshots) => screenshots.run(),
         Task::Dist(dist) => dist.run(),
     };
     match done {

@@ -12,8 +12,10 @@ use crate::out::say;
 use crate::tree;
 
 pub mod browser;
+pub mod checkout;
 pub mod claude;
 pub mod dependencies;
+pub mod failed;
 pub mod foreign;
 pub mod machine;
 pub mod mcp;
@@ -21,6 +23,7 @@ pub mod radicale;
 pub mod report;
 pub mod step;
 
+use checkout::Checkout;
 use machine::Machine;
 use report::Report;
 use step::{Outcome, Program};
@@ -55,6 +58,7 @@ impl Test {
 
 /// All steps, in order.
 fn steps(report: &mut Report, root: &Path, length: Length) {
+    let checkout = Checkout::look(root);
     report.step("toolchain", || toolchain(root));
     report.step("format", || cargo(root, &["fmt", "--all", "--check"]).run());
     report.step("lints", || {
@@ -76,6 +80,7 @@ fn steps(report: &mut Report, root: &Path, length: Length) {
         foreign::steps(report, root);
     }
     dependencies::steps(report, root);
+    report.step("clean checkout", || checkout.compare(&Checkout::look(root)));
 }
 
 /// The names of the steps of a run, in order.
@@ -203,7 +208,7 @@ mod tests {
     #[test]
     fn a_step_is_chosen_by_its_name_and_an_unknown_name_lists_all_steps() {
         assert_eq!(check(&[], Length::Usual), Ok(()));
-        assert_eq!(check(&["tests", "radicale tests", "dependencies"], Length::Usual), Ok(()));
+        assert_eq!(check(&["tests", "radicale tests", "clean checkout"], Length::Usual), Ok(()));
         assert_eq!(check(&["foreign tests"], Length::Long), Ok(()));
         let only_long = "the step \"foreign tests\" runs only with --long".to_owned();
         assert_eq!(check(&["tests", "foreign tests"], Length::Usual), Err(only_long));

@@ -1,7 +1,9 @@
-//! What is told of a run: a line for each step as it ends, and a summary with the counts of the runners.
+//! What is told of a run: a line for each step as it ends, and a summary with the counts of the runners and the tests
+//! that failed.
 
 use std::time::{Duration, Instant};
 
+use super::failed;
 use super::step::{NotRun, Outcome};
 use crate::out::{begin, say};
 
@@ -83,7 +85,8 @@ impl Report {
         self.steps.iter().filter(|done| done.is_failure()).count()
     }
 
-    /// What did not pass, the counts of the runners in their own words, and the sum of it.
+    /// What did not pass, the counts of the runners in their own words, the tests that failed, and the sum of it. The
+    /// failed tests are named last, because who reads a long log often sees only its end.
     pub fn summary(&self) -> String {
         let mut text = String::from("\n");
         for done in self.steps.iter().filter(|done| !done.outcome.passed()) {
@@ -91,6 +94,11 @@ impl Report {
         }
         for line in self.steps.iter().flat_map(Done::counts) {
             text.push_str(&format!("{line}\n"));
+        }
+        for done in &self.steps {
+            for test in done.failed_tests() {
+                text.push_str(&format!("failed in {}: {test}\n", done.name));
+            }
         }
         let passed = self.steps.iter().filter(|done| done.outcome.passed()).count();
         let failed = self.failures();
@@ -117,6 +125,13 @@ impl Done {
 
     fn is_failure(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(..) | Outcome::NotRun(NotRun::Required, _))
+    }
+
+    fn failed_tests(&self) -> Vec<String> {
+        match &self.outcome {
+            Outcome::Failed(_, said) => failed::tests(said),
+            Outcome::Passed(_) | Outcome::NotRun(..) => Vec::new(),
+        }
     }
 
     fn counts(&self) -> &[String] {
@@ -218,6 +233,17 @@ mod tests {
         assert!(summary.contains("browser        NOT RUN  no chromium\n"), "{summary}");
         assert!(summary.contains("dependencies   NOT RUN  (optional) no cargo-deny\n"), "{summary}");
         assert!(summary.ends_with("1 ok, 2 not ok, 1 left out"), "{summary}");
+    }
+
+    #[test]
+    fn the_summary_names_each_failed_test_near_its_end() {
+        let mut report = report();
+        let said = "not ok 3 - a draft survives a reload\n  ---\n  error: 'not so'\n".to_owned();
+        let outcome = Outcome::Failed(vec!["123 passed, 1 failed, 0 skipped (browser)".into()], said);
+        report.steps.push(Done { name: "browser tests".into(), outcome, took: Duration::ZERO });
+        let summary = report.summary();
+        let end: Vec<_> = summary.lines().rev().take(2).collect();
+        assert_eq!(end[1], "failed in browser tests: a draft survives a reload: not so", "{summary}");
     }
 
     #[test]

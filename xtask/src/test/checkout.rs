@@ -1,0 +1,87 @@
+//! The checkout before and after a run: tests must leave it as it was.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use super::step::{NotRun, Outcome, Program};
+
+/// What git finds changed in a checkout: each file with its state and a hash of its content. None without git.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout(Option<BTreeMap<String, (String, u64)>>);
+
+impl Checkout {
+    /// Looks at the checkout in `root`.
+    pub fn look(root: &Path) -> Self {
+        let words = ["-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all"];
+        let told = Program::new("git", &words).within(root).answer_untrimmed();
+        Self(told.map(|told| told.lines().filter_map(|line| entry(root, line)).collect()))
+    }
+
+    /// Fails if anything is different `after`, and names it.
+    pub fn compare(&self, after: &Self) -> Outcome {
+        let (Some(before), Some(after)) = (&self.0, &after.0) else {
+            return Outcome::NotRun(NotRun::Optional, "this is no git checkout".to_owned());
+        };
+        let files = before.keys().chain(after.keys().filter(|file| !before.contains_key(*file)));
+        let changed: Vec<&String> = files.filter(|file| before.get(*file) != after.get(*file)).collect();
+        if changed.is_empty() {
+            return Outcome::Passed(Vec::new());
+        }
+        let counts = changed.iter().map(|file| format!("changed by the tests: {file}")).collect();
+        Outcome::Failed(
+            counts,
+            "the tests changed files of the checkout; they are named in the summary\n".into(),
+        )
+    }
+}
+
+/// A line such as ` M docs/page.png`, with a hash of what the file holds now.
+fn entry(root: &Path, line: &str) -> Option<(String, (String, u64))> {
+    let (state, file) = line.split_at_checked(3)?;
+    let mut hasher = DefaultHasher::new();
+    std::fs::read(root.join(file.trim_matches('"'))).ok().hash(&mut hasher);
+    Some((file.to_owned(), (state.to_owned(), hasher.finish())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(root: &Path, words: &[&str]) {
+        let identity =
+            ["-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"];
+        let outcome = Program::new("git", &[&identity, words].concat()).within(root).run();
+        assert!(outcome.passed(), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_file_that_the_tests_write_or_change_is_named() {
+        let root = std::env::temp_dir().join(format!("ollim-checkout-test-{}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();
+        git(&root, &["init", "--quiet"]);
+        write("picture.png", "as it was");
+        write("edited.rs", "fn old() {}");
+        git(&root, &["add", "."]);
+        git(&root, &["commit", "--quiet", "--message", "first"]);
+        write("edited.rs", "fn new() {}");
+
+        let before = Checkout::look(&root);
+        assert!(before.compare(&Checkout::look(&root)).passed(), "an edit from before the run is fine");
+        write("picture.png", "taken anew");
+        write("left behind.txt", "by a test");
+        write("edited.rs", "fn newer() {}");
+        let Outcome::Failed(named, _) = before.compare(&Checkout::look(&root)) else { panic!("it passed") };
+        let files = ["edited.rs", "\"left behind.txt\"", "picture.png"];
+        let mut expected = files.map(|file| format!("changed by the tests: {file}"));
+        expected.sort();
+        let mut named = named;
+        named.sort();
+        assert_eq!(named, expected);
+        std::fs::remove_dir_all(&root).unwrap();
+
+        let nowhere = Checkout(None);
+        assert!(matches!(nowhere.compare(&nowhere), Outcome::NotRun(NotRun::Optional, _)));
+    }
+}

@@ -1,0 +1,153 @@
+//! The tests that failed, read from what their runner said: each with its name and the first line of its error.
+
+/// The most tests that are named.
+const MOST: usize = 40;
+/// The longest line, in characters.
+const LONGEST: usize = 300;
+
+/// Marks of a test that did not pass, as nextest writes them at the beginning of a line.
+const NEXTEST: [&str; 7] = ["FAIL", "TIMEOUT", "ABORT", "SIGABRT", "SIGSEGV", "SIGKILL", "LEAK-FAIL"];
+
+/// Returns the tests that failed in a run of nextest, libtest, unittest or Node's runner.
+pub fn tests(said: &str) -> Vec<String> {
+    let lines: Vec<&str> = said.lines().collect();
+    let mut found: Vec<String> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let told = in_rust(line).map(|name| with(name, panic_of(&lines, name)));
+        let told = told.or_else(|| in_node(line).map(|name| with(name, error_of(&lines[at + 1..]))));
+        let told = told.or_else(|| in_python(line).map(str::to_owned));
+        if let Some(told) = told.filter(|told| !found.contains(told)) {
+            found.push(told);
+        }
+    }
+    let left_out = found.len().saturating_sub(MOST);
+    found.truncate(MOST);
+    if left_out > 0 {
+        found.push(format!("and {left_out} more"));
+    }
+    found
+}
+
+/// The name in a line of nextest (`FAIL [   1.5s] (3/9) package::binary module::test`) or of libtest
+/// (`test module::test ... FAILED`).
+fn in_rust(line: &str) -> Option<&str> {
+    if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+        return Some(name);
+    }
+    let (mark, rest) = line.trim_start().split_once(" [")?;
+    let mark = mark.split_whitespace().last()?;
+    let (_, rest) = rest.split_once("] ")?;
+    let name = match rest.trim_start().strip_prefix('(') {
+        Some(counted) => counted.split_once(") ")?.1,
+        None => rest.trim_start(),
+    };
+    NEXTEST.contains(&mark).then_some(name)
+}
+
+/// The name in a line of the test anything protocol: `not ok 3 - a name`.
+fn in_node(line: &str) -> Option<&str> {
+    let (_, name) = line.trim_start().strip_prefix("not ok ")?.split_once(" - ")?;
+    Some(name)
+}
+
+/// The name in a line of unittest: `FAIL: test_name (module.Class.test_name)`.
+fn in_python(line: &str) -> Option<&str> {
+    line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))
+}
+
+/// Why a Rust test panicked: the line after `thread 'module::test' panicked at file:1:2:`.
+fn panic_of<'a>(lines: &[&'a str], name: &str) -> Option<&'a str> {
+    let test = name.rsplit(' ').next()?;
+    let thread = format!("thread '{test}'");
+    let at = lines.iter().position(|line| line.contains(&thread) && line.contains("panicked at"))?;
+    lines.get(at + 1).copied()
+}
+
+/// The error in the block under a failed test: on the line of `error:` or, if that only begins a text, under it.
+fn error_of<'a>(block: &[&'a str]) -> Option<&'a str> {
+    let block: Vec<&'a str> =
+        block.iter().map(|line| line.trim()).take_while(|line| *line != "...").collect();
+    let at = block.iter().position(|line| line.starts_with("error:"))?;
+    let words = block[at].trim_start_matches("error:").trim();
+    if words.starts_with('|') { block.get(at + 1).copied() } else { Some(words.trim_matches('\'')) }
+}
+
+fn with(name: &str, error: Option<&str>) -> String {
+    let line = match error {
+        Some(error) => format!("{name}: {}", error.trim()),
+        None => name.to_owned(),
+    };
+    line.chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tests;
+
+    #[test]
+    fn tests_of_nextest_are_named_once_with_their_panic() {
+        let said = "\
+        FAIL [   1.500s] (  3/120) ollim-bot::state updates_reach_the_next_message
+  stderr ───
+    thread 'updates_reach_the_next_message' (81) panicked at crates/daemon/tests/state.rs:113:5:
+    assertion failed: listed
+        PASS [   0.100s] (  4/120) ollim-bot::state another
+     TIMEOUT [ 600.000s] (  5/120) ollim-bot::state a_third
+     Summary [   9.000s] 120 tests run: 118 passed, 1 failed, 1 timed out, 0 skipped
+        FAIL [   1.500s] (  3/120) ollim-bot::state updates_reach_the_next_message
+error: test run failed
+";
+        assert_eq!(
+            tests(said),
+            [
+                "ollim-bot::state updates_reach_the_next_message: assertion failed: listed",
+                "ollim-bot::state a_third"
+            ]
+        );
+    }
+
+    #[test]
+    fn tests_of_the_other_runners_are_named() {
+        let libtest =
+            "test a ... ok\ntest b::c ... FAILED\n\nthread 'b::c' panicked at src/b.rs:1:2:\nleft is right\n";
+        assert_eq!(tests(libtest), ["b::c: left is right"]);
+        let python =
+            "FAIL: test_one (test_mcp.Client.test_one)\nERROR: test_two (test_mcp.Client.test_two)\n";
+        assert_eq!(
+            tests(python),
+            ["test_one (test_mcp.Client.test_one)", "test_two (test_mcp.Client.test_two)"]
+        );
+    }
+
+    #[test]
+    fn tests_in_the_browser_are_named_with_the_first_line_of_their_error() {
+        let said = "\
+ok 1 - a page that is fine
+not ok 2 - a page that never comes
+  ---
+  duration_ms: 30000.1
+  error: |-
+    page.goto: Timeout 30000ms exceeded.
+    Call log:
+  ...
+not ok 3 - /checkout/tests/browser/whole.test.js
+  ---
+  error: 'test timed out after 180000ms'
+  ...
+";
+        assert_eq!(
+            tests(said),
+            [
+                "a page that never comes: page.goto: Timeout 30000ms exceeded.",
+                "/checkout/tests/browser/whole.test.js: test timed out after 180000ms"
+            ]
+        );
+    }
+
+    #[test]
+    fn too_many_failures_are_counted() {
+        let said: String = (0..60).map(|number| format!("test t{number} ... FAILED\n")).collect();
+        let named = tests(&said);
+        assert_eq!((named.len(), named.last().map(String::as_str)), (41, Some("and 20 more")));
+    }
+}
