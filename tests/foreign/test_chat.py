@@ -39,7 +39,7 @@ TYPES = {
 
 
 def client(url, key="sk-test"):
-    return openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=30)
+    return openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=180)
 
 
 def heard(stream):

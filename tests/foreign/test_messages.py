@@ -43,7 +43,7 @@ BETA = ("@anthropic-ai/sdk/resources/beta/messages/messages", "MessageCreatePara
 
 
 def client(url, key="sk-test"):
-    return anthropic.Anthropic(base_url=url, api_key=key, max_retries=0, timeout=30)
+    return anthropic.Anthropic(base_url=url, api_key=key, max_retries=0, timeout=180)
 
 
 class Messages(unittest.TestCase):
