@@ -205,8 +205,8 @@ impl Anthropic {
     async fn accepted(&self, context: &Context, max_tokens: u32) -> Result<(Response, Shape), Failure> {
         let model = self.model(context);
         for _ in 0..CORRECTIONS {
-            let mut shape = Shape::new(&self.known.capabilities(model), context, max_tokens);
-            shape.strip_thinking_before = self.stripped_before(context);
+            let stripped = self.stripped_before(context);
+            let shape = Shape::new(&self.known.capabilities(model), context, max_tokens, stripped);
             let body = if shape.strip_thinking_before == 0 {
                 request::body(model, shape, context, &self.beginnings)?
             } else {

@@ -48,8 +48,17 @@ impl Shape {
     ///
     /// Requests with another thinking type or effort share only tools and instructions in the vendor's cache, so a
     /// fork must get the same shape as the conversation it left.
-    pub fn new(capabilities: &Capabilities, context: &Context, max_tokens: u32) -> Self {
-        let wanted = capabilities.thinking(context.thinking);
+    pub fn new(
+        capabilities: &Capabilities,
+        context: &Context,
+        max_tokens: u32,
+        strip_thinking_before: usize,
+    ) -> Self {
+        let mut wanted = capabilities.thinking(context.thinking);
+        let has_budget = matches!(wanted, Some(ThinkingMode::Enabled { .. }));
+        if has_budget && lacks_thinking_of_tool_loop(&context.said, strip_thinking_before) {
+            wanted = capabilities.disabled.then_some(ThinkingMode::Disabled);
+        }
         let thinking = wanted.map(|mode| with_room_for_words(mode, max_tokens, capabilities.max_output));
         let cache = if context.interactive && capabilities.hour_cache {
             CacheControl::ONE_HOUR
@@ -62,7 +71,7 @@ impl Shape {
             max_tokens: reply_limit(thinking, max_tokens).min(capabilities.max_output),
             system_messages: capabilities.system_messages,
             cache,
-            strip_thinking_before: 0,
+            strip_thinking_before,
         }
     }
 
@@ -88,6 +97,21 @@ fn with_room_for_words(mode: ThinkingMode, max_tokens: u32, max_output: u32) -> 
         }
         ThinkingMode::Disabled | ThinkingMode::BetweenTools | ThinkingMode::Adaptive { .. } => mode,
     }
+}
+
+/// Whether `said` ends in a tool loop that does not begin with signed thinking. Models with a thinking budget refuse it
+/// then. The thinking is missing if the reply was put together from two halves, or if the server refused it.
+fn lacks_thinking_of_tool_loop(said: &[Arc<Said>], strip_thinking_before: usize) -> bool {
+    let is_user = |said: &Arc<Said>| matches!(**said, Said::Human(_) | Said::Summary(_));
+    let begin = said.iter().rposition(is_user).map_or(0, |at| at + 1);
+    let mut replies = said[begin..].iter().enumerate().filter_map(|(at, said)| match &**said {
+        Said::Assistant(blocks, _) => Some((begin + at, blocks)),
+        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+    });
+    let Some((at, blocks)) = replies.next() else { return false };
+    let is_open = calls(replies.next_back().map_or(blocks, |(_, last)| last)).next().is_some();
+    let first = blocks.iter().find(|sent| block(sent).is_some());
+    is_open && (at < strip_thinking_before || !first.is_some_and(is_thinking))
 }
 
 /// A thinking budget is part of the reply limit and must be smaller than it.

@@ -186,7 +186,7 @@ impl WebSearch {
         let vendor = &self.vendor;
         let search = |failure: Failure| Refused::Search(failed(vendor.line.presentable(failure)));
         for _ in 0..CORRECTIONS {
-            let mut shape = Shape::new(&vendor.known.capabilities(model), context, OUTPUT_TOKENS);
+            let mut shape = Shape::new(&vendor.known.capabilities(model), context, OUTPUT_TOKENS, 0);
             shape.thinking = shape.thinking.map(plain);
             let request = Request {
                 model,

@@ -149,6 +149,7 @@ pub fn check(request: &Request<'_>) -> Result<(), String> {
         check_message(request, message).map_err(|wrong| format!("messages.{at}.{wrong}"))?;
     }
     check_calls(&spoken(json))?;
+    check_tool_loop(request)?;
     check_last_words(request)
 }
 
@@ -627,6 +628,28 @@ fn check_calls(spoken: &[Spoken]) -> Result<(), String> {
         )),
         None => Ok(()),
     }
+}
+
+/// With a thinking budget, the turn that tool results continue begins with thinking.
+fn check_tool_loop(request: &Request<'_>) -> Result<(), String> {
+    if request.json["thinking"]["type"] != "enabled" || request.model.generic {
+        return Ok(());
+    }
+    let messages = list(&request.json["messages"]);
+    let has_results =
+        |message: &Value| list(&message["content"]).iter().any(|block| block["type"] == "tool_result");
+    if !messages.last().is_some_and(has_results) {
+        return Ok(());
+    }
+    let begin = messages.iter().rposition(|message| message["role"] == "user" && !has_results(message));
+    let begin = begin.map_or(0, |at| at + 1);
+    let kind = messages.get(begin).and_then(|reply| reply["content"][0]["type"].as_str()).unwrap_or("text");
+    if matches!(kind, "thinking" | "redacted_thinking") {
+        return Ok(());
+    }
+    Err(format!(
+        "messages.{begin}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
+    ))
 }
 
 fn check_last_words(request: &Request<'_>) -> Result<(), String> {

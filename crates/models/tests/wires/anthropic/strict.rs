@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use domain::context::{Context, SystemNote};
-use domain::conversation::{Reach, Said};
+use domain::conversation::{Block, Reach, Said};
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::tool::Outcome;
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use models::anthropic::{Anthropic, CapabilityStore, Settings};
 use serde_json::{Value, json};
 use testkit::model_server::catalog::{Lifecycle, MODELS};
-use testkit::model_server::{Act, Gate, Host, ModelServer, Options};
+use testkit::model_server::{Act, Gate, Host, ModelServer, Options, Received};
 
 use super::stage::{answer, ask, context, human, model, result, settings};
 
@@ -62,6 +62,37 @@ async fn no_model_refuses_a_request_of_ours() {
             assert_eq!(refused.len(), expected, "{} {way}: {refused:?}", spec.id);
             assert_eq!(server.requests().len(), 4 + expected, "{} {way}", spec.id);
         }
+    }
+}
+
+/// Thinking of a reply that was put together from two halves is not kept. With a thinking budget, such a reply is no good
+/// beginning of a tool loop, so the loop goes on without thinking.
+#[tokio::test]
+async fn a_tool_loop_whose_thinking_is_lost_goes_on_without_a_budget() {
+    for (id, way) in
+        [("claude-haiku-4-5", "adaptive"), ("claude-sonnet-4-6", "2048"), ("claude-opus-4-5", "4096")]
+    {
+        let server = ModelServer::start().await.unwrap();
+        let client = model(&server.url());
+        let calls = |n: u32| Act::empty().and_signed_thinking("hm").and_calls("note", &json!({ "n": n }));
+        server.script([calls(1), calls(2), Act::says("Noted."), Act::says("Yes.")]);
+        let mut said = vec![human("note it")];
+        for _ in 0..2 {
+            let mut blocks = ask(&client, &turn(id, way, said.clone())).await.1.unwrap().blocks;
+            blocks.retain(|block| !matches!(block, Block::Opaque(_)));
+            let call = domain::conversation::calls(&blocks).next().unwrap().id.clone();
+            said.push(Said::Assistant(blocks, Reach::Whole));
+            said.push(Said::Tools(vec![result(&call, "kept", Outcome::Done)]));
+        }
+        let last = ask(&client, &turn(id, way, said.clone())).await.1.unwrap();
+        said.push(Said::Assistant(last.blocks, Reach::Whole));
+        said.push(human("sure?"));
+        ask(&client, &turn(id, way, said)).await.1.unwrap();
+        assert_eq!(server.refused(), [], "{id}");
+        let sent =
+            |request: Received| request.json["thinking"]["type"].as_str().unwrap_or_default().to_owned();
+        let sent: Vec<_> = server.requests().into_iter().map(sent).collect();
+        assert_eq!(sent, ["enabled", "disabled", "disabled", "enabled"], "{id}");
     }
 }
 
@@ -131,6 +162,34 @@ async fn abilities_are_learned_from_the_record_and_from_refusals() {
     assert_eq!(learned.efforts, [Effort::High]);
 }
 
+/// The record of a model says when it ends. The user is told once a day, with the way out.
+#[tokio::test]
+async fn a_model_that_will_be_retired_is_named_with_the_day() {
+    let server = ModelServer::start().await.unwrap();
+    let store = Some(Arc::new(Store::default()) as Arc<dyn CapabilityStore>);
+    let client = Anthropic::new(Settings { store, ..settings(&server.url()) }).unwrap();
+    let gate = Gate::new();
+    server.script([Act::says("Hi.").held_back(&gate)]);
+    let asked = turn("claude-sonnet-4-5", "auto", vec![human("hi")]);
+    let ((_, reply), told) = tokio::join!(ask(&client, &asked), async {
+        let told = loop {
+            match client.notice() {
+                Some(told) => break told,
+                None => tokio::task::yield_now().await,
+            }
+        };
+        gate.release();
+        told
+    });
+    reply.unwrap();
+    assert_eq!(
+        told,
+        "The vendor retires claude-sonnet-4-5 on 2026-11-30. Choose another model with `/model` before that."
+    );
+    ask(&client, &asked).await.1.unwrap();
+    assert_eq!(client.notice(), None);
+}
+
 /// Keeps records in memory.
 #[derive(Debug, Default)]
 struct Store(Mutex<Option<String>>);
@@ -147,6 +206,29 @@ impl CapabilityStore for Store {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
+}
+
+/// A change of the instructions is a system message where the model takes one, and user text elsewhere.
+#[tokio::test]
+async fn a_note_is_a_system_message_on_the_models_that_take_one() {
+    let server = ModelServer::start().await.unwrap();
+    let client = model(&server.url());
+    for (id, role) in [
+        ("claude-sonnet-5-5", "system"),
+        ("claude-haiku-5-5", "system"),
+        ("claude-opus-4-8", "system"),
+        ("claude-sonnet-5", "user"),
+        ("claude-haiku-4-5", "user"),
+    ] {
+        let mut asked = turn(id, "auto", vec![human("hi"), answer("hello"), human("who am i?")]);
+        asked.notes.push(SystemNote { after: 2, text: Arc::from("The user is Bea.") });
+        ask(&client, &asked).await.1.unwrap();
+        let messages = server.requests().pop().unwrap().json["messages"].clone();
+        let last = &messages.as_array().unwrap().last().unwrap();
+        assert_eq!(last["role"], role, "{id}: {messages}");
+        assert!(last["content"].to_string().contains("The user is Bea."), "{id}: {messages}");
+    }
+    assert_eq!(server.refused(), []);
 }
 
 /// A conversation that began at the vendor goes on at another host, with a note in the middle of it.
@@ -251,6 +333,17 @@ async fn requests_that_the_vendor_refuses_are_refused_in_its_words() {
     )
     .await;
     check(json!({"model": "claude-haiku-4-5", "output_config": {"effort": "low"}}), "effort").await;
+    let question = json!({"role": "user", "content": "hi"});
+    let call =
+        json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "n", "input": {}}]});
+    let results =
+        json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]});
+    let thinking = json!({"type": "enabled", "budget_tokens": 2048});
+    check(
+        json!({"model": "claude-haiku-4-5", "max_tokens": 9000, "thinking": thinking, "messages": [question, call, results]}),
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block",
+    )
+    .await;
     check(json!({"model": "claude-opus-4-1"}), "model: claude-opus-4-1").await;
     let mark =
         |ttl: &str| json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": ttl}});
