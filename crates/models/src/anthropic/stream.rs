@@ -135,6 +135,7 @@ impl Message {
     }
 
     fn grow(&mut self, BlockDelta { index, delta }: BlockDelta) -> Result<News, Failure> {
+        let shows_progress = self.shows_progress;
         let part = self.part(index)?;
         if part.ended {
             return Err(garbled("a part went on after its end"));
@@ -145,9 +146,12 @@ impl Message {
                 return Ok(self.hear(index, more));
             }
             (What::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => {
+                // The vendor's mark may come in pieces.
+                let held_back = INTERRUPTED.starts_with(thinking.as_str());
                 thinking.push_str(&more);
-                if self.shows_progress && !more.is_empty() && more != INTERRUPTED {
-                    return Ok(News::Progress(more));
+                let is_mark = INTERRUPTED.starts_with(thinking.as_str());
+                if shows_progress && !more.is_empty() && !is_mark {
+                    return Ok(News::Progress(if held_back { thinking.clone() } else { more }));
                 }
             }
             (What::Thinking { signature, .. }, Delta::Signature { signature: more }) => {

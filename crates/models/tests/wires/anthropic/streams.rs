@@ -6,7 +6,7 @@ use domain::context::Context;
 use domain::conversation::{Block, Reach, Said, Text, calls};
 use domain::tool::Outcome;
 use domain::turn::Stop;
-use engine::ports::Model;
+use engine::ports::{Hearing, Model};
 use models::anthropic::{Anthropic, Settings};
 use serde_json::json;
 use testkit::model_server::{Act, ModelServer, Piece};
@@ -163,6 +163,47 @@ async fn what_the_reply_cost_is_what_the_server_charged() {
         assert_eq!(Some(&usage), server.usage().last());
     }
     assert!(server.usage()[0].cache_write > 0 && server.usage()[1].cache_read > 0);
+}
+
+/// Hears words and progress notes.
+#[derive(Default)]
+struct Ears {
+    words: Mutex<String>,
+    progress: Mutex<String>,
+}
+
+impl Hearing for Ears {
+    fn words(&self, text: &str) {
+        self.words.lock().unwrap().push_str(text);
+    }
+
+    fn progress(&self, text: &str) {
+        self.progress.lock().unwrap().push_str(text);
+    }
+}
+
+/// Text in thinking blocks is a progress note and no part of the answer. The vendor's text for work that was cut off is
+/// neither. All blocks go back as they came.
+#[tokio::test]
+async fn text_in_thinking_blocks_is_progress_and_no_part_of_the_answer() {
+    let interrupted = "This part of the response was interrupted before it finished.";
+    let server = ModelServer::start().await.unwrap();
+    let act = Act::empty().and_signed_thinking("secret").and_notes("This is in the notes. ");
+    server.script([act.and_notes(interrupted).and_notes("Done.").and_says("It is kept.")]);
+    let ears = Ears::default();
+    let adaptive = "adaptive".parse().unwrap();
+    let asked = Context {
+        model: Some("claude-sonnet-5-5".to_owned()),
+        thinking: adaptive,
+        ..context(vec![human("hi")])
+    };
+    let reply = model(&server.url()).reply(&asked, &ears).await.unwrap();
+    assert_eq!(*ears.progress.lock().unwrap(), "This is in the notes. Done.");
+    assert_eq!(*ears.words.lock().unwrap(), "It is kept.");
+    assert_eq!(reply.blocks.text(), "It is kept.");
+    let kept = reply.blocks.iter().filter(|block| matches!(block, Block::Opaque(_))).count();
+    assert_eq!(kept, 4, "{:?}", reply.blocks);
+    assert!(format!("{:?}", reply.blocks).contains(interrupted));
 }
 
 #[tokio::test]
