@@ -173,7 +173,9 @@ impl Anthropic {
         let model = self.model(context);
         if self.known.wants_record(model) && self.known.is_unknown(model) {
             // The reply does not depend on it: a slow server is asked without.
-            let _ = tokio::time::timeout(RECORD_PATIENCE, self.fetch_record(model)).await;
+            if tokio::time::timeout(RECORD_PATIENCE, self.fetch_record(model)).await.is_err() {
+                self.known.fetch_failed(model);
+            }
         }
         let refreshed = async {
             if self.known.wants_record(model) {
@@ -284,7 +286,7 @@ impl Anthropic {
         let address = door::below(&address, &path);
         let Ok(Some(key)) = self.line.header("") else { return };
         let request = self.line.get(address).header("anthropic-version", VERSION).header("x-api-key", key);
-        let Ok(response) = self.line.send(request).await else { return };
+        let Ok(response) = self.line.send(request).await else { return self.known.fetch_failed(model) };
         let status = response.status();
         if status.is_success() {
             let text = self.line.whole(response).await.unwrap_or_default();
@@ -296,6 +298,8 @@ impl Anthropic {
             self.known.fetched(model, info);
         } else if matches!(status.as_u16(), 400 | 404 | 405 | 501) {
             self.known.fetched(model, None);
+        } else {
+            self.known.fetch_failed(model);
         }
     }
 

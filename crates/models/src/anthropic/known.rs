@@ -21,6 +21,9 @@ const OFFICIAL_HOST: &str = "api.anthropic.com";
 /// Age at which a model record is fetched again.
 const RECORD_AGE: SignedDuration = SignedDuration::from_hours(24);
 
+/// Age at which a record that could not be fetched is asked for again.
+const RETRY_AGE: SignedDuration = SignedDuration::from_mins(10);
+
 /// Age at which a refused feature is tried again: the server may have been updated.
 const REFUSAL_AGE: SignedDuration = SignedDuration::from_hours(24 * 30);
 
@@ -54,6 +57,9 @@ struct Record {
     /// When the model record was last asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fetched: Option<Timestamp>,
+    /// When fetching it failed for a reason that may pass.
+    #[serde(skip)]
+    failed: Option<Timestamp>,
     /// The record; nothing, if the host has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     info: Option<ModelInfo>,
@@ -126,8 +132,16 @@ impl Known {
     /// Whether the record of `model` should be fetched. Without a store nothing is: a single request needs none.
     pub fn wants_record(&self, model: &str) -> bool {
         let Some(store) = &self.store else { return false };
-        let fetched = self.models().get(model).and_then(|record| record.fetched);
-        fetched.is_none_or(|at| store.now().duration_since(at).abs() > RECORD_AGE)
+        let record = self.models().get(model).cloned().unwrap_or_default();
+        let now = store.now();
+        let is_old = |at: Option<Timestamp>, most| at.is_none_or(|at| now.duration_since(at).abs() > most);
+        is_old(record.fetched, RECORD_AGE) && is_old(record.failed, RETRY_AGE)
+    }
+
+    /// Keeps that the record of `model` could not be fetched, so that the next requests do not wait for it.
+    pub fn fetch_failed(&self, model: &str) {
+        let now = self.store.as_ref().map(|store| store.now());
+        self.models().entry(model.to_owned()).or_default().failed = now;
     }
 
     /// Keeps the fetched record of `model`: nothing, if the host has none.
@@ -238,6 +252,18 @@ mod tests {
         known.fetched("m", None);
         assert!(!known.wants_record("m") && !known.is_unknown("m"));
         *store.hours.lock().unwrap() = 25;
+        assert!(known.wants_record("m"));
+    }
+
+    #[test]
+    fn record_that_cannot_be_fetched_is_asked_for_again_later_and_not_waited_for() {
+        let store = Arc::new(Memory::default());
+        let known = known(&store, "https://gateway.example");
+        assert!(known.wants_record("m") && known.is_unknown("m"));
+        known.fetch_failed("m");
+        assert!(!known.wants_record("m") && !known.is_unknown("m"));
+        assert_eq!(store.load(), None, "a restart tries again");
+        *store.hours.lock().unwrap() = 1;
         assert!(known.wants_record("m"));
     }
 
