@@ -6,7 +6,7 @@ use std::time::Instant;
 use domain::conversation::Usage;
 use serde_json::{Value, json};
 use testkit::kill::{Backstage, Pane, Program, Running, stderr, stdout};
-use testkit::model_server::{Act, Fault, Gate, Received};
+use testkit::model_server::{Act, Fault, Gate, Host, Options, Received};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -25,7 +25,10 @@ struct Talk {
 
 impl Talk {
     fn with(model: &str) -> Self {
-        let backstage = Backstage::open();
+        Self::at(Backstage::open(), model)
+    }
+
+    fn at(backstage: Backstage, model: &str) -> Self {
         let mut program = Program::answered_by(BINARY, &backstage);
         program.set("OLLIM_MODEL", &format!("anthropic:{model}")).set("OLLIM_THINKING", "adaptive");
         Self { backstage, program }
@@ -184,6 +187,30 @@ fn fable_is_asked_as_it_wants_to_be() {
 #[test]
 fn an_older_haiku_is_asked_as_it_wants_to_be() {
     assert_eq!(conversation("claude-haiku-4-5", "sonnet").refusals(), []);
+}
+
+/// A host behind `ANTHROPIC_BASE_URL` that refuses the newer fields is asked without them from then on. Each request here is
+/// made by another process, so this is also remembered after a restart.
+#[test]
+fn another_host_is_asked_without_the_fields_that_it_refused() {
+    let options = Options { host: Host::Foreign, ..Options::default() };
+    let talk = Talk::at(Backstage::open_with(options), "claude-sonnet-5-5");
+    let refused = || {
+        let all = talk.backstage.model().refused();
+        all.iter().filter(|logged| logged.method == "POST").count()
+    };
+    talk.says("hi", [Act::says("Hello.")], "Hello.");
+    let of_the_first = refused();
+    assert!((1..=6).contains(&of_the_first), "{:?}", talk.refusals());
+    talk.says("remember milk", tool_loop(), "Kept.");
+    assert_eq!(refused(), of_the_first, "{:?}", talk.refusals());
+    // A change of the instructions is a message of its own for the vendor, which other hosts refuse too.
+    talk.says("/name Julia", [], "Julia");
+    talk.says("who am i?", [Act::says("Julia.")], "Julia.");
+    assert_eq!(refused(), of_the_first + 1, "{:?}", talk.refusals());
+    talk.says("sure?", [Act::says("Yes.")], "Yes.");
+    assert_eq!(refused(), of_the_first + 1, "{:?}", talk.refusals());
+    assert!(talk.last_request()["messages"].to_string().contains("Julia"));
 }
 
 /// The efforts of all requests so far.

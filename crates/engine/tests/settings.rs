@@ -136,6 +136,38 @@ fn a_model_is_chosen_by_its_full_id() {
     );
 }
 
+/// The effort of each request: the one of `/effort`, then the setting, then the one that thinking asks for. A side
+/// conversation keeps the effort it began with, so that it goes on reading the vendor's cache.
+#[test]
+fn effort_is_chosen_set_and_fixed_in_a_side_conversation() {
+    let mut story = story();
+    story.human("one").human_commands("/config effort.main medium").human("two");
+    story.human_commands("/effort high").human("three");
+    story.human_begins_command("/fork").hears_last("Yes.");
+    story.human_commands("/effort low").human_commands("/config effort.main max").human("aside");
+    story.human_begins_command("/exit").hears("discarded").human("four");
+    story.human_commands("/effort xhigh").crash().human("five");
+    story.human_commands("/effort low").human_commands("/effort default").human("six");
+    story.human_commands("/config effort.main default").human_commands("/thinking 32k").human("seven");
+    let efforts: Vec<_> = story.contexts().iter().map(|context| context.effort.as_str()).collect();
+    assert_eq!(
+        efforts,
+        ["low", "medium", "high", "high", "high", "max", "max", "max", "high"],
+        "{}",
+        story.told()
+    );
+    assert!(story.told().contains("refused> exit the side conversation first"), "{}", story.told());
+}
+
+/// Background runs with another effort read the main conversation without the vendor's cache, which is said.
+#[test]
+fn another_effort_in_the_background_is_told_with_what_it_costs() {
+    let mut story = story();
+    story.human_commands("/config effort.background high").human_commands("/config effort.background low");
+    let told = story.told();
+    assert_eq!(told.matches("without the vendor's cache").count(), 1, "{told}");
+}
+
 /// MC-29, RC-1, SL-8, SL-9: settings are there after a restart, and so is the model; `/thinking` is not.
 #[test]
 fn settings_survive_a_restart_and_a_passing_choice_does_not() {

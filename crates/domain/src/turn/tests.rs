@@ -70,6 +70,22 @@ fn signed_parts_of_a_continued_reply_are_dropped_where_they_are_bound() {
     assert_eq!(kept("https://api.deepseek.com/v1 deepseek-v4"), 1);
 }
 
+/// Thinking counts towards the limit of a reply. One that is used up by it is asked for once more at a lower effort, and
+/// nothing of it is kept.
+#[test]
+fn a_reply_of_thinking_alone_is_asked_for_once_more_at_a_lower_effort() {
+    let thoughts =
+        || Block::Opaque(Opaque { origin: Opaque::ANTHROPIC.to_owned(), json: Json("{}".to_owned()) });
+    let mut turn = after(vec![thoughts()], Stop::Length);
+    assert_eq!((turn.step(), turn.effort(Effort::Medium)), (Step::CallModel, Effort::Low));
+    let mut again = turn.clone();
+    again.replied(reply(vec![thoughts(), text("done")], Stop::Said));
+    assert_eq!((again.step(), again.said().len()), (Step::Done(Ending::Finished), 1));
+    turn.replied(reply(vec![thoughts()], Stop::Length));
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::OnlyThought))));
+    assert_eq!(turn.said(), []);
+}
+
 #[test]
 fn calls_are_run_and_then_the_model_is_asked_again() {
     let mut turn = after(vec![text("one moment"), call("a"), call("b")], Stop::Tools);

@@ -275,6 +275,27 @@ fn a_job_turns_thinking_on_or_off_or_inherits_it() {
     }
 }
 
+/// The effort of a run: that of its file, then the setting for background runs, then that of the main conversation.
+#[test]
+fn a_run_has_the_effort_of_its_file_then_that_of_the_setting_then_that_of_main() {
+    for (head, background, effort) in [
+        ("effort: max", "low", "max"),
+        ("allow-ping: false", "xhigh", "xhigh"),
+        ("allow-ping: false", "default", "medium"),
+        ("thinking: false", "high", "low"),
+    ] {
+        let head = format!("cron: 0 9 * * *\n{head}");
+        let isolated = mail(&format!("{head}\nisolated: true"));
+        for text in [mail(&head), isolated, persistent(&head)] {
+            let mut story = at("16T08:59:50");
+            story.human_commands("/config effort.main medium");
+            story.human_commands(&format!("/config effort.background {background}"));
+            story.file("routines/a.md", &text).passes("20s");
+            assert_eq!(story.contexts()[0].effort.as_str(), effort, "{background}: {text}");
+        }
+    }
+}
+
 /// SC-16, SC-20: the prompt of a job that was interrupted by a crash is read again as it was.
 #[test]
 fn a_crash_changes_nothing_in_what_a_job_reads() {
