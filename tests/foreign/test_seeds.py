@@ -908,8 +908,6 @@ class Replies(Seeds):
             self.assertEqual(known(), {ping.id, embed.id})
 
     # 002 and 004: the file is what is looked up: a record by another program, and a record older than seven days.
-    # The file is read when the program starts; what is written into it later is not followed yet.
-    @unittest.expectedFailure
     def test_records_are_looked_up_in_the_file_and_pruned_after_seven_days_when_read(self):
         script = [say("Hello."), *self.PINGED, say("Quoted."), say("Resumed.")]
         with Running(script, discord=True, files={"routines/a.md": aside("a1b2c3d4", "Watch the buses.")}) as running:

@@ -212,6 +212,8 @@ pub enum SentChange {
     Kept(Vec<Origin>),
     /// Records of messages that were older than seven days at this time were removed.
     Pruned(Timestamp),
+    /// Another program removed the records of these messages.
+    Removed(Vec<SentId>),
     /// A button asks this.
     Asks(Inquiry),
     /// A button asked this, and does not ask it again.

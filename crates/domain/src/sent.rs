@@ -145,6 +145,18 @@ impl Sent {
         self.origins.len() < before
     }
 
+    /// Forgets where these messages came from. Returns whether any of them was known.
+    pub fn remove(&mut self, ids: &[SentId]) -> bool {
+        let before = self.origins.len();
+        self.origins.retain(|id, _| !ids.contains(id));
+        self.origins.len() < before
+    }
+
+    /// Whether exactly this is known of where a message came from.
+    pub fn has(&self, origin: &Origin) -> bool {
+        self.origins.get(&origin.id) == Some(origin)
+    }
+
     /// Whether messages are known that are too old.
     pub fn has_old(&self, now: Timestamp) -> bool {
         self.origins.values().any(|origin| is_old(origin.at, now))

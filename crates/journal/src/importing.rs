@@ -123,11 +123,8 @@ impl<'a> Import<'a> {
 
     fn end(&mut self, database: &mut Database, session: &SessionId) -> rusqlite::Result<Option<End>> {
         // A persistent routine's session was imported with the routine.
-        if let Some(head) = database.head_of(session)? {
-            let routines = database.routine_sessions()?;
-            let routine = routines.iter().find(|(_, stand)| stand.session == *session);
-            let source = routine.map_or(Source::Fork, |(id, _)| Source::Routine(id.to_string()));
-            return Ok(head.entry.map(|entry| End { source, root: None, entry, label: head.label }));
+        if let Some(end) = database.end_of(session)? {
+            return Ok(Some(end));
         }
         let imported = self.take(database, session, branch_of(session))?.ok();
         Ok(imported.and_then(|Imported { head, root, .. }| {

@@ -20,6 +20,7 @@ mod passing;
 mod paths;
 mod plans;
 mod reports;
+mod run_messages;
 mod sent;
 mod sessions;
 mod state;
@@ -245,7 +246,7 @@ impl Writer {
         if reports {
             self.reports.follow(&mut self.database);
         }
-        self.sent.follow(records, &self.database);
+        self.sent.follow(records, &mut self.database);
         self.state.follow(records);
         self.plans.follow(records, &mut self.database);
         if changes.is_empty() {

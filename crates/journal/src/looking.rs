@@ -13,6 +13,9 @@ use jiff::Timestamp;
 use crate::disk::Listed;
 use crate::{Journal, Stamp, Writer, closed};
 
+/// The state files that are followed, beside those of routines' sessions.
+const FILES: [&str; 3] = ["sessions.json", "pending_updates.json", "fork_messages.json"];
+
 /// What was seen at the last look.
 #[derive(Default)]
 pub(crate) struct Look {
@@ -32,7 +35,7 @@ impl Look {
 /// What tells the state files from those of the last look.
 #[derive(PartialEq)]
 struct Stamps {
-    files: [Option<Stamp>; 2],
+    files: [Option<Stamp>; FILES.len()],
     routines: Vec<Listed>,
 }
 
@@ -63,7 +66,9 @@ impl Writer {
         let waits = self.look.main.is_some() && edits.is_empty();
         edits.extend(self.plans.changed(&mut self.database, at_once)?);
         edits.extend(self.reports.changed(&mut self.database, at_once, now));
-        if edits.is_empty() && !waits && self.plans.is_quiet() && self.reports.is_quiet() {
+        edits.extend(self.sent.changed(&mut self.database, at_once, now));
+        let is_quiet = self.plans.is_quiet() && self.reports.is_quiet() && self.sent.is_quiet();
+        if edits.is_empty() && !waits && is_quiet {
             // What was written while we looked is seen next time.
             self.look.quiet = stamps.filter(|stamps| self.stamps(paths).ok().as_ref() == Some(stamps));
         }
@@ -72,8 +77,10 @@ impl Writer {
 
     fn stamps(&self, paths: &crate::Paths) -> io::Result<Stamps> {
         let (disk, state) = (&self.disk, paths.state());
-        let files =
-            [disk.stamp(&state.join("sessions.json"))?, disk.stamp(&state.join("pending_updates.json"))?];
+        let mut files = [const { None }; FILES.len()];
+        for (stamp, name) in files.iter_mut().zip(FILES) {
+            *stamp = disk.stamp(&state.join(name))?;
+        }
         let mut routines = match disk.list(&state.join("routine_sessions")) {
             Ok(routines) => routines,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

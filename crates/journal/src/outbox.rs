@@ -28,7 +28,8 @@ impl Outbox for Journal {
     fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>> {
         let written = self.writer.ask(move |writer| {
             writer.database.became(&receipt, at)?;
-            writer.sent.posted(&receipt.key, &writer.database);
+            writer.look.journal_changed();
+            writer.sent.posted(&receipt.key, &mut writer.database);
             Ok(())
         });
         Box::pin(async {
@@ -39,7 +40,8 @@ impl Outbox for Journal {
     fn is_gone(&self, receipt: Receipt) -> BoxFuture<'_, Result<(), Unwritten>> {
         let written = self.writer.ask(move |writer| {
             writer.database.is_gone(&receipt)?;
-            writer.sent.posted(&receipt.key, &writer.database);
+            writer.look.journal_changed();
+            writer.sent.posted(&receipt.key, &mut writer.database);
             Ok(())
         });
         Box::pin(async {

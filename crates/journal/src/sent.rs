@@ -5,19 +5,20 @@
 
 use std::sync::Arc;
 
+use domain::assistant::StateEdit;
 use domain::post::PostKey;
 use domain::record::{MessageChange, Record, SentChange};
 use jiff::Timestamp;
 
 use crate::db::Database;
-use crate::files::fork_messages::ForkMessages;
 use crate::files::inquiries::Inquiries;
 use crate::files::{Found, Trouble};
 use crate::open::Place;
+use crate::run_messages::RunMessageFile;
 
 /// Both files.
 pub struct SentFiles {
-    messages: ForkMessages,
+    messages: RunMessageFile,
     inquiries: Inquiries,
 }
 
@@ -25,20 +26,23 @@ impl SentFiles {
     /// The files of the data directory at `place`.
     pub fn new(place: &Place) -> Self {
         let (disk, state) = (&place.disk, place.paths.state());
-        let messages = ForkMessages::new(Arc::clone(disk), &state);
+        let messages = RunMessageFile::new(Arc::clone(disk), &state);
         Self { messages, inquiries: Inquiries::new(Arc::clone(disk), &state) }
     }
 
-    /// Lets the files say what the log knows after `records` were written. If that fails, the next start does it.
-    pub fn follow(&mut self, records: &[Record], database: &Database) {
+    /// Lets the files say what the log knows after `records` were written. If that fails, it is tried again.
+    pub fn follow(&mut self, records: &[Record], database: &mut Database) {
         for record in records {
             let Record::Message(MessageChange::Sent(change)) = record else { continue };
-            tell(match change {
-                SentChange::Kept(origins) if origins.is_empty() => Ok(()),
-                SentChange::Kept(_) | SentChange::Pruned(_) => self.show_messages(database),
-                SentChange::Asks(_) | SentChange::Asked(_) => self.show_inquiries(database),
-                SentChange::Showed(_) | SentChange::PutAway(_) => Ok(()),
-            });
+            match change {
+                SentChange::Kept(origins) if origins.is_empty() => {}
+                SentChange::Removed(ids) if ids.is_empty() => {}
+                SentChange::Kept(_) | SentChange::Pruned(_) | SentChange::Removed(_) => {
+                    self.messages.follow(database);
+                }
+                SentChange::Asks(_) | SentChange::Asked(_) => tell(self.show_inquiries(database)),
+                SentChange::Showed(_) | SentChange::PutAway(_) => {}
+            }
         }
     }
 
@@ -49,34 +53,34 @@ impl SentFiles {
         now: Timestamp,
         notices: &mut Vec<String>,
     ) -> Result<(), Trouble> {
-        let Found { value: messages, damage } = self.messages.load(now)?;
-        notices.extend(damage.map(|damage| damage.to_string()));
+        self.messages.reconcile(database, now, notices)?;
         let Found { value: inquiries, damage } = self.inquiries.load(now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
-        if let Err(error) = database.adopt(&messages, &inquiries) {
-            notices.push(format!("what other programs sent could not be read in: {error}."));
+        if let Err(error) = database.adopt_inquiries(&inquiries) {
+            notices.push(format!("what other programs asked could not be read in: {error}."));
             return Ok(());
         }
-        if let Err(error) = database.prune_origins(now) {
-            tracing::warn!(%error, "Old records of sent messages could not be removed; the next start will.");
-        }
-        tell(self.show_messages(database));
         tell(self.show_inquiries(database));
         Ok(())
     }
 
+    /// What another program changed in `fork_messages.json` since we last read or wrote it.
+    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Option<StateEdit> {
+        self.messages.changed(database, at_once, now)
+    }
+
+    /// Whether `fork_messages.json` shows what the log knows, as far as is known.
+    pub fn is_quiet(&self) -> bool {
+        self.messages.is_quiet()
+    }
+
     /// Adds the id that Discord gave to what was posted under `key`, if a run sent it.
-    pub fn posted(&mut self, key: &PostKey, database: &Database) {
+    pub fn posted(&mut self, key: &PostKey, database: &mut Database) {
         match database.is_of_a_run(key) {
-            Ok(true) => tell(self.show_messages(database)),
+            Ok(true) => self.messages.follow(database),
             Ok(false) => {}
             Err(error) => tell(Err(error.to_string())),
         }
-    }
-
-    fn show_messages(&mut self, database: &Database) -> Result<(), String> {
-        let origins = database.fork_messages().map_err(|error| error.to_string())?;
-        self.messages.replace(&origins).map_err(|error| error.to_string())
     }
 
     fn show_inquiries(&mut self, database: &Database) -> Result<(), String> {

@@ -98,7 +98,7 @@ fn kinds() -> Vec<Kind> {
             name: "fork_messages.json",
             usual: r#"[{"message_id": 1340012345678901234, "fork_session_id": "9d1e", "parent_session_id": null, "ts": 1772816440.55}]"#,
             read: |disk| Ok(ForkMessages::new(disk, state()).load(at())?.damage),
-            write: |disk| ForkMessages::new(disk, state()).replace(&[sent()]),
+            write: |disk| ForkMessages::new(disk, state()).replace(&[sent()]).map(drop),
         },
         Kind {
             name: "inquiries.json",

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use domain::assistant::StateEdit;
 use domain::conversation::{Branch, Conversation, EntryId, Head, Heard, Said, SessionId};
+use domain::cost::Source;
 use domain::label::Label;
-use domain::record::{PlanChange, Reading, Record, ReportChange, SessionChange, Stand};
+use domain::record::{PlanChange, Reading, Record, ReportChange, SentChange, SessionChange, Stand};
 use domain::report::{Report, ReportId};
 use domain::schedule::ItemId;
+use domain::sent::{End, Origin, SentId};
 use engine::ports::Journal as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -203,18 +205,20 @@ fn updates_that_were_removed_while_the_program_was_down_stay_removed() {
     assert_eq!(waiting(&house.open()), [""; 0]);
 }
 
-/// What the journal notes of the file after writing it. A program that dies before it writes the file does not note it either.
-fn note(house: &House) -> String {
+const UPDATES_NOTE: &str = "state:pending_updates";
+const MESSAGES_NOTE: &str = "state:fork_messages";
+
+/// What the journal notes of a file after writing it. A program that dies before it writes the file does not note it either.
+fn note(house: &House, name: &str) -> String {
     let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
-    let sql = "SELECT value FROM keepsakes WHERE name = 'state:pending_updates'";
-    log.query_row(sql, [], |row| row.get(0)).unwrap()
+    log.query_row("SELECT value FROM keepsakes WHERE name = ?", [name], |row| row.get(0)).unwrap()
 }
 
 /// As if the program had died between the journal and the file.
-fn dies_before_the_file(house: &House, note: &str, text: &str) {
+fn dies_before_the_file(house: &House, (name, note): (&str, &str), (file, text): (&str, &str)) {
     let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
-    log.execute("UPDATE keepsakes SET value = ? WHERE name = 'state:pending_updates'", [note]).unwrap();
-    house.put(UPDATES, Some(text));
+    log.execute("UPDATE keepsakes SET value = ? WHERE name = ?", [note, name]).unwrap();
+    house.put(file, Some(text));
 }
 
 #[test]
@@ -222,17 +226,17 @@ fn a_file_that_a_crash_left_behind_is_no_change() {
     let house = House::new();
     let opened = house.open();
     house.write(&opened, vec![left(1, "one")]);
-    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house));
+    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house, UPDATES_NOTE));
     house.write(&opened, vec![left(2, "two")]);
     drop(opened);
-    dies_before_the_file(&house, &noted, &before);
+    dies_before_the_file(&house, (UPDATES_NOTE, &noted), (UPDATES, &before));
     let opened = house.open();
     assert_eq!(waiting(&opened), ["one", "two"]);
-    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house));
+    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house, UPDATES_NOTE));
     house.write(&opened, vec![read_by_main(1), read_by_main(2)]);
     assert_eq!(house.read(UPDATES), None);
     drop(opened);
-    dies_before_the_file(&house, &noted, &before);
+    dies_before_the_file(&house, (UPDATES_NOTE, &noted), (UPDATES, &before));
     assert_eq!(waiting(&house.open()), [""; 0], "what was read is not read again");
     assert_eq!(house.read(UPDATES), None);
 }
@@ -263,4 +267,114 @@ fn a_session_file_of_a_routine_can_be_removed_or_replaced() {
     house.write(&opened, set(None));
     assert_eq!(house.look(&opened, true), []);
     assert_eq!(house.read("routine_sessions/mail"), None);
+}
+
+const MESSAGES: &str = "fork_messages.json";
+
+/// The run of the routine `mail` sent the message `id`.
+fn sent(id: u64, at: Timestamp) -> Origin {
+    let (source, label) = (Source::Routine("mail".to_owned()), "chat;report".parse().unwrap());
+    let end = End { source, root: None, entry: EntryId(900), label };
+    Origin { id: SentId(id), session: session("run"), parent: Some(session("new")), at, end: Some(end) }
+}
+
+fn kept(origins: &[Origin]) -> Vec<Record> {
+    vec![Record::from(SentChange::Kept(origins.to_vec()))]
+}
+
+fn line(id: u64, run: &str, seconds: i64) -> String {
+    format!(r#"{{"message_id":{id},"fork_session_id":"{run}","parent_session_id":"new","ts":{seconds}.0}}"#)
+}
+
+fn listed(house: &House) -> Vec<u64> {
+    let text = house.read(MESSAGES).unwrap_or_else(|| "[]".to_owned());
+    let records: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    records.iter().map(|record| record["message_id"].as_u64().unwrap()).collect()
+}
+
+fn found(opened: &Opened, id: u64) -> Option<SessionId> {
+    use domain::sent::Found;
+    match opened.memory.messages.sent.origin(SentId(id), NOW) {
+        Found::Live(origin, _) => Some(origin.session.clone()),
+        Found::Expired(_) | Found::Unknown => None,
+    }
+}
+
+#[test]
+fn records_of_sent_messages_are_followed_while_the_program_runs() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    house.write(&opened, kept(&[sent(501, NOW), sent(502, NOW)]));
+    assert_eq!((house.look(&opened, false), house.look(&opened, true)), (vec![], vec![]), "our own writes");
+
+    // One says something else, one is removed, one is added for a session that is known, one for a strange one, one is old and
+    // one is from the future.
+    let now = NOW.as_second();
+    let lines = [
+        line(501, "old", now - 60),
+        line(503, "old", now - 60),
+        line(504, "strange", now - 60),
+        line(505, "old", now - 7 * 86400),
+        line(506, "old", now + 86400),
+    ];
+    house.put(MESSAGES, Some(&format!("[{}]", lines.join(","))));
+    assert_eq!(house.look(&opened, false), [], "it may be half written");
+    let edits = house.look(&opened, false);
+    let [StateEdit::RunMessages { kept: added, gone }] = &edits[..] else { panic!("{edits:?}") };
+    let of = |origin: &Origin| (origin.id.0, origin.end.as_ref().map(|end| end.entry));
+    let old = Some(EntryId(1));
+    assert_eq!(added.iter().map(of).collect::<Vec<_>>(), [(501, old), (503, old), (504, None)]);
+    assert_eq!(gone, &[SentId(502)]);
+    // Until the assistant has followed, nothing of ours is written over it.
+    house.write(&opened, kept(&[sent(507, NOW)]));
+    assert_eq!(listed(&house), [501, 503, 504, 505, 506]);
+    assert_eq!(house.look(&opened, true), edits);
+    house.write(&opened, kept(added));
+    house.write(&opened, vec![Record::from(SentChange::Removed(gone.clone()))]);
+    assert_eq!(house.look(&opened, true), []);
+    assert_eq!(listed(&house), [501, 503, 504, 507]);
+    assert_eq!(house.look(&opened, false), []);
+
+    // A file without records forgets all, and one that cannot be read nothing.
+    house.put(MESSAGES, Some("[{]"));
+    assert_eq!(house.look(&opened, true), []);
+    assert_eq!(listed(&house), [501, 503, 504, 507]);
+    for text in [None, Some(""), Some("[]")] {
+        house.put(MESSAGES, text);
+        let edits = house.look(&opened, true);
+        let [StateEdit::RunMessages { kept: added, gone }] = &edits[..] else { panic!("{edits:?}") };
+        assert_eq!((added.len(), gone.len()), (0, 4), "{text:?}");
+    }
+}
+
+#[test]
+fn records_of_sent_messages_that_changed_while_the_program_was_down_hold() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    house.write(&opened, kept(&[sent(501, NOW), sent(502, NOW)]));
+    drop(opened);
+    house.put(MESSAGES, Some(&format!("[{}]", line(501, "old", NOW.as_second()))));
+    let opened = house.open();
+    let known = [501, 502].map(|id| found(&opened, id));
+    assert_eq!(known, [Some(session("old")), None]);
+    assert_eq!(house.look(&opened, true), []);
+    drop(opened);
+    house.put(MESSAGES, None);
+    assert_eq!(found(&house.open(), 501), None);
+}
+
+#[test]
+fn records_that_a_crash_kept_from_the_file_are_not_removed() {
+    let house = House::new();
+    let opened = house.open();
+    house.write(&opened, kept(&[sent(501, NOW)]));
+    let (before, noted) = (house.read(MESSAGES).unwrap(), note(&house, MESSAGES_NOTE));
+    house.write(&opened, kept(&[sent(502, NOW)]));
+    drop(opened);
+    dies_before_the_file(&house, (MESSAGES_NOTE, &noted), (MESSAGES, &before));
+    let opened = house.open();
+    let both = [501, 502].map(|id| found(&opened, id).is_some());
+    assert_eq!((both, listed(&house)), ([true, true], vec![501, 502]));
 }

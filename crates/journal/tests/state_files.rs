@@ -129,7 +129,7 @@ fn origin(message: u64, fork: &str) -> Origin {
 #[test]
 fn a_message_is_kept_with_the_session_of_its_run() {
     let disk = Arc::new(MemoryDisk::default());
-    let mut file = ForkMessages::new(disk.clone(), state());
+    let file = ForkMessages::new(disk.clone(), state());
     file.replace(&[]).unwrap();
     assert_eq!(kept(&disk, "fork_messages.json"), None);
 
@@ -143,7 +143,7 @@ fn a_message_is_kept_with_the_session_of_its_run() {
     let mut other = record.clone();
     other["note"] = json!("not ours");
     disk.put("/data/state/fork_messages.json", json!([other]).to_string().as_bytes());
-    let mut file = ForkMessages::new(disk.clone(), state());
+    let file = ForkMessages::new(disk.clone(), state());
     let mut all = file.load(at()).unwrap().value;
     all.push(origin(3, "77aa"));
     file.replace(&all).unwrap();

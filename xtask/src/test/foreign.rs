@@ -67,14 +67,14 @@ fn tests(home: &Path, root: &Path) -> Outcome {
     complete(program.counting(report::unittest).run())
 }
 
-/// A run that found no test, or left one out, is no pass.
+/// A run that found no test, left one out, or has one that is expected to fail, is no pass.
 fn complete(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Passed(counts) if counts == report::unittest("") => {
             Outcome::Failed(counts, format!("no test was found in {FOLDER}\n"))
         }
-        Outcome::Passed(counts) if counts.iter().any(|line| !line.contains(", 0 skipped")) => {
-            Outcome::Failed(counts, format!("a test in {FOLDER} was skipped\n"))
+        Outcome::Passed(counts) if counts.iter().any(|line| !line.contains(", 0 failed, 0 skipped")) => {
+            Outcome::Failed(counts, format!("a test in {FOLDER} was skipped, or is expected to fail\n"))
         }
         outcome @ (Outcome::Passed(_) | Outcome::Failed(..) | Outcome::NotRun(..)) => outcome,
     }
@@ -93,6 +93,7 @@ mod tests {
         let passed = |said: &str| complete(Outcome::Passed(report::unittest(said)));
         assert!(passed("Ran 6 tests in 3.6s\n\nOK\n").passed());
         assert!(matches!(passed("Ran 6 tests in 3.6s\n\nOK (skipped=1)\n"), Outcome::Failed(..)));
+        assert!(matches!(passed("Ran 6 tests in 3.6s\n\nOK (expected failures=1)\n"), Outcome::Failed(..)));
         assert!(matches!(passed("Ran 0 tests in 0.0s\n\nOK\n"), Outcome::Failed(..)));
     }
 

@@ -9,9 +9,10 @@ use jiff::{Timestamp, Zoned};
 use super::{Answer, Assistant, Changed, Effect, Minutes, Shown};
 use crate::conversation::{Branch, Head, SessionId, Why};
 use crate::label::Label;
-use crate::record::{PlanChange, Reading, Record, ReportChange, SessionChange, Stand};
+use crate::record::{PlanChange, Reading, Record, ReportChange, SentChange, SessionChange, Stand};
 use crate::report::{Report, ReportId};
 use crate::schedule::ItemId;
+use crate::sent::{Origin, SentId};
 
 /// A change that another program made to a state file.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +34,13 @@ pub enum StateEdit {
     },
     /// An update was removed from `pending_updates.json`.
     UpdateRemoved(ReportId),
+    /// Records in `fork_messages.json` were changed.
+    RunMessages {
+        /// Those that were added or say something else.
+        kept: Vec<Origin>,
+        /// Those that were removed.
+        gone: Vec<SentId>,
+    },
 }
 
 /// The source of an update of another program.
@@ -91,6 +99,7 @@ impl Assistant {
                 self.set_stand(id, None, words, &mut minutes);
             }
             StateEdit::UpdateAdded { at, text } => self.add_update(at, text, &mut minutes),
+            StateEdit::RunMessages { kept, gone } => self.set_run_messages(kept, gone, &mut minutes),
             StateEdit::UpdateRemoved(id) => {
                 let waiting = Arc::make_mut(&mut self.memory.reports.waiting);
                 if let Some(place) = waiting.iter().position(|report| report.id == id) {
@@ -110,6 +119,18 @@ impl Assistant {
         };
         minutes.plan(Some(PlanChange::Session(id, stand)));
         minutes.shown.push(Shown::Notice(words));
+    }
+
+    fn set_run_messages(&mut self, kept: Vec<Origin>, gone: Vec<SentId>, minutes: &mut Minutes) {
+        let sent = Arc::make_mut(&mut self.memory.messages.sent);
+        let kept: Vec<Origin> = kept.into_iter().filter(|origin| !sent.has(origin)).collect();
+        if !kept.is_empty() {
+            sent.keep(&kept, minutes.at);
+            minutes.records.push(Record::from(SentChange::Kept(kept)));
+        }
+        if sent.remove(&gone) {
+            minutes.records.push(Record::from(SentChange::Removed(gone)));
+        }
     }
 
     /// Like `report`, with the time that the other program gave.

@@ -7,7 +7,7 @@ use domain::record::SentChange;
 use domain::sent::{End, Inquiry, InquiryId, KEPT, Origin, Sent, SentId};
 use engine::ports::Margin;
 use jiff::Timestamp;
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Database;
 use super::read::{label_in, session_in, source_in, time_in};
@@ -60,22 +60,45 @@ impl Database {
     }
 
     /// Takes over what another program left; what is known already is not changed.
-    pub fn adopt(&mut self, origins: &[Origin], inquiries: &[Inquiry]) -> rusqlite::Result<()> {
+    pub fn adopt_inquiries(&mut self, inquiries: &[Inquiry]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        let mut ours = transaction
-            .prepare("SELECT 1 FROM receipts WHERE message = ?1 UNION SELECT 1 FROM entries WHERE id = ?1")?;
-        for origin in origins {
-            // Our own records carry Discord's id and are known under the id of their entry.
-            if ours.exists([origin.id.0])? {
-                continue;
-            }
-            keep_origin(&transaction, origin, "INSERT OR IGNORE")?;
-        }
-        drop(ours);
         for inquiry in inquiries {
             keep_inquiry(&transaction, inquiry, "INSERT OR IGNORE")?;
         }
         transaction.commit()
+    }
+
+    /// Returns the id under which the Discord message `message` is known here: nothing, if the number is that of an entry and of
+    /// no message that was sent.
+    pub fn sent_id(&self, message: SentId) -> rusqlite::Result<Option<SentId>> {
+        if let Some((_, sent)) = self.posted_as(message.0)? {
+            return Ok(Some(sent.unwrap_or(message)));
+        }
+        let is_entry =
+            self.connection.prepare_cached("SELECT 1 FROM entries WHERE id = ?")?.exists([message.0])?;
+        Ok((!is_entry).then_some(message))
+    }
+
+    /// Returns where the message `id` came from, if it is known.
+    pub fn origin(&self, id: SentId) -> rusqlite::Result<Option<Origin>> {
+        let sql = "SELECT message, session, origins.parent, origins.at, source, root, entry, coalesce(label, 'chat;report') \
+             FROM origins LEFT JOIN entries ON entries.id = entry WHERE message = ?";
+        self.connection.prepare_cached(sql)?.query_row([id.0], origin).optional()
+    }
+
+    /// Returns where the run of `session` ended, if that session is known.
+    pub fn end_of(&self, session: &SessionId) -> rusqlite::Result<Option<End>> {
+        let sql = "SELECT message, session, origins.parent, origins.at, source, root, entry, coalesce(label, 'chat;report') \
+             FROM origins JOIN entries ON entries.id = entry WHERE session = ? ORDER BY origins.at DESC LIMIT 1";
+        let sent = self.connection.prepare_cached(sql)?.query_row([session.as_str()], origin).optional()?;
+        if let Some(Origin { end: Some(end), .. }) = sent {
+            return Ok(Some(end));
+        }
+        let Some(head) = self.head_of(session)? else { return Ok(None) };
+        let routines = self.routine_sessions()?;
+        let routine = routines.iter().find(|(_, stand)| stand.session == *session);
+        let source = routine.map_or(Source::Fork, |(id, _)| Source::Routine(id.to_string()));
+        Ok(head.entry.map(|entry| End { source, root: None, entry, label: head.label }))
     }
 
     /// What stands beside the entries from `from` on that are older than `before`.
@@ -134,9 +157,13 @@ pub fn write_sent(transaction: &Transaction<'_>, change: &SentChange) -> rusqlit
             if let Some(newest) = origins.last() {
                 forget(transaction, "origins", newest.at)?;
             }
-            origins.iter().try_for_each(|origin| keep_origin(transaction, origin, "INSERT OR REPLACE"))
+            origins.iter().try_for_each(|origin| keep_origin(transaction, origin))
         }
         SentChange::Pruned(now) => forget(transaction, "origins", *now),
+        SentChange::Removed(ids) => {
+            let mut remove = transaction.prepare_cached("DELETE FROM origins WHERE message = ?")?;
+            ids.iter().try_for_each(|id| remove.execute([id.0]).map(drop))
+        }
         SentChange::Asks(inquiry) => {
             forget(transaction, "inquiries", inquiry.at)?;
             keep_inquiry(transaction, inquiry, "INSERT OR REPLACE")
@@ -158,10 +185,9 @@ fn forget(transaction: &Transaction<'_>, table: &str, now: Timestamp) -> rusqlit
     transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at <= ?"))?.execute([oldest]).map(drop)
 }
 
-fn keep_origin(transaction: &Transaction<'_>, origin: &Origin, how: &str) -> rusqlite::Result<()> {
-    let sql = format!(
-        "{how} INTO origins (message, session, parent, at, source, root, entry) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    );
+fn keep_origin(transaction: &Transaction<'_>, origin: &Origin) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO origins (message, session, parent, at, source, root, entry) \
+               VALUES (?, ?, ?, ?, ?, ?, ?)";
     let end = origin.end.as_ref();
     let row = params![
         origin.id.0,
@@ -172,7 +198,7 @@ fn keep_origin(transaction: &Transaction<'_>, origin: &Origin, how: &str) -> rus
         end.and_then(|end| end.root).map(|root| root.0),
         end.map(|end| end.entry.0),
     ];
-    transaction.prepare_cached(&sql)?.execute(row).map(drop)
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
 fn keep_inquiry(transaction: &Transaction<'_>, inquiry: &Inquiry, how: &str) -> rusqlite::Result<()> {

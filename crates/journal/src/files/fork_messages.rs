@@ -10,49 +10,77 @@ use domain::sent::{Origin, SentId, is_old};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::state::{Reading, StateFile, json};
+use super::state::{self, StateFile, json};
 use super::{Found, Trouble};
+use crate::acceptance::hash_of;
 use crate::disk::Disk;
+
+/// What the file holds, read without changing it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// These messages, those older than seven days among them, and the hash of the text.
+    Messages(Vec<Origin>, String),
+    /// Something that is not a list of records, and its hash.
+    Unreadable(String),
+}
+
+impl Reading {
+    /// The hash of the text of the file.
+    pub fn hash(&self) -> &str {
+        let (Self::Messages(_, hash) | Self::Unreadable(hash)) = self;
+        hash
+    }
+}
 
 /// The file `fork_messages.json`.
 #[derive(Clone)]
 pub struct ForkMessages {
     file: StateFile,
-    /// The records in the file, as they were last read or written.
-    said: Vec<Record>,
 }
 
 impl ForkMessages {
     /// The file in the directory `state`.
     pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
-        Self { file: StateFile::new(disk, state.join("fork_messages.json")), said: Vec::new() }
+        Self { file: StateFile::new(disk, state.join("fork_messages.json")) }
     }
 
     /// Reads the records of the last seven days. Older ones are left out.
-    pub fn load(&mut self, now: Timestamp) -> Result<Found<Vec<Origin>>, Trouble> {
+    pub fn load(&self, now: Timestamp) -> Result<Found<Vec<Origin>>, Trouble> {
         let Found { value, damage } = self.file.load(now, read)?;
-        self.said = value.unwrap_or_default();
-        if damage.is_some() && !self.said.is_empty() {
-            self.write(&self.said)?;
+        let records = value.unwrap_or_default();
+        if damage.is_some() && !records.is_empty() {
+            self.write(&records)?;
         }
-        let origins = self.said.iter().filter_map(Record::origin);
+        let origins = records.iter().filter_map(Record::origin);
         Ok(Found { value: origins.filter(|origin| !is_old(origin.at, now)).collect(), damage })
     }
 
-    /// Replaces the records by `origins`, whose ids are those of Discord. An empty file is not created.
-    pub fn replace(&mut self, origins: &[Origin]) -> Result<(), Trouble> {
-        let next: Vec<Record> = origins.iter().map(Record::of).collect();
-        // Written even if the file says the same: an earlier write may have failed before it was on the disk for good.
-        if !(next.is_empty() && self.said.is_empty()) {
-            self.write(&next)?;
-            self.said = next;
-        }
-        Ok(())
+    /// Reads the file and leaves it as it is. A missing or blank file holds no messages.
+    pub fn reading(&self) -> Result<Reading, Trouble> {
+        let Some(text) = self.file.text()? else { return Ok(Reading::Messages(Vec::new(), hash_of(""))) };
+        Ok(match read(&text) {
+            Ok(state::Reading::Whole(records)) => {
+                Reading::Messages(records.iter().filter_map(Record::origin).collect(), hash_of(&text))
+            }
+            Ok(state::Reading::Partly(..)) | Err(_) => Reading::Unreadable(hash_of(&text)),
+        })
     }
 
-    fn write(&self, records: &[Record]) -> Result<(), Trouble> {
-        let text = serde_json::to_vec(records).map_err(|error| Trouble::refused(self.file.path(), error))?;
-        self.file.save(&text)
+    /// Replaces the records by `origins`, whose ids are those of Discord. An empty file is not created. Returns the hash of the
+    /// text that is in the file now.
+    pub fn replace(&self, origins: &[Origin]) -> Result<String, Trouble> {
+        // Written even if the file says the same: an earlier write may have failed before it was on the disk for good.
+        if origins.is_empty() && self.file.text()?.is_none() {
+            return Ok(hash_of(""));
+        }
+        self.write(&origins.iter().map(Record::of).collect::<Vec<_>>())
+    }
+
+    fn write(&self, records: &[Record]) -> Result<String, Trouble> {
+        let text =
+            serde_json::to_string(records).map_err(|error| Trouble::refused(self.file.path(), error))?;
+        self.file.save(text.as_bytes())?;
+        Ok(hash_of(&text))
     }
 }
 
@@ -86,16 +114,17 @@ impl Record {
     }
 }
 
-fn read(text: &str) -> Result<Reading<Vec<Record>>, String> {
+fn read(text: &str) -> Result<state::Reading<Vec<Record>>, String> {
     let values: Vec<serde_json::Value> = json(text)?;
     let record = |value| Record::deserialize(value).ok().filter(|record| record.origin().is_some());
     let records: Vec<Record> = values.iter().filter_map(record).collect();
     match values.len() - records.len() {
-        0 => Ok(Reading::Whole(records)),
+        0 => Ok(state::Reading::Whole(records)),
         lost if records.is_empty() => Err(format!("none of its {lost} records can be read")),
-        lost => {
-            Ok(Reading::Partly(records, format!("{lost} of its {} records cannot be read", values.len())))
-        }
+        lost => Ok(state::Reading::Partly(
+            records,
+            format!("{lost} of its {} records cannot be read", values.len()),
+        )),
     }
 }
 

@@ -171,9 +171,9 @@ fn message_steps() -> Vec<Step> {
     };
     let replace = |n: i64| {
         step(move |disk| {
-            let mut file = ForkMessages::new(disk.clone(), state());
+            let file = ForkMessages::new(disk.clone(), state());
             file.load(now(0).timestamp())?;
-            file.replace(&(n..n + 5).map(origin).collect::<Vec<_>>())
+            file.replace(&(n..n + 5).map(origin).collect::<Vec<_>>()).map(drop)
         })
     };
     (1..12).map(replace).collect()

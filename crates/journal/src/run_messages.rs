@@ -1,0 +1,230 @@
+//! `fork_messages.json` beside the journal.
+//!
+//! The journal is written first and the file follows. What another program adds to the file, changes in it or removes from it
+//! is taken over. The journal holds the hash of the text that we last wrote: a file with that text is ours and out of date,
+//! because a crash prevented the next write.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::assistant::StateEdit;
+use domain::conversation::SessionId;
+use domain::record::{Record, SentChange};
+use domain::sent::{Origin, SentId, is_old};
+use jiff::Timestamp;
+
+use crate::db::Database;
+use crate::disk::Disk;
+use crate::files::fork_messages::{ForkMessages, Reading};
+use crate::files::{Found, Trouble};
+
+/// Under this name the journal holds the time of the newest message that was in the file, and the hash of its text.
+const NOTE: &str = "state:fork_messages";
+
+/// The file.
+pub struct RunMessageFile {
+    file: ForkMessages,
+    /// What the file held when we last read or wrote it.
+    held: Held,
+    /// The file does not show what the journal holds, because another program had changed it first or a write failed.
+    behind: bool,
+    /// A text of another program that was seen once. It counts when it is seen again: it may be half written.
+    seen: Option<String>,
+}
+
+/// The content of the file at one time. The ids are those of Discord.
+#[derive(Default)]
+struct Held {
+    hash: String,
+    messages: Vec<Origin>,
+}
+
+/// What another program changed.
+#[derive(Default)]
+struct Changes {
+    /// Messages that it added or changed, under the ids by which we know them.
+    kept: Vec<Origin>,
+    /// Messages that it removed.
+    gone: Vec<SentId>,
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.gone.is_empty()
+    }
+
+    fn log(&self) {
+        let (kept, removed) = (self.kept.len(), self.gone.len());
+        tracing::info!(kept, removed, "Another program changed fork_messages.json.");
+    }
+}
+
+impl RunMessageFile {
+    /// The file in the directory `state`.
+    pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
+        let file = ForkMessages::new(disk, state);
+        Self { file, held: Held::default(), behind: false, seen: None }
+    }
+
+    /// Takes over what other programs changed while this one did not run, and writes the file. Damage is told in `notices`.
+    pub fn reconcile(
+        &mut self,
+        database: &mut Database,
+        now: Timestamp,
+        notices: &mut Vec<String>,
+    ) -> Result<(), Trouble> {
+        let Found { damage, .. } = self.file.load(now)?;
+        let is_whole = damage.is_none();
+        notices.extend(damage.map(|damage| damage.to_string()));
+        // Whatever of it could be read stands there now.
+        if let Reading::Messages(messages, hash) = self.file.reading()? {
+            self.held = Held { hash, messages };
+        }
+        if let Err(error) = self.take_over(database, is_whole, now) {
+            notices.push(format!("what other programs sent could not be read in: {error}."));
+            return Ok(());
+        }
+        if let Err(error) = database.prune_origins(now) {
+            tracing::warn!(%error, "Old records of sent messages could not be removed; the next start will.");
+        }
+        self.write_or_warn(database);
+        Ok(())
+    }
+
+    fn take_over(&self, database: &mut Database, is_whole: bool, now: Timestamp) -> rusqlite::Result<()> {
+        let note = database.keepsake(NOTE)?;
+        let note = note.as_deref().and_then(|note| note.split_once(' '));
+        if note.is_some_and(|(_, hash)| hash == self.held.hash) {
+            return Ok(());
+        }
+        // What came after the note may never have reached the file. A damaged file does not tell what was removed.
+        let newest = note.filter(|_| is_whole).and_then(|(newest, _)| newest.parse::<i64>().ok());
+        let mut before = database.fork_messages()?;
+        before.retain(|origin| newest.is_some_and(|newest| origin.at.as_microsecond() <= newest));
+        let changes = changes(database, &self.held.messages, &before, now)?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        changes.log();
+        let records = [SentChange::Kept(changes.kept), SentChange::Removed(changes.gone)].map(Record::from);
+        database.write(&records).map(drop)
+    }
+
+    /// Writes the messages of the journal into the file. A file that another program has changed is left for `changed`.
+    pub fn follow(&mut self, database: &mut Database) {
+        match self.file.reading() {
+            Ok(reading) if reading.hash() != self.held.hash => self.behind = true,
+            Ok(_) => self.write_or_warn(database),
+            Err(trouble) => self.warn(&trouble.to_string()),
+        }
+    }
+
+    /// What another program changed in the file since we last read or wrote it. `at_once` is for the start, when nobody is
+    /// writing it.
+    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Option<StateEdit> {
+        self.changes(database, at_once, now).unwrap_or_else(|error| {
+            self.warn(&error);
+            None
+        })
+    }
+
+    fn changes(
+        &mut self,
+        database: &mut Database,
+        at_once: bool,
+        now: Timestamp,
+    ) -> Result<Option<StateEdit>, String> {
+        let reading = self.file.reading().map_err(|error| error.to_string())?;
+        if reading.hash() == self.held.hash {
+            self.seen = None;
+            if self.behind {
+                self.write(database)?;
+            }
+            return Ok(None);
+        }
+        if !at_once && self.seen.as_deref() != Some(reading.hash()) {
+            self.seen = Some(reading.hash().to_owned());
+            return Ok(None);
+        }
+        self.seen = None;
+        let Reading::Messages(messages, _) = reading else {
+            let found = self.file.load(now).map_err(|error| error.to_string())?;
+            if let Some(damage) = found.damage {
+                tracing::warn!(%damage, "fork_messages.json cannot be read and is written again.");
+            }
+            return self.write(database).map(|()| None);
+        };
+        let changes =
+            changes(database, &messages, &self.held.messages, now).map_err(|error| error.to_string())?;
+        if changes.is_empty() {
+            return self.write(database).map(|()| None);
+        }
+        changes.log();
+        Ok(Some(StateEdit::RunMessages { kept: changes.kept, gone: changes.gone }))
+    }
+
+    /// Whether the file shows what the journal holds, as far as is known.
+    pub fn is_quiet(&self) -> bool {
+        self.seen.is_none() && !self.behind
+    }
+
+    fn write_or_warn(&mut self, database: &mut Database) {
+        if let Err(error) = self.write(database) {
+            self.warn(&error);
+        }
+    }
+
+    fn write(&mut self, database: &mut Database) -> Result<(), String> {
+        let messages = database.fork_messages().map_err(|error| error.to_string())?;
+        let hash = self.file.replace(&messages).map_err(|error| error.to_string())?;
+        let newest = messages.iter().map(|origin| origin.at.as_microsecond()).max().unwrap_or_default();
+        self.held = Held { hash, messages };
+        self.behind = false;
+        database.keep(NOTE, &format!("{newest} {}", self.held.hash)).map_err(|error| error.to_string())
+    }
+
+    fn warn(&mut self, error: &str) {
+        self.behind = true;
+        tracing::warn!(error, "fork_messages.json could not be brought up to date; that is tried again.");
+    }
+}
+
+/// Compares the `listed` messages with those that were in the file `before`. Records older than seven days count as removed.
+/// One from the future is kept as it is: the clock was ahead when it was written.
+fn changes(
+    database: &Database,
+    listed: &[Origin],
+    before: &[Origin],
+    now: Timestamp,
+) -> rusqlite::Result<Changes> {
+    let held: BTreeSet<_> = before.iter().map(key).collect();
+    let mut here = BTreeSet::new();
+    let mut kept = BTreeMap::new();
+    for origin in listed.iter().filter(|origin| !is_old(origin.at, now)) {
+        let Some(id) = database.sent_id(origin.id)? else { continue };
+        here.insert(id);
+        if held.contains(&key(origin)) || origin.at > now {
+            continue;
+        }
+        let next = Origin { id, ..origin.clone() };
+        if database.origin(id)?.is_none_or(|known| key(&known) != key(&next)) {
+            kept.insert(id, Origin { end: database.end_of(&origin.session)?, ..next });
+        }
+    }
+    let mut gone = BTreeSet::new();
+    for origin in before {
+        if let Some(id) = database.sent_id(origin.id)?
+            && !here.contains(&id)
+            && database.origin(id)?.is_some()
+        {
+            gone.insert(id);
+        }
+    }
+    Ok(Changes { kept: kept.into_values().collect(), gone: gone.into_iter().collect() })
+}
+
+/// What a record in the file says.
+fn key(origin: &Origin) -> (SentId, &str, Option<&str>, Timestamp) {
+    (origin.id, origin.session.as_str(), origin.parent.as_ref().map(SessionId::as_str), origin.at)
+}
