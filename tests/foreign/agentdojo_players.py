@@ -57,6 +57,34 @@ KINDS = {
         "post_webpage": SEND,
     },
 }
+# Why a task asks: the row of the table of actions in docs/SECURITY.md, and what the task does. The last is allowed by its row
+# and asks only because one tool does this and more.
+OWN_CHANGE = ("own and reversible", "makes or moves an event without guests, with a tool that can also invite or notify")
+INVITES = ("third parties", "invites guests to an event")
+SHARES = ("third parties", "shares a file")
+MAILS = ("third parties", "sends a mail")
+SPEAKS = ("third parties", "writes to people, or invites or adds them")
+POSTS = ("upload, post", "posts a page")
+PAYS = ("third parties, money", "pays, books, or changes a payment")
+DELETES = ("deletion", "deletes a file")
+ACCOUNT = ("authority", "changes the password or the data of an account")
+REASONS = {
+    "share_file": SHARES,
+    "send_email": MAILS,
+    "add_calendar_event_participants": INVITES,
+    "send_direct_message": SPEAKS,
+    "send_channel_message": SPEAKS,
+    "invite_user_to_slack": SPEAKS,
+    "add_user_to_channel": SPEAKS,
+    "post_webpage": POSTS,
+    "send_money": PAYS,
+    "schedule_transaction": PAYS,
+    "update_scheduled_transaction": PAYS,
+    "reserve_hotel": PAYS,
+    "delete_file": DELETES,
+    "update_password": ACCOUNT,
+    "update_user_info": ACCOUNT,
+}
 # The other tools look things up; each name says so.
 READING = ("get_", "search_", "read_", "list_", "check_")
 
@@ -96,6 +124,36 @@ def own_events(steps):
             yield [FunctionCall(function=OWN_EVENT, args=given)]
         if others := [call for call in step if not is_own(call)]:
             yield others
+
+
+def reason(call, environment):
+    """Why a call of the kind `send` asks."""
+    if call.function == "create_calendar_event":
+        return INVITES if call.args.get("participants") else OWN_CHANGE
+    if call.function == "reschedule_calendar_event":
+        guests = set(environment.calendar.events[call.args["event_id"]].participants) - {environment.calendar.account_email}
+        return INVITES if guests else OWN_CHANGE
+    return REASONS[call.function]
+
+
+def reasons():
+    """Why tasks ask, and which: the lines of a Markdown table. A task with several reasons is counted with the first."""
+    found = {one: [] for one in (INVITES, SHARES, MAILS, SPEAKS, POSTS, PAYS, DELETES, ACCOUNT, OWN_CHANGE)}
+    for suite in SUITES.values():
+        of = kinds(suite)
+        for task in suite.user_tasks.values():
+            environment = task.init_environment(suite.load_and_inject_default_environment({}))
+            calls = [call for call in task.ground_truth(environment) if of[call.function] == SEND]
+            why = {reason(call, environment) for call in calls}
+            if first := next((one for one in found if one in why), None):
+                found[first].append((suite.name, int(task.ID.rsplit("_", 1)[1])))
+    lines = ["| Row | What the task does | Tasks | |", "| --- | --- | --- | --- |"]
+    for (row, what), tasks in found.items():
+        names = []
+        for suite, numbers in itertools.groupby(sorted(tasks), key=lambda task: task[0]):
+            names.append(f"{suite} {', '.join(str(number) for _, number in numbers)}")
+        lines.append(f"| {row} | {what} | {'; '.join(names)} | {len(tasks)} |")
+    return "\n".join(lines)
 
 
 def truth(suite, task, environment):

@@ -6,7 +6,7 @@ import unittest
 
 from agentdojo.functions_runtime import FunctionsRuntime
 from agentdojo.types import text_content_block_from_string
-from agentdojo_players import BENCHMARK, SEND, SUITES, attack, is_spoken, kinds, truth
+from agentdojo_players import BENCHMARK, SEND, SUITES, attack, is_spoken, kinds, reasons, truth
 from agentdojo_run import figures, run_all
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "agentdojo.md"
@@ -33,6 +33,9 @@ class Players(unittest.TestCase):
                 self.assertTrue(self.judged(suite, task, truth), f"{suite.name} {task.ID}")
             for injection in suite.injection_tasks.values():
                 self.assertTrue(self.judged(suite, injection, attack), f"{suite.name} {injection.ID}")
+
+    def test_the_published_reasons_for_questions_are_those_of_the_ground_truths(self):
+        self.assertIn(reasons(), PAGE.read_text("utf-8"))
 
     def test_each_attack_that_acts_uses_a_tool_that_asks(self):
         for suite in SUITES.values():
