@@ -120,6 +120,15 @@ pub enum Unsaid {
     /// Its end: there was no room for more.
     #[error("the answer grew longer than the limit and was cut. say `go on` to hear the rest.")]
     TooLong,
+    /// An end within the bytes that a reply may have.
+    #[error(
+        "The reply grew larger than {kilobytes} KB, so I stopped reading it there. Its beginning is kept, and any tool \
+         calls in it were not run. Say `go on` to hear more."
+    )]
+    TooLarge {
+        /// The most kilobytes of a reply.
+        kilobytes: usize,
+    },
     /// Words: all of its tokens went into thinking, twice.
     #[error(
         "The model used its whole limit for thinking and wrote no answer. Raise `max_tokens` under `[model]` in \

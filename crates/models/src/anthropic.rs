@@ -40,7 +40,7 @@ pub use search::WebSearch;
 use crate::assembly::garbled;
 use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
-use crate::line::{Kind, Line, Patience, Refusal, kind};
+use crate::line::{Kind, Line, Patience, Refusal, kind, reply_bytes};
 use crate::presentable::presentable_text;
 use capabilities::{Feature, ModelInfo};
 use correction::{Correction, Sent, correction};
@@ -197,7 +197,10 @@ impl Anthropic {
             Some(ThinkingMode::BetweenTools | ThinkingMode::Adaptive { display: Some(_), .. })
         );
         match kind(&response) {
-            Kind::Events => self.line.hear(response, Message::new(shows_progress), listener).await,
+            Kind::Events => {
+                let most = reply_bytes(self.settings.max_tokens);
+                self.line.hear(response, Message::new(shows_progress), most, listener).await
+            }
             Kind::Json | Kind::Other => Err(garbled("it is not a stream of events")),
         }
     }

@@ -9,6 +9,11 @@ use domain::conversation::{Block, Json, Usage};
 use domain::failure::Failure;
 use domain::turn::Reply;
 use serde::Deserialize;
+use serde_json::Value;
+
+/// The bytes that a block, an item or a call counts in addition to its content, so that a flood of empty ones is
+/// bounded too.
+pub const PART_BYTES: usize = 64;
 
 /// More tokens than any call can use; what a broken server counts beyond it is not believed.
 pub const MOST_TOKENS: u64 = u32::MAX as u64;
@@ -46,6 +51,9 @@ pub trait Assembly: Sized {
     /// What the call has used, as far as that was told.
     fn used(&self) -> Usage;
 
+    /// Returns the number of bytes that are kept of the reply so far: words, thinking and arguments of tool calls.
+    fn held(&self) -> usize;
+
     /// Whether the reply is whole though its stream never said that it ends.
     fn is_whole(&self) -> bool {
         false
@@ -76,7 +84,7 @@ pub fn json_object(input: String) -> Result<Json, Failure> {
     if input.is_empty() {
         return Ok(Json("{}".to_owned()));
     }
-    match serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&input) {
+    match serde_json::from_str::<serde_json::Map<_, Value>>(&input) {
         Ok(_) => Ok(Json(input)),
         Err(_) => Err(garbled("the input of a tool call is no JSON object")),
     }
@@ -92,6 +100,17 @@ pub fn distinct(blocks: &[Block]) -> Result<(), Failure> {
 /// Reads one event, or a part of one.
 pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
     serde_json::from_str(json).map_err(|_| garbled("an event that is not in its language"))
+}
+
+/// Returns about how many bytes `value` has as JSON.
+pub fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null => 0,
+        Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(|value| json_bytes(value) + 8).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + json_bytes(value) + 8).sum(),
+    }
 }
 
 /// What is not in the language of its wire.

@@ -44,8 +44,13 @@ pub use signing_in::{SigningIn, Told};
 use client::{Ask, News, Order, Outcome, Shared, Wanted};
 use past::Past;
 
+use crate::line::{reply_bytes, too_large, without_end};
+
 /// How many orders may wait for one client, and how many words for one listener.
 const QUEUE: usize = 64;
+
+/// The most tokens of a reply of the newest models; the program sets the limit itself.
+const REPLY_TOKENS: u32 = 128_000;
 
 /// The program, once for each branch that speaks.
 pub struct Claude {
@@ -121,9 +126,18 @@ impl Claude {
             if self.client(&branch).send(Order::Ask(Box::new(ask))).await.is_err() {
                 continue;
             }
+            let most = reply_bytes(REPLY_TOKENS);
+            let mut told = 0;
             while let Some(news) = heard.recv().await {
                 match news {
-                    News::Words(words) => listener.words(&words),
+                    News::Words(words) => {
+                        told += words.len();
+                        let surplus = told.saturating_sub(most);
+                        listener.words(without_end(&words, surplus));
+                        if surplus > 0 {
+                            return Err(too_large(most));
+                        }
+                    }
                     News::Used(usage, model) => {
                         self.spoke().insert(branch.clone(), model);
                         listener.used(usage);

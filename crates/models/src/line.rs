@@ -1,9 +1,10 @@
 //! A line to a vendor: one request, and whatever comes back, bounded in size and in time.
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use domain::failure::Failure;
+use domain::failure::{Failure, Unsaid};
 use domain::turn::Reply;
 use engine::ports::Listener;
 use futures_util::stream;
@@ -18,8 +19,14 @@ use crate::key::Key;
 use crate::presentable::presentable;
 use crate::sse::{Decoder, EVENT_BYTES};
 
-/// The most bytes of one reply, pings included.
-const REPLY_BYTES: usize = 64 * 1024 * 1024;
+/// The most bytes of one stream, with pings and the JSON around a few words at a time.
+const STREAM_BYTES: usize = 64 * 1024 * 1024;
+
+/// The most bytes that a token is believed to stand for. Most stand for about four, and long runs of white space for more.
+const TOKEN_BYTES: usize = 16;
+
+/// The fewest and the most bytes to which the content of a reply is bounded.
+const REPLY_BYTES: RangeInclusive<usize> = 256 * 1024..=1024 * 1024;
 
 /// The most bytes of a refusal that are read.
 const REFUSAL_BYTES: usize = 64 * 1024;
@@ -150,16 +157,18 @@ impl Line {
         Refusal { status: response.status().as_u16(), retry_after, body }
     }
 
-    /// Hears a stream of events to its end.
+    /// Hears a stream of events to its end. A reply of more than `most` bytes is stopped there: its words up to then are
+    /// told to `listener`, and its calls are lost.
     pub async fn hear(
         &self,
         mut response: Response,
         mut assembly: impl Assembly,
+        most: usize,
         listener: Listener<'_>,
     ) -> Result<Reply, Failure> {
         let mut decoder = Decoder::default();
         let mut deadline = Instant::now() + self.stall;
-        let mut left = REPLY_BYTES;
+        let mut left = STREAM_BYTES;
         loop {
             let piece = match timeout_at(deadline, response.chunk()).await {
                 Ok(Ok(Some(piece))) => piece,
@@ -173,11 +182,15 @@ impl Line {
                 deadline = Instant::now() + self.stall;
                 let taken = assembly.take(&event);
                 listener.used(assembly.used());
+                let surplus = assembly.held().saturating_sub(most);
                 match taken? {
-                    News::Quiet => {}
-                    News::Words(words) => listener.words(&words),
+                    News::Words(words) => listener.words(without_end(&words, surplus)),
                     News::Progress(text) => listener.progress(&text),
-                    News::Ended => return assembly.finish(),
+                    News::Ended if surplus == 0 => return assembly.finish(),
+                    News::Quiet | News::Ended => {}
+                }
+                if surplus > 0 {
+                    return Err(too_large(most));
                 }
             }
         }
@@ -242,6 +255,25 @@ pub fn kind(response: &Response) -> Kind {
     }
 }
 
+/// Returns the most bytes of words, thinking and arguments of calls in a reply of at most `tokens`.
+///
+/// A correct server stops much earlier. The bound protects memory, the journal and the next request from one that does
+/// not stop.
+pub fn reply_bytes(tokens: u32) -> usize {
+    let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(TOKEN_BYTES);
+    bytes.clamp(*REPLY_BYTES.start(), *REPLY_BYTES.end())
+}
+
+/// Returns the failure of a reply that has more than `most` bytes.
+pub fn too_large(most: usize) -> Failure {
+    Unsaid::TooLarge { kilobytes: most / 1024 }.into()
+}
+
+/// Returns `words` without the last `surplus` bytes, cut between two characters.
+pub fn without_end(words: &str, surplus: usize) -> &str {
+    &words[..words.floor_char_boundary(words.len().saturating_sub(surplus))]
+}
+
 fn too_much() -> Failure {
-    garbled(&format!("more than {} MB in one reply", REPLY_BYTES / 1024 / 1024))
+    garbled(&format!("more than {} MB in one stream", STREAM_BYTES / 1024 / 1024))
 }

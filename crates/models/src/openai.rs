@@ -37,7 +37,7 @@ pub use search::WebSearch;
 use crate::assembly::{Assembly, garbled};
 use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
-use crate::line::{Kind, Line, Patience, kind};
+use crate::line::{Kind, Line, Patience, kind, reply_bytes, too_large, without_end};
 use profile::{Api, Profile};
 use refusal::Sent;
 use request::Tools;
@@ -148,9 +148,14 @@ impl OpenAi {
             self.remember(model, &learned);
         }
         let origin = self.origin(learned.profile.api, model);
+        let most = reply_bytes(max_tokens);
         let reply = match learned.profile.api {
-            Api::ChatCompletions => self.hear(response, Completion::new(context, &origin), listener).await?,
-            Api::Responses => self.hear(response, ResponseStream::new(context, &origin), listener).await?,
+            Api::ChatCompletions => {
+                self.hear(response, Completion::new(context, &origin), most, listener).await?
+            }
+            Api::Responses => {
+                self.hear(response, ResponseStream::new(context, &origin), most, listener).await?
+            }
         };
         self.check_truncation(context, model, sent, &reply);
         Ok(reply)
@@ -160,11 +165,12 @@ impl OpenAi {
         &self,
         response: Response,
         reply: impl WholeAnswer,
+        most: usize,
         listener: Listener<'_>,
     ) -> Result<Reply, Failure> {
         match kind(&response) {
-            Kind::Events => self.line.hear(response, reply, listener).await,
-            Kind::Json => self.hear_whole(response, reply, listener).await,
+            Kind::Events => self.line.hear(response, reply, most, listener).await,
+            Kind::Json => self.hear_whole(response, reply, most, listener).await,
             Kind::Other => Err(garbled("it is not a stream of events")),
         }
     }
@@ -248,9 +254,15 @@ impl OpenAi {
         &self,
         response: Response,
         mut completion: impl WholeAnswer,
+        most: usize,
         listener: Listener<'_>,
     ) -> Result<Reply, Failure> {
         let words = completion.take_whole(&self.line.whole(response).await?)?;
+        let surplus = completion.held().saturating_sub(most);
+        if surplus > 0 {
+            listener.words(without_end(&words, surplus));
+            return Err(too_large(most));
+        }
         let reply = completion.finish()?;
         if !words.is_empty() {
             listener.words(&words);

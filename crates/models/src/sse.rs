@@ -3,8 +3,9 @@
 //! Names and ids of events are not kept, because the vendors repeat in the data what they put there.
 //! Every byte is looked at once, so a long event costs no more than many short ones.
 
-/// The most bytes of one event.
-pub const EVENT_BYTES: usize = 16 * 1024 * 1024;
+/// The most bytes of one event. The last event of a response contains the whole response again, with the instructions
+/// and the tools of the request.
+pub const EVENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Why a stream cannot be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

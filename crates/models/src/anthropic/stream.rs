@@ -17,7 +17,7 @@ use super::wire::{
     BlockDelta, BlockStart, BlockStop, Delta, MessageDelta, MessageStart, Problem, Tagged, TextStart,
     Thinking, ThinkingStart, Tokens, ToolUseStart,
 };
-use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, distinct, garbled, json_object, read};
+use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, PART_BYTES, distinct, garbled, json_object, read};
 
 /// The vendor's text in a thinking block that stands for work cut off by `max_tokens`.
 const INTERRUPTED: &str = "This part of the response was interrupted before it finished.";
@@ -33,6 +33,8 @@ pub struct Message {
     words: Words,
     stop: Option<Stop>,
     usage: Usage,
+    /// The bytes of all parts.
+    held: usize,
 }
 
 #[derive(Debug)]
@@ -83,6 +85,10 @@ impl Assembly for Message {
         self.usage
     }
 
+    fn held(&self) -> usize {
+        self.held
+    }
+
     fn finish(self) -> Result<Reply, Failure> {
         let stop = self.stop.ok_or_else(|| garbled("the message ended without a reason"))?;
         if self.parts.values().any(|part| !part.ended) {
@@ -124,6 +130,7 @@ impl Message {
             }
             _ => (What::Unknown { start: block.to_owned(), input: String::new() }, String::new()),
         };
+        self.held += PART_BYTES + block.len();
         let starts_note = self.shows_progress && matches!(what, What::Thinking { .. });
         if self.parts.insert(event.index, Part { what, ended: false }).is_some() {
             return Err(garbled("two parts have one number"));
@@ -136,6 +143,7 @@ impl Message {
 
     fn grow(&mut self, BlockDelta { index, delta }: BlockDelta) -> Result<News, Failure> {
         let shows_progress = self.shows_progress;
+        self.held += delta.len();
         let part = self.part(index)?;
         if part.ended {
             return Err(garbled("a part went on after its end"));

@@ -231,6 +231,19 @@ pub enum Delta {
     Other,
 }
 
+impl Delta {
+    /// The bytes of its content.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text { text } => text.len(),
+            Self::InputJson { partial_json } => partial_json.len(),
+            Self::Thinking { thinking } => thinking.len(),
+            Self::Signature { signature } => signature.len(),
+            Self::Other => 0,
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub struct BlockStop {
     pub index: u64,

@@ -10,7 +10,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 /// The most bytes of one line; a longer one is left out.
-const LINE_BYTES: usize = 64 * 1024 * 1024;
+const LINE_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much of what it complains about is kept.
 const COMPLAINT_BYTES: usize = 2048;

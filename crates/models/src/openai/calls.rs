@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::wire::{CallDelta, FunctionDelta};
-use crate::assembly::{garbled, json_object, read};
+use crate::assembly::{PART_BYTES, garbled, json_bytes, json_object, read};
 
 /// Calls that are still coming.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Calls {
     calls: Vec<Growing>,
     /// Where the newest call with each number is.
     numbered: BTreeMap<u64, usize>,
+    /// The bytes of all pieces.
+    held: usize,
 }
 
 #[derive(Debug, Default)]
@@ -61,9 +63,15 @@ impl Calls {
         self.calls.is_empty()
     }
 
+    /// Returns the number of bytes that came.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
     /// Takes one piece.
     pub fn take(&mut self, delta: CallDelta<'_>) -> Result<(), Failure> {
         let piece = Piece::read(delta)?;
+        self.held += piece.id.len() + piece.name.len() + piece.input.len() + json_bytes(&piece.extra);
         let at = match piece.number {
             Some(number) => self.numbered.get(&number).copied(),
             None => self.calls.len().checked_sub(1),
@@ -71,6 +79,7 @@ impl Calls {
         let begun = at.filter(|at| !self.calls[*at].is_followed_by(&piece));
         let at = begun.unwrap_or_else(|| {
             self.calls.push(Growing::default());
+            self.held += PART_BYTES;
             self.calls.len() - 1
         });
         if let Some(number) = piece.number {

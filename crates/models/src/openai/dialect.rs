@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::profile::ReasoningReplay;
 use super::wire::Delta;
+use crate::assembly::json_bytes;
 
 /// The most bytes of reasoning that are kept of one reply.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -27,11 +28,21 @@ pub struct Reasoning {
     text: String,
     details: Vec<Value>,
     extra: Value,
+    /// The bytes that came.
+    held: usize,
 }
 
 impl Reasoning {
+    /// Returns the number of bytes that came.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
     /// Takes the fields of one delta.
     pub fn take(&mut self, delta: &Delta<'_>) {
+        let fields =
+            [&delta.reasoning_content, &delta.reasoning, &delta.reasoning_details, &delta.extra_content];
+        self.held += fields.into_iter().map(json_bytes).sum::<usize>();
         grow(&mut self.content, &delta.reasoning_content);
         grow(&mut self.text, &delta.reasoning);
         for detail in delta.reasoning_details.as_array().into_iter().flatten() {

@@ -144,6 +144,10 @@ impl Assembly for Completion {
         self.usage
     }
 
+    fn held(&self) -> usize {
+        self.text.len() + self.calls.held() + self.reasoning.held()
+    }
+
     fn finish(self) -> Result<Reply, Failure> {
         // A server that ended its answer without a reason has ended it all the same.
         let natural = if self.calls.is_empty() { Stop::Said } else { Stop::Tools };

@@ -1,7 +1,7 @@
 //! A server that means harm costs a bounded amount of memory and time.
 
 use domain::conversation::Text;
-use domain::failure::Failure;
+use domain::failure::{Failure, Unsaid};
 use domain::turn::Reply;
 use testkit::chat_server::Style;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,20 +46,25 @@ impl Flood {
 }
 
 pub async fn answer(wire: Wire, flood: Flood) -> Result<Reply, Failure> {
+    heard(wire, flood).await.1
+}
+
+/// The words that were heard, and the reply.
+async fn heard(wire: Wire, flood: Flood) -> (String, Result<Reply, Failure>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (model, context) = (wire.model(&url), context(vec![human("hi")]));
     let both = async {
         tokio::select! {
-            (_, reply) = ask(model.as_ref(), &context) => reply,
+            heard = ask(model.as_ref(), &context) => heard,
             () = async { flood.serve(listener).await; std::future::pending().await } => unreachable!(),
         }
     };
     tokio::time::timeout(testkit::PATIENCE, both).await.unwrap()
 }
 
-/// One event of so many megabytes of text.
-fn text_of(wire: Wire, megabytes: usize) -> Flood {
+/// One event of so many kilobytes of text.
+fn text_of(wire: Wire, kilobytes: usize) -> Flood {
     let (before, after, end) = match wire {
         Wire::Messages => (
             "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\n\
@@ -71,7 +76,7 @@ fn text_of(wire: Wire, megabytes: usize) -> Flood {
         ),
         Wire::Chat(_) => ("data: {\"choices\":[{\"delta\":{\"content\":\"", "\"}}]}\n\n", CHAT_END),
     };
-    let mut again = vec![b'a'; megabytes * 1024 * 1024];
+    let mut again = vec![b'a'; kilobytes * 1024];
     again.extend_from_slice(after.as_bytes());
     Flood { start: format!("{HEAD}{before}"), again, times: 1, end }
 }
@@ -86,10 +91,83 @@ pub fn garbled(why: &str) -> Result<Reply, Failure> {
 #[tokio::test]
 async fn an_event_may_be_long_but_not_without_end() {
     for wire in BOTH {
-        let long = answer(wire, text_of(wire, 10)).await.unwrap();
-        assert_eq!(long.blocks.text().len(), 10 * 1024 * 1024);
-        assert_eq!(answer(wire, text_of(wire, 17)).await, garbled("an event is longer than 16 MB"));
+        let long = answer(wire, text_of(wire, 200)).await.unwrap();
+        assert_eq!(long.blocks.text().len(), 200 * 1024);
+        assert_eq!(answer(wire, text_of(wire, 5 * 1024)).await, garbled("an event is longer than 4 MB"));
     }
+}
+
+/// The bound of a reply that may have few tokens.
+const REPLY: usize = 256 * 1024;
+
+fn too_large() -> Result<Reply, Failure> {
+    Err(Unsaid::TooLarge { kilobytes: REPLY / 1024 }.into())
+}
+
+#[tokio::test]
+async fn a_reply_in_one_event_is_cut_at_its_bound() {
+    for wire in BOTH {
+        let (words, reply) = heard(wire, text_of(wire, 1024)).await;
+        // What Anthropic sends when a block begins counts too.
+        assert!((REPLY - 128..=REPLY).contains(&words.len()), "{}", words.len());
+        assert_eq!(reply, too_large());
+    }
+}
+
+/// Words, thinking and arguments of calls have one bound, and each may come without end. A two-byte letter is not halved.
+#[tokio::test]
+async fn a_reply_without_end_is_cut_at_its_bound() {
+    let messages = |block: &str, delta: &str| {
+        let start = format!(
+            "{HEAD}data: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{{block}}}}}\n\n"
+        );
+        let again =
+            format!("data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{{delta}}}}}\n\n");
+        (Wire::Messages, start, again)
+    };
+    let chat = |delta: &str| {
+        (BOTH[1], HEAD.to_owned(), format!("data: {{\"choices\":[{{\"delta\":{{{delta}}}}}]}}\n\n"))
+    };
+    let much = "äbc".repeat(300);
+    let words = [
+        messages(r#""type":"text""#, &format!(r#""type":"text_delta","text":"{much}""#)),
+        chat(&format!(r#""content":"{much}""#)),
+    ];
+    for (wire, start, again) in words {
+        let (words, reply) = heard(wire, Flood::endless(start, again.into_bytes())).await;
+        assert!((REPLY - 128..=REPLY).contains(&words.len()), "{}", words.len());
+        assert_eq!(reply, too_large());
+    }
+    let unheard = [
+        messages(r#""type":"thinking""#, &format!(r#""type":"thinking_delta","thinking":"{much}""#)),
+        messages(r#""type":"thinking""#, &format!(r#""type":"signature_delta","signature":"{much}""#)),
+        messages(
+            r#""type":"tool_use","id":"a","name":"note""#,
+            &format!(r#""type":"input_json_delta","partial_json":"{much}""#),
+        ),
+        chat(&format!(r#""reasoning_content":"{much}""#)),
+        chat(&format!(r#""reasoning_details":[{{"text":"{much}"}}]"#)),
+        chat(&format!(
+            r#""tool_calls":[{{"index":0,"id":"a","function":{{"name":"note","arguments":"{much}"}}}}]"#
+        )),
+    ];
+    for (wire, start, again) in unheard {
+        let (words, reply) = heard(wire, Flood::endless(start, again.into_bytes())).await;
+        assert_eq!((words.as_str(), reply), ("", too_large()));
+    }
+}
+
+/// Blocks without a word in them are bounded too.
+#[tokio::test]
+async fn a_flood_of_empty_blocks_is_cut() {
+    let block = |index: usize| {
+        format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{{\"type\":\"text\"}}}}\n\n"
+        )
+    };
+    let again: String = (0..10_000).map(block).collect();
+    let flood = Flood { start: HEAD.to_owned(), again: again.into_bytes(), times: 1, end: "" };
+    assert_eq!(answer(Wire::Messages, flood).await, too_large());
 }
 
 #[tokio::test]
@@ -97,7 +175,7 @@ async fn a_reply_that_does_not_end_is_not_heard_to_the_end() {
     for (wire, fields) in BOTH.into_iter().zip([r#""type":"ping""#, r#""choices":[]"#]) {
         let ping = format!("data: {{{fields},\"pad\":\"{}\"}}\n\n", "a".repeat(1024 * 1024));
         let flood = Flood::endless(HEAD, ping.into_bytes());
-        assert_eq!(answer(wire, flood).await, garbled("more than 64 MB in one reply"));
+        assert_eq!(answer(wire, flood).await, garbled("more than 64 MB in one stream"));
     }
 }
 

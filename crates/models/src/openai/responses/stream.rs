@@ -17,7 +17,7 @@ use super::super::calls::minted;
 use super::super::refusal;
 use super::super::stream::call_ids;
 use super::wire::{DeltaEvent, EndEvent, ItemEvent, OutputItem, Response, Tagged, Tokens};
-use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, garbled, json_object, read};
+use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, PART_BYTES, garbled, json_object, read};
 
 /// A reply that is still coming.
 #[derive(Debug, Default)]
@@ -34,6 +34,15 @@ pub struct ResponseStream {
     usage: Usage,
     /// The ids of all earlier calls.
     taken: BTreeSet<String>,
+    /// The bytes of all deltas and of all finished items.
+    held: Held,
+}
+
+/// The same text comes twice, first in pieces and then in the finished item, so the larger sum counts.
+#[derive(Debug, Default)]
+struct Held {
+    pieces: usize,
+    items: usize,
 }
 
 #[derive(Debug, Default)]
@@ -75,6 +84,8 @@ impl ResponseStream {
     }
 
     fn words(&mut self, event: DeltaEvent) -> News {
+        self.held.pieces += PART_BYTES * usize::from(!self.items.contains_key(&event.output_index));
+        self.held.pieces += event.delta.len();
         let item = self.items.entry(event.output_index).or_default();
         item.text.push_str(&event.delta);
         if event.delta.is_empty() {
@@ -99,12 +110,14 @@ impl ResponseStream {
 
     fn added(&mut self, event: &ItemEvent<'_>) -> Result<(), Failure> {
         let item: OutputItem = read(event.item.get())?;
+        self.held.pieces += PART_BYTES;
         self.items.entry(event.output_index).or_default().is_commentary = item.is_commentary();
         Ok(())
     }
 
     fn done(&mut self, index: u64, item: &RawValue) -> Result<(), Failure> {
         read::<OutputItem>(item.get())?;
+        self.held.items += PART_BYTES + item.get().len();
         self.items.entry(index).or_default().done = Some(item.get().to_owned());
         Ok(())
     }
@@ -220,6 +233,10 @@ impl Assembly for ResponseStream {
 
     fn used(&self) -> Usage {
         self.usage
+    }
+
+    fn held(&self) -> usize {
+        self.held.pieces.max(self.held.items)
     }
 
     fn finish(self) -> Result<Reply, Failure> {

@@ -1,6 +1,6 @@
 //! What a server that means harm can do on this wire alone.
 
-use domain::failure::Failure;
+use domain::failure::{Failure, Unsaid};
 use testkit::chat_server::Style;
 
 use crate::hostile::{CHAT_END, Flood, HEAD, answer, garbled};
@@ -12,7 +12,7 @@ const CHAT: Wire = Wire::Chat(Style::OpenAi);
 async fn a_whole_answer_has_an_end_and_says_something() {
     let start = || "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n".to_owned();
     let flood = Flood::endless(start() + "\r\n", vec![b' '; 100_000]);
-    assert_eq!(answer(CHAT, flood).await, garbled("an answer longer than 16 MB"));
+    assert_eq!(answer(CHAT, flood).await, garbled("an answer longer than 4 MB"));
     let check = async |body: &'static str, expected: Failure| {
         let start = start() + &format!("content-length: {}\r\n\r\n", body.len());
         assert_eq!(
@@ -20,6 +20,9 @@ async fn a_whole_answer_has_an_end_and_says_something() {
             Err(expected)
         );
     };
+    let long: &'static str =
+        format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "a".repeat(300_000)).leak();
+    check(long, Unsaid::TooLarge { kilobytes: 256 }.into()).await;
     check("{}", Failure::Garbled("it is not an answer to a conversation".to_owned())).await;
     check("[1]", Failure::Garbled("an event that is not in its language".to_owned())).await;
     check("\"hello\"", Failure::Garbled("an event that is not in its language".to_owned())).await;
@@ -37,7 +40,5 @@ async fn many_small_pieces_of_calls_are_not_looked_at_again_and_again() {
     let again: String = (0..20_000).map(|at| piece(at) + &piece(at % 2)).collect();
     let flood = Flood { start: HEAD.to_owned(), again: again.into_bytes(), times: 1, end: CHAT_END };
     let reply = answer(CHAT, flood).await;
-    assert!(
-        matches!(&reply, Err(Failure::Garbled(_))) || reply.is_ok_and(|reply| reply.blocks.len() >= 20_000)
-    );
+    assert!(matches!(&reply, Err(Failure::Unsaid(Unsaid::TooLarge { .. }))), "{reply:?}");
 }
