@@ -108,6 +108,8 @@ pub struct Turn {
     limits: Limits,
     model_calls: u32,
     tool_runs: u32,
+    /// How many calls of the last reply may run.
+    allowed: usize,
     spent: Vec<Call>,
     said: Vec<Said>,
     /// Words of a reply that broke off and is being continued.
@@ -120,6 +122,9 @@ pub struct Turn {
     next: Step,
 }
 
+/// The most bytes of a reply that broke off and is continued.
+const HALF_BYTES: usize = 1024 * 1024;
+
 /// How often a conversation that is too long is shortened for the one who sums it up.
 const SHORTENINGS: u32 = 5;
 
@@ -131,6 +136,7 @@ impl Turn {
             limits,
             model_calls: 0,
             tool_runs: 0,
+            allowed: 0,
             spent: Vec::new(),
             said: Vec::new(),
             half: String::new(),
@@ -185,6 +191,11 @@ impl Turn {
             Task::Summarised(summary) => Some(summary),
             Task::Answer | Task::Summarise(_) => None,
         }
+    }
+
+    /// Returns how many calls of the last reply may run, in their order. The rest is over the limit of tool runs.
+    pub fn allowed(&self) -> usize {
+        self.allowed
     }
 
     /// What each of its calls used, in order.
@@ -278,11 +289,11 @@ impl Turn {
             return self.next = Step::CallModel;
         }
         match self.patience.after(&failure) {
-            Some(wait) => {
+            Some(wait) if self.half.len() + words.len() <= HALF_BYTES => {
                 self.half.push_str(words);
                 self.next = Step::Wait(wait);
             }
-            None => self.cut(words, Ending::Failed(failure)),
+            Some(_) | None => self.cut(words, Ending::Failed(failure)),
         }
     }
 
@@ -321,14 +332,19 @@ impl Turn {
         Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Empty)))
     }
 
+    /// Lets as many of `calls` run as the limit leaves. The model is told about the rest, so it can answer with what it
+    /// has; a model that still calls tools after that is stopped.
     fn wants(&mut self, calls: Vec<ToolCall>) -> Step {
-        self.tool_runs += u32::try_from(calls.len()).unwrap_or(u32::MAX);
-        if self.tool_runs > self.limits.tool_runs || self.model_calls >= self.limits.model_calls {
+        let left = self.limits.tool_runs - self.tool_runs;
+        if left == 0 || self.model_calls >= self.limits.model_calls {
             return circles(&format!("{} tool calls", self.limits.tool_runs));
         }
         if self.usage().fresh() > self.limits.tokens {
             return circles(&format!("more than {} tokens", self.limits.tokens));
         }
+        let run = u32::try_from(calls.len()).unwrap_or(u32::MAX).min(left);
+        self.tool_runs += run;
+        self.allowed = usize::try_from(run).unwrap_or(usize::MAX);
         Step::RunTools(calls)
     }
 }

@@ -307,7 +307,12 @@ impl Drive {
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
         let known = self.reins.stop.run_until_cancelled(self.world.hands.kinds(&calls)).await;
         let kinds = known.unwrap_or_default();
-        let progress = Progress::MayRun(self.last_blocks(), self.uncounted(), kinds);
+        let progress = Progress::MayRun {
+            blocks: self.last_blocks(),
+            spent: self.uncounted(),
+            kinds,
+            most: self.turn.allowed(),
+        };
         let request = Request::Turn(self.start.turn, progress);
         let answer = self.ask(request).await;
         let Answer::Decided(rulings) = answer else { return self.give_up(answer) };

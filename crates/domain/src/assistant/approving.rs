@@ -372,8 +372,9 @@ mod tests {
     }
 
     fn asks(assistant: &mut Assistant, blocks: Vec<Block>, time: &str) -> (Vec<Ruling>, Vec<Effect>) {
-        let request =
-            Request::Turn(TurnId(1), Progress::MayRun(blocks, Vec::new(), crate::tool::ServerKinds::new()));
+        let kinds = crate::tool::ServerKinds::new();
+        let most = blocks.len();
+        let request = Request::Turn(TurnId(1), Progress::MayRun { blocks, spent: Vec::new(), kinds, most });
         match assistant.asked(request, &at(time)) {
             (Answer::Decided(rulings), effects) => (rulings, effects),
             (answer, _) => panic!("{answer:?}"),

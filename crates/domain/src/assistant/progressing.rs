@@ -7,9 +7,9 @@ use super::{Answer, Assistant, Effect, Minutes};
 use crate::context::{data_block, sources};
 use crate::conversation::{Block, Branch, Reach, Said, calls};
 use crate::cost::Call;
-use crate::label::{Realm, Realms};
+use crate::label::{Label, Realm, Realms};
 use crate::permission::{Authority, Ruling};
-use crate::tool::{Class, ServerKinds, ToolCall, ToolResult};
+use crate::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 impl Assistant {
@@ -18,6 +18,7 @@ impl Assistant {
         turn: TurnId,
         (blocks, spent): (Vec<Block>, Vec<Call>),
         kinds: ServerKinds,
+        most: usize,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let (Some((branch, running)), Some(authority)) = (self.run_of(turn), self.authority(turn)) else {
@@ -32,8 +33,14 @@ impl Assistant {
             running.unanswered = called.clone();
         }
         let caller = Caller { turn, branch, authority: Authority { kinds, ..authority } };
-        let rulings: Vec<Ruling> =
-            called.into_iter().map(|call| self.rule_and_delegate(call, &caller, &mut minutes)).collect();
+        let mut rulings = Vec::with_capacity(called.len());
+        for (index, call) in called.into_iter().enumerate() {
+            rulings.push(if index < most {
+                self.rule_and_delegate(call, &caller, &mut minutes)
+            } else {
+                Ruling::Answered(over_the_limit(call))
+            });
+        }
         (Answer::Decided(rulings), minutes.effects())
     }
 
@@ -86,6 +93,13 @@ impl Assistant {
         }
         read
     }
+}
+
+/// The result of a call that is over the limit of its turn.
+fn over_the_limit(call: ToolCall) -> ToolResult {
+    let text = "Error: not run. This answer has reached its limit of tool calls. Answer with the results that you have, \
+                and tell the human what is left to do.";
+    ToolResult { call: call.id, text: text.to_owned(), outcome: Outcome::Failed, label: Label::PLAIN }
 }
 
 pub(super) fn gone() -> (Answer, Vec<Effect>) {

@@ -169,9 +169,17 @@ pub enum Choice {
 /// How a turn gets on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// It wants to run the tools that the model called in these blocks, after these calls of the model.
-    /// The kinds are those of the tools of servers among them, as the user accepted them.
-    MayRun(Vec<Block>, Vec<Call>, ServerKinds),
+    /// It wants to run the tools that the model called in its reply.
+    MayRun {
+        /// The reply.
+        blocks: Vec<Block>,
+        /// The calls of the model since the last time.
+        spent: Vec<Call>,
+        /// The kinds of the tools of servers among the called tools, as the user accepted them.
+        kinds: ServerKinds,
+        /// How many of the calls may run, by the limit of the turn. The rest is answered with an error.
+        most: usize,
+    },
     /// It is one that nobody waits for, and wants to call the model once more, after these calls.
     MaySpend(Vec<Call>, Next),
     /// It is one that nobody waits for, and has made these calls.

@@ -139,14 +139,36 @@ fn when_patience_ends_the_half_answer_stays() {
     assert_eq!(turn.said(), [Said::Assistant(vec![text("one two")], Reach::Cut)]);
 }
 
-/// E4: many calls at once count one by one.
+/// E4: many calls at once count one by one. Those over the limit do not run, and the model may still answer.
 #[test]
 fn the_limit_counts_calls_and_not_replies() {
-    let many = (0..51).map(|n| call(&n.to_string())).collect();
-    let Step::Done(Ending::Failed(Failure::Stopped(why))) = after(many, Stop::Tools).step() else {
-        panic!("it was not stopped")
-    };
+    let many = |count: usize| (0..count).map(|n| call(&n.to_string())).collect::<Vec<_>>();
+    let mut turn = after(many(100), Stop::Tools);
+    let Step::RunTools(calls) = turn.step() else { panic!("nothing runs") };
+    assert_eq!((calls.len(), turn.allowed()), (100, 50));
+    turn.ran(calls.iter().map(|call| result(&call.id)).collect());
+    let mut answering = turn.clone();
+    answering.replied(reply(vec![text("that is what i have")], Stop::Said));
+    assert_eq!(answering.step(), Step::Done(Ending::Finished));
+    turn.replied(reply(many(1), Stop::Tools));
+    let Step::Done(Ending::Failed(Failure::Stopped(why))) = turn.step() else { panic!("it was not stopped") };
     assert!(why.contains("50 tool calls"), "{why}");
+    let mut in_two = after(many(30), Stop::Tools);
+    in_two.ran(Vec::new());
+    in_two.replied(reply(many(30), Stop::Tools));
+    assert_eq!(in_two.allowed(), 20);
+}
+
+/// A reply that breaks off again and again grows only up to a bound.
+#[test]
+fn a_reply_in_halves_is_bounded() {
+    let mut turn = begin(patience::Limits::HOUSE);
+    let broken = || Failure::CutOff("gone".to_owned());
+    turn.failed(&"a".repeat(HALF_BYTES), broken());
+    assert!(matches!(turn.step(), Step::Wait(_)));
+    turn.waited();
+    turn.failed("b", broken());
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(broken())));
 }
 
 /// E4: a turn that goes on and on also ends at its tokens; what came from the cache is not counted.

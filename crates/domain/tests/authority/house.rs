@@ -252,7 +252,9 @@ impl House {
             if calls.is_empty() {
                 break;
             }
-            let request = Request::Turn(start.turn, Progress::MayRun(blocks, Vec::new(), ServerKinds::new()));
+            let (kinds, most) = (ServerKinds::new(), calls.len());
+            let request =
+                Request::Turn(start.turn, Progress::MayRun { blocks, spent: Vec::new(), kinds, most });
             let Answer::Decided(rulings) = self.ask(request) else { return };
             let mut results: Vec<ToolResult> =
                 rulings.into_iter().map(|ruling| self.carry_out(start, ruling)).collect();

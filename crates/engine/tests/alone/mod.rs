@@ -67,7 +67,7 @@ struct Counter<R> {
 
 impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
     fn answer(&self, request: Request) -> Answer {
-        if let Request::Turn(_, Progress::MayRun(blocks, spent, _)) = request {
+        if let Request::Turn(_, Progress::MayRun { blocks, spent, .. }) = request {
             self.counted.borrow_mut().extend(spent);
             let decided = |call| decide(call, &[NOTE], &Authority::MAIN, &Consent::default());
             return Answer::Decided(calls(&blocks).filter_map(decided).map(Ruling::Decided).collect());

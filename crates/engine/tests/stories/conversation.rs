@@ -280,6 +280,19 @@ pub fn a_model_that_runs_in_circles_is_stopped(told_by: Teller) {
     ) || told.ends_with("main> failed: i stopped myself after 50 tool calls in one answer; that looked like running in circles.\n"), "{told}");
 }
 
+/// E4: a reply with more calls than the limit allows runs those that it allows; the model hears about the rest and answers.
+pub fn a_reply_with_too_many_calls_runs_those_that_the_limit_allows(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::calls_all(&[("inbox_list", "{}"); 100]), Line::says("That is what I have.")]);
+
+    story.human("go");
+
+    let told = story.told();
+    assert_eq!(told.matches("inbox_list: the inbox is empty.").count(), 50);
+    assert_eq!(told.matches("inbox_list: Error: not run. This answer has reached its limit").count(), 50);
+    assert!(told.ends_with("main> assistant: That is what I have.\n"), "{told}");
+}
+
 pub fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_it(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Morning."), Line::holds("Lisbon is"), Line::says("Lisbon is lovely.")]);

@@ -98,6 +98,8 @@ stories! {
     conversation::a_model_that_asks_to_wait_says_how_long: puppet anthropic openai,
         but for claude: "the program does not tell how long its vendor wants to be left alone";
     conversation::a_model_that_runs_in_circles_is_stopped: puppet anthropic openai claude;
+    conversation::a_reply_with_too_many_calls_runs_those_that_the_limit_allows: puppet anthropic openai,
+        but for claude: "the limit is held before any client is asked";
     conversation::a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_it: puppet anthropic openai claude;
     conversation::a_message_that_waits_survives_a_crash: puppet anthropic openai claude;
     conversation::new_words_after_a_crash_wait_for_the_answer_that_is_owed: puppet anthropic openai claude;

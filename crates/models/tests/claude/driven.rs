@@ -90,7 +90,7 @@ impl Surface for Outside {
 
 /// The door: what the assistant would answer to the two things a turn asks.
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
-    let Request::Turn(_, Progress::MayRun(blocks, _, _)) = request else { return Answer::Noted };
+    let Request::Turn(_, Progress::MayRun { blocks, .. }) = request else { return Answer::Noted };
     let calls = blocks.iter().filter_map(|block| match block {
         Block::Call(call) => decide(call, tools, &Authority::MAIN, &Consent::default()),
         Block::Text(_) | Block::Opaque(_) => None,

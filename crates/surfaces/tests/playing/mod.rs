@@ -319,7 +319,12 @@ async fn consult(house: &House, turn: TurnId) {
         .desk
         .ask(Request::Turn(
             turn,
-            Progress::MayRun(vec![Block::Call(call.clone())], Vec::new(), ServerKinds::new()),
+            Progress::MayRun {
+                blocks: vec![Block::Call(call.clone())],
+                spent: Vec::new(),
+                kinds: ServerKinds::new(),
+                most: 1,
+            },
         ))
         .await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone(), doing: Doing::Runs });

@@ -84,7 +84,12 @@ impl Scene {
         let call = ToolCall { id, name: name.to_owned(), input: Json(input.to_owned()) };
         let request = Request::Turn(
             self.turn,
-            Progress::MayRun(vec![Block::Call(call)], Vec::new(), ServerKinds::new()),
+            Progress::MayRun {
+                blocks: vec![Block::Call(call)],
+                spent: Vec::new(),
+                kinds: ServerKinds::new(),
+                most: 1,
+            },
         );
         let Answer::Decided(rulings) = self.ask(request) else { return None };
         for ruling in rulings {
