@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use domain::approval::ApprovalId;
 use domain::assistant::{Answer, Doing, Ended, Left, Progress, Purpose, Request, Shown, Start};
-use domain::context::{self, Context, Measure, Opening};
+use domain::context::{self, Context, Measure, Opening, Window};
 use domain::conversation::{Block, EntryId, PathEntry, Said, Usage, calls};
 use domain::cost::{Call, Source};
 use domain::failure::{Failure, SpendLimit};
@@ -180,7 +180,26 @@ impl Drive {
             }
             None => (Arc::clone(&current.instructions), Arc::clone(&current.tools), Vec::new()),
         };
-        let said: Vec<Arc<Said>> = path.into_iter().map(|entry| entry.said).collect();
+        let window = start.window;
+        let mut said: Vec<Arc<Said>> = path.into_iter().map(|entry| fitting(entry.said, window)).collect();
+        let newest = match start.purpose {
+            Purpose::Answer => None,
+            Purpose::Compact(_) => window.newest(&said),
+        };
+        // As in `readable`, the notes belong to places in the whole conversation.
+        let (instructions, tools, notes) = if newest.is_some() {
+            (Arc::clone(&current.instructions), Arc::clone(&current.tools), Vec::new())
+        } else {
+            (instructions, tools, notes)
+        };
+        if let Some((newest, left_out)) = newest {
+            said = newest;
+            let text = format!(
+                "The conversation is longer than the model can read at once, so this summary leaves out its oldest \
+                 {left_out} entries. `ollim-bot history` still has them."
+            );
+            world.surface.show(&Shown::Notice(text));
+        }
         let task = start.purpose.task(&said);
         let (branch, model, thinking, effort) =
             (start.branch.clone(), start.model.clone(), start.thinking, start.effort);
@@ -207,8 +226,12 @@ impl Drive {
     }
 
     async fn call(&mut self) {
-        let ear = Ear { drive: self, heard: Mutex::default(), note: Mutex::default() };
         let context = self.readable();
+        if let Some(failure) = self.start.window.refuses(&context) {
+            drop(context);
+            return self.turn.failed("", failure);
+        }
+        let ear = Ear { drive: self, heard: Mutex::default(), note: Mutex::default() };
         let reply = self.reins.stop.run_until_cancelled(self.world.model.reply(&context, &ear)).await;
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
@@ -436,7 +459,9 @@ impl Drive {
 
     /// What the turn has said since `before` is part of the next request.
     fn remember(&mut self, before: usize) {
-        self.context.said.extend(self.turn.said()[before..].iter().cloned().map(Arc::new));
+        let window = self.start.window;
+        let said = self.turn.said()[before..].iter().map(|said| fitting(Arc::new(said.clone()), window));
+        self.context.said.extend(said);
     }
 
     fn last_blocks(&self) -> Vec<Block> {
@@ -455,6 +480,11 @@ impl Drive {
         let left = self.turn.into_summary().map_or(Left::Said(said), Left::Summary);
         Ended { left, ending, usage, spent }
     }
+}
+
+/// Returns `said` as the model reads it: a text that would fill most of the window is cut.
+fn fitting(said: Arc<Said>, window: Window) -> Arc<Said> {
+    window.cut(&said).map_or(said, Arc::new)
 }
 
 /// A call in the last words of a turn gets an answer, so that the conversation can go on after it.

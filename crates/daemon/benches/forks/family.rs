@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Purpose, Shown, Start};
-use domain::context::{Names, instructions};
+use domain::context::{Names, Window, instructions};
 use domain::conversation::{Branch, Conversation, Heard, Said};
 use domain::cost::Account;
 use domain::dice::Dice;
@@ -80,6 +80,7 @@ impl Family {
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
+            window: Window(200_000),
             human: "julius".to_owned(),
             account: Account::answer_on(&branch),
             from: entry.id,

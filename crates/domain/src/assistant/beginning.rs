@@ -105,6 +105,7 @@ impl Assistant {
         let model = self.model(&branch);
         let thinking = self.thinking(&branch);
         let effort = self.effort(&branch);
+        let window = self.window_on(&branch);
         self.running.insert(branch.clone(), running);
         let human = self.human_name().to_owned();
         minutes.starts.push(Start {
@@ -115,6 +116,7 @@ impl Assistant {
             model,
             thinking,
             effort,
+            window,
             human,
             from,
             seed,

@@ -13,7 +13,7 @@ use super::{
     Shown, Spot, Turned,
 };
 use crate::compaction::{Report, Room, Summary};
-use crate::context;
+use crate::context::{self, Window};
 use crate::conversation::{Branch, Heard, Said, Usage};
 use crate::cost::{Account, Attended};
 use crate::failure::{Failure, Unsaid};
@@ -125,6 +125,13 @@ impl Assistant {
         let window = self.choices.abilities_of(named).window;
         let limits = [Some(self.room.limit), cheap, window];
         Room { limit: limits.into_iter().flatten().min().unwrap_or(self.room.limit), ..self.room }
+    }
+
+    /// Returns how much the model on `branch` reads at once: what its vendor says, or the setting.
+    pub(super) fn window_on(&self, branch: &Branch) -> Window {
+        let model = self.model(branch);
+        let named = model.as_deref().unwrap_or_else(|| self.choices.model_name(None));
+        Window(self.choices.abilities_of(named).window.unwrap_or(self.room.limit))
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {

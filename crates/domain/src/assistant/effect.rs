@@ -7,6 +7,7 @@ use super::Known;
 use crate::approval::{Approval, ApprovalId, Closed};
 use crate::card::Card;
 use crate::compaction::{Gate, Summary};
+use crate::context::Window;
 use crate::context::skills::{Loaded, NamedSkills};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call, Source};
@@ -143,6 +144,8 @@ pub struct Start {
     pub thinking: Thinking,
     /// How much work it puts into the answer.
     pub effort: Effort,
+    /// How much the model reads at once.
+    pub window: Window,
     /// The name of the user, for the instructions.
     pub human: String,
     /// The entry it follows.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
+use domain::context::Window;
 use domain::conversation::{Branch, EntryId, calls};
 use domain::cost::{Account, Call, Day, Refusal};
 use domain::effort::Effort;
@@ -114,6 +115,7 @@ pub fn run(
         model: None,
         thinking: Thinking::Off,
         effort: Effort::Low,
+        window: Window(200_000),
         human: "julius".to_owned(),
         from,
         seed: 7,

@@ -112,6 +112,10 @@ stories! {
     compaction::a_long_conversation_is_compacted_before_the_next_answer: puppet anthropic openai claude;
     compaction::a_refused_compaction_does_not_come_back_at_every_message: puppet anthropic openai claude;
     compaction::a_turn_that_no_longer_fits_is_answered_after_a_compaction: puppet anthropic openai claude;
+    compaction::a_request_that_certainly_does_not_fit_is_never_sent: puppet anthropic openai,
+        but for claude: "the program keeps its conversation itself";
+    compaction::a_message_longer_than_the_window_is_cut_with_a_note: puppet anthropic openai,
+        but for claude: "the request is cut before any client is asked";
     compaction::a_turn_that_does_not_fit_after_a_compaction_either_says_so: puppet anthropic openai claude;
     compaction::new_words_wait_for_the_answer_that_waited_for_a_compaction: puppet anthropic openai claude;
     compaction::a_picture_is_shown_again_after_a_compaction: puppet anthropic openai claude;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
+use domain::context::Window;
 use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, PathEntry, Reach, Said, Text};
 use domain::effort::Effort;
 use domain::permission::{Authority, Ruling, decide};
@@ -127,6 +128,7 @@ async fn turn(
         model: None,
         thinking: Thinking::Off,
         effort: Effort::Low,
+        window: Window(200_000),
         human: "julius".to_owned(),
         from,
         seed: 7,
