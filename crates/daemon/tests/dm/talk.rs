@@ -45,6 +45,38 @@ async fn a_long_answer_appears_as_it_comes() {
     assert_eq!(letters(&parts.join(" ")), letters(&text));
 }
 
+/// An answer of half a megabyte is four messages and a file, however it came, and a reminder's message is not behind
+/// hundreds of others.
+#[tokio::test(start_paused = true)]
+async fn a_very_long_answer_is_a_file_with_its_beginning_before_it() {
+    let text: String = (0..60_000).map(|n| format!("word{n} ")).collect();
+    let (whole, at_once) = (text.clone(), text.clone());
+    let speaks = move |words: &str| match words.contains("slowly") {
+        true => Speech::slowly(&whole, (3_000, Duration::from_millis(100))),
+        false => Speech::of(&at_once),
+    };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    for (asked, already) in [("tell me slowly", 0), ("tell me", 4)] {
+        rig.human().types(asked);
+        if already == 0 {
+            rig.sees("word5 ").await;
+            assert!(rig.all("word").len() <= 4, "the beginning is shown while it comes");
+        }
+        rig.passes(120).await;
+        let shown = rig.all("").into_iter().filter(|seen| seen.author == "ollim").collect::<Vec<_>>();
+        let [first, .., last] = &shown[already..] else { panic!("{} messages", shown.len()) };
+        assert_eq!(shown.len(), already + 4);
+        assert!(first.content.starts_with("word0 word1 "), "{}", first.content);
+        let told = format!("All {} characters are in the file.", text.chars().count());
+        assert!(last.content.contains(&told), "{}", last.content);
+        assert_eq!(
+            (last.attachments.len(), last.attachments[0]["size"].as_u64()),
+            (1, Some(text.len() as u64))
+        );
+        assert!(shown[already..already + 3].iter().all(|seen| seen.attachments.is_empty()));
+    }
+}
+
 /// SU-7, SU-9, SU-10: a start and a stop say nothing, and a session goes on where it was.
 #[tokio::test(start_paused = true)]
 async fn starts_and_stops_are_silent() {

@@ -17,14 +17,17 @@ const ROW: usize = 5;
 const OPTION: usize = 100;
 /// The most messages of what is asked.
 const ASKED: usize = 5;
+/// The most messages of one text. A longer text is a file, with its beginning before it.
+const SAID: usize = 4;
 
 /// The messages that `sheet` is, in order: at least one, and what can be pressed is on the last.
 pub(super) fn dress(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
     let words = words(sheet);
     let mut contents = contents(&words);
-    let files = match contents.len() > ASKED && is_asked(sheet) {
-        true => vec![on_paper(&words, &mut contents)],
-        false => Vec::new(),
+    let files = if is_asked(sheet) {
+        if contents.len() > ASKED { vec![on_paper(&words, &mut contents)] } else { Vec::new() }
+    } else {
+        as_file(&words, &mut contents).into_iter().collect()
     };
     add_foot(&mut contents, &sheet.foot);
     if contents.is_empty() {
@@ -65,6 +68,46 @@ fn on_paper(words: &str, contents: &mut Vec<String>) -> File {
         description: "the whole call".to_owned(),
         bytes: words.to_owned().into(),
     }
+}
+
+/// Words alone as messages; long ones as a file with their beginning before it.
+pub(super) fn said(words: &str) -> Vec<Outgoing> {
+    let mut contents = contents(words);
+    let file = as_file(words, &mut contents);
+    let mut said: Vec<Outgoing> = contents.into_iter().map(Outgoing::words).collect();
+    if let Some(last) = said.last_mut() {
+        last.files.extend(file);
+    }
+    said.iter_mut().for_each(|part| part.flags = Flags::NO_EMBEDS);
+    said
+}
+
+/// Returns `words` as a file if they are more than [`SAID`] messages. `contents` are then the first messages, and one about
+/// the file. The first messages are those that were shown while the words came, so none of them disappears.
+fn as_file(words: &str, contents: &mut Vec<String>) -> Option<File> {
+    if contents.len() <= SAID {
+        return None;
+    }
+    contents.truncate(SAID - 1);
+    contents.push(format!(
+        "That is only the beginning. All {} characters are in the file.",
+        words.chars().count()
+    ));
+    Some(File {
+        name: "message.md".to_owned(),
+        description: "the whole message".to_owned(),
+        bytes: words.to_owned().into(),
+    })
+}
+
+/// The most bytes of a growing text that are looked at: more than [`SAID`] messages hold.
+pub(super) const GROWING_BYTES: usize = 32 * 1024;
+
+/// The contents of the messages that `words` are while more of them come: at most [`SAID`].
+pub(super) fn growing(words: &str) -> Vec<String> {
+    let mut contents = contents(words);
+    contents.truncate(SAID);
+    contents
 }
 
 /// The contents of the messages that `words` are: none that nobody could see.
@@ -219,10 +262,31 @@ mod tests {
         assert_eq!(last.rows.len(), 1);
     }
 
-    /// What is only said stays as messages, however long.
+    /// What is only said stays as messages up to a number of them. More is a file with its beginning before it, and what
+    /// belongs to the words stays on the last message.
     #[test]
-    fn what_nobody_has_to_allow_is_no_file() {
-        let said = Sheet { words: "word ".repeat(4_000), ..Sheet::default() };
-        assert!(dress(&said, Ring::Loud).iter().all(|part| part.files.is_empty()));
+    fn a_long_text_is_a_file_with_its_beginning_before_it() {
+        let sheet = |words: String| Sheet { words, foot: "from a routine".to_owned(), ..Sheet::default() };
+        let few = dress(&sheet("word ".repeat(1_500)), Ring::Loud);
+        assert!((2..=SAID).contains(&few.len()) && few.iter().all(|part| part.files.is_empty()));
+        let long = "word ".repeat(1_000_000);
+        let many = dress(&sheet(long.clone()), Ring::Quiet);
+        assert_eq!(many.len(), SAID);
+        let shown: usize = many.iter().map(|part| part.content.matches("word").count()).sum();
+        assert!(shown > 1_000, "{shown}");
+        let [.., before, last] = many.as_slice() else { panic!("{} messages", many.len()) };
+        assert!(before.files.is_empty());
+        assert_eq!(
+            last.content,
+            "That is only the beginning. All 5000000 characters are in the file.\n-# from a routine"
+        );
+        let [file] = last.files.as_slice() else { panic!("a file") };
+        assert_eq!((file.name.as_str(), &file.bytes[..]), ("message.md", long.as_bytes()));
+        assert_eq!(said(&long).len(), SAID);
+        // The messages before the file are those that were shown while the words came.
+        let live = growing(&long[..GROWING_BYTES]);
+        assert_eq!(live.len(), SAID);
+        let kept: Vec<String> = many[..SAID - 1].iter().map(|part| part.content.clone()).collect();
+        assert_eq!(kept, live[..SAID - 1]);
     }
 }

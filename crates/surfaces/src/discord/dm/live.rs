@@ -15,7 +15,7 @@ use engine::ports::Receipt;
 use tokio::time::Instant;
 
 use super::Shared;
-use super::dressing::contents;
+use super::dressing::{GROWING_BYTES, growing};
 use super::sending::{keep, post, status, take_away};
 use crate::discord::Snowflake;
 use crate::discord::message::{Flags, Outgoing};
@@ -94,7 +94,9 @@ impl Live {
 
     /// A few words more.
     pub(super) fn hear(&mut self, text: &str) {
-        self.words.push_str(text);
+        // More is not shown before the answer is finished, and then as a file.
+        let room = GROWING_BYTES.saturating_sub(self.words.len());
+        self.words.push_str(&text[..text.floor_char_boundary(room)]);
         self.spoke.get_or_insert_with(Instant::now);
     }
 
@@ -147,7 +149,7 @@ impl Live {
     }
 
     fn is_behind(&self) -> bool {
-        contents(&self.words) != self.shown
+        growing(&self.words) != self.shown
     }
 
     /// Does what is due. Trouble is no loss: the finished words follow.
@@ -170,7 +172,7 @@ impl Live {
 
     /// Shows the words so far, under the key of the post that follows.
     async fn show(&mut self, shared: &Shared) -> Result<(), Trouble> {
-        let parts = contents(&self.words);
+        let parts = growing(&self.words);
         let Some(key) = self.key().filter(|_| parts != self.shown) else {
             return Ok(());
         };

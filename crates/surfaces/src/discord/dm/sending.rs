@@ -9,12 +9,11 @@ use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 
 use super::Shared;
-use super::dressing::{dress, plainly};
+use super::dressing::{dress, plainly, said};
 use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message};
-use crate::discord::message::{Flags, Outgoing};
+use crate::discord::message::Outgoing;
 use crate::discord::rest::Trouble;
-use crate::discord::split::split;
 
 /// How long Discord surely remembers a nonce.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(2);
@@ -56,9 +55,7 @@ pub(super) enum Tried {
 
 /// Words beside the conversation: an answer to a command, a refusal. Losing one is harmless.
 pub(super) async fn say_aside(shared: &Shared, text: &str) {
-    for part in split(text) {
-        let mut outgoing = Outgoing::words(part);
-        outgoing.flags = Flags::NO_EMBEDS;
+    for outgoing in said(text) {
         let mut said = shared.rest.create_message(shared.channel(), &outgoing, None).await;
         if let Err(Trouble::NotAllowed { code: NO_ACCESS, .. }) = said {
             shared.reopen_dm().await;
