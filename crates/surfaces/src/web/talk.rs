@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use domain::assistant::{Answer, Press, Request as Ask, Saying};
 use domain::card::Act;
 use domain::context::message_words;
-use domain::conversation::{Branch, Entry, EntryId, Image};
+use domain::conversation::{Branch, Entry, EntryId, Image, Text};
 use domain::embed::Action;
 use domain::record::ReplyTo;
 use domain::sent::SentId;
@@ -26,6 +26,8 @@ pub const SAY_BYTES: usize = 32 * 1024 * 1024;
 const PAGE: usize = 50;
 /// The most entries that come at once.
 const LARGEST_PAGE: usize = 200;
+/// The most bytes of text on a page with more than one entry.
+const PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 pub(super) async fn messages(
     State(app): State<App>,
@@ -46,6 +48,7 @@ pub(super) async fn messages(
     let before = last.as_ref().map(|last| last.id).or(before);
     let mut entries = journal.recent(here, before, limit).await.map_err(unreadable)?;
     entries.extend(last);
+    leave_out_oldest(&mut entries);
     let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
     // What comes with older entries comes when those are asked for.
     let from = entries.first().filter(|_| more).map_or(EntryId(0), |oldest| oldest.id);
@@ -53,17 +56,28 @@ pub(super) async fn messages(
     Ok(Json(wire::Messages { messages: with_margin(&entries, &margin), more }))
 }
 
+/// Leaves out the oldest entries of a page that would be very large. They come with the next page.
+fn leave_out_oldest(entries: &mut Vec<Entry>) {
+    let mut bytes = 0;
+    let fits = |entry: &&Entry| {
+        bytes += entry.said.text().len();
+        bytes <= PAGE_BYTES
+    };
+    let kept = entries.iter().rev().take_while(fits).count().max(1);
+    entries.drain(..entries.len().saturating_sub(kept));
+}
+
 /// What was said, and between it what background runs sent, in the order in which it came.
 fn with_margin(entries: &[Entry], margin: &Margin) -> Vec<wire::EntryWire> {
     let is_away = |entry: &Entry| margin.put_away.contains(&SentId::from(entry.id));
     let said = entries.iter().map(|entry| match is_away(entry) {
-        true => wire::EntryWire::from(entry).put_away(),
-        false => wire::EntryWire::from(entry),
+        true => wire::EntryWire::from(entry).listed().put_away(),
+        false => wire::EntryWire::from(entry).listed(),
     });
     let is_said = |id: EntryId| entries.iter().any(|entry| entry.id == id);
     let sent = margin.sent.iter().filter(|(_, entry)| !is_said(entry.id));
     let mut all: Vec<wire::EntryWire> =
-        said.chain(sent.map(|(source, entry)| wire::EntryWire::sent(source, entry))).collect();
+        said.chain(sent.map(|(source, entry)| wire::EntryWire::sent(source, entry).listed())).collect();
     all.sort_by_key(|entry| entry.id);
     all
 }
@@ -131,4 +145,33 @@ pub(super) async fn press(
 
 fn unreadable(unreadable: Unreadable) -> Refusal {
     Refusal::broken(unreadable.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::conversation::{Block, Reach, Said};
+    use domain::label::Label;
+
+    use super::*;
+
+    fn entry(id: u64, text: &str) -> Entry {
+        let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);
+        let (at, parent) = (jiff::Timestamp::UNIX_EPOCH, id.checked_sub(1).map(EntryId));
+        Entry { id: EntryId(id), parent, at, said, own: Label::PLAIN, label: Label::PLAIN }
+    }
+
+    /// Entries that an earlier version kept without a bound must not make a page that no browser can show.
+    #[test]
+    fn a_page_of_very_long_entries_is_cut_and_says_so() {
+        let mut entries: Vec<Entry> = (1..=50).map(|id| entry(id, &"word ".repeat(100_000))).collect();
+        leave_out_oldest(&mut entries);
+        assert_eq!(entries.iter().map(|entry| entry.id.0).collect::<Vec<_>>(), [47, 48, 49, 50]);
+        let shown = serde_json::to_string(&with_margin(&entries, &Margin::default())).unwrap();
+        assert!(shown.len() < 410_000, "{}", shown.len());
+        let told = "Only the first 100000 of 500000 characters are shown here.";
+        assert_eq!(shown.matches(told).count(), 4);
+        let mut one = vec![entry(7, &"x".repeat(3 * 1024 * 1024))];
+        leave_out_oldest(&mut one);
+        assert_eq!(one.len(), 1, "the newest entry is always there");
+    }
 }

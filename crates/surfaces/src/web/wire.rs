@@ -31,6 +31,9 @@ pub struct ContextWire {
 /// The most characters of a tool's input or result that are sent.
 const TOOL_CHARS: usize = 4_000;
 
+/// The most characters of one text in a list of entries.
+const LISTED_CHARS: usize = 100_000;
+
 /// Something went wrong.
 #[derive(Serialize)]
 pub struct Failed {
@@ -201,6 +204,21 @@ impl EntryWire {
         Self { from: Some(source.to_string()), ..Self::from(entry) }
     }
 
+    /// The same for a list: a very long text is cut with a note that says how much is missing and where it is.
+    #[must_use]
+    pub fn listed(mut self) -> Self {
+        match &mut self.said {
+            SaidWire::Human { text, .. } | SaidWire::Assistant { text, .. } | SaidWire::Summary { text } => {
+                cut_listed(text);
+            }
+            SaidWire::Tools { results } => {
+                results.iter_mut().filter_map(|result| result.words.as_mut()).for_each(cut_listed);
+            }
+            SaidWire::Recalled { .. } => {}
+        }
+        self
+    }
+
     /// The same without what it shows: the human put that away.
     #[must_use]
     pub fn put_away(mut self) -> Self {
@@ -248,6 +266,15 @@ fn result(result: &ToolResult) -> ResultWire {
         Outcome::Denied => ("denied", None, None),
     };
     ResultWire { call: result.call.clone(), outcome, text: shortened(&result.text), embed, words }
+}
+
+fn cut_listed(text: &mut String) {
+    let Some((end, _)) = text.char_indices().nth(LISTED_CHARS) else { return };
+    let all = text.chars().count();
+    text.truncate(end);
+    text.push_str(&format!(
+        "\n\n(Only the first {LISTED_CHARS} of {all} characters are shown here. `ollim-bot history export main` writes all of it.)"
+    ));
 }
 
 fn shortened(text: &str) -> String {
