@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// The most characters that are told.
-const CHARS: usize = 30_000;
+/// The most characters that are told: fewer than the engine passes on, so that its own cut does not remove the end.
+const CHARS: usize = 29_500;
 /// The most bytes that are kept at either end: a character has four at most.
 const BYTES: usize = CHARS / 2 * 4;
 
@@ -46,11 +46,15 @@ impl Ends {
 fn joined(beginning: &str, end: &str, left_out: usize) -> String {
     let first: String = beginning.chars().take(CHARS / 2).collect();
     let last = end.char_indices().rev().nth(CHARS / 2 - 1).map_or(end, |(at, _)| &end[at..]);
-    format!("{first}\n(about {left_out} characters are left out here)\n{last}")
+    format!(
+        "{first}\n(about {left_out} characters are left out here: write the output to a file to read all of it in parts)\n{last}"
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::context::TOOL_RESULT_CHARS;
+
     use super::*;
 
     fn told(parts: &[&str]) -> String {
@@ -71,7 +75,8 @@ mod tests {
         for count in [1_000, 100_000, 3_000_000] {
             let told = told(&["first", &"x".repeat(CHARS), &"ü".repeat(count), "last"]);
             assert!(told.starts_with("firstxxx") && told.ends_with("last"));
-            assert!(told.chars().count() < CHARS + 100, "{}", told.chars().count());
+            // The engine cuts nothing more off, so the end is still there.
+            assert!(told.chars().count() <= TOOL_RESULT_CHARS, "{}", told.chars().count());
             assert!(told.contains("characters are left out here"));
         }
     }
