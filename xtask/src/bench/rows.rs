@@ -67,6 +67,20 @@ const SEARCH: &[&str] = &[
     "nothing else",
 ];
 
+/// Lets a model server send replies without an end to the program.
+const REPLIES: &[&str] = &[
+    "cargo",
+    "test",
+    "--quiet",
+    "--release",
+    "--package",
+    "ollim-bot",
+    "--test",
+    "reply_bounds",
+    "--",
+    "--nocapture",
+];
+
 /// Counts what of a long conversation is read from the model's cache.
 const CACHED: &[&str] = &[
     "cargo",
@@ -117,6 +131,11 @@ pub const ROWS: &[Row] = &[
         "idle memory, in Discord and page open",
         Target::AtMost(mb(20.0)),
         by(FOOTPRINT, |said| after(said, "idle memory, connected: ", Unit::Size)),
+    ),
+    row(
+        "memory at most, with replies of a model that does not stop",
+        Target::AtMost(mb(60.0)),
+        by(REPLIES, |said| after(said, "memory at most: ", Unit::Size)),
     ),
     row(
         "health at 1 M entries",

@@ -1,0 +1,183 @@
+//! The bounds of a reply, measured on the real program: its memory, the entry that stays and the next request.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use testkit::kill::{Program, Running};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// The most memory that the replies may take, in bytes. The release has less than 20 MB without them, so it stays below
+/// 60 MB; `cargo xtask bench` measures that. The program that the tests build is larger from the start.
+const MEMORY: u64 = 40_000_000;
+
+/// The most bytes of a reply with the default limit of 32,000 tokens.
+const REPLY: usize = 32_000 * 16;
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+const END: &str = "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
+    data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}}\n\n\
+    data: {\"type\":\"message_stop\"}\n\n";
+
+/// What a server of the Messages API sends: `start`, `again` so many times or until the connection is closed, and `end`.
+#[derive(Clone)]
+struct Flood {
+    start: String,
+    again: String,
+    times: usize,
+    end: &'static str,
+}
+
+impl Flood {
+    /// A block, deltas of it, and the end.
+    fn of(block: &str, delta: &str, times: usize) -> Self {
+        let start = format!(
+            "data: {{\"type\":\"message_start\",\"message\":{{\"usage\":{{\"input_tokens\":9}}}}}}\n\n\
+             data: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{{block}}}}}\n\n"
+        );
+        let again =
+            format!("data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{{delta}}}}}\n\n");
+        Self { start, again, times, end: END }
+    }
+
+    fn text(piece: &str, times: usize) -> Self {
+        Self::of(r#""type":"text","text":"""#, &format!(r#""type":"text_delta","text":"{piece}""#), times)
+    }
+}
+
+/// A server of the Messages API in threads of its own, and the size of each request for a reply.
+struct Server {
+    url: String,
+    flood: Arc<Mutex<Flood>>,
+    requests: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Server {
+    fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let flood = Arc::new(Mutex::new(Flood::text("ok", 1)));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (played, counted) = (Arc::clone(&flood), Arc::clone(&requests));
+        std::thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                let (played, counted) = (Arc::clone(&played), Arc::clone(&counted));
+                // A client that hangs up early ends its answer.
+                std::thread::spawn(move || drop(serve(socket, &played, &counted)));
+            }
+        });
+        Self { url, flood, requests }
+    }
+
+    fn plays(&self, flood: Flood) {
+        *held(&self.flood) = flood;
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(mut socket: TcpStream, flood: &Mutex<Flood>, requests: &Mutex<Vec<usize>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(socket.try_clone()?);
+    let (mut first, mut length) = (String::new(), 0);
+    reader.read_line(&mut first)?;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink())?;
+    if !first.starts_with("POST /v1/messages ") {
+        let none = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        return socket.write_all(none.as_bytes());
+    }
+    held(requests).push(usize::try_from(length).unwrap_or(usize::MAX));
+    let Flood { start, again, times, end } = held(flood).clone();
+    socket.write_all(HEAD.as_bytes())?;
+    socket.write_all(start.as_bytes())?;
+    let many = again.repeat((64 * 1024 / again.len().max(1)).clamp(1, times.max(1)));
+    let count = many.len() / again.len().max(1);
+    for _ in 0..times / count {
+        socket.write_all(many.as_bytes())?;
+    }
+    for _ in 0..times % count {
+        socket.write_all(again.as_bytes())?;
+    }
+    socket.write_all(end.as_bytes())
+}
+
+/// The most memory that the program had so far, in bytes.
+fn most_memory(running: &Running) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a number");
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kilobytes * 1024
+}
+
+/// The newest entry of the main conversation that the model wrote.
+fn newest_answer(running: &Running) -> String {
+    let messages = running.get("/api/messages").expect("a conversation");
+    let messages = messages["messages"].as_array().expect("entries");
+    let newest = messages.iter().rev().find(|entry| entry["by"] == "assistant");
+    newest.and_then(|entry| entry["text"].as_str()).unwrap_or_default().to_owned()
+}
+
+/// Endless words, a reply of 5 MB, endless thinking, endless arguments of a call, one event of 3 MB and a line without an
+/// end: each is stopped at the bound, the user is told, and the next request and the memory of the program stay small.
+#[test]
+fn a_reply_without_end_costs_a_bounded_amount_of_memory() {
+    let server = Server::open();
+    let mut program = Program::new(BINARY);
+    program.set("ANTHROPIC_API_KEY", "sk-test").set("ANTHROPIC_BASE_URL", &server.url);
+    program.set("OLLIM_MODEL", "anthropic:claude-test-1");
+    let running = program.start();
+    let idle = most_memory(&running);
+    let endless = usize::MAX;
+    let thinking = r#""type":"thinking","thinking":"","signature":"""#;
+    let call = r#""type":"tool_use","id":"toolu_1","name":"inbox_add","input":{}"#;
+    let much = "abcdefgh ".repeat(100);
+    let line = Flood { start: "data: ".to_owned(), again: much.clone(), times: endless, end: "" };
+    let floods = [
+        ("endless words", Flood::text("word and ", endless), "larger than 500 KB"),
+        ("5 MB of words", Flood::text("word and ", 5_000_000 / 9), "larger than 500 KB"),
+        ("an event of 3 MB", Flood::text(&"word ".repeat(600_000), 1), "larger than 500 KB"),
+        (
+            "endless thinking",
+            Flood::of(thinking, &format!(r#""type":"thinking_delta","thinking":"{much}""#), endless),
+            "larger than 500 KB",
+        ),
+        (
+            "endless arguments",
+            Flood::of(call, &format!(r#""type":"input_json_delta","partial_json":"{much}""#), endless),
+            "larger than 500 KB",
+        ),
+        ("a line without an end", line, "an event is longer than 4 MB"),
+    ];
+    let mut peaks = format!("idle: {idle}\n");
+    for (name, flood, told) in floods {
+        server.plays(flood);
+        let ended = running.converse("tell me everything").expect("an end");
+        assert!(ended.data.to_string().contains(told), "{name}: {}", ended.data);
+        let answer = newest_answer(&running);
+        assert!(answer.len() <= REPLY, "{name}: {} bytes are shown", answer.len());
+        server.plays(Flood::text("ok", 1));
+        held(&server.requests).clear();
+        running.converse("and now?").expect("an end");
+        let requests = held(&server.requests).clone();
+        assert!(requests.iter().all(|bytes| *bytes < 4 * REPLY), "{name}: {requests:?}");
+        peaks += &format!("{name}: {}\n", most_memory(&running));
+        // The next reply begins anew, so that the conversation never fills the window.
+        running.command("/clear").expect("a new conversation");
+    }
+    let most = most_memory(&running);
+    println!("{peaks}memory at most: {most}");
+    assert!(most < idle + MEMORY, "{peaks}");
+}
