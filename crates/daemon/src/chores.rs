@@ -17,6 +17,8 @@ use crate::tool_lists::Check;
 
 /// How often the state files are looked at. A change that is seen twice is followed, so it takes effect within a second.
 const STATE_FILES: Duration = Duration::from_millis(300);
+/// How often to look whether the journal is idle. One that is does not depend on its write-ahead log.
+const IDLE: Duration = Duration::from_secs(5);
 /// How often to look whether a backup is due.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// How many looks are left out after a backup failed: about an hour, so that the human is not nagged.
@@ -69,6 +71,16 @@ pub async fn take_state_files(journal: &Journal, desk: &Desk, at_once: bool, now
             }
         }
         Err(error) => tracing::warn!(%error, "The state files could not be looked at."),
+    }
+}
+
+/// Folds the write-ahead log of the journal into it whenever nothing is written for some seconds.
+pub async fn fold_when_idle(journal: Arc<Journal>) {
+    loop {
+        tokio::time::sleep(IDLE).await;
+        if let Err(error) = journal.fold_when_idle().await {
+            tracing::warn!(%error, "The write-ahead log could not be folded into the journal; it is tried again.");
+        }
     }
 }
 

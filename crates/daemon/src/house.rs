@@ -180,6 +180,7 @@ impl House {
         house.attend((settings, doors), &ports, errands);
         house.open_doors(settings, ports, doors).await?;
         beginning::hand_over(&house.notices, (&stage, &desk), &journal, (settings, doors)).await;
+        house.spawn(chores::fold_when_idle(journal.clone()));
         let chores = chores::back_up_daily(journal.clone(), clock, stage);
         house.spawn(chores::once_placed(bundle, Check::new(settings), journal, chores));
         Ok(house)

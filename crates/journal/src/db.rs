@@ -10,6 +10,7 @@ mod attention;
 mod body;
 mod cards;
 mod changes;
+mod commits;
 mod damage;
 mod deliveries;
 mod devices;
@@ -19,6 +20,7 @@ mod fresh;
 mod history;
 mod laying;
 mod lineage;
+mod mark;
 mod numbers;
 mod openings;
 mod packed;
@@ -29,6 +31,7 @@ mod posts;
 mod ranking;
 mod read;
 mod replanned;
+mod rescue;
 mod runs;
 mod schema;
 mod search;
@@ -37,6 +40,7 @@ mod sheet_body;
 mod snapshot;
 mod spending;
 mod untold;
+mod wal;
 mod work;
 mod write;
 
@@ -44,18 +48,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::backup::Backup;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::passing::{self, Lasts};
 
-pub use damage::{back_up_daily, newest_backup, rescue};
+pub use commits::{Extent, FIRST, forget_commits, raise_commits};
+pub use damage::{back_up_daily, newest_backup};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
 pub use laying::{Aside, Laid, aside_of, finish as finish_laying, is_decided, lay};
+pub use mark::{Mark, Marker, path_of as mark_of, read as read_mark};
 pub use numbers::Number;
 pub use past::{Prompted, Talk};
 pub use path::PathCache;
 pub use plans::{JobFile, Work};
+pub use rescue::rescue;
 pub use schema::known as known_format;
 pub use snapshot::{Snapshot, examine as examine_copy, forget_devices, format_of};
 pub use untold::{told as told_of_rescue, untold};
@@ -65,6 +73,8 @@ pub use write::FileChange;
 #[derive(Debug)]
 pub struct Database {
     connection: Connection,
+    /// Where it is kept how far this database reaches; nothing, for a copy or a reader.
+    mark: Option<Marker>,
 }
 
 /// Why a database cannot be opened.
@@ -122,11 +132,42 @@ impl Database {
     /// Opens the database at `path` for writing, made if missing.
     pub fn open(path: &Path) -> Result<Self, Unopened> {
         let connection = Connection::open(path).map_err(Unopened::sorted)?;
-        prepare(&connection).map_err(Unopened::sorted)?;
-        schema::bring_up_to_date(&connection)?;
-        let database = Self { connection };
-        database.check().map_err(Unopened::sorted)?;
-        Ok(database)
+        let database = Self { connection, mark: None };
+        // Closing folds the log into the database and removes it. Of a damaged journal both are kept as they were found.
+        database.fold_when_closed(false).map_err(Unopened::sorted)?;
+        let checked = prepare(&database.connection).map_err(Unopened::sorted).and_then(|()| {
+            schema::bring_up_to_date(&database.connection)?;
+            database.check().map_err(Unopened::sorted)
+        });
+        if !matches!(checked, Err(Unopened::Damaged(_))) {
+            database.fold_when_closed(true).map_err(Unopened::sorted)?;
+        }
+        checked.map(|()| database)
+    }
+
+    /// Whether closing the last connection folds the log into the database and removes it, as SQLite usually does.
+    pub fn fold_when_closed(&self, fold: bool) -> rusqlite::Result<()> {
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !fold).map(drop)
+    }
+
+    /// From now on the mark beside this database follows it.
+    pub fn follow_with(&mut self, mark: Marker) {
+        self.mark = Some(mark);
+    }
+
+    /// Copies the log into the database and empties it, so that nothing depends on the log. Does not wait for readers: says
+    /// whether it was done.
+    pub fn fold(&self) -> rusqlite::Result<bool> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let folded =
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        self.connection.busy_timeout(PATIENCE)?;
+        folded.map(|busy| busy == 0)
+    }
+
+    /// How many rows were changed by this connection.
+    pub fn rows_changed(&self) -> u64 {
+        self.connection.total_changes()
     }
 
     /// Nothing of it has to survive: a transaction is only kept in order, not brought to the disk.
@@ -142,7 +183,7 @@ impl Database {
         let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;
         connection.busy_timeout(PATIENCE).map_err(Unopened::sorted)?;
         if schema::is_current(&connection)? {
-            return Ok(Self { connection });
+            return Ok(Self { connection, mark: None });
         }
         // What an older program wrote is read as it will be once this one has started there: in a copy.
         let mut copy = Connection::open_in_memory().map_err(Unopened::sorted)?;
@@ -150,7 +191,7 @@ impl Database {
             .and_then(|backup| backup.run_to_completion(PAGES, Duration::ZERO, None));
         copied.map_err(Unopened::sorted)?;
         schema::bring_up_to_date(&copy)?;
-        Ok(Self { connection: copy })
+        Ok(Self { connection: copy, mark: None })
     }
 
     /// Reads all that a start needs, and the last row of every table: a page that is no page is seen here, and

@@ -45,7 +45,7 @@ use jiff::{Timestamp, Zoned};
 
 pub use acceptance::{Accepted, AskedFor, accept, accept_change, accept_whole, hash_of, refuse};
 use db::{Database, PathCache};
-pub use db::{KnownDevice, Number};
+pub use db::{Extent, KnownDevice, Mark, Number, mark_of, read_mark};
 use disk::{Disk, Stamp};
 use files::Found;
 use files::agents::{Agents, Bundled};
@@ -84,6 +84,16 @@ struct Writer {
     plans: PlanFiles,
     look: looking::Look,
     disk: Arc<dyn Disk>,
+    folding: Folding,
+}
+
+/// What is known of the log that is to be folded into the database.
+#[derive(Default)]
+struct Folding {
+    /// How many rows had been changed at the last look.
+    seen: u64,
+    /// How many rows had been changed when the log was folded in; nothing, before the first time.
+    folded: Option<u64>,
 }
 
 struct Reader {
@@ -187,6 +197,15 @@ impl Journal {
         done.unwrap_or_else(|| Err("the backup was stopped".to_owned()))
     }
 
+    /// Folds the write-ahead log into the database, if anything was written and nothing since the last call: an idle journal
+    /// is one file that depends on no other.
+    pub async fn fold_when_idle(&self) -> Result<(), Unwritten> {
+        match self.writer.ask(Writer::fold_when_idle).await {
+            Some(folded) => folded.map_err(|error| unwritten(&error)),
+            None => Err(closed()),
+        }
+    }
+
     /// Places what comes with the program: `documents` where the model can read them, and `agents`. What a person changed
     /// stays as it is.
     pub async fn place(&self, documents: &'static [Reference], agents: Vec<Bundled>) -> Result<(), String> {
@@ -261,6 +280,18 @@ impl Writer {
             Err(error) => {
                 tracing::warn!(%error, "The session files could not be written; the next start will.")
             }
+        }
+        Ok(())
+    }
+}
+
+impl Writer {
+    fn fold_when_idle(&mut self) -> rusqlite::Result<()> {
+        let changed = self.database.rows_changed();
+        let is_idle = self.folding.seen == changed;
+        self.folding.seen = changed;
+        if is_idle && self.folding.folded != Some(changed) && self.database.fold()? {
+            self.folding.folded = Some(changed);
         }
         Ok(())
     }

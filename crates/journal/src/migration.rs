@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::db::{self, Aside, Database, Laid, Snapshot, Unopened, aside_of, format_of, known_format, lay};
+use crate::db::{
+    self, Aside, Database, Laid, Snapshot, Unopened, aside_of, format_of, known_format, lay, mark_of,
+    raise_commits, read_mark,
+};
 use crate::disk::{Disk, Seen, ensure_dir, remove};
 use crate::lock::{Lock, NotLocked};
 use crate::open::{NotOpened, sorted};
@@ -165,6 +168,12 @@ pub fn lay_back(
         let _ = disk.remove(&half);
         Unopened::of_disk(error)
     })?;
+    // What was said since is left behind on purpose: the mark must not be ahead of what takes the place.
+    if let Some(reached) = read_mark(&journal, disk).map_err(Unopened::of_disk)?.extent()
+        && !raise_commits(&half, reached.commits)?
+    {
+        remove(disk, &mark_of(&journal)).map_err(Unopened::of_disk)?;
+    }
     lay((&half, &journal), (Aside::Newer, now), &Laid::told, disk)
 }
 

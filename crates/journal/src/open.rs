@@ -12,7 +12,10 @@ use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::db::{Aside, Database, Laid, PathCache, Unopened, finish_laying, make_if_missing, rescue, untold};
+use crate::db::{
+    Aside, Database, Extent, FIRST, Laid, Mark, Marker, PathCache, Unopened, finish_laying, make_if_missing,
+    mark_of, read_mark, rescue, untold,
+};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::files;
 use crate::git;
@@ -28,9 +31,10 @@ use crate::reports::ReportFile;
 use crate::sent::SentFiles;
 use crate::sessions::SessionFiles;
 use crate::state::StateFiles;
-use crate::{Journal, Reader, Writer};
+use crate::{Folding, Journal, Reader, Writer};
 
 /// Where to open, with what, and when.
+#[derive(Clone)]
 pub struct Place {
     /// The data directory.
     pub paths: Paths,
@@ -90,6 +94,30 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
 
 /// Like `open_with`. Conversations of the Python program are imported from the transcripts in the folders of `projects`.
 pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -> Result<Opened, NotOpened> {
+    let mut was_opened = false;
+    match open_once(place.clone(), tracked, projects, None, &mut was_opened) {
+        // Damage that lies deeper than the first look: with it nothing would ever start again.
+        Err(NotOpened::Unusable(_)) if was_opened && is_unsound(&place.paths) => {
+            let damaged = Unopened::Damaged("some page is not what it should be".to_owned());
+            open_once(place, tracked, projects, Some(damaged), &mut was_opened)
+        }
+        opened => opened,
+    }
+}
+
+fn is_unsound(paths: &Paths) -> bool {
+    matches!(peek(paths), Ok(Some(database)) if !database.is_sound())
+}
+
+/// Opens the data directory whose journal is `damaged` in a way that a first look does not see. Says whether it came so far
+/// that the journal `was_opened`.
+fn open_once(
+    place: Place,
+    tracked: Tracked,
+    projects: Option<&Path>,
+    damaged: Option<Unopened>,
+    was_opened: &mut bool,
+) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
     place.disk.create_dir(&state).map_err(|error| sorted(&place.paths, &error))?;
     // Looked for before the lock makes its file, which tells whether we have been here.
@@ -104,18 +132,31 @@ pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -
     let newer = laid.iter().filter(|laid| laid.was == Aside::Newer);
     let mut notices: Vec<String> = newer.map(Laid::told).collect();
     sweep_all(&place).map_err(|error| sorted(&place.paths, &error))?;
-    let emptied = emptied(&place, known).map_err(|error| sorted(&place.paths, &error))?;
+    let mark = read_mark(&place.paths.database(), place.disk.as_ref());
+    let mark = mark.map_err(|error| sorted(&place.paths, &error))?;
+    let emptied = emptied(&place, known, &mark).map_err(|error| sorted(&place.paths, &error))?;
     if tracked == Tracked::ByGit {
         notices.extend(keep_before(&place.paths, place.disk.as_ref(), place.now));
     }
-    let mut database = open_database(&place, emptied)?;
+    let mut database = open_database(&place, emptied.or(damaged), &mark)?;
+    *was_opened = true;
+    // Until all that a start needs was read, the log stays: there may be damage yet.
+    database.fold_when_closed(false).map_err(|error| sorted(&place.paths, &error))?;
     let rescued = untold(&place.paths.database(), place.disk.as_ref());
     let rescued = rescued.map_err(|error| sorted(&place.paths, &error))?;
     // A journal that took the place of another one may be older than the files.
     let journal = if rescued.is_empty() && laid.is_none() { Standing::Usual } else { Standing::Replaced };
+    for notice in &rescued {
+        tracing::warn!(notice, "The journal was not as it was left.");
+    }
+    let is_rescued = !rescued.is_empty();
     notices.extend(rescued);
     if tracked == Tracked::Nowhere {
         database.make_fleeting().map_err(|error| sorted(&place.paths, &error))?;
+    } else {
+        let extent = database.extent().map_err(|error| sorted(&place.paths, &error))?;
+        notices.extend((!is_rescued).then(|| unmarked(&mark, &extent, &place)).flatten());
+        database.follow_with(Marker::new(&place.paths.database(), Arc::clone(&place.disk), &extent));
     }
     let mut files =
         SessionFiles::open(&place, tracked, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
@@ -146,6 +187,7 @@ pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -
     let pings = database.pings().map_err(|error| sorted(&place.paths, &error))?;
     small.agree(pings, &mut memory.chosen);
     memory.plans.sessions = stands;
+    database.fold_when_closed(true).map_err(|error| sorted(&place.paths, &error))?;
     let reading =
         Database::open_for_reading(&place.paths.database()).map_err(|error| sorted(&place.paths, &error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
@@ -161,6 +203,7 @@ pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -
                 plans,
                 look: Look::default(),
                 disk: Arc::clone(&place.disk),
+                folding: Folding::default(),
             },
         )
         .map_err(|error| sorted(&place.paths, &error))?,
@@ -225,17 +268,63 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
     }
 }
 
-fn open_database(place: &Place, emptied: Option<Unopened>) -> Result<Database, NotOpened> {
+fn open_database(place: &Place, emptied: Option<Unopened>, mark: &Mark) -> Result<Database, NotOpened> {
     let path = place.paths.database();
-    match emptied.map_or_else(|| open_or_make(&path, place.disk.as_ref()), Err) {
+    let opened = emptied.or_else(|| cut_short(&path, mark));
+    match opened.map_or_else(|| open_or_make(&path, place.disk.as_ref()), Err) {
         Ok(database) => Ok(database),
         Err(Unopened::Damaged(reason)) => {
             tracing::info!(reason, "The journal is damaged.");
-            let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
+            let now = place.now.to_zoned(place.zone.clone());
+            let rescued = rescue(&path, &place.paths.backups(), &now, place.disk.as_ref());
             rescued.map_err(|error| sorted(&place.paths, &error))
         }
         Err(error) => Err(sorted(&place.paths, &error)),
     }
+}
+
+/// What is wrong with a journal that reaches less far than its mark, or cannot be read. Looked at for reading alone: whoever
+/// opens it for writing may throw away what is behind the damage.
+fn cut_short(path: &Path, mark: &Mark) -> Option<Unopened> {
+    let reached = mark.extent()?;
+    let found = Database::open_for_reading(path).and_then(|database| database.reach());
+    match found {
+        Ok(found) if found.commits < reached.commits => Some(Unopened::Damaged(format!(
+            "it was changed {} times, and {} are left",
+            reached.commits, found.commits
+        ))),
+        Ok(found) if reached.contradicts(&found) => {
+            Some(Unopened::Damaged("its pages are from different times".to_owned()))
+        }
+        Err(error @ Unopened::Damaged(_)) => Some(error),
+        // Opening it for writing says what is wrong.
+        Ok(_) | Err(Unopened::Newer { .. } | Unopened::Disk(_) | Unopened::NotNow(..)) => None,
+    }
+}
+
+/// What the human should know where nothing tells whether the journal is whole. One that is new, or of an earlier version, has
+/// no mark yet.
+fn unmarked(mark: &Mark, extent: &Extent, place: &Place) -> Option<String> {
+    let why = match mark {
+        Mark::Missing if extent.commits > FIRST => "missing",
+        Mark::Damaged => "damaged",
+        Mark::Missing | Mark::At(_) => return None,
+    };
+    let until = extent.at.map_or_else(
+        || "It is empty".to_owned(),
+        |at| {
+            format!(
+                "Its newest entry is from {}",
+                at.to_zoned(place.zone.clone()).strftime("%Y-%m-%d %H:%M:%S")
+            )
+        },
+    );
+    let file = mark_of(&place.paths.database());
+    Some(format!(
+        "{} was {why}, so I can't tell whether the end of the journal is complete. {until}; if you miss something after \
+         that, look at `ollim-bot doctor`. I wrote a new one.",
+        file.display()
+    ))
 }
 
 fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
@@ -249,7 +338,7 @@ fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
 /// What is wrong with a journal that SQLite would take for a new one: it is empty or gone, and we have talked
 /// before. Who has a backup, or a session and our lock (`known` before we took it), has. What cannot be looked at is no
 /// proof that we have not.
-fn emptied(place: &Place, known: Option<Seen>) -> io::Result<Option<Unopened>> {
+fn emptied(place: &Place, known: Option<Seen>, mark: &Mark) -> io::Result<Option<Unopened>> {
     let (reason, known) = match place.disk.look(&place.paths.database())? {
         Some(Seen::File(0)) => ("it is empty", true),
         None => ("it is gone", known.is_some()),
@@ -260,7 +349,8 @@ fn emptied(place: &Place, known: Option<Seen>) -> io::Result<Option<Unopened>> {
         listed => !listed?.is_empty(),
     };
     let has_session = place.disk.look(&place.paths.state().join("sessions.json"))?.is_some();
-    Ok((has_backups || (has_session && known)).then(|| Unopened::Damaged(reason.to_owned())))
+    let was_there = has_backups || mark.extent().is_some() || (has_session && known);
+    Ok(was_there.then(|| Unopened::Damaged(reason.to_owned())))
 }
 
 /// Whether the journal is the one that was written last.

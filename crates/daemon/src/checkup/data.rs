@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use jiff::tz::TimeZone;
-use journal::Paths;
+use journal::db::{Database, FIRST, Unopened};
+use journal::disk::Disk;
+use journal::{Extent, Mark, Paths};
 use surfaces::client::Unanswered;
 use tools::cage::Kernel;
 
@@ -55,9 +57,23 @@ fn to_be_made(root: &Path) -> Finding {
     }
 }
 
-/// The log of everything.
-pub fn journal(paths: &Paths) -> Finding {
-    match ::journal::peek(paths) {
+/// The log of everything, held against its mark.
+pub fn journal(paths: &Paths, disk: &dyn Disk, zone: &TimeZone) -> Finding {
+    // The mark first: the journal may grow in between, and the mark must not seem ahead of it.
+    let mark = ::journal::read_mark(&paths.database(), disk);
+    let found = ::journal::peek(paths);
+    match &mark {
+        Ok(mark) => {
+            if let Some(cut_short) = cut_short(mark, &found, zone) {
+                return cut_short;
+            }
+        }
+        Err(error) => {
+            let path = ::journal::mark_of(&paths.database());
+            return Finding::wrong("journal", format!("{} can't be read: {error}", path.display()));
+        }
+    }
+    match found {
         Ok(None) => Finding::fine("journal", "nothing was said yet"),
         Ok(Some(database)) if database.is_sound() => {
             let size = paths.database().metadata().map(|found| found.len()).unwrap_or_default();
@@ -69,6 +85,36 @@ pub fn journal(paths: &Paths) -> Finding {
         )
         .fixed_by("ollim-bot, or ollim-bot restart if it runs"),
         Err(error) => Finding::wrong("journal", error.to_string()),
+    }
+}
+
+/// What is wrong with a journal that does not reach as far as its mark, or that has none to be held against.
+fn cut_short(mark: &Mark, found: &Result<Option<Database>, Unopened>, zone: &TimeZone) -> Option<Finding> {
+    let fix = "ollim-bot, or ollim-bot restart if it runs";
+    let extent = match found {
+        Ok(Some(database)) => database.extent().ok()?,
+        Ok(None) => Extent::default(),
+        // It is damaged in another way, which is told.
+        Err(_) => return None,
+    };
+    match mark {
+        Mark::At(reached) => {
+            let missing = reached.missing_from(&extent, zone)?;
+            let text = format!(
+                "its end is missing: {missing}. the next start keeps the files aside, restores what it can from them \
+                 and the backups, and says what is still missing"
+            );
+            Some(Finding::wrong("journal", text).fixed_by(fix))
+        }
+        Mark::Missing if extent.commits <= FIRST => None,
+        Mark::Missing | Mark::Damaged => {
+            let state = if *mark == Mark::Missing { "missing" } else { "damaged" };
+            let text = format!(
+                "state/journal.mark is {state}, so nothing tells whether the journal is complete. the next start writes \
+                 a new one"
+            );
+            Some(Finding::new("journal", State::Warning, text).fixed_by(fix))
+        }
     }
 }
 

@@ -76,7 +76,7 @@ async fn everything(
     let now = SystemClock::new(here.clone()).now().timestamp();
     let mut findings = vec![
         data::directory(paths),
-        data::journal(paths),
+        data::journal(paths, &RealDisk, &here),
         data::disk(paths),
         data::clock(&here),
         data::cage(Kernel::look()),

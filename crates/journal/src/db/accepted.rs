@@ -24,7 +24,8 @@ impl Database {
 
     /// Accepts `name` with the content of this hash.
     pub fn accept(&self, name: &str, hash: &str, at: Timestamp) -> rusqlite::Result<()> {
-        self.connection.execute(ACCEPT, params![name, hash, at.as_microsecond()]).map(drop)
+        let row = params![name, hash, at.as_microsecond()];
+        self.change(|transaction| transaction.execute(ACCEPT, row).map(drop))
     }
 
     /// Accepts each of these names with its hash, all of them or none.
@@ -33,11 +34,12 @@ impl Database {
         each: impl IntoIterator<Item = (&'a str, String)>,
         at: Timestamp,
     ) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        for (name, hash) in each {
-            transaction.prepare_cached(ACCEPT)?.execute(params![name, hash, at.as_microsecond()])?;
-        }
-        transaction.commit()
+        self.change(|transaction| {
+            for (name, hash) in each {
+                transaction.prepare_cached(ACCEPT)?.execute(params![name, hash, at.as_microsecond()])?;
+            }
+            Ok(())
+        })
     }
 
     /// Accepts `name` with the hashes of `new`, and no more with those of `gone`.
@@ -47,18 +49,20 @@ impl Database {
         (new, gone): (&[String], &[String]),
         at: Timestamp,
     ) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        for hash in gone {
-            transaction.execute("DELETE FROM accepted WHERE name = ? AND hash = ?", [name, hash])?;
-        }
-        for hash in new {
-            transaction.execute(ACCEPT, params![name, hash, at.as_microsecond()])?;
-        }
-        transaction.commit()
+        self.change(|transaction| {
+            for hash in gone {
+                transaction.execute("DELETE FROM accepted WHERE name = ? AND hash = ?", [name, hash])?;
+            }
+            for hash in new {
+                transaction.execute(ACCEPT, params![name, hash, at.as_microsecond()])?;
+            }
+            Ok(())
+        })
     }
 
     /// Accepts `name` no more, whatever its content.
     pub fn refuse(&self, name: &str) -> rusqlite::Result<()> {
-        self.connection.execute("DELETE FROM accepted WHERE name = ?", [name]).map(drop)
+        let sql = "DELETE FROM accepted WHERE name = ?";
+        self.change(|transaction| transaction.execute(sql, [name]).map(drop))
     }
 }

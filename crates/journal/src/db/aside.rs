@@ -63,13 +63,14 @@ impl Database {
 
     /// Takes over `strangers` as reports, each under the next number. One that is known came in before a crash.
     pub fn take_over(&mut self, strangers: Vec<Report>) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        for Report { at, from, text, .. } in strangers {
-            let sql = "INSERT INTO reports (at, source, text) SELECT ?1, ?2, ?3 WHERE NOT EXISTS \
-                       (SELECT 1 FROM reports WHERE at = ?1 AND source = ?2 AND text = ?3)";
-            transaction.execute(sql, params![at.as_microsecond(), from, text])?;
-        }
-        transaction.commit()
+        self.change(|transaction| {
+            for Report { at, from, text, .. } in strangers {
+                let sql = "INSERT INTO reports (at, source, text) SELECT ?1, ?2, ?3 WHERE NOT EXISTS \
+                           (SELECT 1 FROM reports WHERE at = ?1 AND source = ?2 AND text = ?3)";
+                transaction.execute(sql, params![at.as_microsecond(), from, text])?;
+            }
+            Ok(())
+        })
     }
 
     /// Whether an update with this time and text is or was known.

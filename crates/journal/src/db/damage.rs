@@ -1,4 +1,4 @@
-//! What to do with a damaged database: keep it aside, go on from the newest good backup, and say so.
+//! Copies of the database: one is made every day, looked over, and kept for a week.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::laying::{Aside, Laid, PARTS, lay, with_end};
-use super::{Database, Unopened, packed};
+use super::{Database, packed};
 use crate::disk::Disk;
-use crate::passing::Lasts;
 use crate::paths::Paths;
 
 /// What a backup is called: this, and the time it was made.
@@ -22,13 +20,17 @@ const BACKUPS: usize = 7;
 /// How old the newest copy may be.
 const DAILY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Copies the database of `paths`, unless there is a copy from the last day. A copy that is not sound tells
-/// that the original is not either.
+/// Copies the database of `paths`, unless there is a copy from the last day or nothing happened in it yet. A copy that is not
+/// sound tells that the original is not either.
 pub fn back_up_daily(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<Option<PathBuf>, String> {
     if newest_backup(paths, disk, now).is_some_and(|made| now.duration_since(made) < DAILY) {
         return Ok(None);
     }
     let database = Database::open_for_reading(&paths.database()).map_err(|error| error.to_string())?;
+    // The first copy is not made of an empty journal, or what is said on the first day would wait for the second copy.
+    if database.began().is_none() {
+        return Ok(None);
+    }
     hold_little(&database.connection).map_err(|error| error.to_string())?;
     let path = back_up(&database, &paths.backups(), now, disk)?;
     Ok(Some(path))
@@ -100,113 +102,6 @@ fn thin_out(dir: &Path, disk: &dyn Disk) {
     }
 }
 
-/// A database in the place of the damaged one at `path`; what the human should know lies beside it. Trouble with the disk
-/// ends it, and the damaged one is still in its place. A backup that is no good, or cannot be read, is passed over for an
-/// older one; but nothing is begun anew where one may be readable another day.
-pub fn rescue(
-    path: &Path,
-    backups_dir: &Path,
-    now: Timestamp,
-    disk: &dyn Disk,
-) -> Result<Database, Unopened> {
-    let sketch = with_end(path, ".rescue.tmp");
-    let put = |tell: &dyn Fn(&Laid) -> String| {
-        lay((&sketch, path), (Aside::Damaged, now), tell, disk)?;
-        Database::open(path)
-    };
-    let mut unread = None;
-    for candidate in backups(backups_dir, disk).map_err(unreadable(backups_dir))? {
-        // A disk that stumbles once is no reason to go back a day.
-        let bytes = match packed::read(&candidate, disk).or_else(|_| packed::read(&candidate, disk)) {
-            Ok(bytes) => bytes.unwrap_or_default(),
-            Err(error) => {
-                tracing::warn!(%error, path = %candidate.display(), "A backup cannot be read.");
-                unread = unread.or_else(|| Some(unreadable(&candidate)(error)));
-                continue;
-            }
-        };
-        if !bytes.is_empty() && draw(&sketch, &bytes, now, disk)? {
-            return put(&|laid| went_on_from(&candidate, laid));
-        }
-    }
-    if let Some(unread) = unread {
-        return Err(unread);
-    }
-    match draw(&sketch, &[], now, disk)? {
-        true => put(&began_anew),
-        false => Err(Unopened::NotNow("a new one cannot be made".to_owned(), Lasts::ForAWhile)),
-    }
-}
-
-fn unreadable(path: &Path) -> impl Fn(io::Error) -> Unopened {
-    move |error| {
-        let text =
-            format!("it is damaged, and {} cannot be read ({error}); nothing was changed", path.display());
-        Unopened::of_disk(io::Error::new(error.kind(), text))
-    }
-}
-
-fn went_on_from(backup: &Path, laid: &Laid) -> String {
-    let name = backup.file_name().unwrap_or_default().to_string_lossy();
-    match &laid.aside {
-        Some(aside) => format!(
-            "the journal was damaged. i kept it as {} and went on from the backup {name}; what was said after that is \
-             missing here and may still be found in the damaged file.",
-            aside.display()
-        ),
-        None => format!(
-            "the journal was gone. i went on from the backup {name}; what was said after that is missing here."
-        ),
-    }
-}
-
-fn began_anew(laid: &Laid) -> String {
-    match &laid.aside {
-        Some(aside) => format!(
-            "the journal was damaged or gone, and there was no backup. what there was of it is kept as {}; i could not \
-             read our earlier conversation from it, and started a new one.",
-            aside.display()
-        ),
-        None => {
-            "the journal was gone, and there was no backup. i could not find our earlier conversation, and \
-                 started a new one."
-                .to_owned()
-        }
-    }
-}
-
-/// Whether a good journal comes of `bytes`, or of nothing a new one: then it lies at `sketch`, in one file.
-fn draw(sketch: &Path, bytes: &[u8], now: Timestamp, disk: &dyn Disk) -> Result<bool, Unopened> {
-    let clear = || {
-        PARTS.iter().try_for_each(|part| match disk.remove(&with_end(sketch, part)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Unopened::of_disk(error)),
-            Ok(()) | Err(_) => Ok(()),
-        })
-    };
-    clear()?;
-    let drawn = disk.create(sketch, bytes).map_err(Unopened::of_disk);
-    match drawn.and_then(|()| try_out(sketch, now)) {
-        Ok(()) => Ok(true),
-        Err(Unopened::Damaged(_) | Unopened::Newer { .. }) => clear().map(|()| false),
-        Err(error @ (Unopened::Disk(_) | Unopened::NotNow(..))) => {
-            // The first error is the one to tell of; a leftover is swept on the next start.
-            let _ = clear();
-            Err(error)
-        }
-    }
-}
-
-fn try_out(sketch: &Path, now: Timestamp) -> Result<(), Unopened> {
-    let database = Database::open(sketch)?;
-    if !database.soundness().map_err(Unopened::sorted)? {
-        return Err(Unopened::Damaged("some page is not what it should be".to_owned()));
-    }
-    // What was accepted may be lost with the damaged one, and must not be taken for granted.
-    database.begin_accepting(now).map_err(Unopened::sorted)?;
-    // One file that needs no other beside it.
-    database.connection.pragma_update(None, "journal_mode", "DELETE").map_err(Unopened::sorted)
-}
-
 impl Database {
     /// When the first thing in it happened, as the clock said.
     pub fn began(&self) -> Option<Timestamp> {
@@ -221,7 +116,16 @@ impl Database {
     }
 
     fn soundness(&self) -> rusqlite::Result<bool> {
-        let answer = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        self.answers_ok("PRAGMA quick_check(1)")
+    }
+
+    /// Whether every page is what it should be, and all indexes fit their tables.
+    pub(super) fn consistency(&self) -> rusqlite::Result<bool> {
+        self.answers_ok("PRAGMA integrity_check(1)")
+    }
+
+    fn answers_ok(&self, question: &str) -> rusqlite::Result<bool> {
+        let answer = self.connection.query_row(question, [], |row| row.get::<_, String>(0));
         answer.map(|answer| answer == "ok")
     }
 }
@@ -244,7 +148,7 @@ fn hold_little(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
 }
 
 /// Newest first; none, if there is no such folder.
-fn backups(dir: &Path, disk: &dyn Disk) -> io::Result<Vec<PathBuf>> {
+pub(super) fn backups(dir: &Path, disk: &dyn Disk) -> io::Result<Vec<PathBuf>> {
     let listed = match disk.list(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         listed => listed?,

@@ -33,11 +33,12 @@ impl Database {
     pub fn add_device(&self, device: &KnownDevice) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO devices (id, label, credential, paired) VALUES (?, ?, ?, ?)";
         let row = params![device.id, device.label, device.credential, device.paired.as_microsecond()];
-        self.connection.execute(sql, row).map(drop)
+        self.change(|transaction| transaction.execute(sql, row).map(drop))
     }
 
     /// Forgets the one called `id`.
     pub fn remove_device(&self, id: &str) -> rusqlite::Result<()> {
-        self.connection.execute("DELETE FROM devices WHERE id = ?", [id]).map(drop)
+        let sql = "DELETE FROM devices WHERE id = ?";
+        self.change(|transaction| transaction.execute(sql, [id]).map(drop))
     }
 }

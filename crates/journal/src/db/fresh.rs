@@ -20,13 +20,15 @@ pub fn make_if_missing(path: &Path, disk: &dyn Disk) -> Result<(), Unopened> {
         }
     }
     let sketch = with_end(path, ".tmp");
-    let _ = disk.remove(&sketch);
-    let made = draw_up(&sketch).and_then(|()| {
-        let whole = disk.read(&sketch).map_err(Unopened::of_disk)?;
-        replace(disk, path, &whole).map_err(Unopened::of_disk)
-    });
-    let _ = disk.remove(&sketch);
-    made
+    replace(disk, path, &bytes(&sketch, disk)?).map_err(Unopened::of_disk)
+}
+
+/// The bytes of an empty database, drawn up at `sketch`.
+pub(super) fn bytes(sketch: &Path, disk: &dyn Disk) -> Result<Vec<u8>, Unopened> {
+    let _ = disk.remove(sketch);
+    let drawn = draw_up(sketch).and_then(|()| disk.read(sketch).map_err(Unopened::of_disk));
+    let _ = disk.remove(sketch);
+    drawn
 }
 
 /// The sketch may be lost at any time, so nothing in it is flushed.

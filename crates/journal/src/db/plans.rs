@@ -89,7 +89,8 @@ impl Database {
         let sql = "DELETE FROM occurrences WHERE since < min(?2, (SELECT max(since) FROM occurrences)) - ?1 AND stage NOT IN \
                    ('running', 'asked', 'again', 'queued') AND due < (SELECT max(due) FROM occurrences AS newest WHERE \
                    newest.source = occurrences.source)";
-        self.connection.execute(sql, [KEPT_DAYS * 86_400 * 1_000_000, now.as_microsecond()]).map(drop)
+        let row = [KEPT_DAYS * 86_400 * 1_000_000, now.as_microsecond()];
+        self.change(|transaction| transaction.execute(sql, row).map(drop))
     }
 
     /// Where the sessions of persistent routines stand.
@@ -115,13 +116,14 @@ impl Database {
     /// The file of `routine` names this session now.
     pub fn session_filed(&mut self, routine: &ItemId, session: &SessionId) -> rusqlite::Result<()> {
         let sql = "UPDATE routine_sessions SET filed = ? WHERE routine = ?";
-        self.connection.execute(sql, [session.as_str(), routine.as_str()]).map(drop)
+        let row = [session.as_str(), routine.as_str()];
+        self.change(|transaction| transaction.execute(sql, row).map(drop))
     }
 
     /// Forgets where the session of a routine stands.
     pub fn forget_session(&mut self, routine: &ItemId) -> rusqlite::Result<()> {
         let sql = "DELETE FROM routine_sessions WHERE routine = ?";
-        self.connection.execute(sql, [routine.as_str()]).map(drop)
+        self.change(|transaction| transaction.execute(sql, [routine.as_str()]).map(drop))
     }
 
     /// What is still to be done to files that plan something, oldest first.
@@ -143,7 +145,8 @@ impl Database {
 
     /// Forgets what was done to a file.
     pub fn job_file_done(&mut self, id: i64) -> rusqlite::Result<()> {
-        self.connection.execute("DELETE FROM job_files WHERE id = ?", [id]).map(drop)
+        let sql = "DELETE FROM job_files WHERE id = ?";
+        self.change(|transaction| transaction.execute(sql, [id]).map(drop))
     }
 
     /// How many pings are left: nothing, before anybody looked.

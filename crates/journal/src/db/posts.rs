@@ -126,22 +126,24 @@ impl Database {
     /// Keeps `value` under `name`.
     pub fn keep(&mut self, name: &str, value: &str) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
-        self.connection.prepare_cached(sql)?.execute([name, value]).map(drop)
+        self.change(|transaction| transaction.prepare_cached(sql)?.execute([name, value]).map(drop))
     }
 
     /// Drops the beginnings of conversations except the newest `kept`.
     pub fn forget_openings(&mut self, kept: u32) -> rusqlite::Result<()> {
         let sql = "DELETE FROM keepsakes WHERE name GLOB 'opening:*' AND name NOT IN \
                    (SELECT name FROM keepsakes WHERE name GLOB 'opening:*' ORDER BY name DESC LIMIT ?)";
-        self.connection.prepare_cached(sql)?.execute([kept]).map(drop)
+        self.change(|transaction| transaction.prepare_cached(sql)?.execute([kept]).map(drop))
     }
 
     /// Forgets what was sent long ago.
     pub fn forget_posts(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         let before = now.checked_sub(REMEMBERED).unwrap_or(Timestamp::MIN).as_microsecond();
-        self.connection.execute("DELETE FROM posts WHERE at < ?", [before])?;
-        self.connection.execute("DELETE FROM receipts WHERE at < ?", [before])?;
-        self.connection.execute("DELETE FROM cards WHERE rang < ?", [before]).map(drop)
+        self.change(|transaction| {
+            transaction.execute("DELETE FROM posts WHERE at < ?", [before])?;
+            transaction.execute("DELETE FROM receipts WHERE at < ?", [before])?;
+            transaction.execute("DELETE FROM cards WHERE rang < ?", [before]).map(drop)
+        })
     }
 
     /// What surfaces elsewhere told us lately.

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::Unopened;
+use super::commits::{begin_in_script, count_in_script};
 
 /// The format this program writes.
 const FORMAT: i64 = 13;
@@ -77,13 +78,15 @@ pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
         return Ok(());
     }
     let steps: String = STEPS.iter().filter(|(format, _)| *format > found).map(|(_, sql)| *sql).collect();
-    let script = format!("BEGIN IMMEDIATE;\n{steps}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
+    let count = count_in_script();
+    let script = format!("BEGIN IMMEDIATE;\n{steps}\n{count}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
     connection.execute_batch(&script).map_err(Unopened::sorted)
 }
 
 /// Makes the tables of a database in which nothing is yet.
 pub fn draw_up(connection: &Connection) -> Result<(), Unopened> {
-    let script = format!("BEGIN IMMEDIATE;\n{WHOLE}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
+    let begin = begin_in_script();
+    let script = format!("BEGIN IMMEDIATE;\n{WHOLE}\n{begin}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
     connection.execute_batch(&script).map_err(Unopened::sorted)
 }
 

@@ -48,9 +48,7 @@ impl Database {
 
     /// Forgets the messages of runs that are older than seven days.
     pub fn prune_origins(&mut self, now: Timestamp) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        forget(&transaction, "origins", now)?;
-        transaction.commit()
+        self.change(|transaction| forget(transaction, "origins", now))
     }
 
     /// What buttons ask that nobody has pressed.
@@ -61,11 +59,12 @@ impl Database {
 
     /// Takes over what another program left; what is known already is not changed.
     pub fn adopt_inquiries(&mut self, inquiries: &[Inquiry]) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        for inquiry in inquiries {
-            keep_inquiry(&transaction, inquiry, "INSERT OR IGNORE")?;
-        }
-        transaction.commit()
+        self.change(|transaction| {
+            for inquiry in inquiries {
+                keep_inquiry(transaction, inquiry, "INSERT OR IGNORE")?;
+            }
+            Ok(())
+        })
     }
 
     /// Returns the id under which the Discord message `message` is known here: nothing, if the number is that of an entry and of

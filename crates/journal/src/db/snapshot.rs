@@ -65,7 +65,7 @@ pub fn forget_devices(path: &Path) -> Result<u64, Unopened> {
 
 /// The format of the log at `path`, and whether every page of it is what it should be.
 pub fn examine(path: &Path) -> Result<(i64, bool), Unopened> {
-    let database = Database { connection: look_at(path)? };
+    let database = Database { connection: look_at(path)?, mark: None };
     let format = super::schema::check_known(&database.connection)?;
     Ok((format, database.is_sound()))
 }

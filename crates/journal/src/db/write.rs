@@ -37,26 +37,27 @@ impl Database {
         records: &[Record],
         note: Option<(&str, String)>,
     ) -> rusqlite::Result<Vec<FileChange>> {
-        let transaction = self.connection.transaction()?;
-        if let Some((name, value)) = note {
-            let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
-            transaction.prepare_cached(sql)?.execute([name, &value])?;
-        }
-        let mut changes = Vec::new();
-        for record in records {
-            changes.extend(write_one(&transaction, record)?);
-        }
-        transaction.commit()?;
-        Ok(changes)
+        self.change(|transaction| {
+            if let Some((name, value)) = note {
+                let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
+                transaction.prepare_cached(sql)?.execute([name, &value])?;
+            }
+            let mut changes = Vec::new();
+            for record in records {
+                changes.extend(write_one(transaction, record)?);
+            }
+            Ok(changes)
+        })
     }
 
     /// Forgets file changes that were made.
     pub fn made(&mut self, changes: &[FileChange]) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        for change in changes {
-            transaction.prepare_cached("DELETE FROM file_changes WHERE id = ?")?.execute([change.id])?;
-        }
-        transaction.commit()
+        self.change(|transaction| {
+            for change in changes {
+                transaction.prepare_cached("DELETE FROM file_changes WHERE id = ?")?.execute([change.id])?;
+            }
+            Ok(())
+        })
     }
 }
 

@@ -70,7 +70,8 @@ const COPIES: [&str; 2] = ["backups", "before-migration"];
 pub fn refusal(name: &str) -> Option<Why> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let running = ["state/bot.lock", "state/bot.pid", "state/control.sock", "state/accounts.lock"];
-    let beside = ["state/journal.db-wal", "state/journal.db-shm", "state/journal.db-journal"];
+    let beside =
+        ["state/journal.db-wal", "state/journal.db-shm", "state/journal.db-journal", "state/journal.mark"];
     if running.contains(&name) || beside.contains(&name) {
         return Some(Why::Running);
     }
@@ -129,6 +130,7 @@ mod tests {
             ("state/bot.lock", Why::Running),
             ("state/control.sock", Why::Running),
             ("state/journal.db-wal", Why::Running),
+            ("state/journal.mark", Why::Running),
             ("state/config.json.0.tmp", Why::Running),
             ("state/export-7.tmp-journal", Why::Running),
             ("routines/a.md.0.tmp", Why::Running),

@@ -19,7 +19,7 @@ use super::manifest::{FORMAT, Inside, LeftOut, Manifest};
 use super::not_packed::{NotPacked, Unread, uncopied};
 use super::walking::{Chosen, Walk, walk, walk_below};
 use super::{DATA, JOURNAL, MANIFEST, Progress, Tell};
-use crate::db::{Snapshot, examine_copy, forget_devices};
+use crate::db::{Snapshot, examine_copy, forget_commits, forget_devices};
 use crate::disk::{Disk, Seen, Stamp};
 use crate::paths::Paths;
 
@@ -191,6 +191,8 @@ impl Packer<'_, '_> {
             left_out
                 .extend((devices > 0).then(|| LeftOut { path: devices_in_words(devices), why: Why::Secret }));
         }
+        // The mark stays: it follows the journal that is here.
+        forget_commits(copy).map_err(|error| uncopied(&state, error))?;
         let (format, sound) = examine_copy(copy).map_err(|error| uncopied(&state, error))?;
         if !sound {
             return Err(NotPacked::Damaged("the journal is damaged".to_owned()));

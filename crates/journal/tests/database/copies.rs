@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use journal::db::{Unopened, rescue};
 use journal::disk::RealDisk;
 use journal::{NotOpened, Opened, Place, Tracked, open_with};
@@ -111,7 +112,7 @@ fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
         for call in 0.. {
             lay_out(&desk, &found);
             let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
-            let rescued = rescue(&database, &backups, at(86_600), &failing);
+            let rescued = rescue(&database, &backups, &at(86_600).to_zoned(TimeZone::UTC), &failing);
             match rescued.map(drop) {
                 Ok(()) => {}
                 Err(Unopened::NotNow(..)) if fault != Fault::ReadOnly => {}

@@ -85,7 +85,11 @@ impl Desk {
     fn kept_aside(&self) -> Vec<PathBuf> {
         let names = std::fs::read_dir(self.paths().state()).unwrap().map(|entry| entry.unwrap().path());
         let is_aside = |path: &PathBuf| path.to_string_lossy().contains("journal.db.corrupt-");
-        names.filter(is_aside).filter(|path| !path.to_string_lossy().ends_with("-wal")).collect()
+        let is_beside = |path: &PathBuf| {
+            let path = path.to_string_lossy();
+            path.ends_with("-wal") || path.ends_with("-shm")
+        };
+        names.filter(is_aside).filter(|path| !is_beside(path)).collect()
     }
 }
 

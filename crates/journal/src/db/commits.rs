@@ -1,0 +1,173 @@
+//! How far a journal reaches: a number that every transaction counts up, and what it holds at that number.
+//!
+//! The number is kept in the database, in the transaction that it counts. The mark beside the database (`mark.rs`) keeps it
+//! a second time, so that a database that lost its newest transactions is noticed.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use super::{Database, Unopened};
+
+/// The name under which the number is kept.
+const NAME: &str = "commits";
+
+/// Counts one more. A journal that was not counted from its beginning starts high, so that none of its numbers is one that a
+/// journal has which was.
+const COUNT: &str = "INSERT INTO keepsakes (name, value) VALUES ('commits', '1000000') ON CONFLICT (name) DO UPDATE SET \
+                     value = CAST(value AS INTEGER) + 1";
+
+/// The number of a journal in which nothing is yet.
+pub const FIRST: u64 = 1;
+
+/// How far a journal reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// How many transactions changed something.
+    pub commits: u64,
+    /// The number of the newest entry. Entries are numbered without gaps and never removed.
+    pub entries: u64,
+    /// The highest number of a message from outside.
+    pub messages: u64,
+    /// When the newest of these came.
+    pub at: Option<Timestamp>,
+}
+
+impl Extent {
+    /// Whether a journal that reaches `found` is mixed from pages of different times: the same number, and not the same in it.
+    /// A checkpoint that was cut short leaves that if its log is removed.
+    pub fn contradicts(&self, found: &Self) -> bool {
+        self.commits == found.commits && self != found
+    }
+
+    /// Says what a journal lacks that reaches `found` instead of this far; nothing, if it lacks nothing.
+    pub fn missing_from(&self, found: &Self, zone: &TimeZone) -> Option<String> {
+        if found.commits >= self.commits {
+            return None;
+        }
+        let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string();
+        let span = match (found.at, self.at) {
+            (Some(from), Some(to)) => format!("after {} until {}", time(from), time(to)),
+            (None, Some(to)) => format!("until {}", time(to)),
+            (_, None) => "from the beginning".to_owned(),
+        };
+        let entries = self.entries.saturating_sub(found.entries);
+        let messages = self.messages.saturating_sub(found.messages);
+        Some(match (entries, messages) {
+            (0, 0) => {
+                let changes = counted(self.commits - found.commits, "other change", "other changes");
+                format!("No message is missing, but {changes} {span}, such as a reminder that was delivered")
+            }
+            (0, messages) => format!("{} {span}", counted(messages, "message of yours", "messages of yours")),
+            (entries, _) => {
+                let entries = counted(entries, "entry", "entries");
+                let messages = match messages {
+                    0 => String::new(),
+                    messages => {
+                        format!(" and {}", counted(messages, "message of yours", "messages of yours"))
+                    }
+                };
+                format!("{entries} of our conversation (messages, answers, tool calls){messages} {span}")
+            }
+        })
+    }
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+impl Database {
+    /// Runs `change` in a transaction of its own and counts it, if it changed anything. When this returns, the transaction is
+    /// on the disk, and the mark as well.
+    pub(super) fn change<R>(
+        &self,
+        change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        let before = self.connection.total_changes();
+        let transaction = self.connection.unchecked_transaction()?;
+        let done = change(&transaction)?;
+        let extent = if self.connection.total_changes() == before {
+            None
+        } else {
+            transaction.prepare_cached(COUNT)?.execute([])?;
+            Some(extent(&transaction)?)
+        };
+        transaction.commit()?;
+        // Only now: the mark must never be ahead of what is on the disk.
+        if let (Some(extent), Some(mark)) = (extent, &self.mark) {
+            mark.keep(&extent);
+        }
+        Ok(done)
+    }
+
+    /// How far this journal reaches.
+    pub fn extent(&self) -> rusqlite::Result<Extent> {
+        extent(&self.connection)
+    }
+
+    /// Like `extent`, with an error that tells damage from trouble with the disk.
+    pub fn reach(&self) -> Result<Extent, Unopened> {
+        self.extent().map_err(Unopened::sorted)
+    }
+
+    /// Makes the number higher than that of every journal that was here before, so that none of their marks is ahead.
+    pub(super) fn count_beyond(&self, commits: u64) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
+        self.connection.execute(sql, (NAME, (commits + 1).to_string())).map(drop)
+    }
+}
+
+/// Counts one more, as a part of a script.
+pub(super) fn count_in_script() -> String {
+    format!("{COUNT};")
+}
+
+/// Begins to count, as a part of the script that makes the tables.
+pub(super) fn begin_in_script() -> String {
+    format!("INSERT INTO keepsakes (name, value) VALUES ('{NAME}', '{FIRST}');")
+}
+
+fn extent(connection: &Connection) -> rusqlite::Result<Extent> {
+    let newest = |sql: &str| -> rusqlite::Result<(u64, Option<Timestamp>)> {
+        let row = connection
+            .prepare_cached(sql)?
+            .query_row([], |row| Ok((row.get::<_, u64>(0)?, row.get::<_, i64>(1)?)))
+            .optional()?;
+        Ok(row.map_or((0, None), |(id, at)| (id, Timestamp::from_microsecond(at).ok())))
+    };
+    let (entries, said) = newest("SELECT id, at FROM entries ORDER BY id DESC LIMIT 1")?;
+    let (messages, heard) = newest("SELECT id, at FROM messages ORDER BY id DESC LIMIT 1")?;
+    let (_, moved) = newest("SELECT id, at FROM moves ORDER BY id DESC LIMIT 1")?;
+    let sql = "SELECT CAST(value AS INTEGER) FROM keepsakes WHERE name = ?";
+    let commits = connection.prepare_cached(sql)?.query_row([NAME], |row| row.get(0)).optional()?;
+    Ok(Extent { commits: commits.unwrap_or_default(), entries, messages, at: said.max(heard).max(moved) })
+}
+
+/// Forgets the number in the copy at `path`. A journal without one is not held against any mark.
+pub fn forget_commits(path: &Path) -> Result<(), Unopened> {
+    let copy = Connection::open(path).map_err(Unopened::sorted)?;
+    if is_counted(&copy).map_err(Unopened::sorted)? {
+        copy.execute("DELETE FROM keepsakes WHERE name = ?", [NAME]).map_err(Unopened::sorted)?;
+    }
+    Ok(())
+}
+
+/// Raises the number in the copy at `path` beyond `commits`, so that the copy can take the place of a journal that reached
+/// so far. Says whether it has a place for a number.
+pub fn raise_commits(path: &Path, commits: u64) -> Result<bool, Unopened> {
+    let connection = Connection::open(path).map_err(Unopened::sorted)?;
+    let has_place = is_counted(&connection).map_err(Unopened::sorted)?;
+    if has_place {
+        Database { connection, mark: None }.count_beyond(commits).map_err(Unopened::sorted)?;
+    }
+    Ok(has_place)
+}
+
+/// Whether the format has a table for the number.
+fn is_counted(connection: &Connection) -> rusqlite::Result<bool> {
+    let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'keepsakes'";
+    connection.query_row(there, [], |row| row.get::<_, i64>(0)).map(|there| there > 0)
+}

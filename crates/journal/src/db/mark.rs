@@ -1,0 +1,210 @@
+//! The mark: how far the journal reached, kept in a file of its own beside the database.
+//!
+//! After each transaction one line is added and brought to the disk, before the caller hears that the transaction is
+//! safe. So a database that reaches less far than its mark lost something that was acknowledged, whatever happened to its
+//! files; and a mark is never ahead by itself. The last line that is whole counts: one that was cut short by a power cut is
+//! passed over.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::Crc;
+use jiff::Timestamp;
+
+use super::commits::Extent;
+use crate::disk::{Disk, Seen, replace};
+
+/// From this size on the file is begun anew with one line.
+const LARGEST: u64 = 64 * 1024;
+
+/// What begins a line.
+const VERSION: &str = "1";
+
+/// What the mark beside a database says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// There is none.
+    Missing,
+    /// No line of it can be read.
+    Damaged,
+    /// The journal reached this far.
+    At(Extent),
+}
+
+impl Mark {
+    /// How far the journal reached, as far as is known.
+    pub fn extent(&self) -> Option<&Extent> {
+        match self {
+            Self::At(extent) => Some(extent),
+            Self::Missing | Self::Damaged => None,
+        }
+    }
+}
+
+/// Where the mark of the database at `database` is.
+pub fn path_of(database: &Path) -> PathBuf {
+    database.with_extension("mark")
+}
+
+/// What the mark of the database at `database` says.
+pub fn read(database: &Path, disk: &dyn Disk) -> io::Result<Mark> {
+    let bytes = match disk.read(&path_of(database)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Mark::Missing),
+        read => read?,
+    };
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(parse);
+    Ok(lines.max_by_key(|extent| extent.commits).map_or(Mark::Damaged, Mark::At))
+}
+
+/// The mark of an open database, for the process that writes it.
+pub struct Marker {
+    path: PathBuf,
+    disk: Arc<dyn Disk>,
+    size: Cell<u64>,
+    failed: Cell<bool>,
+}
+
+impl Marker {
+    /// The mark of the database at `database`, which reaches as far as `extent`. A file that says something else is replaced.
+    pub fn new(database: &Path, disk: Arc<dyn Disk>, extent: &Extent) -> Self {
+        let path = path_of(database);
+        let size = match disk.look(&path) {
+            Ok(Some(Seen::File(size))) => size,
+            Ok(_) | Err(_) => 0,
+        };
+        let known = read(database, &*disk).ok();
+        let marker = Self { path, disk, size: Cell::new(size), failed: Cell::new(false) };
+        if known.as_ref().and_then(Mark::extent) != Some(extent) {
+            marker.report(marker.begin(extent));
+        }
+        marker
+    }
+
+    /// Keeps how far the journal reaches now. A mark that cannot be written stays behind, which raises no alarm.
+    pub fn keep(&self, extent: &Extent) {
+        let kept = if self.size.get() > LARGEST { self.begin(extent) } else { self.add(extent) };
+        self.report(kept);
+    }
+
+    fn begin(&self, extent: &Extent) -> io::Result<()> {
+        let line = line(extent);
+        replace(&*self.disk, &self.path, line.as_bytes())?;
+        self.size.set(line.len() as u64);
+        Ok(())
+    }
+
+    fn add(&self, extent: &Extent) -> io::Result<()> {
+        // Begins with a line feed of its own: what stands before it may have been cut short.
+        let line = format!("\n{}", line(extent));
+        self.disk.append(&self.path, line.as_bytes())?;
+        self.size.set(self.size.get() + line.len() as u64);
+        Ok(())
+    }
+
+    fn report(&self, kept: io::Result<()>) {
+        if let Err(error) = &kept
+            && !self.failed.get()
+        {
+            let path = self.path.display();
+            tracing::warn!(%error, %path, "The mark of the journal stays behind; the next write tries again.");
+        }
+        self.failed.set(kept.is_err());
+    }
+}
+
+impl fmt::Debug for Marker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Marker").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// A line, such as `1 812 402 120 1800000000000000 9f3c12ab`: the version, transactions, entries, messages, microseconds, and
+/// a checksum of all of that.
+fn line(extent: &Extent) -> String {
+    let at = extent.at.map_or_else(|| "-".to_owned(), |at| at.as_microsecond().to_string());
+    let text = format!("{VERSION} {} {} {} {at}", extent.commits, extent.entries, extent.messages);
+    format!("{text} {:08x}\n", checksum(&text))
+}
+
+fn parse(line: &[u8]) -> Option<Extent> {
+    let (text, sum) = std::str::from_utf8(line).ok()?.rsplit_once(' ')?;
+    if sum != format!("{:08x}", checksum(text)) {
+        return None;
+    }
+    let mut words = text.split(' ');
+    if words.next() != Some(VERSION) {
+        return None;
+    }
+    let mut number = || words.next()?.parse().ok();
+    let (commits, entries, messages) = (number()?, number()?, number()?);
+    let at = words.next()?.parse().ok().and_then(|at| Timestamp::from_microsecond(at).ok());
+    Some(Extent { commits, entries, messages, at })
+}
+
+fn checksum(text: &str) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(text.as_bytes());
+    crc.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    fn extent(commits: u64) -> Extent {
+        Extent { commits, entries: 2, messages: 1, at: Timestamp::from_microsecond(commits as i64).ok() }
+    }
+
+    #[test]
+    fn the_last_whole_line_counts_however_the_file_was_cut_or_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = dir.path().join("journal.db");
+        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::Missing);
+        let marker = Marker::new(&database, Arc::new(RealDisk), &extent(1));
+        (2..=40).for_each(|n| marker.keep(&extent(n)));
+        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::At(extent(40)));
+        let whole = RealDisk.read(&path_of(&database)).unwrap();
+        let put = |bytes: &[u8]| {
+            let _ = RealDisk.remove(&path_of(&database));
+            RealDisk.create(&path_of(&database), bytes).unwrap();
+            read(&database, &RealDisk).unwrap()
+        };
+        for end in 0..whole.len() {
+            let reached = match put(&whole[..end]) {
+                Mark::At(extent) => extent.commits,
+                Mark::Damaged => 0,
+                Mark::Missing => panic!("it is there"),
+            };
+            // A line whose last digit was cut off is not taken for a line.
+            let lines = whole[..end].iter().filter(|byte| **byte == b'\n').count() as u64;
+            assert!(reached <= 40 && reached >= lines / 2, "{end}: {reached}");
+        }
+        for bit in 0..whole.len() * 8 {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let Mark::At(found) = put(&flipped) else { panic!("one bit spoils one line, or two") };
+            assert!((38..=40).contains(&found.commits), "bit {bit}: {found:?}");
+        }
+        assert_eq!(put(b"nothing of ours"), Mark::Damaged);
+        // After a line that was cut short the next one is whole again.
+        put(&whole[..whole.len() - 5]);
+        marker.keep(&extent(41));
+        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::At(extent(41)));
+    }
+
+    #[test]
+    fn the_file_stays_small() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = dir.path().join("journal.db");
+        let marker = Marker::new(&database, Arc::new(RealDisk), &extent(1));
+        marker.size.set(LARGEST + 1);
+        marker.keep(&extent(2));
+        let size = RealDisk.read(&path_of(&database)).unwrap().len();
+        assert!(size < 100, "{size} bytes");
+        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::At(extent(2)));
+    }
+}

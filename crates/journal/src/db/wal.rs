@@ -1,0 +1,298 @@
+//! The write-ahead log of SQLite, read without SQLite.
+//!
+//! SQLite stops at the first frame whose checksum is wrong and forgets the rest. This module reads all frames: it repairs
+//! those of which one bit was flipped, where the checksum tells which one, and passes over damaged ones whose page was written
+//! again later. The format is
+//! <https://www.sqlite.org/fileformat2.html#walformat>: a header of 32 bytes, then frames, each with a header of 24 bytes
+//! (page number, size of the database after a commit, two salts, two checksums) and a page. The checksum of a frame covers
+//! the first 8 bytes of its header and its page, and goes on from the checksum of the frame before it.
+
+use std::collections::BTreeSet;
+
+/// How many bytes stand before the first frame, and before the page of a frame.
+const HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+
+/// The magic number of a log whose checksums are over big-endian words. The other one ends in 2.
+const BIG_ENDIAN: u32 = 0x377f_0683;
+
+/// The page size that is assumed where the header cannot be believed.
+const USUAL_PAGE: usize = 4096;
+
+/// The frames of a write-ahead log, in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Wal {
+    page_size: usize,
+    frames: Vec<Frame>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Frame {
+    /// The number of the page, from 1 on.
+    page: u32,
+    /// How many pages the database has after this frame, if it ends a transaction; 0 otherwise.
+    commits: u32,
+    data: Vec<u8>,
+    is_intact: bool,
+}
+
+/// How the words of a log are read.
+#[derive(Clone, Copy)]
+enum Order {
+    Little,
+    Big,
+}
+
+/// A checksum, as it stands in the log.
+type Sum = [u32; 2];
+
+/// What is believed of a header.
+#[derive(Clone, Copy)]
+struct Reading {
+    page_size: usize,
+    order: Order,
+    salt: [u32; 2],
+    seed: Sum,
+}
+
+impl Wal {
+    /// Reads the bytes of a log. Frames of an earlier generation of the log, which lie behind the newest ones, are left out.
+    pub fn read(bytes: &[u8]) -> Self {
+        if bytes.len() < HEADER + FRAME_HEADER {
+            return Self::default();
+        }
+        // A damaged header does not spoil the frames: of all ways to read it, the one that fits most frames is right.
+        let mut best = Self::default();
+        for reading in readings(bytes) {
+            let wal = Self::read_as(bytes, reading);
+            if wal.intact() > best.intact() {
+                best = wal;
+            }
+            if best.intact() > 0 && best.intact() == best.frames.len() {
+                break;
+            }
+        }
+        best
+    }
+
+    fn read_as(bytes: &[u8], reading: Reading) -> Self {
+        let Reading { page_size, order, salt, mut seed } = reading;
+        let mut frames = Vec::new();
+        let mut raws = bytes[HEADER..].chunks_exact(FRAME_HEADER + page_size).peekable();
+        while let Some(raw) = raws.next() {
+            let checked = checked(raw, raws.peek().copied(), salt, seed, order);
+            seed = match &checked {
+                Checked::Intact { sum, .. } => *sum,
+                Checked::Damaged { .. } => stored_sum(raw),
+            };
+            frames.push(Frame::new(checked));
+        }
+        // What follows the last intact frame is of an earlier generation, or beyond help.
+        let end = frames.iter().rposition(|frame| frame.is_intact).map_or(0, |last| last + 1);
+        frames.truncate(end);
+        Self { page_size, frames }
+    }
+
+    /// Whether there is no frame.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    fn intact(&self) -> usize {
+        self.frames.iter().filter(|frame| frame.is_intact).count()
+    }
+
+    /// The database `base` with the first transaction of the log; nothing, if that is not whole.
+    pub fn with_first(&self, base: &[u8]) -> Option<Vec<u8>> {
+        let first = self.frames.iter().position(|frame| frame.commits > 0 || !frame.is_intact)?;
+        let is_whole = self.frames[first].is_intact;
+        if is_whole { self.apply(base, first + 1) } else { None }
+    }
+
+    /// The database `base` with all transactions up to the newest after which it is certain what every page says; nothing, if
+    /// there is none. A damaged frame does no harm where the same page was written again later.
+    pub fn with_whole(&self, base: &[u8]) -> Option<Vec<u8>> {
+        let ends = |(at, frame): (usize, &Frame)| (frame.is_intact && frame.commits > 0).then_some(at + 1);
+        let count =
+            self.frames.iter().enumerate().rev().filter_map(ends).find(|count| self.is_certain(*count))?;
+        self.apply(base, count)
+    }
+
+    /// Whether the pages that the first `count` frames write are known.
+    fn is_certain(&self, count: usize) -> bool {
+        let mut later = BTreeSet::new();
+        self.frames[..count].iter().rev().all(|frame| {
+            if frame.is_intact {
+                later.insert(frame.page);
+            }
+            frame.is_intact || (frame.page > 0 && later.contains(&frame.page))
+        })
+    }
+
+    /// `base` with the first `count` frames, the last of which ends a transaction.
+    fn apply(&self, base: &[u8], count: usize) -> Option<Vec<u8>> {
+        let frames = &self.frames[..count];
+        let pages = usize::try_from(frames.last()?.commits).ok()?;
+        let mut whole = base.to_vec();
+        whole.resize(pages * self.page_size, 0);
+        for frame in frames.iter().filter(|frame| frame.is_intact) {
+            let start = (frame.page as usize).checked_sub(1)? * self.page_size;
+            // A page behind the end was cut off by a later transaction.
+            if let Some(place) = whole.get_mut(start..start + self.page_size) {
+                place.copy_from_slice(&frame.data);
+            }
+        }
+        Some(whole)
+    }
+}
+
+/// The ways in which a header may be meant, the one that stands there first.
+fn readings(bytes: &[u8]) -> Vec<Reading> {
+    let magic = word(bytes, 0);
+    let believed = usize::try_from(word(bytes, 8)).unwrap_or_default();
+    let orders = if magic == BIG_ENDIAN { [Order::Big, Order::Little] } else { [Order::Little, Order::Big] };
+    let is_size = |size: &usize| size.is_power_of_two() && (512..=65_536).contains(size);
+    let mut sizes: Vec<usize> = [believed, USUAL_PAGE].into_iter().filter(is_size).collect();
+    sizes.dedup();
+    let mut salts = vec![[word(bytes, 16), word(bytes, 20)], [word(bytes, 40), word(bytes, 44)]];
+    salts.dedup();
+    let stored = [word(bytes, 24), word(bytes, 28)];
+    let mut readings = Vec::new();
+    for order in orders {
+        let mut seeds = vec![stored, sum([0, 0], &bytes[..24], order)];
+        seeds.dedup();
+        for page_size in &sizes {
+            for salt in &salts {
+                let each = seeds.iter().map(|seed| Reading {
+                    page_size: *page_size,
+                    order,
+                    salt: *salt,
+                    seed: *seed,
+                });
+                readings.extend(each);
+            }
+        }
+    }
+    readings
+}
+
+/// What a look at a frame found.
+enum Checked {
+    /// It is intact, or was repaired.
+    Intact { raw: Vec<u8>, sum: Sum },
+    /// It is damaged. The number of its page is known, unless that could be what is damaged.
+    Damaged { page: Option<u32> },
+}
+
+impl Frame {
+    fn new(checked: Checked) -> Self {
+        match checked {
+            Checked::Intact { raw, .. } => {
+                let data = raw[FRAME_HEADER..].to_vec();
+                Self { page: word(&raw, 0), commits: word(&raw, 4), data, is_intact: true }
+            }
+            Checked::Damaged { page } => {
+                Self { page: page.unwrap_or_default(), commits: 0, data: Vec::new(), is_intact: false }
+            }
+        }
+    }
+}
+
+/// Checks a frame of which one bit may be flipped, wherever it is.
+fn checked(raw: &[u8], next: Option<&[u8]>, salt: [u32; 2], seed: Sum, order: Order) -> Checked {
+    let stored = stored_sum(raw);
+    let covered = covered(raw);
+    let found = sum(seed, &covered, order);
+    let salted = distance([word(raw, 8), word(raw, 12)], salt);
+    let wrong = distance(found, stored);
+    if wrong == 0 && salted <= 1 {
+        return Checked::Intact { raw: raw.to_vec(), sum: found };
+    }
+    if salted > 0 {
+        // Where the salt is damaged, so may be the number of the page beside it.
+        return Checked::Damaged { page: None };
+    }
+    let flips = flips(&covered, found, stored, order);
+    let goes_on = |seed| next.is_some_and(|next| sum(seed, &self::covered(next), order) == stored_sum(next));
+    // One bit of the checksum, and not of the page: then the next frame goes on from the right checksum.
+    if wrong == 1 && (flips.is_empty() || goes_on(found)) {
+        return Checked::Intact { raw: raw.to_vec(), sum: found };
+    }
+    if let [bit] = flips[..]
+        && (wrong > 1 || goes_on(stored))
+    {
+        let mut raw = raw.to_vec();
+        let at = bit / 8;
+        raw[if at < 8 { at } else { at - 8 + FRAME_HEADER }] ^= 1 << (bit % 8);
+        return Checked::Intact { raw, sum: stored };
+    }
+    let in_header = flips.iter().any(|bit| *bit < 64);
+    Checked::Damaged { page: (!in_header).then(|| word(raw, 0)) }
+}
+
+/// The checksum that stands in a frame.
+fn stored_sum(raw: &[u8]) -> Sum {
+    [word(raw, 16), word(raw, 20)]
+}
+
+/// That of a frame which its checksum covers.
+fn covered(raw: &[u8]) -> Vec<u8> {
+    [&raw[..8], &raw[FRAME_HEADER..]].concat()
+}
+
+fn distance(one: [u32; 2], other: [u32; 2]) -> u32 {
+    (one[0] ^ other[0]).count_ones() + (one[1] ^ other[1]).count_ones()
+}
+
+/// The bits of `covered` each of which, flipped back, makes its checksum `stored` instead of `found`. The checksum is a sum, so
+/// that a change of a word changes it by a multiple that depends only on how many words follow. Of the highest bits of a word
+/// little of that is left, and several may fit.
+fn flips(covered: &[u8], found: Sum, stored: Sum, order: Order) -> Vec<usize> {
+    let wanted = [stored[0].wrapping_sub(found[0]), stored[1].wrapping_sub(found[1])];
+    let mut flips = Vec::new();
+    // By how much the checksum changes if the first and the second word of a pair change by one.
+    let mut effects: [Sum; 2] = [[1, 1], [0, 1]];
+    for pair in (0..covered.len() / 8).rev() {
+        for (half, effect) in effects.iter().enumerate() {
+            let at = pair * 8 + half * 4;
+            for bit in 0..32 {
+                let mut flipped = [covered[at], covered[at + 1], covered[at + 2], covered[at + 3]];
+                let there = order.word(&flipped);
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                let change = order.word(&flipped).wrapping_sub(there);
+                if effect.map(|effect| effect.wrapping_mul(change)) == wanted {
+                    flips.push(at * 8 + bit);
+                }
+            }
+        }
+        effects = effects.map(|[first, second]| {
+            let first = first.wrapping_add(second);
+            [first, second.wrapping_add(first)]
+        });
+    }
+    flips
+}
+
+impl Order {
+    fn word(self, bytes: &[u8]) -> u32 {
+        let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+}
+
+fn sum(seed: Sum, bytes: &[u8], order: Order) -> Sum {
+    let [mut first, mut second] = seed;
+    for pair in bytes.chunks_exact(8) {
+        first = first.wrapping_add(order.word(&pair[..4])).wrapping_add(second);
+        second = second.wrapping_add(order.word(&pair[4..])).wrapping_add(first);
+    }
+    [first, second]
+}
+
+/// The number at `at`. All numbers of a header are big-endian.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    Order::Big.word(&bytes[at..at + 4])
+}
