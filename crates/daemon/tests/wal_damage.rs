@@ -139,7 +139,7 @@ fn survive(seed: u64, kills: usize) -> Tally {
             }
         }
         tally.lost += lost.len();
-        lost.iter().for_each(|text| drop(acknowledged.remove(text)));
+        acknowledged.retain(|text| !lost.contains(text));
     }
     running.terminate();
     tally

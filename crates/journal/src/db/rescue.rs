@@ -84,9 +84,6 @@ pub fn rescue(path: &Path, backups_dir: &Path, now: &Zoned, disk: &dyn Disk) -> 
         return Err(Unopened::NotNow("a new one cannot be made".to_owned(), Lasts::ForAWhile));
     }
     let missing = match &mark {
-        Mark::At(reached) if source == Source::New => {
-            reached.missing_from(&Extent::default(), now.time_zone()).map_or(Missing::Nothing, Missing::This)
-        }
         Mark::At(reached) => {
             reached.missing_from(&extent, now.time_zone()).map_or(Missing::Nothing, Missing::This)
         }
