@@ -16,6 +16,7 @@ mod pictures;
 pub(super) mod pressing;
 mod sending;
 mod sign_in;
+mod unfinished;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use self::carrier::Carrier;
 use self::hearing::{Hearing, News};
 use self::line::Line;
+use self::unfinished::Unfinished;
 use super::commands;
 use super::events::{Event, Interaction};
 use super::gateway::{Beginning, Ended, Gateway, Told};
@@ -95,6 +97,8 @@ pub(in crate::discord) struct Shared {
     channel: AtomicU64,
     /// The messages that came from here and are not answered yet.
     asked: Mutex<Asked>,
+    /// The message of a growing answer whose receipt is not kept yet.
+    unfinished: Mutex<Option<Unfinished>>,
     /// Something was answered.
     room: Notify,
     /// Something may be in the outbox.
@@ -205,7 +209,9 @@ async fn run(
     };
     let channel = AtomicU64::new(signed.channel.0);
     let (asked, room, poke) = (Mutex::default(), Notify::new(), Notify::new());
-    let shared = Arc::new(Shared { rest: rest.clone(), ports, signed, channel, asked, room, poke });
+    let unfinished = Mutex::default();
+    let shared =
+        Arc::new(Shared { rest: rest.clone(), ports, signed, channel, asked, unfinished, room, poke });
     let session = sign_in::session(&shared).await;
     let gateway = Gateway::new(wire, rest, Beginning { token, session, seed });
     let (news, heard) = mpsc::channel(NEWS);

@@ -17,6 +17,7 @@ use super::Shared;
 use super::eyes::{self, Eyes};
 use super::live::{self, Live};
 use super::sending::{Doubt, Tried, carry};
+use super::unfinished;
 use crate::stage::{Scene, Sight, Watcher};
 
 /// How often the outbox is looked at, whatever anybody says.
@@ -82,6 +83,7 @@ impl Carrier {
         self.know(&watcher.scene()).await;
         eyes::sweep(&self.shared).await;
         live::sweep(&self.shared).await;
+        unfinished::recover(&self.shared).await;
         live::sweep_halves(&self.shared, &self.heads().await).await;
         let mut forgets = Instant::now();
         while self.step(&mut watcher).await {

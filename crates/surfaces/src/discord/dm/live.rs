@@ -1,7 +1,8 @@
 //! Live: how the answer that goes on is getting along, while it is not finished.
 //!
-//! A short answer is sent whole. A long one appears as it comes, under the key of the post that follows, so that
-//! the finished words take its place. Work that takes long has a silent line of its own, which goes when it is over.
+//! The first complete sentence is sent at once, because its beginning is what a push notification shows. The rest is added
+//! as it comes, under the key of the post that follows, so that the finished words take its place. An answer that is
+//! finished before that is sent whole. Work that takes long has a silent line of its own, which goes when it is over.
 
 use std::time::Duration;
 
@@ -17,12 +18,17 @@ use tokio::time::Instant;
 use super::Shared;
 use super::dressing::{GROWING_BYTES, growing};
 use super::sending::{keep, post, status, take_away};
+use super::unfinished;
 use crate::discord::Snowflake;
 use crate::discord::message::{Flags, Outgoing};
 use crate::discord::rest::Trouble;
 
-/// How long words come before they are shown unfinished.
-const WHOLE: Duration = Duration::from_secs(4);
+/// How long words come before they are sent without a complete sentence.
+const FIRST: Duration = Duration::from_millis(800);
+/// So many characters are sent at once, also without a complete sentence.
+const ENOUGH: usize = 80;
+/// The fewest letters of a sentence, so that the number of a list item is none.
+const SENTENCE: usize = 3;
 /// How often what is shown is changed.
 const PACE: Duration = Duration::from_millis(1_200);
 /// How often typing is shown again.
@@ -97,7 +103,9 @@ impl Live {
         // More is not shown before the answer is finished, and then as a file.
         let room = GROWING_BYTES.saturating_sub(self.words.len());
         self.words.push_str(&text[..text.floor_char_boundary(room)]);
-        self.spoke.get_or_insert_with(Instant::now);
+        if !self.words.trim().is_empty() {
+            self.spoke.get_or_insert_with(Instant::now);
+        }
     }
 
     /// All words so far, for who missed some.
@@ -141,11 +149,18 @@ impl Live {
         let typing = self.typed.map_or(now, |typed| typed + TYPING);
         let words = match (self.spoke, self.edited) {
             (Some(_), Some(edited)) if self.is_behind() => Some(edited + PACE),
-            (Some(spoke), None) => Some(spoke + WHOLE),
+            (_, None) => self.first_due(),
             _ => None,
         };
         let work = self.work.as_ref().map(Work::due);
         [Some(typing), words, work].into_iter().flatten().min().unwrap_or(typing)
+    }
+
+    /// When the first words are sent, if there are any.
+    fn first_due(&self) -> Option<Instant> {
+        let spoke = self.spoke?;
+        let is_enough = sentences(&self.words) > 0 || self.words.chars().nth(ENOUGH - 1).is_some();
+        Some(if is_enough { spoke } else { spoke + FIRST })
     }
 
     fn is_behind(&self) -> bool {
@@ -162,17 +177,20 @@ impl Live {
         } else if self.typed.is_none_or(|typed| now >= typed + TYPING) {
             self.typed = Some(now);
         }
-        let begun = self.spoke.is_some_and(|spoke| now >= spoke + WHOLE);
-        if begun && self.edited.is_none_or(|edited| now >= edited + PACE) {
+        let due = self.edited.map_or_else(|| self.first_due(), |edited| Some(edited + PACE));
+        if due.is_some_and(|due| now >= due) {
+            let parts = match self.edited {
+                None => growing(beginning(&self.words)),
+                Some(_) => growing(&self.words),
+            };
             self.edited = Some(now);
-            self.show(shared).await?;
+            self.show(shared, parts).await?;
         }
         self.count(shared).await
     }
 
-    /// Shows the words so far, under the key of the post that follows.
-    async fn show(&mut self, shared: &Shared) -> Result<(), Trouble> {
-        let parts = growing(&self.words);
+    /// Shows `parts` of the words so far, under the key of the post that follows.
+    async fn show(&mut self, shared: &Shared, parts: Vec<String>) -> Result<(), Trouble> {
         let Some(key) = self.key().filter(|_| parts != self.shown) else {
             return Ok(());
         };
@@ -191,7 +209,14 @@ impl Live {
                     shared.rest.edit_message(shared.channel(), id, &outgoing).await?;
                 }
                 None => {
-                    let id = post(shared, &key, part, &outgoing).await?;
+                    unfinished::begin(shared, &key, part, &outgoing).await?;
+                    let posted = post(shared, &key, part, &outgoing).await;
+                    let was_not_sent =
+                        matches!(&posted, Err(trouble) if !matches!(trouble, Trouble::Unknown(_)));
+                    if was_not_sent {
+                        unfinished::end(shared, &key, part);
+                    }
+                    let id = posted?;
                     keep(shared, &key, (part, id)).await?;
                 }
             }
@@ -267,6 +292,34 @@ impl Work {
     }
 }
 
+/// The beginning of `words` that is sent first: the complete sentences, or else the complete words.
+fn beginning(words: &str) -> &str {
+    let end = match sentences(words) {
+        0 => words.rfind(char::is_whitespace).unwrap_or_default(),
+        end => end,
+    };
+    let beginning = &words[..end];
+    if beginning.trim().is_empty() { words } else { beginning }
+}
+
+/// Where the last complete sentence of `words` ends, or 0. A sentence is complete when a space follows its mark, and a line
+/// when the next one begins.
+fn sentences(words: &str) -> usize {
+    let (mut letters, mut end) = (0, 0);
+    for ((at, c), next) in words.char_indices().zip(words.chars().skip(1)) {
+        let is_end = match c {
+            '.' | '!' | '?' | '…' => next.is_whitespace(),
+            '。' | '！' | '？' => true,
+            _ => next == '\n',
+        };
+        letters += usize::from(c.is_alphabetic());
+        if is_end && letters >= SENTENCE {
+            end = at + c.len_utf8();
+        }
+    }
+    end
+}
+
 /// Returns `text` with a backslash before each character that could begin Markdown, a mention, an emoji or a link.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -298,5 +351,36 @@ pub(super) async fn sweep_halves(shared: &Shared, goes_on: &[PostKey]) {
 pub(super) async fn sweep(shared: &Shared) {
     for receipt in shared.ports.outbox.receipts_of(LINE).await.unwrap_or_default() {
         let _ = take_away(shared, &receipt).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_words_are_whole_sentences_or_whole_words() {
+        let check = |words: &str, expected: &str| assert_eq!(beginning(words), expected, "{words:?}");
+        check("Good morning. You have thr", "Good morning.");
+        check("Good morning! It rains. Tak", "Good morning! It rains.");
+        check("You have three app", "You have three");
+        check("1. Buy mi", "1. Buy");
+        check("Version 2.5 is", "Version 2.5");
+        check("## Today\nthe den", "## Today");
+        check("今日は雨です。傘", "今日は雨です。");
+        check("Hel", "Hel");
+        check("\n\nHel", "\n\nHel");
+    }
+
+    #[test]
+    fn a_sentence_is_complete_when_the_next_one_begins() {
+        for words in ["Good morning.", "Good morning", "Version 2.5", "1. ", "- ", "\n\n", "", "…"] {
+            assert_eq!(sentences(words), 0, "{words:?}");
+        }
+        for (words, end) in
+            [("Good morning. ", 13), ("Three things:\n", 13), ("Hello\nyou", 5), ("Really?! Y", 8)]
+        {
+            assert_eq!(sentences(words), end, "{words:?}");
+        }
     }
 }

@@ -5,18 +5,19 @@
 
 use domain::post::{PostKey, Ring, Sheet};
 use engine::ports::{Outgoing as Waiting, Receipt, Settled, Work};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::Shared;
 use super::dressing::{dress, plainly, said};
+use super::unfinished;
 use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message};
 use crate::discord::message::Outgoing;
 use crate::discord::rest::Trouble;
 
 /// How long Discord surely remembers a nonce.
-const REMEMBERED: SignedDuration = SignedDuration::from_mins(2);
+pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(2);
 /// After what time a message says when it was meant to come.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
 /// After what time nobody wants it any more.
@@ -218,41 +219,51 @@ impl Sending<'_> {
 
     /// P3: whether it arrived although nobody told us.
     async fn sent_before(&self, outgoing: &Outgoing) -> Result<Sought, Trouble> {
-        let since = self.waiting.post.at.checked_sub(SLACK).unwrap_or(self.waiting.post.at);
-        let mut after = Snowflake::first_of(since);
-        loop {
-            let page = match self.shared.rest.messages_after(self.shared.channel(), after, 100).await {
-                Ok(page) => page,
-                Err(Trouble::NotAllowed { .. } | Trouble::Refused { .. }) => return Ok(Sought::Unreadable),
-                Err(trouble) => return Err(trouble),
-            };
-            for message in &page {
-                if self.is_it(message, outgoing).await {
-                    return Ok(Sought::Found(message.id));
-                }
-            }
-            match page.last() {
-                Some(last) if page.len() == 100 => after = last.id,
-                _ => return Ok(Sought::Nothing),
-            }
-        }
-    }
-
-    /// Whether it is ours, says the same, and belongs to no other post.
-    async fn is_it(&self, message: &Message, outgoing: &Outgoing) -> bool {
-        let ours = message.author == Author::Bot(self.shared.signed.me);
-        let bare = without_label(&outgoing.content);
-        let title = outgoing.embeds.first().map(|embed| embed.title.as_str()).unwrap_or_default();
-        let same = without_label(&message.content) == bare && message.embed.starts_with(title);
-        if !ours || !same {
-            return false;
-        }
-        let known = self.shared.ports.outbox.posted_as(message.id.0).await;
-        matches!(known, Ok(None))
+        sent_between(self.shared, self.waiting.post.at, None, outgoing).await
     }
 }
 
-enum Sought {
+/// Looks in the history between `since` and `until` for a message of ours that says the same and belongs to no other post.
+pub(super) async fn sent_between(
+    shared: &Shared,
+    since: Timestamp,
+    until: Option<Timestamp>,
+    outgoing: &Outgoing,
+) -> Result<Sought, Trouble> {
+    let mut after = Snowflake::first_of(since.checked_sub(SLACK).unwrap_or(since));
+    let end = until.and_then(|until| until.checked_add(SLACK).ok()).map(Snowflake::first_of);
+    loop {
+        let page = match shared.rest.messages_after(shared.channel(), after, 100).await {
+            Ok(page) => page,
+            Err(Trouble::NotAllowed { .. } | Trouble::Refused { .. }) => return Ok(Sought::Unreadable),
+            Err(trouble) => return Err(trouble),
+        };
+        for message in &page {
+            if is_it(shared, message, outgoing).await {
+                return Ok(Sought::Found(message.id));
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() == 100 && end.is_none_or(|end| last.id < end) => after = last.id,
+            _ => return Ok(Sought::Nothing),
+        }
+    }
+}
+
+/// Whether it is ours, says the same, and belongs to no other post.
+async fn is_it(shared: &Shared, message: &Message, outgoing: &Outgoing) -> bool {
+    let ours = message.author == Author::Bot(shared.signed.me);
+    let bare = without_label(&outgoing.content);
+    let title = outgoing.embeds.first().map(|embed| embed.title.as_str()).unwrap_or_default();
+    let same = without_label(&message.content) == bare && message.embed.starts_with(title);
+    if !ours || !same {
+        return false;
+    }
+    let known = shared.ports.outbox.posted_as(message.id.0).await;
+    matches!(known, Ok(None))
+}
+
+pub(super) enum Sought {
     Found(Snowflake),
     Nothing,
     Unreadable,
@@ -272,6 +283,9 @@ pub(super) async fn post(
 ) -> Result<Snowflake, Trouble> {
     let nonce = nonce(key, "", part);
     let channel = shared.channel();
+    if let Some(id) = unfinished::find(shared, key, part).await? {
+        return shared.rest.edit_message(channel, id, outgoing).await.map(|message| message.id);
+    }
     let message = match shared.rest.create_message(channel, outgoing, Some(&nonce)).await {
         // Discord remembers one that was taken away since.
         Err(Trouble::Gone { code }) if code != NO_CHANNEL => {
@@ -294,7 +308,9 @@ pub(super) async fn keep(
 ) -> Result<(), Trouble> {
     let receipt = Receipt { key: key.clone(), part, message: id.0 };
     let kept = shared.ports.outbox.became(receipt, shared.ports.clock.now().timestamp()).await;
-    kept.map_err(|error| Trouble::Away(error.to_string()))
+    kept.map_err(|error| Trouble::Away(error.to_string()))?;
+    unfinished::end(shared, key, part);
+    Ok(())
 }
 
 /// Takes a message of ours away, and forgets it.
