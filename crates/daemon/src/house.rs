@@ -8,7 +8,7 @@ use domain::assistant::{Assistant, Event, Look};
 use domain::context::{HUMAN, Names, instructions_with_skills};
 use domain::dice::Dice;
 use engine::desk::{Desk, Errand, Letter, SigningIn};
-use engine::drive::{CALLS, World};
+use engine::drive::World;
 use engine::places::Places;
 use engine::ports::{Clock, Model, Outbox};
 use engine::run::House as Engine;
@@ -137,7 +137,7 @@ impl House {
             ),
             patience: settings.manners.patience,
             limits: settings.spend.turn,
-            calls: Arc::new(Places::new(CALLS)),
+            calls: Arc::new(Places::new(model.most_calls())),
         };
         let purse = beginning::purse(settings, &journal, clock.now()).await?;
         let bundle = beginning::bundle(&names, doors);

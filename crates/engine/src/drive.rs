@@ -21,8 +21,8 @@ use domain::turn::{Ending, Limits, Reply, Step, Turn};
 use futures_util::future::join_all;
 
 use crate::desk::Desk;
-use crate::places::Places;
-use crate::ports::{Hands, Hearing, Journal, Model, Surface};
+use crate::places::{CallInFlight, Places};
+use crate::ports::{Hands, Head, Hearing, Journal, Model, Surface};
 use crate::reins::Reins;
 
 /// The longest a tool may run.
@@ -49,8 +49,8 @@ pub struct World {
     pub calls: Arc<Places>,
 }
 
-/// How many calls of a model may go on at a time.
-pub const CALLS: usize = 4;
+/// The most calls of a model at a time, of a model that bounds them no further.
+pub const CALLS: usize = 128;
 
 /// Drives the turn `start` to its end. Whatever happens, it ends, and says how.
 pub async fn drive(start: Start, world: World, desk: Desk, reins: Reins) -> Ended {
@@ -137,6 +137,7 @@ struct Drive {
 /// Hears one reply: shows the words, and keeps them in case it breaks off.
 struct Ear<'a> {
     drive: &'a Drive,
+    in_flight: &'a CallInFlight<'a>,
     heard: Mutex<(String, Usage)>,
     note: Mutex<Note>,
 }
@@ -158,6 +159,10 @@ impl Hearing for Ear<'_> {
 
     fn used(&self, usage: Usage) {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).1 = usage;
+    }
+
+    fn answered(&self, head: &Head) {
+        self.in_flight.answered(head);
     }
 }
 
@@ -225,14 +230,20 @@ impl Drive {
         self.turn.spent().iter().skip(self.counted).cloned().collect()
     }
 
-    async fn call(&mut self) {
+    async fn call(&mut self, in_flight: &CallInFlight<'_>) {
         let context = self.readable();
         if let Some(failure) = self.start.window.refuses(&context) {
             drop(context);
             return self.turn.failed("", failure);
         }
-        let ear = Ear { drive: self, heard: Mutex::default(), note: Mutex::default() };
+        let ear = Ear { drive: self, in_flight, heard: Mutex::default(), note: Mutex::default() };
         let reply = self.reins.stop.run_until_cancelled(self.world.model.reply(&context, &ear)).await;
+        match &reply {
+            Some(Ok(reply)) => in_flight.used(reply.usage),
+            Some(Err(Failure::Busy(retry_after))) => in_flight.refused(*retry_after),
+            Some(Err(Failure::Unreachable(_))) => in_flight.given_up(),
+            Some(Err(_)) | None => {}
+        }
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
         let measure = self.turn.measure();

@@ -1,7 +1,24 @@
 //! Places: how many calls of a model go on at a time, and how one that nobody waits for goes alone.
+//!
+//! A call of the user's own turn begins at once. A background call waits until the vendor takes it (`pool`), in the
+//! order in which the calls came, and leaves one place free for the user.
 
+mod pool;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use domain::conversation::Usage;
 use domain::cost::Pace;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep_until};
+
+use self::pool::{Admission, Pool};
+use crate::ports::Head;
+
+/// The most pools that are kept while none of their calls goes on: a job file can name any model.
+const IDLE_POOLS: usize = 64;
 
 /// The places of calls.
 pub struct Places {
@@ -11,6 +28,16 @@ pub struct Places {
     unattended: Semaphore,
     /// How many of those there are.
     all: u32,
+    pools: Mutex<Pools>,
+    /// Notified when a waiting call may have become admissible.
+    changed: Notify,
+}
+
+/// The pools by the name of the model, and the number of the next waiting call.
+#[derive(Default)]
+struct Pools {
+    by_model: BTreeMap<String, Pool>,
+    next: u64,
 }
 
 /// A part of what a call waits for. No semaphore here is ever closed; without its part the call would still be right, only
@@ -21,7 +48,13 @@ impl Places {
     /// So many.
     pub fn new(calls: usize) -> Self {
         let all = u32::try_from(calls).unwrap_or(u32::MAX).saturating_sub(1).max(1);
-        Self { calls: Semaphore::new(calls), unattended: Semaphore::new(all as usize), all }
+        Self {
+            calls: Semaphore::new(calls),
+            unattended: Semaphore::new(all as usize),
+            all,
+            pools: Mutex::default(),
+            changed: Notify::new(),
+        }
     }
 
     /// One for a call that somebody waits for.
@@ -39,5 +72,136 @@ impl Places {
         };
         let unattended = self.unattended.acquire_many(wanted).await.ok();
         (unattended, self.waited().await)
+    }
+
+    /// Begins a call of `model` that the user waits for. The vendor refuses it if it has to wait, and the turn says so.
+    pub(crate) fn begin(&self, model: &str) -> CallInFlight<'_> {
+        self.pools().of(model, self.all).begin();
+        CallInFlight::new(self, model)
+    }
+
+    /// Waits until the vendor takes a background call of `model`, after those that came before, and begins it.
+    pub(crate) async fn begin_when_admitted(&self, model: &str) -> CallInFlight<'_> {
+        let ticket = Ticket::new(self, model);
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            match ticket.try_begin(Instant::now()) {
+                Admission::Now => return CallInFlight::new(self, model),
+                Admission::At(time) => tokio::select! {
+                    () = changed => {}
+                    () = sleep_until(time) => {}
+                },
+                Admission::AfterOthers => changed.await,
+            }
+        }
+    }
+
+    fn pools(&self) -> MutexGuard<'_, Pools> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the pool of `model`, and lets the calls that wait look again.
+    fn change(&self, model: &str, change: impl FnOnce(&mut Pool)) {
+        change(self.pools().of(model, self.all));
+        self.changed.notify_waiters();
+    }
+}
+
+impl Pools {
+    fn of(&mut self, model: &str, cap: u32) -> &mut Pool {
+        if self.by_model.len() >= IDLE_POOLS && !self.by_model.contains_key(model) {
+            self.by_model.retain(|_, pool| !pool.is_idle());
+        }
+        self.by_model.entry(model.to_owned()).or_insert_with(|| Pool::new(cap as usize))
+    }
+}
+
+/// A background call that waits to begin. Dropping it gives up its place in the queue.
+struct Ticket<'a> {
+    places: &'a Places,
+    model: &'a str,
+    number: u64,
+}
+
+impl<'a> Ticket<'a> {
+    fn new(places: &'a Places, model: &'a str) -> Self {
+        let mut pools = places.pools();
+        let number = pools.next;
+        pools.next += 1;
+        pools.of(model, places.all).waiting.push_back(number);
+        Self { places, model, number }
+    }
+
+    /// Begins the call if it is the first in the queue and is admitted.
+    fn try_begin(&self, now: Instant) -> Admission {
+        let mut pools = self.places.pools();
+        let pool = pools.of(self.model, self.places.all);
+        if pool.waiting.front() != Some(&self.number) {
+            return Admission::AfterOthers;
+        }
+        let admission = pool.admits(now);
+        if admission == Admission::Now {
+            pool.begin();
+        }
+        admission
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.places.change(self.model, |pool| pool.waiting.retain(|number| *number != self.number));
+    }
+}
+
+/// A call that has begun. Dropping it ends it.
+pub(crate) struct CallInFlight<'a> {
+    places: &'a Places,
+    model: String,
+    began: Instant,
+    answered: AtomicBool,
+}
+
+impl<'a> CallInFlight<'a> {
+    fn new(places: &'a Places, model: &str) -> Self {
+        Self { places, model: model.to_owned(), began: Instant::now(), answered: AtomicBool::new(false) }
+    }
+
+    /// Takes the head of an answer. A request that is sent again with a correction has several.
+    pub(crate) fn answered(&self, head: &Head) {
+        let is_first = !self.answered.swap(true, Ordering::Relaxed);
+        self.places.change(&self.model, |pool| {
+            if is_first {
+                pool.answered();
+            }
+            pool.learn(head, Instant::now());
+        });
+    }
+
+    /// The vendor asked to come back later.
+    pub(crate) fn refused(&self, retry_after: Option<u64>) {
+        self.places.change(&self.model, |pool| pool.refused(self.began, retry_after, Instant::now()));
+    }
+
+    /// No answer came for so long that the call was given up.
+    pub(crate) fn given_up(&self) {
+        self.places.change(&self.model, |pool| pool.given_up(self.began, Instant::now()));
+    }
+
+    /// The reply is whole, and used so much.
+    pub(crate) fn used(&self, usage: Usage) {
+        self.places.change(&self.model, |pool| pool.used(usage));
+    }
+}
+
+impl Drop for CallInFlight<'_> {
+    fn drop(&mut self) {
+        self.places.change(&self.model, |pool| {
+            if !self.answered.load(Ordering::Relaxed) {
+                pool.answered();
+            }
+            pool.end();
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! What the engine needs from the world: a model, hands, a journal, surfaces and a clock.
 
 mod history;
+mod rate_limits;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,9 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use crate::desk::Desk;
+use crate::drive::CALLS;
 pub use history::{Fate, Found, History, LookedFor, Order, Pinged, Spoken, Within};
+pub use rate_limits::{Head, RateLimit, Unit};
 pub use search::{Findings, FoundPage, SearchFailure, Searched, VendorSearch};
 
 /// Hears a reply as it comes.
@@ -41,6 +44,9 @@ pub trait Hearing: Send + Sync {
 
     /// What the call has used so far. It is told as soon as it is known, because a reply may break off.
     fn used(&self, _usage: Usage) {}
+
+    /// The head of an answer of the vendor, also of one that refuses the request. Models without a wire have none.
+    fn answered(&self, _head: &Head) {}
 }
 
 impl<F: Fn(&str) + Send + Sync> Hearing for F {
@@ -74,6 +80,11 @@ pub trait Model: Send + Sync {
     /// Whether its key is another one than it was last refused with.
     fn renewed(&self) -> bool {
         false
+    }
+
+    /// The most calls at a time. It bounds connections and memory; the vendor's rate limits are kept besides.
+    fn most_calls(&self) -> usize {
+        CALLS
     }
 
     /// Whether nothing is used when it replies: nobody's tokens, and nobody's money.

@@ -42,6 +42,7 @@ use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, Refusal, kind, reply_bytes};
 use crate::presentable::presentable_text;
+use crate::rate_limits;
 use capabilities::{Feature, ModelInfo};
 use correction::{Correction, Sent, correction};
 use known::Known;
@@ -161,7 +162,8 @@ impl Anthropic {
             notes: Vec::new(),
             aside: 0,
         };
-        let answered = self.accepted(&context, settings.max_tokens).await.and_then(|(response, _)| {
+        let answered = self.accepted(&context, settings.max_tokens, &|_: &str| {}).await;
+        let answered = answered.and_then(|(response, _)| {
             let is_answer = matches!(kind(&response), Kind::Events);
             if is_answer { Ok(()) } else { Err(garbled("it is not an answer to a conversation")) }
         });
@@ -191,7 +193,7 @@ impl Anthropic {
     }
 
     async fn answer(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let (response, shape) = self.accepted(context, self.settings.max_tokens).await?;
+        let (response, shape) = self.accepted(context, self.settings.max_tokens, listener).await?;
         let shows_progress = matches!(
             shape.thinking,
             Some(ThinkingMode::BetweenTools | ThinkingMode::Adaptive { display: Some(_), .. })
@@ -207,7 +209,12 @@ impl Anthropic {
 
     /// Sends the request for the reply to `context` until the server accepts it, with the corrections that it asks
     /// for. Returns the response and the shape that was accepted.
-    async fn accepted(&self, context: &Context, max_tokens: u32) -> Result<(Response, Shape), Failure> {
+    async fn accepted(
+        &self,
+        context: &Context,
+        max_tokens: u32,
+        listener: Listener<'_>,
+    ) -> Result<(Response, Shape), Failure> {
         let model = self.model(context);
         for _ in 0..CORRECTIONS {
             let stripped = self.stripped_before(context);
@@ -219,6 +226,7 @@ impl Anthropic {
                 request::body(model, shape, context, &Beginnings::new(Limits::HOUSE))?
             };
             let response = self.send(self.line.address().clone(), body, shape.betas()).await?;
+            listener.answered(&rate_limits::head(&response));
             if response.status().is_success() {
                 return Ok((response, shape));
             }

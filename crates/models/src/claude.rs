@@ -51,6 +51,8 @@ const QUEUE: usize = 64;
 
 /// The most tokens of a reply of the newest models; the program sets the limit itself.
 const REPLY_TOKENS: u32 = 128_000;
+/// The most processes that work at a time.
+const PROCESSES: usize = 4;
 
 /// The program, once for each branch that speaks.
 pub struct Claude {
@@ -215,6 +217,11 @@ impl Model for Claude {
         self.ask(context, &Wanted::Reply, listener)
             .map(|outcome| outcome.map(|outcome| outcome.reply))
             .boxed()
+    }
+
+    /// Each call is a process of about 200 MB.
+    fn most_calls(&self) -> usize {
+        PROCESSES
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -14,4 +14,5 @@ mod line;
 pub mod offline;
 pub mod openai;
 mod presentable;
+mod rate_limits;
 mod sse;

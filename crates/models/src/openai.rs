@@ -38,6 +38,7 @@ use crate::assembly::{Assembly, garbled};
 use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, kind, reply_bytes, too_large, without_end};
+use crate::rate_limits;
 use profile::{Api, Profile};
 use refusal::Sent;
 use request::Tools;
@@ -135,6 +136,7 @@ impl OpenAi {
                 Api::Responses => door::below(&self.base, "/responses"),
             };
             let response = self.line.send(self.signed(self.line.post(address, body))?).await?;
+            listener.answered(&rate_limits::head(&response));
             if response.status().is_success() {
                 break (response, sent);
             }

@@ -18,7 +18,7 @@ use domain::context::Context;
 use domain::conversation::Usage;
 use domain::failure::Failure;
 use domain::turn::Reply;
-use engine::ports::{Hearing, Listener, Model};
+use engine::ports::{Head, Hearing, Listener, Model};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
@@ -146,6 +146,7 @@ enum Heard {
     Words(String),
     Progress(String),
     Used(Usage),
+    Answered(Head),
 }
 
 /// Passes on what it hears.
@@ -163,6 +164,10 @@ impl Hearing for Ear {
 
     fn used(&self, usage: Usage) {
         let _ = self.0.send(Heard::Used(usage));
+    }
+
+    fn answered(&self, head: &Head) {
+        let _ = self.0.send(Heard::Answered(head.clone()));
     }
 }
 
@@ -193,6 +198,7 @@ impl Model for Actor {
                     Heard::Progress(text) => listener.progress(&text),
                     Heard::Words(words) => half.push_str(&words),
                     Heard::Used(usage) => listener.used(usage),
+                    Heard::Answered(head) => listener.answered(&head),
                 }
                 if !half.is_empty() && half.len() >= held(&line) {
                     listener.words(&std::mem::take(&mut half));

@@ -7,5 +7,6 @@ mod cuts;
 mod failures;
 mod hostile;
 mod openai;
+mod rate_limits;
 mod stage;
 mod wire;

@@ -1,0 +1,347 @@
+//! The calls of one model, and what its vendor's answers said about further ones.
+//!
+//! Vendors give each model limits of its own, so a pool belongs to one model of one vendor. It limits background calls
+//! in three ways:
+//!
+//! - **By rate limits.** The vendor's headers state what is left of a limit and when it is full again. In between the
+//!   rest is taken to come back evenly, as vendors document it. A tenth of each limit is kept for the user.
+//! - **By refusals.** After a 429 or 529 no background call is made until the time that the vendor named.
+//! - **By a window.** A refusal halves the number of calls that go on at a time, and each accepted call makes room for
+//!   one more. A server that lets calls wait for long, as a local one with few slots does, halves it too; then it grows
+//!   slowly.
+//!
+//! This is plain data: the time is a parameter.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use domain::conversation::Usage;
+use tokio::time::Instant;
+
+use crate::ports::{Head, RateLimit, Unit};
+
+/// The first wait after a refusal that names no time, and the longest.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// A vendor that asks to wait for longer is asked again at once: a turn gives up then and says so, and the others should
+/// not wait in silence.
+const LONGEST_CLOSED: Duration = Duration::from_secs(600);
+
+/// The age from which a stated rate limit keeps only further calls waiting, and not a first one.
+const STALE: Duration = Duration::from_secs(60);
+
+/// The share of each rate limit that is kept for the user is one in so many.
+const USER_SHARE: u64 = 10;
+
+/// The weight of the newest call in the average number of tokens.
+const NEWEST: f64 = 0.25;
+
+/// Whether a background call may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    Now,
+    /// Not before this time.
+    At(Instant),
+    /// Not before another call has been answered or has ended.
+    AfterOthers,
+}
+
+/// The calls of one model.
+#[derive(Debug)]
+pub(super) struct Pool {
+    /// The background calls that wait to begin, oldest first.
+    pub waiting: VecDeque<u64>,
+    in_flight: usize,
+    /// Those in flight whose answer has not begun: the stated limits do not count them yet.
+    unanswered: usize,
+    window: f64,
+    /// The most that the window can be.
+    cap: f64,
+    /// Whether the window shrank because calls waited for long, and not because they were refused.
+    is_slow: bool,
+    closed_until: Option<Instant>,
+    refusals: u32,
+    shrunk_at: Option<Instant>,
+    accepted_at: Option<Instant>,
+    limits: Vec<Stated>,
+    /// The average tokens of a call.
+    tokens: f64,
+}
+
+/// A rate limit, and when it was stated.
+#[derive(Clone, Copy, Debug)]
+struct Stated {
+    limit: RateLimit,
+    at: Instant,
+}
+
+impl Pool {
+    pub(super) fn new(cap: usize) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            in_flight: 0,
+            unanswered: 0,
+            window: cap as f64,
+            cap: cap as f64,
+            is_slow: false,
+            closed_until: None,
+            refusals: 0,
+            shrunk_at: None,
+            accepted_at: None,
+            limits: Vec::new(),
+            tokens: 0.0,
+        }
+    }
+
+    /// Whether nothing is known of it that a new one would not know.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.waiting.is_empty()
+    }
+
+    /// Whether a background call may begin at `now`.
+    pub(super) fn admits(&self, now: Instant) -> Admission {
+        if let Some(until) = self.closed_until.filter(|until| *until > now) {
+            return Admission::At(until);
+        }
+        if self.in_flight as f64 >= self.window.floor() {
+            return Admission::AfterOthers;
+        }
+        let ready: Option<Vec<Instant>> = self.limits.iter().map(|stated| self.ready_at(stated)).collect();
+        let Some(ready) = ready else { return Admission::AfterOthers };
+        match ready.into_iter().max().filter(|ready| *ready > now) {
+            Some(ready) => Admission::At(ready),
+            None => Admission::Now,
+        }
+    }
+
+    /// When one more call fits into a rate limit. `None` if it fits only after the answers of others have begun.
+    fn ready_at(&self, stated: &Stated) -> Option<Instant> {
+        let RateLimit { unit, limit, remaining, resets_in } = stated.limit;
+        let each = match unit {
+            Unit::Requests => 1.0,
+            Unit::Tokens => self.tokens,
+        };
+        // A single call may use more than the limit minus the user's share.
+        let first = ((limit / USER_SHARE) as f64 + each).min(limit as f64);
+        let needed = first + self.unanswered as f64 * each;
+        if needed > limit as f64 {
+            return None;
+        }
+        let missing = needed - remaining as f64;
+        if missing <= 0.0 {
+            return Some(stated.at);
+        }
+        let used = limit.saturating_sub(remaining).max(1) as f64;
+        let wait = resets_in.mul_f64((missing / used).min(1.0));
+        // A call that goes alone asks the vendor for newer numbers.
+        let wait = if self.unanswered == 0 { wait.min(STALE) } else { wait };
+        Some(stated.at + wait)
+    }
+
+    /// A call begins.
+    pub(super) fn begin(&mut self) {
+        self.in_flight += 1;
+        self.unanswered += 1;
+    }
+
+    /// The answer of a call has begun.
+    pub(super) fn answered(&mut self) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+    }
+
+    /// Takes the head of an answer.
+    pub(super) fn learn(&mut self, head: &Head, now: Instant) {
+        if !head.limits.is_empty() {
+            self.limits = head.limits.iter().map(|limit| Stated { limit: *limit, at: now }).collect();
+        }
+        if head.accepted {
+            self.accepted_at = Some(now);
+            self.refusals = 0;
+            let growth = if self.is_slow { 1.0 / self.window } else { 1.0 };
+            self.window = (self.window + growth).min(self.cap);
+        }
+    }
+
+    /// A call that began at `began` was refused: too many, or too much.
+    pub(super) fn refused(&mut self, began: Instant, retry_after: Option<u64>, now: Instant) {
+        if self.shrink(began, now) {
+            self.is_slow = false;
+            self.refusals += 1;
+        }
+        let own = BACKOFF.0.saturating_mul(1 << (self.refusals.max(1) - 1).min(6)).min(BACKOFF.1);
+        let wait = retry_after.map_or(own, Duration::from_secs);
+        if wait <= LONGEST_CLOSED {
+            self.closed_until = self.closed_until.max(Some(now + wait));
+        }
+    }
+
+    /// A call that began at `began` was not answered for so long that it was given up. If others were answered meanwhile,
+    /// the server has too many of them; otherwise it is away, which has nothing to do with their number.
+    pub(super) fn given_up(&mut self, began: Instant, now: Instant) {
+        if self.accepted_at.is_some_and(|at| at > began) && self.shrink(began, now) {
+            self.is_slow = true;
+        }
+    }
+
+    /// Halves the window, once for all calls that began before.
+    fn shrink(&mut self, began: Instant, now: Instant) -> bool {
+        if self.shrunk_at.is_some_and(|at| began < at) {
+            return false;
+        }
+        self.shrunk_at = Some(now);
+        self.window = (self.in_flight as f64 / 2.0).clamp(1.0, self.cap);
+        true
+    }
+
+    /// A whole reply used so much.
+    pub(super) fn used(&mut self, usage: Usage) {
+        let tokens = usage.fresh() as f64;
+        self.tokens = match self.tokens {
+            0.0 => tokens,
+            average => average + NEWEST * (tokens - average),
+        };
+    }
+
+    /// A call has ended.
+    pub(super) fn end(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn requests(limit: u64, remaining: u64, seconds: u64) -> Head {
+        let resets_in = Duration::from_secs(seconds);
+        Head { accepted: true, limits: vec![RateLimit { unit: Unit::Requests, limit, remaining, resets_in }] }
+    }
+
+    /// Begins calls at `now` for as long as they are admitted. Returns their number.
+    fn begin_all(pool: &mut Pool, now: Instant) -> usize {
+        let mut begun = 0;
+        while pool.admits(now) == Admission::Now {
+            pool.begin();
+            begun += 1;
+        }
+        begun
+    }
+
+    #[test]
+    fn a_server_without_rate_limits_gets_as_many_calls_as_the_cap_allows() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        assert_eq!(begin_all(&mut pool, now), 100);
+        assert_eq!(pool.admits(now), Admission::AfterOthers);
+    }
+
+    #[test]
+    fn the_requests_that_are_left_are_used_but_for_a_tenth_of_the_limit() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        pool.learn(&requests(50, 20, 36), now);
+        assert_eq!(begin_all(&mut pool, now), 15);
+        // 30 of 50 come back in 36 seconds, so one in 1.2 seconds.
+        let Admission::At(ready) = pool.admits(now) else { panic!("it waits") };
+        assert_eq!(ready.duration_since(now), Duration::from_millis(1_200));
+        assert_eq!(begin_all(&mut pool, now + 6 * SECOND), 5);
+    }
+
+    #[test]
+    fn calls_wait_for_tokens_as_many_as_they_used_on_average() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let limit =
+            RateLimit { unit: Unit::Tokens, limit: 100_000, remaining: 60_000, resets_in: 40 * SECOND };
+        pool.used(Usage { input: 8_000, output: 2_000, cache_read: 500_000, ..Usage::default() });
+        pool.learn(&Head { accepted: true, limits: vec![limit] }, now);
+        assert_eq!(begin_all(&mut pool, now), 5);
+        assert_eq!(begin_all(&mut pool, now + 10 * SECOND), 1);
+    }
+
+    #[test]
+    fn a_limit_that_is_too_small_for_a_reserve_still_admits_calls() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        pool.learn(&requests(1, 1, 60), now);
+        assert_eq!(begin_all(&mut pool, now), 1);
+        pool.used(Usage { input: 1_000_000, ..Usage::default() });
+        let limit = RateLimit { unit: Unit::Tokens, limit: 10, remaining: 0, resets_in: SECOND };
+        let mut pool =
+            Pool { limits: vec![Stated { limit, at: now }], ..Pool { tokens: 1e6, ..Pool::new(9) } };
+        assert_eq!(begin_all(&mut pool, now + SECOND), 1);
+    }
+
+    /// A limit for a day, or a wrong header, would keep every call waiting for hours without a word.
+    #[test]
+    fn after_a_minute_one_call_asks_for_newer_numbers() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        pool.learn(&requests(1_000, 0, 86_400), now);
+        assert_eq!(begin_all(&mut pool, now + 59 * SECOND), 0);
+        assert_eq!(begin_all(&mut pool, now + 60 * SECOND), 1);
+    }
+
+    #[test]
+    fn after_a_refusal_calls_wait_as_long_as_the_vendor_asks_and_half_of_them_begin() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        begin_all(&mut pool, now);
+        for _ in 0..60 {
+            pool.refused(now, Some(20), now + SECOND);
+            pool.answered();
+            pool.end();
+        }
+        assert_eq!(begin_all(&mut pool, now + 20 * SECOND), 0);
+        assert_eq!(begin_all(&mut pool, now + 21 * SECOND), 10);
+        pool.learn(&Head { accepted: true, limits: Vec::new() }, now + 22 * SECOND);
+        assert_eq!(begin_all(&mut pool, now + 22 * SECOND), 1);
+    }
+
+    #[test]
+    fn refusals_without_a_time_are_waited_out_longer_each_time() {
+        let (mut pool, mut now) = (Pool::new(8), Instant::now());
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            pool.begin();
+            pool.refused(now, None, now);
+            pool.end();
+            assert_eq!(pool.admits(now), Admission::At(now + seconds * SECOND));
+            now += seconds * SECOND;
+            assert_eq!(pool.admits(now), Admission::Now);
+        }
+    }
+
+    #[test]
+    fn a_vendor_that_asks_for_hours_is_asked_again_so_that_runs_say_so() {
+        let (mut pool, now) = (Pool::new(8), Instant::now());
+        pool.begin();
+        pool.refused(now, Some(7_200), now);
+        pool.end();
+        assert_eq!(pool.admits(now), Admission::Now);
+    }
+
+    /// A local server with few slots lets the other calls wait until they are given up.
+    #[test]
+    fn a_server_that_answers_some_and_lets_others_wait_gets_fewer() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        begin_all(&mut pool, now);
+        let later = now + 120 * SECOND;
+        pool.learn(&Head { accepted: true, limits: Vec::new() }, now + SECOND);
+        for _ in 0..100 {
+            pool.given_up(now, later);
+            pool.answered();
+            pool.end();
+        }
+        assert_eq!(begin_all(&mut pool, later), 50);
+        pool.learn(&Head { accepted: true, limits: Vec::new() }, later + SECOND);
+        assert_eq!(begin_all(&mut pool, later + SECOND), 0, "it grows slowly");
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_not_taken_for_a_slow_one() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        begin_all(&mut pool, now);
+        for _ in 0..100 {
+            pool.given_up(now, now + SECOND);
+            pool.answered();
+            pool.end();
+        }
+        assert_eq!(begin_all(&mut pool, now + SECOND), 100);
+    }
+}

@@ -1,0 +1,32 @@
+//! Rate limits, as the head of a vendor's answer states them.
+
+use std::time::Duration;
+
+/// The head of a vendor's answer, as far as it says whether more calls are welcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Whether the vendor accepted the request.
+    pub accepted: bool,
+    /// The rate limits that it states. Many servers state none.
+    pub limits: Vec<RateLimit>,
+}
+
+/// One rate limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// The unit that it counts.
+    pub unit: Unit,
+    /// The most units at once.
+    pub limit: u64,
+    /// The units that are left.
+    pub remaining: u64,
+    /// The time until the whole limit is available again.
+    pub resets_in: Duration,
+}
+
+/// The unit of a rate limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Requests,
+    Tokens,
+}
