@@ -102,7 +102,7 @@ pub const MESSAGE_CHARS: usize = 100_000;
 /// The most pictures in one message.
 pub const IMAGES: usize = 20;
 /// The most messages that wait at a time.
-pub const MESSAGES_WAITING: usize = 100;
+pub const MESSAGES_WAITING: usize = 250;
 /// How often a turn is tried when the program dies under it.
 pub const ATTEMPTS: u32 = 3;
 

@@ -3,7 +3,6 @@
 //! Nothing here decides what follows. A call is known by its proof, read within its limits, held against the schema of
 //! its file, and handed over as a value.
 
-mod attempts;
 mod body;
 mod door;
 mod mac;
@@ -24,11 +23,12 @@ use engine::desk::Desk;
 use engine::ports::Clock;
 use serde_json::{Value, json};
 
-pub use attempts::{Attempts, BAD_A_MINUTE};
 pub use body::{Wrong, brought, checked};
 pub use door::{HookDoor, bind, serve};
 pub use mac::hmac_sha256;
 pub use proof::{Called, can_prove, sign};
+
+pub use crate::attempts::{Attempts, BAD_A_MINUTE};
 
 /// The code for a body that is too long.
 pub const TOO_LARGE: StatusCode = StatusCode::PAYLOAD_TOO_LARGE;
@@ -69,17 +69,20 @@ pub async fn answer(
 /// How much is borne from whoever connects.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that have not shown who they are.
+    /// Connections that have not shown the secret.
     pub strangers: usize,
-    /// Connections in all.
-    pub sockets: usize,
+    /// Connections that have.
+    pub known: usize,
+    /// How long a connection without the secret may be silent before another one takes its place.
+    pub grace: Duration,
     /// The time to send all of a call.
     pub call: Duration,
 }
 
 impl Limits {
     /// F4: what the house allows.
-    pub const HOUSE: Self = Self { strangers: 8, sockets: 64, call: Duration::from_secs(10) };
+    pub const HOUSE: Self =
+        Self { strangers: 64, known: 64, grace: Duration::from_secs(1), call: Duration::from_secs(10) };
 }
 
 /// What a caller hears.

@@ -1,6 +1,8 @@
 //! Where the human is: the local page, the terminal by lines and as a full screen, and Discord; what each of them needs to
 //! follow along; and the door through which other programs call.
 
+mod admission;
+mod attempts;
 pub mod client;
 pub mod connecting;
 pub mod discord;

@@ -47,11 +47,12 @@ pub use api::BODY_BYTES;
 use calendar::Calendar;
 use devices::{Devices, Unkept};
 use job_files::JobFiles;
-use pairing::{Pairing, Patience};
+use pairing::Pairing;
 pub use talk::SAY_BYTES;
 use tokio::sync::broadcast;
 use vitals::Vitals;
 
+use crate::attempts::Attempts;
 use crate::stage::Stage;
 
 /// How many forgotten devices a connection may be late to hear of.
@@ -85,10 +86,12 @@ pub struct Ports {
 /// How much is borne from whoever connects.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections of strangers.
+    /// Connections of browsers and programs that are not paired.
     pub strangers: usize,
-    /// Connections in all.
-    pub sockets: usize,
+    /// Connections of paired devices; and those through the socket file.
+    pub known: usize,
+    /// How long a connection that is not paired may be silent before another one takes its place.
+    pub grace: Duration,
     /// The time to send the head of a request.
     pub head: Duration,
     /// The time to send its body.
@@ -102,8 +105,9 @@ pub struct Limits {
 impl Limits {
     /// What the house allows.
     pub const HOUSE: Self = Self {
-        strangers: 8,
-        sockets: 128,
+        strangers: 128,
+        known: 256,
+        grace: Duration::from_secs(1),
         head: Duration::from_secs(10),
         body: Duration::from_secs(10),
         stay: Duration::from_secs(30),
@@ -119,8 +123,10 @@ struct Parts {
     ports: Ports,
     limits: Limits,
     pairing: Pairing,
-    pairing_patience: Patience,
-    patience: Patience,
+    /// Wrong pairing codes.
+    pairing_attempts: Attempts,
+    /// Requests with a wrong cookie or none.
+    attempts: Attempts,
     forgotten: broadcast::Sender<String>,
 }
 
@@ -135,9 +141,10 @@ impl App {
     pub fn new(ports: Ports, limits: Limits) -> Self {
         let clock = &ports.clock;
         let pairing = Pairing::new(clock.clone());
-        let (pairing_patience, patience) = (Patience::new(clock.clone()), Patience::new(clock.clone()));
+        let pairing_attempts = Attempts::new(clock.clone());
+        let attempts = Attempts::new(clock.clone());
         let forgotten = broadcast::Sender::new(FORGOTTEN);
-        Self(Arc::new(Parts { ports, limits, pairing, pairing_patience, patience, forgotten }))
+        Self(Arc::new(Parts { ports, limits, pairing, pairing_attempts, attempts, forgotten }))
     }
 
     /// The codes that pair a browser.
@@ -166,12 +173,12 @@ impl App {
         &self.0.limits
     }
 
-    fn pairing_patience(&self) -> &Patience {
-        &self.0.pairing_patience
+    fn pairing_attempts(&self) -> &Attempts {
+        &self.0.pairing_attempts
     }
 
-    fn patience(&self) -> &Patience {
-        &self.0.patience
+    fn attempts(&self) -> &Attempts {
+        &self.0.attempts
     }
 
     fn router(&self) -> Router {

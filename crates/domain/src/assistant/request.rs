@@ -345,7 +345,9 @@ impl Assistant {
         let human = |message: &&Message| message.surface != SurfaceName::House;
         match self.memory.messages.waiting.iter().filter(human).count() < MESSAGES_WAITING {
             true => Ok(()),
-            false => Err(format!("{MESSAGES_WAITING} messages wait already. let me answer those first.")),
+            false => {
+                Err(format!("{MESSAGES_WAITING} messages are waiting already. Let me answer those first."))
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
@@ -11,12 +12,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::taking::{Peer, Taking};
 use super::{Attempts, Limits, Ports};
+use crate::admission::{Admission, Admitted, Room};
 use crate::web::door::{accept, finish};
 
 /// The largest head of a call, in bytes.
@@ -25,7 +27,7 @@ const HEAD_BYTES: usize = 16 * 1024;
 const HEADERS: usize = 64;
 
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
-    connection: close\r\n\r\n{\"error\":\"too many connections; try again in ten seconds\"}";
+    connection: close\r\n\r\n{\"error\":\"too many connections without the secret; try again in ten seconds\"}";
 
 /// A port on the loopback address. There is no way to make one on another address.
 #[derive(Debug)]
@@ -51,17 +53,21 @@ pub async fn bind(port: u16) -> io::Result<HookDoor> {
 /// WH-1: lets calls in until `stop`, then waits for those that are being taken.
 pub async fn serve(mut door: HookDoor, ports: Ports, limits: Limits, stop: CancellationToken) {
     let attempts = Arc::new(Attempts::new(ports.clock.clone()));
-    let strangers = Arc::new(Semaphore::new(limits.strangers));
+    let room = Room { unproven: limits.strangers, proven: limits.known, grace: limits.grace };
+    let admission = Admission::new(room);
     let mut sockets = JoinSet::new();
     while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
-        let room = strangers.clone().try_acquire_owned().ok().filter(|_| sockets.len() < limits.sockets);
-        let (Some(room), Ok(address)) = (room, stream.peer_addr()) else {
-            let _ = stream.try_write(FULL.as_bytes());
-            continue;
-        };
-        let caller = Arc::new(Caller::new(address.ip(), room));
+        // A connection that is over already has no address.
+        let Ok(address) = stream.peer_addr() else { continue };
+        let Some(admitted) = stop.run_until_cancelled(admission.admit()).await else { break };
+        let caller = Arc::new(Caller::new(address.ip(), admitted));
         let talk = Talk { ports: ports.clone(), attempts: attempts.clone(), caller };
-        sockets.spawn(talk.hold(stream, limits));
+        let admission = admission.clone();
+        sockets.spawn(async move {
+            if let Some(stream) = talk.hold(stream, limits).await {
+                admission.refuse(stream, FULL).await;
+            }
+        });
     }
     finish(sockets).await;
 }
@@ -69,20 +75,15 @@ pub async fn serve(mut door: HookDoor, ports: Ports, limits: Limits, stop: Cance
 /// Whoever is on the other side.
 struct Caller {
     address: IpAddr,
-    standing: watch::Sender<Standing>,
+    admitted: Admitted,
     read: watch::Sender<bool>,
-}
-
-/// Whether they have shown that they know the secret.
-enum Standing {
-    Stranger { _room: OwnedSemaphorePermit },
-    Proved,
+    /// A response was begun.
+    answered: AtomicBool,
 }
 
 impl Caller {
-    fn new(address: IpAddr, room: OwnedSemaphorePermit) -> Self {
-        let standing = watch::Sender::new(Standing::Stranger { _room: room });
-        Self { address, standing, read: watch::Sender::new(false) }
+    fn new(address: IpAddr, admitted: Admitted) -> Self {
+        Self { address, admitted, read: watch::Sender::new(false), answered: AtomicBool::new(false) }
     }
 }
 
@@ -91,11 +92,12 @@ impl Peer for Caller {
         self.address
     }
 
-    fn proved(&self) {
-        self.standing.send_replace(Standing::Proved);
+    async fn proved(&self) {
+        self.admitted.prove().await;
     }
 
     fn was_read(&self) {
+        self.admitted.answering();
         self.read.send_replace(true);
     }
 }
@@ -108,7 +110,8 @@ struct Talk {
 }
 
 impl Talk {
-    async fn hold(self, stream: TcpStream, limits: Limits) {
+    /// Serves the connection to its end. Returns it if it is dropped for another one before it was answered.
+    async fn hold(self, stream: TcpStream, limits: Limits) -> Option<TcpStream> {
         let caller = self.caller.clone();
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
             let (ports, attempts, caller) = (self.ports.clone(), self.attempts.clone(), self.caller.clone());
@@ -116,10 +119,11 @@ impl Talk {
                 let (head, body) = request.into_parts();
                 let taking = Taking { ports: &ports, attempts: &attempts, peer: &*caller };
                 let reply = taking.take(&head, body).await;
+                caller.answered.store(true, Ordering::Relaxed);
                 Ok::<Response, Infallible>(reply.into_response())
             }
         });
-        let connection = http1::Builder::new()
+        let mut connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.call)
             .keep_alive(false)
@@ -128,8 +132,12 @@ impl Talk {
             .serve_connection(TokioIo::new(stream), answer);
         tokio::select! {
             // What a caller does to its own connection is no news.
-            _ = connection => {}
-            () = dawdles(&caller, limits) => {}
+            _ = &mut connection => None,
+            () = dawdles(&caller, limits) => None,
+            () = caller.admitted.dropped() => {
+                let unanswered = !caller.answered.load(Ordering::Relaxed);
+                unanswered.then(|| connection.into_parts().io.into_inner())
+            }
         }
     }
 }

@@ -5,14 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use domain::assistant::{Answer, Event, Planning, Request};
 use domain::delivery::REPEAT;
 use domain::schedule::{Proof, WebhookSpec};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
 
-use super::attempts::caller;
 use super::proof::{Called, Unproven, is_unguessable};
 use super::{Attempts, BAD_A_MINUTE, Ports, Reply, body};
 
@@ -24,8 +23,8 @@ const HEARD_OUT: usize = 64 * 1024;
 pub(super) trait Peer {
     /// Its address.
     fn address(&self) -> IpAddr;
-    /// It has shown that it knows the secret.
-    fn proved(&self);
+    /// It has shown that it knows the secret. Ends when there is room for it among those that have.
+    fn proved(&self) -> impl Future<Output = ()> + Send;
     /// All that it sends was read.
     fn was_read(&self);
 }
@@ -43,7 +42,7 @@ impl Peer for Somebody {
         self.0
     }
 
-    fn proved(&self) {}
+    async fn proved(&self) {}
 
     fn was_read(&self) {}
 }
@@ -88,7 +87,7 @@ impl<P: Peer> Taking<'_, P> {
         let secret = self.proven(&caller, secret.ok_or(Unproven)).await?;
         if proof == Proof::Bearer {
             self.proven(&caller, called.shows(&secret)).await?;
-            self.peer.proved();
+            self.peer.proved().await;
         }
         // WH-4.
         let hook =
@@ -98,7 +97,7 @@ impl<P: Peer> Taking<'_, P> {
         let bytes = read.map_err(|refused| if unproven { too_many() } else { refused })?;
         self.peer.was_read();
         self.proven(&caller, called.signs(proof, &secret, &bytes)).await?;
-        self.peer.proved();
+        self.peer.proved().await;
         self.hand_over(&hook, &called, &bytes).await
     }
 
@@ -167,6 +166,15 @@ struct Caller {
     address: IpAddr,
     /// There were too many bad attempts from there lately.
     is_over: bool,
+}
+
+/// Returns the address of the caller: that of the connection, or the last one in `header` if the user has named the
+/// header that their proxy on this machine writes.
+fn caller(own: IpAddr, header: Option<&HeaderName>, headers: &HeaderMap) -> IpAddr {
+    let Some(header) = header.filter(|_| own.to_canonical().is_loopback()) else { return own };
+    let told = headers.get_all(header).iter().next_back().and_then(|value| value.to_str().ok());
+    let last = told.and_then(|told| told.rsplit(',').next());
+    last.and_then(|last| last.trim().parse().ok()).unwrap_or(own)
 }
 
 fn too_many() -> Reply {

@@ -37,12 +37,14 @@ pub(super) async fn pair(
     };
     let label = label(request.headers());
     let wire::PairWith { code } = read(&app, request, PAIR_BYTES).await?;
-    // Asked after the wait for the body, so that guesses sent side by side are counted too.
-    if app.pairing_patience().is_over() {
-        return Err(Refusal::too_many());
-    }
+    socket.answering();
+    // A right code is taken however many wrong ones came before: it has 128 random bits, so nobody guesses it, and a
+    // program that sends wrong ones must not shut the user out.
     if let Err(bad) = app.pairing().redeem(code.trim()) {
-        app.pairing_patience().failed();
+        if app.pairing_attempts().is_over(socket.address) {
+            return Err(Refusal::too_many());
+        }
+        app.pairing_attempts().failed(socket.address);
         return Err(Refusal::new(StatusCode::FORBIDDEN, "bad-code", bad.to_string()));
     }
     let credential = Secret::mint().map_err(|error| Refusal::broken(error.to_string()))?;
@@ -51,7 +53,8 @@ pub(super) async fn pair(
     let id = digest.short();
     let device = Device { id: id.clone(), label, credential: digest, paired };
     app.ports().devices.add(device).await.map_err(|unkept| Refusal::broken(unkept.0))?;
-    socket.welcome(&id);
+    // Without room for it the connection stays an unproven one; the cookie holds all the same.
+    let _ = socket.welcome(&id);
     let cookie = cookie(socket.port, credential.reveal())?;
     Ok(([(header::SET_COOKIE, cookie)], Json(wire::Done { ok: true })).into_response())
 }
@@ -71,6 +74,10 @@ pub(super) async fn pairings(
     }
     let wire::Nothing {} = read(&app, request, PAIR_BYTES).await?;
     let page = app.ports().vitals.health().await.page;
+    if page.is_empty() {
+        let message = "The page is off because its port can't be used. `ollim-bot status` shows what is on.";
+        return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "page-off", message));
+    }
     let link = app.pairing().link(&page).map_err(|error| Refusal::broken(error.to_string()))?;
     Ok(Json(wire::PairLink { ok: true, link }))
 }

@@ -5,8 +5,8 @@ mod file;
 use std::future::pending;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -18,9 +18,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{Semaphore, broadcast};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -29,6 +29,7 @@ pub use file::{FileDoor, bind_file, connect_file};
 
 use super::gate::{Door, Socket, Through};
 use super::{App, Limits};
+use crate::admission::{Admission, Room};
 
 /// The port that the page has, if nobody took it.
 pub const PORT: u16 = 7645;
@@ -43,8 +44,8 @@ const ENDING: Duration = Duration::from_secs(2);
 
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
     connection: close\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\n\r\n\
-    {\"ok\":false,\"error\":{\"kind\":\"full\",\"message\":\"too many connections that i don't know are open. \
-    close other tabs, or try again in ten seconds.\"}}";
+    {\"ok\":false,\"error\":{\"kind\":\"full\",\"message\":\"Too many connections are open. Close other tabs, or try \
+    again in ten seconds.\"}}";
 
 /// A port on the loopback address. There is no way to make one on another address.
 #[derive(Debug)]
@@ -106,23 +107,25 @@ pub async fn bind(address: SocketAddr) -> Result<PortDoor, Unbound> {
 pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
     let limits = *app.limits();
     let (router, port) = (app.router(), door.address.port());
-    let strangers = Arc::new(Semaphore::new(limits.strangers));
+    let room = Room { unproven: limits.strangers, proven: limits.known, grace: limits.grace };
+    let admission = Admission::new(room);
     let mut sockets = JoinSet::new();
     while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
-        let room = strangers.clone().try_acquire_owned().ok().filter(|_| sockets.len() < limits.sockets);
-        let Some(room) = room else {
-            turn_away(&stream);
-            continue;
-        };
-        let socket = Arc::new(Socket::new(port, room));
+        // A connection that is over already has no address.
+        let Ok(peer) = stream.peer_addr() else { continue };
+        let Some(admitted) = stop.run_until_cancelled(admission.admit()).await else { break };
+        let socket = Arc::new(Socket::new(port, peer.ip(), admitted));
         let through = Through { door: Door::Tcp(socket.clone()), stop: stop.clone() };
         let talk = Talk { router: router.clone(), through, limits };
-        let forgotten = app.forgotten();
+        let (forgotten, admission) = (app.forgotten(), admission.clone());
         sockets.spawn(async move {
-            tokio::select! {
-                () = talk.hold(stream) => {}
-                () = overstays(&socket, limits.stay) => {}
-                () = loses_standing(&socket, forgotten) => {}
+            let dropped = tokio::select! {
+                dropped = talk.hold(stream, socket.dropped()) => dropped,
+                () = overstays(&socket, limits.stay) => None,
+                () = loses_standing(&socket, forgotten) => None,
+            };
+            if let Some(stream) = dropped {
+                admission.refuse(stream, FULL).await;
             }
         });
     }
@@ -132,14 +135,21 @@ pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
 /// Serves the page through a socket file until `stop`, then waits for its connections to end.
 pub async fn serve_unix(mut door: FileDoor, app: App, stop: CancellationToken) {
     let (router, limits) = (app.router(), *app.limits());
+    // The permissions of the file are the proof, so every connection counts as a proven one.
+    let admission = Admission::new(Room { unproven: 1, proven: limits.known, grace: limits.grace });
     let mut sockets = JoinSet::new();
     while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
-        if sockets.len() >= limits.sockets {
+        let Some(admitted) = stop.run_until_cancelled(admission.admit()).await else { break };
+        if !admitted.try_prove() {
+            let admission = admission.clone();
+            sockets.spawn(async move { admission.refuse(stream, FULL).await });
             continue;
         }
         let through = Through { door: Door::Unix, stop: stop.clone() };
         let talk = Talk { router: router.clone(), through, limits };
-        sockets.spawn(talk.hold(stream));
+        sockets.spawn(async move {
+            talk.hold(stream, admitted.dropped()).await;
+        });
     }
     finish(sockets).await;
 }
@@ -162,27 +172,43 @@ struct Talk {
 }
 
 impl Talk {
-    async fn hold(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send) {
+    /// Serves the connection to its end. Returns it if `dropped` ends before it was answered.
+    async fn hold<S: AsyncRead + AsyncWrite + Unpin + Send>(
+        self,
+        stream: S,
+        dropped: impl Future<Output = ()>,
+    ) -> Option<S> {
         let Self { router, through, limits } = self;
         let stop = through.stop.clone();
+        let answered = Arc::new(AtomicBool::new(false));
+        let answering = answered.clone();
         let answer = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(through.clone());
             let request: Request = request.map(Body::new);
-            router.clone().oneshot(request)
+            let (answer, answering) = (router.clone().oneshot(request), answering.clone());
+            async move {
+                let response = answer.await;
+                answering.store(true, Ordering::Relaxed);
+                response
+            }
         });
-        let connection = http1::Builder::new()
+        let mut connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head)
             .max_buf_size(HEAD_BYTES)
             .max_headers(HEADERS)
             .serve_connection(TokioIo::new(stream), answer);
-        let mut connection = pin!(connection);
         tokio::select! {
             // What a client does to its own connection is no news.
-            _ = connection.as_mut() => return,
-            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+            _ = &mut connection => return None,
+            () = stop.cancelled() => std::pin::Pin::new(&mut connection).graceful_shutdown(),
+            () = dropped => {
+                let unanswered = !answered.load(Ordering::Relaxed);
+                return unanswered.then(|| connection.into_parts().io.into_inner());
+            }
         }
         let _ = connection.await;
+        None
     }
 }
 
@@ -203,11 +229,6 @@ async fn loses_standing(socket: &Socket, mut forgotten: broadcast::Receiver<Stri
             Err(RecvError::Closed) => pending::<()>().await,
         }
     }
-}
-
-/// Says why, as far as the other side has room to hear it at once.
-fn turn_away(stream: &TcpStream) {
-    let _ = stream.try_write(FULL.as_bytes());
 }
 
 /// Waits a little for connections to end by themselves.

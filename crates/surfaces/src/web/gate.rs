@@ -3,20 +3,23 @@
 //! Over TCP a request must get past the guard, and to the API only with the credential of a paired device.
 //! Whoever can open the unix socket is the human already: the file's permissions say so.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::App;
 use super::guard::Visit;
 use super::refusal::Refusal;
 use super::secret::Digest;
+use crate::admission::Admitted;
 
 /// Where a device pairs; the only part of the API that strangers reach.
 pub(super) const PAIR: &str = "/api/pair";
@@ -57,44 +60,54 @@ pub(super) enum Door {
 #[derive(Debug)]
 pub(super) struct Socket {
     pub port: u16,
-    peer: watch::Sender<Peer>,
-}
-
-/// Who is on the other side.
-#[derive(Debug)]
-enum Peer {
-    /// Somebody who takes up the room of one stranger.
-    Stranger { _room: OwnedSemaphorePermit },
-    /// The device of this name.
-    Device(String),
+    /// The address of the other side.
+    pub address: IpAddr,
+    admitted: Admitted,
+    /// The id of the paired device on the other side, once it has shown its credential.
+    device: watch::Sender<Option<String>>,
 }
 
 impl Socket {
     /// A connection of somebody we don't know.
-    pub fn new(port: u16, room: OwnedSemaphorePermit) -> Self {
-        Self { port, peer: watch::Sender::new(Peer::Stranger { _room: room }) }
+    pub fn new(port: u16, address: IpAddr, admitted: Admitted) -> Self {
+        Self { port, address, admitted, device: watch::Sender::new(None) }
     }
 
-    /// Whoever is on the other side has shown that they are `device`.
-    pub fn welcome(&self, device: &str) {
+    /// Notes that the other side has shown the credential of `device`, if there is room for one more connection of
+    /// paired devices.
+    pub fn welcome(&self, device: &str) -> Result<(), Refusal> {
+        self.prove()?;
         if !self.is(device) {
-            self.peer.send_replace(Peer::Device(device.to_owned()));
+            self.device.send_replace(Some(device.to_owned()));
         }
+        Ok(())
+    }
+
+    /// Notes that the other side has shown a right secret.
+    pub fn prove(&self) -> Result<(), Refusal> {
+        if self.admitted.try_prove() { Ok(()) } else { Err(Refusal::full()) }
+    }
+
+    /// Notes that a whole request has come.
+    pub fn answering(&self) {
+        self.admitted.answering();
+    }
+
+    /// Ends when the connection has to make room for another one.
+    pub async fn dropped(&self) {
+        self.admitted.dropped().await;
     }
 
     /// Whether `device` is on the other side.
     pub fn is(&self, device: &str) -> bool {
-        match &*self.peer.borrow() {
-            Peer::Stranger { .. } => false,
-            Peer::Device(name) => name == device,
-        }
+        self.device.borrow().as_deref() == Some(device)
     }
 
     /// Waits until a device is on the other side.
     pub async fn welcomed(&self) {
-        let mut peer = self.peer.subscribe();
+        let mut peer = self.device.subscribe();
         // The sender is `self`, so it outlives this wait.
-        let _ = peer.wait_for(|peer| matches!(peer, Peer::Device(_))).await;
+        let _ = peer.wait_for(Option::is_some).await;
     }
 }
 
@@ -102,7 +115,13 @@ impl Socket {
 pub(super) async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let api = parts.uri.path().starts_with("/api/");
-    let mut response = match admit(&app, &parts).await {
+    let admitted = admit(&app, &parts).await;
+    if let Some(Through { door: Door::Tcp(socket), .. }) = parts.extensions.get()
+        && body.is_end_stream()
+    {
+        socket.answering();
+    }
+    let mut response = match admitted {
         Ok(Standing::Known) => next.run(Request::from_parts(parts, body)).await,
         Ok(Standing::Stranger) => parting(next.run(Request::from_parts(parts, body)).await),
         Err(refusal) => parting(refusal.into_response()),
@@ -133,17 +152,17 @@ async fn admit(app: &App, request: &Parts) -> Result<Standing, Refusal> {
     let headers = &request.headers;
     Visit { method: &request.method, uri: &request.uri, headers }.check(socket.port)?;
     if let Some(device) = device(app, headers).await? {
-        socket.welcome(&device);
+        socket.welcome(&device)?;
         return Ok(Standing::Known);
     }
     let path = request.uri.path();
     if path == PAIR || !path.starts_with("/api/") {
         return Ok(Standing::Stranger);
     }
-    if app.patience().is_over() {
+    if app.attempts().is_over(socket.address) {
         return Err(Refusal::too_many());
     }
-    app.patience().failed();
+    app.attempts().failed(socket.address);
     Err(Refusal::unpaired())
 }
 

@@ -80,9 +80,10 @@ pub(super) async fn show(
 }
 
 fn admit(app: &App, door: &Door, headers: &HeaderMap) -> Result<(), Refusal> {
-    if matches!(door, Door::Unix) {
-        return Ok(());
-    }
+    let socket = match door {
+        Door::Unix => return Ok(()),
+        Door::Tcp(socket) => socket,
+    };
     let Some(token) = app.ports().vitals.metrics_token() else {
         return Err(Refusal::new(
             StatusCode::NOT_FOUND,
@@ -93,12 +94,12 @@ fn admit(app: &App, door: &Door, headers: &HeaderMap) -> Result<(), Refusal> {
     let brought = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let brought = brought.and_then(|value| value.strip_prefix("Bearer "));
     if brought.is_some_and(|brought| Digest::of(brought).matches(&token)) {
-        return Ok(());
+        return socket.prove();
     }
-    if app.patience().is_over() {
+    if app.attempts().is_over(socket.address) {
         return Err(Refusal::too_many());
     }
-    app.patience().failed();
+    app.attempts().failed(socket.address);
     let text =
         "numbers are given to whoever brings `Authorization: Bearer` and what is in state/metrics.token.";
     Err(Refusal::new(StatusCode::UNAUTHORIZED, "token", text))

@@ -1,4 +1,4 @@
-//! Pairing: one-time codes that turn a browser into a known device, and a count of those who guess.
+//! Pairing: one-time codes that turn a browser into a known device.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,10 +14,6 @@ use super::secret::{Digest, NoRandomness, Secret};
 pub const CODE_LASTS: Duration = Duration::from_secs(10 * 60);
 /// The most codes that can be used at a time; the oldest makes room.
 const CODES: usize = 16;
-/// How many failures are borne in a minute.
-pub const FAILURES: usize = 10;
-/// How long a failure counts.
-const FAILURE_WINDOW: Duration = Duration::from_secs(60);
 
 /// The codes that can be used now.
 pub struct Pairing {
@@ -80,45 +76,6 @@ impl Pairing {
 )]
 pub struct BadCode;
 
-/// Counts failures, and says when there were too many.
-pub struct Patience {
-    clock: Arc<dyn Clock>,
-    failures: watch::Sender<VecDeque<Duration>>,
-}
-
-impl fmt::Debug for Patience {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Patience(..)")
-    }
-}
-
-impl Patience {
-    /// Nobody has failed yet.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, failures: watch::Sender::new(VecDeque::new()) }
-    }
-
-    /// Whether there were too many failures lately.
-    pub fn is_over(&self) -> bool {
-        let now = self.clock.boot();
-        self.failures.borrow().iter().filter(|at| recent(**at, now)).count() >= FAILURES
-    }
-
-    /// Notes a failure.
-    pub fn failed(&self) {
-        let now = self.clock.boot();
-        self.failures.send_modify(|failures| {
-            failures.retain(|at| recent(*at, now));
-            failures.truncate(FAILURES - 1);
-            failures.push_front(now);
-        });
-    }
-}
-
-fn recent(at: Duration, now: Duration) -> bool {
-    now.saturating_sub(at) < FAILURE_WINDOW
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,17 +130,5 @@ mod tests {
         let link = Pairing::new(clock()).link("http://127.0.0.1:7645/").unwrap();
         let (page, code) = link.split_once("/#k=").unwrap();
         assert_eq!((page, code.len()), ("http://127.0.0.1:7645", 32));
-    }
-
-    #[test]
-    fn ten_failures_a_minute_are_borne() {
-        let clock = clock();
-        let patience = Patience::new(clock.clone());
-        (0..FAILURES - 1).for_each(|_| patience.failed());
-        assert!(!patience.is_over());
-        patience.failed();
-        assert!(patience.is_over());
-        clock.0.send_modify(|now| *now += FAILURE_WINDOW);
-        assert!(!patience.is_over());
     }
 }

@@ -26,10 +26,16 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, "unpaired", message)
     }
 
-    /// Somebody guesses.
+    /// All connections for paired devices are in use.
+    pub fn full() -> Self {
+        let message = "Too many connections are open. Close other tabs, or try again in ten seconds.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "full", message)
+    }
+
+    /// Too many wrong codes or cookies came from the caller's address.
     pub fn too_many() -> Self {
-        let message = "too many failed tries in the last minute. wait a minute, then run `ollim-bot open` and \
-                       use the link it prints.";
+        let message = "Too many failed tries in the last minute. Run `ollim-bot open` and use the link it prints: a new \
+                       link works at once.";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-tries", message)
     }
 
@@ -61,8 +67,13 @@ impl IntoResponse for Refusal {
         let status = self.status;
         let body = Failed { ok: false, error: Problem { kind: self.kind, message: self.message } };
         let mut response = (status, Json(body)).into_response();
-        if status == StatusCode::TOO_MANY_REQUESTS {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+        let retry_after = match status {
+            StatusCode::TOO_MANY_REQUESTS => Some("60"),
+            StatusCode::SERVICE_UNAVAILABLE => Some("10"),
+            _ => None,
+        };
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
         }
         response
     }

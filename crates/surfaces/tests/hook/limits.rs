@@ -21,6 +21,10 @@ async fn heard(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Headers of a call whose signature has the right form.
+const SIGNED: &str = "webhook-id: a\r\nwebhook-timestamp: 1614265330\r\n\
+    webhook-signature: v1,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n";
+
 fn head(slug: &str, more: &str) -> String {
     format!("POST /hook/{slug} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {WHSEC}\r\n{more}\r\n")
 }
@@ -61,10 +65,7 @@ async fn whoever_dawdles_is_hung_up_on() {
         String::new(),
         "POST /hook/bearer HTTP/1.1\r\nhost".to_owned(),
         head("bearer", "content-length: 12\r\n") + "{\"te",
-        head(
-            "standard",
-            "webhook-id: a\r\nwebhook-timestamp: 1614265330\r\nwebhook-signature: v1,x\r\ncontent-length: 12\r\n",
-        ),
+        head("standard", &format!("{SIGNED}content-length: 12\r\n")),
     ];
     for start in starts {
         let mut stream = connect(port).await;
@@ -75,23 +76,81 @@ async fn whoever_dawdles_is_hung_up_on() {
     assert_eq!(rig.taken(), 0);
 }
 
-/// F4: eight who have not shown who they are, and the ninth is turned away; whoever knows the secret makes room.
+/// F4: the oldest silent caller makes room for the next one, and hears why.
 #[tokio::test]
-async fn the_ninth_stranger_is_turned_away() {
+async fn the_oldest_silent_caller_makes_room_and_hears_why() {
+    let mut rig = Rig::new();
+    let port = rig.open(Limits { strangers: 2, grace: Duration::ZERO, ..Limits::HOUSE }).await;
+    let mut first = connect(port).await;
+    first.write_all(b"POST /hook/bearer HTTP/1.1\r\nhost").await.unwrap();
+    let _second = connect(port).await;
+    let mut third = connect(port).await;
+    third.write_all((head("bearer", "content-length: 11\r\n") + "{\"test\": 1}").as_bytes()).await.unwrap();
+    assert!(heard(&mut third).await.starts_with("HTTP/1.1 202 "));
+    // More of its call comes after it was refused: the connection is closed, not reset.
+    first.write_all(&[b'a'; 4096]).await.unwrap();
+    let mut all = String::new();
+    first.read_to_string(&mut all).await.unwrap();
+    assert!(all.starts_with("HTTP/1.1 503 ") && all.contains("too many connections"), "{all}");
+}
+
+/// F4: callers that say nothing, half a head, or sign a body that never comes, keep no correct caller out.
+#[tokio::test]
+async fn half_open_callers_keep_no_correct_caller_out() {
+    for limits in [Limits::HOUSE, Limits { strangers: 32, grace: Duration::ZERO, ..Limits::HOUSE }] {
+        let mut rig = Rig::new();
+        let port = rig.open(limits).await;
+        let mut silent = Vec::new();
+        for number in 0..64 {
+            let mut stream = connect(port).await;
+            let start = match number % 3 {
+                0 => String::new(),
+                1 => "POST /hook/bearer HTTP/1.1\r\nhost".to_owned(),
+                _ => head("standard", &format!("{SIGNED}content-length: 12\r\n")),
+            };
+            stream.write_all(start.as_bytes()).await.unwrap();
+            silent.push(stream);
+        }
+        let mut sent = 0;
+        for number in 0..20 {
+            for proof in Proof::ALL {
+                let body = "{\"test\": 1}";
+                let call = rig.right(proof, &format!("{number}"), body);
+                let headers = call
+                    .headers
+                    .iter()
+                    .map(|(name, value)| format!("{name}: {}\r\n", String::from_utf8_lossy(value)));
+                let text = format!(
+                    "POST {} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n{}\r\n{body}",
+                    call.path,
+                    body.len(),
+                    headers.collect::<String>()
+                );
+                let mut stream = connect(port).await;
+                stream.write_all(text.as_bytes()).await.unwrap();
+                let answer = heard(&mut stream).await;
+                assert!(answer.starts_with("HTTP/1.1 202 "), "{number} {proof:?}: {answer}");
+                sent += 1;
+            }
+        }
+        assert_eq!(sent, 60);
+    }
+}
+
+/// F4: a call that cannot be right is refused while its body is still to come.
+#[tokio::test]
+async fn a_proof_that_cannot_be_right_is_refused_before_the_body() {
     let mut rig = Rig::new();
     let port = rig.open(Limits::HOUSE).await;
-    let mut strangers = Vec::new();
-    for _ in 0..8 {
-        strangers.push(connect(port).await);
+    let old = SIGNED.replace("1614265330", "1614260000");
+    let short = format!("webhook-id: a\r\nwebhook-timestamp: 1614265330\r\nwebhook-signature: v1,x\r\n");
+    let hex = format!("x-github-delivery: 1\r\nx-hub-signature-256: sha256=1\r\n");
+    for (slug, proof) in [("standard", old), ("standard", short), ("github", hex)] {
+        let mut stream = connect(port).await;
+        let text = format!("POST /hook/{slug} HTTP/1.1\r\nhost: x\r\n{proof}content-length: 12\r\n\r\n");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        assert!(heard(&mut stream).await.starts_with("HTTP/1.1 401 "), "{slug} {proof}");
     }
-    let mut ninth = connect(port).await;
-    assert!(heard(&mut ninth).await.starts_with("HTTP/1.1 503 "));
-    let mut first = strangers.remove(0);
-    first.write_all((head("bearer", "content-length: 11\r\n") + "{\"test\": 1}").as_bytes()).await.unwrap();
-    assert!(heard(&mut first).await.starts_with("HTTP/1.1 202 "));
-    let mut again = connect(port).await;
-    again.write_all((head("bearer", "content-length: 11\r\n") + "{\"test\": 2}").as_bytes()).await.unwrap();
-    assert!(heard(&mut again).await.starts_with("HTTP/1.1 202 "));
 }
 
 /// WH-1: the door is shut when the house is, and only this machine reaches it.

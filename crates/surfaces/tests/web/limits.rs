@@ -4,36 +4,91 @@ use std::time::Duration;
 
 use surfaces::web::{Limits, SAY_BYTES};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
-use crate::rig::{Rig, read};
+use crate::rig::{Raw, Rig, read};
 
-/// K3: eight sockets that nobody knows.
-#[tokio::test]
-async fn the_ninth_stranger_is_turned_away_and_who_is_known_takes_no_room() {
-    let rig = Rig::new().await;
-    let mut known = Vec::new();
-    for _ in 0..12 {
+/// The start of a request that never ends.
+const HALF: &[u8] = b"GET /api/health HTTP/1.1\r\nhost: 127.0.0.1";
+
+async fn half_open(rig: &Rig, count: usize) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    for _ in 0..count {
         let mut stream = rig.connect().await;
-        stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
-        assert_eq!(read(&mut stream).await.status, 200);
-        known.push(stream);
+        stream.write_all(HALF).await.unwrap();
+        streams.push(stream);
     }
-    let mut strangers = Vec::new();
-    for _ in 0..8 {
-        strangers.push(rig.connect().await);
-    }
-    let mut ninth = rig.connect().await;
-    let answer = read(&mut ninth).await;
-    assert_eq!(answer.status, 503);
-    assert!(answer.sentence().contains("too many connections"));
+    streams
+}
 
-    // One of the eight speaks, is answered and so makes room.
-    let mut first = strangers.remove(0);
-    first.write_all(rig.stranger("GET", "/", "").text().as_bytes()).await.unwrap();
+/// K3: connections of strangers are bounded, and the oldest silent one makes room and hears why.
+#[tokio::test]
+async fn the_oldest_silent_stranger_makes_room_and_hears_why() {
+    let rig = Rig::with(Limits { strangers: 2, grace: Duration::ZERO, ..Limits::HOUSE }).await;
+    let mut strangers = half_open(&rig, 2).await;
+    assert_eq!(rig.send(&rig.own("GET", "/api/health", "")).await.status, 200);
+    // More of its request comes after it was refused: the connection is closed, not reset.
+    strangers[0].write_all(&[b'a'; 4096]).await.unwrap();
+    let mut all = Vec::new();
+    strangers[0].read_to_end(&mut all).await.unwrap();
+    let text = String::from_utf8(all).unwrap();
+    assert!(text.starts_with("HTTP/1.1 503 ") && text.contains("Too many connections are open."), "{text}");
+    strangers[1].write_all(b"\r\n\r\n").await.unwrap();
+    assert_ne!(read(&mut strangers[1]).await.status, 503);
+}
+
+/// K3: strangers take no room from paired browsers, whether they are fewer than there is room for or more.
+#[tokio::test]
+async fn half_open_strangers_keep_no_paired_browser_out() {
+    for limits in [Limits::HOUSE, Limits { strangers: 64, grace: Duration::ZERO, ..Limits::HOUSE }] {
+        let rig = Rig::with(limits).await;
+        let mut known = Vec::new();
+        for _ in 0..12 {
+            let mut stream = rig.connect().await;
+            stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+            assert_eq!(read(&mut stream).await.status, 200);
+            known.push(stream);
+        }
+        let _strangers = half_open(&rig, 64).await;
+        for number in 0..100 {
+            let answer = rig.send(&rig.own("GET", "/api/health", "")).await;
+            assert_eq!(answer.status, 200, "{number}: {answer:?}");
+        }
+        let code = rig.app.pairing().mint().unwrap();
+        assert_eq!(rig.pair(code.reveal()).await.status, 200);
+    }
+}
+
+/// Two hundred connections at once, beside strangers that say nothing: each message is taken.
+#[tokio::test]
+async fn two_hundred_messages_at_once_are_all_taken() {
+    let rig = Rig::new().await;
+    let _strangers = half_open(&rig, 64).await;
+    let messages =
+        (0..200).map(|number| rig.own("POST", "/api/messages", &format!("{{\"text\":\"m{number}\"}}")));
+    let messages: Vec<_> = messages.collect();
+    let answers = futures_util::future::join_all(messages.iter().map(|message| rig.send(message))).await;
+    for answer in answers {
+        assert_eq!(answer.status, 202, "{answer:?}");
+    }
+}
+
+/// Paired devices have a bound of their own. Beyond it, the caller gets a response.
+#[tokio::test]
+async fn one_connection_too_many_of_a_paired_browser_is_refused_in_words() {
+    let rig = Rig::with(Limits { known: 1, ..Limits::HOUSE }).await;
+    let mut known = rig.connect().await;
+    known.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+    assert_eq!(read(&mut known).await.status, 200);
+    let refused = rig.send(&rig.own("GET", "/api/health", "")).await;
+    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "10"));
+    assert!(refused.sentence().starts_with("Too many connections are open."));
+
+    let by_file = Raw::new("GET", "/api/events").with("host", "ollim");
+    let mut first = surfaces::web::door::connect_file(rig.home.path(), "ollim.sock").await.unwrap();
+    first.write_all(by_file.text().as_bytes()).await.unwrap();
     assert_eq!(read(&mut first).await.status, 200);
-    drop(first);
-    let again = rig.send(&rig.stranger("GET", "/", "")).await;
-    assert_eq!(again.status, 200);
+    assert_eq!(rig.by_file(&Raw::new("GET", "/api/health").with("host", "ollim")).await.status, 503);
 }
 
 /// K3: a bounded time for the head of a request.

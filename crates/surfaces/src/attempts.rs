@@ -1,14 +1,11 @@
-//! Attempts: who called without the secret lately, by address. Whoever did too often is not heard for a while.
-//!
-//! The address of the connection counts. What a header says about it, anybody can say: it is believed only where the
-//! human has named the header, because a proxy of theirs writes it.
+//! Counts wrong secrets and pairing codes by the address that they come from. An address with too many of them in a minute
+//! is told to wait; other addresses, and right secrets that cannot be guessed, are not affected.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderName};
 use engine::ports::Clock;
 use tokio::sync::watch;
 
@@ -69,15 +66,6 @@ impl Attempts {
             news
         })
     }
-}
-
-/// Who calls over a connection from `own`, if the human's proxy tells it in `header`: the last one named there is the one
-/// that it saw itself. Only what is on this machine can be that proxy.
-pub(super) fn caller(own: IpAddr, header: Option<&HeaderName>, headers: &HeaderMap) -> IpAddr {
-    let Some(header) = header.filter(|_| own.to_canonical().is_loopback()) else { return own };
-    let told = headers.get_all(header).iter().next_back().and_then(|value| value.to_str().ok());
-    let last = told.and_then(|told| told.rsplit(',').next());
-    last.and_then(|last| last.trim().parse().ok()).unwrap_or(own)
 }
 
 /// One machine has one address, however it is written; and whoever has one of IPv6 has a whole network of them.

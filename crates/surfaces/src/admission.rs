@@ -1,0 +1,284 @@
+//! Admission of connections on a port: how many may be open, and which one is dropped to make room for the next.
+//!
+//! Connections that have proved who they are (the cookie of a paired browser, the secret of a webhook) and those that have
+//! not are counted apart, so the latter cannot use up the room of the former. If the room for unproven connections is
+//! full, the oldest one that has not sent a whole request is dropped for the next one. A connection that was made a
+//! moment ago is not: its request may be on its way, so the next one waits in the system's queue instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How much longer than `Room::grace` an unproven connection whose request is being answered is kept.
+const ANSWERING: Duration = Duration::from_secs(2);
+/// How long, and for how many bytes, a refused caller is read from so that it sees why.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES: u64 = 64 * 1024;
+/// How many refused callers are read from at a time.
+const LINGERING: usize = 64;
+
+/// How many connections may be open on one port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Connections that have not proved who they are.
+    pub unproven: usize,
+    /// Connections that have.
+    pub proven: usize,
+    /// How long an unproven connection may be silent before another one takes its place.
+    pub grace: Duration,
+}
+
+/// The connections of one port.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    room: Room,
+    open: Mutex<Open>,
+    changed: Notify,
+    lingering: Semaphore,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    /// In the order in which they came.
+    unproven: BTreeMap<u64, Unproven>,
+    proven: BTreeSet<u64>,
+}
+
+#[derive(Debug)]
+struct Unproven {
+    /// When it is dropped at the earliest.
+    from: Instant,
+    progress: Progress,
+    dropped: CancellationToken,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// Its request has not come whole.
+    Silent,
+    /// Its request is being answered.
+    Answering,
+    /// It has proved who it is, and waits for room among those that have.
+    Waiting,
+}
+
+impl Open {
+    /// Drops the connection that has to make room for another one; otherwise returns when one can be dropped.
+    fn drop_oldest(&mut self, now: Instant) -> Result<(), Option<Instant>> {
+        let candidates = || self.unproven.iter().filter(|(_, one)| one.progress != Progress::Waiting);
+        let silent = candidates().find(|(_, one)| one.progress == Progress::Silent && one.from <= now);
+        let oldest = silent.or_else(|| candidates().find(|(_, one)| one.from <= now));
+        let Some(id) = oldest.map(|(id, _)| *id) else {
+            return Err(candidates().map(|(_, one)| one.from).min());
+        };
+        if let Some(one) = self.unproven.remove(&id) {
+            one.dropped.cancel();
+        }
+        Ok(())
+    }
+}
+
+impl Admission {
+    pub fn new(room: Room) -> Arc<Self> {
+        let open = Mutex::new(Open::default());
+        Arc::new(Self { room, open, changed: Notify::new(), lingering: Semaphore::new(LINGERING) })
+    }
+
+    /// Admits a connection that has proved nothing yet, as soon as there is room for it.
+    pub async fn admit(self: &Arc<Self>) -> Admitted {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let wait = match self.try_admit(Instant::now()) {
+                Ok(admitted) => return admitted,
+                Err(wait) => wait,
+            };
+            match wait {
+                Some(wait) => {
+                    let _ = tokio::time::timeout_at(wait, changed).await;
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    fn try_admit(self: &Arc<Self>, now: Instant) -> Result<Admitted, Option<Instant>> {
+        let mut open = self.open();
+        if open.unproven.len() >= self.room.unproven {
+            open.drop_oldest(now)?;
+        }
+        let id = open.next;
+        open.next += 1;
+        let dropped = CancellationToken::new();
+        let from = now + self.room.grace;
+        open.unproven.insert(id, Unproven { from, progress: Progress::Silent, dropped: dropped.clone() });
+        Ok(Admitted { id, admission: Arc::clone(self), dropped })
+    }
+
+    /// Sends `response` and closes the connection once the caller has had time to read it. Closing it with unread bytes of
+    /// the caller would reset it, and the response would be lost.
+    pub async fn refuse(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin, response: &str) {
+        let told = async {
+            stream.write_all(response.as_bytes()).await?;
+            stream.shutdown().await?;
+            if let Ok(_permit) = self.lingering.try_acquire() {
+                tokio::io::copy(&mut (&mut stream).take(LINGER_BYTES), &mut tokio::io::sink()).await?;
+            }
+            std::io::Result::Ok(())
+        };
+        // A caller that is gone needs no answer.
+        let _ = tokio::time::timeout(LINGER, told).await;
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One open connection. Its room is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    id: u64,
+    admission: Arc<Admission>,
+    dropped: CancellationToken,
+}
+
+impl Admitted {
+    /// Notes that a whole request has come.
+    pub fn answering(&self) {
+        if let Some(one) = self.admission.open().unproven.get_mut(&self.id) {
+            one.progress = Progress::Answering;
+            one.from = Instant::now() + self.admission.room.grace + ANSWERING;
+        }
+    }
+
+    /// Counts the connection among the proven ones. Returns false if there is no room among them.
+    pub fn try_prove(&self) -> bool {
+        let mut open = self.admission.open();
+        if open.proven.contains(&self.id) {
+            return true;
+        }
+        if open.proven.len() >= self.admission.room.proven || open.unproven.remove(&self.id).is_none() {
+            return false;
+        }
+        open.proven.insert(self.id);
+        drop(open);
+        self.admission.changed.notify_waiters();
+        true
+    }
+
+    /// Counts the connection among the proven ones as soon as there is room. It is not dropped while it waits.
+    pub async fn prove(&self) {
+        loop {
+            let mut changed = pin!(self.admission.changed.notified());
+            changed.as_mut().enable();
+            if self.try_prove() {
+                return;
+            }
+            if let Some(one) = self.admission.open().unproven.get_mut(&self.id) {
+                one.progress = Progress::Waiting;
+            }
+            changed.await;
+        }
+    }
+
+    /// Ends when the connection is dropped for another one.
+    pub async fn dropped(&self) {
+        self.dropped.cancelled().await;
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut open = self.admission.open();
+        open.unproven.remove(&self.id);
+        open.proven.remove(&self.id);
+        drop(open);
+        self.admission.changed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(1);
+
+    fn admission(unproven: usize, proven: usize) -> Arc<Admission> {
+        Admission::new(Room { unproven, proven, grace: GRACE })
+    }
+
+    async fn two(admission: &Arc<Admission>) -> [Admitted; 2] {
+        [admission.admit().await, admission.admit().await]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_silent_connection_makes_room_after_its_grace() {
+        let admission = admission(2, 1);
+        let [first, second] = two(&admission).await;
+        let start = Instant::now();
+        let _third = admission.admit().await;
+        assert_eq!(start.elapsed(), GRACE);
+        assert!(first.dropped.is_cancelled() && !second.dropped.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_is_answered_outlasts_a_younger_silent_one() {
+        let admission = admission(2, 1);
+        let [first, second] = two(&admission).await;
+        first.answering();
+        let third = admission.admit().await;
+        assert!(second.dropped.is_cancelled() && !first.dropped.is_cancelled());
+        // One that never reads its answer does not stay for ever.
+        third.answering();
+        let start = Instant::now();
+        let _fourth = admission.admit().await;
+        assert!(first.dropped.is_cancelled() && start.elapsed() <= GRACE + ANSWERING);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_proves_itself_frees_its_room_at_once() {
+        let admission = admission(1, 2);
+        let first = admission.admit().await;
+        let start = Instant::now();
+        let next = admission.admit();
+        let (second, ()) = tokio::join!(next, async { assert!(first.try_prove()) });
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        assert!(second.try_prove() && second.try_prove());
+        let third = admission.admit().await;
+        assert!(!third.try_prove(), "the room of the proven ones is full");
+        drop(first);
+        assert!(third.try_prove());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_proven_connection_that_waits_for_room_is_not_dropped() {
+        let admission = admission(1, 1);
+        let first = admission.admit().await;
+        assert!(first.try_prove());
+        let second = admission.admit().await;
+        let start = Instant::now();
+        let (third, (), ()) = tokio::join!(admission.admit(), second.prove(), async {
+            tokio::time::sleep(GRACE * 60).await;
+            drop(first);
+        });
+        assert_eq!(start.elapsed(), GRACE * 60);
+        assert!(!second.dropped.is_cancelled() && !third.dropped.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_ends_makes_room() {
+        let admission = admission(1, 1);
+        let first = admission.admit().await;
+        let start = Instant::now();
+        let (_second, ()) = tokio::join!(admission.admit(), async { drop(first) });
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+}
