@@ -17,11 +17,13 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 
 use crate::disk::{self, Disk};
-pub use locks::left_locks;
+use locks::LocksAtStart;
+pub use locks::{Lock, locks};
 use packing::Packing;
 pub(crate) use packing::is_half_packed;
 pub use past::{Committed, version, versions};
 use program::Program;
+use worker::{RETRY, Upkeep};
 
 /// The most commits that wait.
 const WAITING: usize = 256;
@@ -93,12 +95,13 @@ impl Git {
     /// process that holds the lock of `data`.
     pub fn start_tracking(disk: Arc<dyn Disk>, data: PathBuf, program: &'static str, now: Timestamp) -> Self {
         Self::start_after(program, move || {
-            locks::take_away(&*disk, &data, now);
+            let mut locks = LocksAtStart::find(Arc::clone(&disk), &data, now);
+            locks.remove_left();
             packing::sweep(&*disk, &data, now);
             if track(&*disk, &data, program) == Tracking::Begun {
                 tracing::info!(path = %data.display(), "The history of the files is kept by git from now on.");
             }
-            Some(Packing::of(data))
+            Some(Upkeep { packing: Packing::of(data), locks })
         })
     }
 
@@ -112,13 +115,13 @@ impl Git {
         self.queue.is_some()
     }
 
-    fn start_after(program: &str, first: impl FnOnce() -> Option<Packing> + Send + 'static) -> Self {
+    fn start_after(program: &str, first: impl FnOnce() -> Option<Upkeep> + Send + 'static) -> Self {
         let (queue, tasks) = sync_channel(WAITING);
         let program = Program::new(program);
         let thread = std::thread::Builder::new().name("git".to_owned());
         let work = move || {
-            let packing = first();
-            worker::work(&program, &tasks, packing);
+            let upkeep = first();
+            worker::work(&program, &tasks, upkeep, RETRY);
         };
         match thread.spawn(work) {
             Ok(thread) => Self { queue: Some(queue), thread: Some(thread) },

@@ -10,6 +10,9 @@ use super::{Finding, State};
 /// How old the newest copy of the journal may be. One is made every day, and a machine may sleep for a weekend.
 const OLD: SignedDuration = SignedDuration::from_hours(4 * 24);
 
+/// How long a lock of git is there when it is worth a warning.
+const HELD: SignedDuration = SignedDuration::from_secs(10);
+
 /// The copies of the journal.
 pub fn backups(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
     let what = "backups";
@@ -34,11 +37,19 @@ pub fn history(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
     if !matches!(disk.look(&root.join(".git")), Ok(Some(Seen::Directory))) {
         return Finding::absent(what, "git keeps no history of your files yet");
     }
-    match git::left_locks(disk, root, now).as_slice() {
-        [] => Finding::fine(what, "git keeps what your files said before"),
-        [lock, ..] => {
-            let text = format!("{} lies there, so nothing new comes into it", lock.display());
-            let fix = format!("close whatever uses git there; then restart me, or rm {}", lock.display());
+    // A commit of ours holds a lock for less than a second.
+    match git::locks(disk, root).into_iter().find(|lock| lock.age(now) >= HELD) {
+        None => Finding::fine(what, "git keeps what your files said before"),
+        Some(lock) => {
+            let path = lock.path.display();
+            let fix = if lock.is_left(now) {
+                format!("close whatever uses git there; then restart me, or rm {path}")
+            } else {
+                format!(
+                    "close whatever uses git there; I try again every 30 s. If nothing uses it: rm {path}"
+                )
+            };
+            let text = format!("{path} is there, so no changes are recorded");
             Finding::new(what, State::Warning, text).fixed_by(fix)
         }
     }
@@ -82,7 +93,7 @@ mod tests {
         assert!(look(day(14)).told().starts_with(late), "{}", look(day(14)).told());
     }
 
-    /// B13: a lock that keeps everybody from committing is named, with the way out; one of somebody at work is not.
+    /// B13: a lock that keeps everybody from committing is named, with the way out; one of a commit that goes on is not.
     #[test]
     fn the_doctor_names_a_lock_of_git_that_was_left() {
         let dir = tempfile::tempdir().unwrap();
@@ -91,11 +102,16 @@ mod tests {
         assert_eq!(look(Timestamp::MAX).state, State::Absent);
         replace(&RealDisk, &lock, b"").unwrap();
         let made = RealDisk.stamp(&lock).unwrap().unwrap().changed;
-        assert_eq!(look(made + SignedDuration::from_mins(1)).state, State::Fine);
+        assert_eq!(look(made + SignedDuration::from_secs(1)).state, State::Fine);
+        let young = look(made + SignedDuration::from_mins(1)).told();
+        assert!(
+            young.contains("is there, so no changes are recorded") && young.contains("every 30 s"),
+            "{young}"
+        );
         let told = look(made + SignedDuration::from_hours(1)).told();
         let named = lock.display();
         let expected = format!(
-            "! history  {named} lies there, so nothing new comes into it\n    \
+            "! history  {named} is there, so no changes are recorded\n    \
              fix: close whatever uses git there; then restart me, or rm {named}\n"
         );
         assert_eq!(told, expected);

@@ -18,7 +18,7 @@ pub(super) enum Problem {
     #[error("git cannot be started ({0}); install it, or go on without a history")]
     Missing(std::io::Error),
     /// Somebody else is using it on the same directory.
-    #[error("git is in use by somebody else; it is tried again with the next change")]
+    #[error("another process has locked git; the commit is tried again in a while")]
     Locked,
     /// It refused.
     #[error("git refused: {0}")]

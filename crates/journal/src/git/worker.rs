@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use super::locks::LocksAtStart;
 use super::packing::Packing;
 use super::program::{Problem, Program, repository};
 use super::{FileChange, Task};
@@ -17,16 +18,44 @@ const POSTPONED: usize = 256;
 /// How soon to look again whether a packing has ended.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Works until nobody can ask for anything any more.
-pub(super) fn work(program: &Program, tasks: &Receiver<Task>, packing: Option<Packing>) {
+/// How long commits that found git locked wait before they are tried again.
+pub(super) const RETRY: Duration = Duration::from_secs(30);
+
+/// What is done for the history besides commits, by the one process that holds the data directory.
+pub(super) struct Upkeep {
+    pub packing: Packing,
+    pub locks: LocksAtStart,
+}
+
+/// What the thread does next.
+enum Next {
+    Commit(Task),
+    Retry,
+    End,
+}
+
+/// Works until nobody can ask for anything any more. Commits that find git locked are tried again after `retry`.
+pub(super) fn work(program: &Program, tasks: &Receiver<Task>, upkeep: Option<Upkeep>, retry: Duration) {
     let mut postponed: VecDeque<Task> = VecDeque::new();
     let mut told = HashSet::new();
-    let mut packing = packing;
+    let (mut packing, mut locks) = match upkeep {
+        Some(Upkeep { packing, locks }) => (Some(packing), Some(locks)),
+        None => (None, None),
+    };
     if let Some(packing) = &mut packing {
         packing.look(program);
     }
-    while let Some(task) = next(program, tasks, packing.as_mut()) {
-        postponed.push_back(task);
+    loop {
+        let retry = (!postponed.is_empty()).then_some(retry);
+        match next(program, tasks, packing.as_mut(), retry) {
+            Next::Commit(task) => postponed.push_back(task),
+            Next::Retry => {
+                if let Some(locks) = &mut locks {
+                    locks.remove_left();
+                }
+            }
+            Next::End => break,
+        }
         if postponed.len() > POSTPONED {
             // The file itself is safe, and the next commit of it brings this change along.
             postponed.pop_front();
@@ -36,17 +65,31 @@ pub(super) fn work(program: &Program, tasks: &Receiver<Task>, packing: Option<Pa
     drain(program, &mut postponed, &mut told, packing.as_mut());
 }
 
-/// The next task. Commits go on while git packs; that it has ended is noticed also while nobody asks for anything.
-fn next(program: &Program, tasks: &Receiver<Task>, packing: Option<&mut Packing>) -> Option<Task> {
-    let Some(packing) = packing else { return tasks.recv().ok() };
-    while packing.goes_on(program) {
-        match tasks.recv_timeout(SOON) {
-            Ok(task) => return Some(task),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return None,
+/// Waits for the next task, or until postponed commits are tried again. Commits go on while git packs; that it has ended is
+/// noticed also without a task.
+fn next(
+    program: &Program,
+    tasks: &Receiver<Task>,
+    packing: Option<&mut Packing>,
+    retry: Option<Duration>,
+) -> Next {
+    let received = |task: Result<Task, RecvTimeoutError>, after: Next| match task {
+        Ok(task) => Next::Commit(task),
+        Err(RecvTimeoutError::Timeout) => after,
+        Err(RecvTimeoutError::Disconnected) => Next::End,
+    };
+    if let Some(retry) = retry {
+        return received(tasks.recv_timeout(retry), Next::Retry);
+    }
+    if let Some(packing) = packing {
+        while packing.goes_on(program) {
+            match tasks.recv_timeout(SOON) {
+                Err(RecvTimeoutError::Timeout) => {}
+                task => return received(task, Next::Retry),
+            }
         }
     }
-    tasks.recv().ok()
+    tasks.recv().map_or(Next::End, Next::Commit)
 }
 
 /// Makes the commits that wait, until somebody else holds git.
@@ -97,8 +140,47 @@ fn words(words: &[&str], path: &Path) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
+
     use super::*;
     use crate::disk::{self, RealDisk};
+
+    /// Waits, for as long as a busy machine may need, until `holds`.
+    fn wait_until(what: &str, holds: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !holds() {
+            assert!(start.elapsed() < Duration::from_secs(150), "{what}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// DD-17: a commit that found git locked is made once the lock is gone, also if no other file changes.
+    #[test]
+    fn a_commit_is_tried_again_without_another_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, tried, script] = ["mail.md", "tried", "git.sh"].map(|name| dir.path().join(name));
+        let git = Program::new("git");
+        git.run(dir.path(), &["init", "--quiet"]).unwrap();
+        let lock = dir.path().join(".git/index.lock");
+        disk::replace(&RealDisk, &path, b"x").unwrap();
+        disk::replace(&RealDisk, &lock, b"").unwrap();
+        let text = format!("#!/bin/sh\ngit \"$@\"\ncode=$?\ntouch {}\nexit $code\n", tried.display());
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+
+        let (sender, tasks) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let program = Program::new(&script.display().to_string());
+            scope.spawn(move || work(&program, &tasks, None, Duration::from_millis(1)));
+            let task = Task { path, message: "first".to_owned(), change: FileChange::Written };
+            sender.send(task).unwrap();
+            wait_until("git is never called", || tried.exists());
+            disk::remove(&RealDisk, &lock).unwrap();
+            wait_until("the commit is never made", || git.run(dir.path(), &["rev-parse", "HEAD"]).is_ok());
+            drop(sender);
+        });
+    }
 
     /// DD-17: what cannot be committed now is committed with the next change, in order.
     #[test]
