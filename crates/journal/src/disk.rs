@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 pub use protocol::{
     add, append_line, ensure_dir, is_half_written, is_of_another, keep_copy, remove, replace, replace_all,
-    set_aside, sweep, sweep_beside,
+    replace_if, set_aside, sweep, sweep_beside,
 };
 pub use real::RealDisk;
 

@@ -88,7 +88,13 @@ impl ReportFile {
         let nothing = updates.is_empty() && self.held.updates.is_empty();
         if updates != self.held.updates || !(is_safe || nothing) {
             let all: Vec<PendingUpdate> = waiting.iter().map(|report| self.update(report)).collect();
-            self.held.hash = self.file.replace(&all).map_err(|error| error.to_string())?;
+            let written = self.file.replace(&all, &self.held.hash);
+            let Some(hash) = written.map_err(|error| error.to_string())? else {
+                // Another program wrote meanwhile. `changes` finds what, and this is written then.
+                self.behind = true;
+                return Ok(());
+            };
+            self.held.hash = hash;
             self.held.updates = updates;
         }
         self.held.newest = database.next_report().map_err(|error| error.to_string())?.0.saturating_sub(1);
@@ -214,7 +220,8 @@ impl ReportFile {
             if let Some(damage) = found.damage {
                 tracing::warn!(%damage, "pending_updates.json cannot be read and is written again.");
             }
-            self.held = Held { hash: String::new(), updates: Vec::new(), newest: self.held.newest };
+            let hash = self.file.reading().map_err(|error| error.to_string())?.hash().to_owned();
+            self.held = Held { hash, updates: Vec::new(), newest: self.held.newest };
             self.write(database, false)?;
             self.keep_note(database)?;
             return Ok(Vec::new());

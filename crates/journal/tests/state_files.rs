@@ -48,6 +48,31 @@ fn messages(updates: &[PendingUpdate]) -> Vec<&str> {
     updates.iter().map(|update| update.message.as_str()).collect()
 }
 
+/// An update that another program adds while ours is brought to the disk is not written over.
+#[test]
+fn a_file_that_another_program_changes_meanwhile_is_left_as_it_is() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = PendingUpdates::new(disk.clone(), state());
+    let path = state().join("pending_updates.json");
+    let empty = file.reading().unwrap().hash().to_owned();
+    let first = file.replace(&[update(1)], &empty).unwrap().expect("nobody changed it");
+    assert_eq!(file.reading().unwrap().hash(), first);
+    let theirs = || journal::disk::replace(&*disk, &path, b"[]").unwrap();
+    let written = journal::disk::replace_if(&*disk, &path, b"ours", || {
+        theirs();
+        false
+    });
+    assert!(!written.unwrap());
+    assert_eq!(disk.read(&path).unwrap(), b"[]");
+    assert_eq!(disk.list(state()).unwrap().len(), 1, "the text that was not used is gone");
+
+    assert_eq!(file.replace(&[update(2)], &first).unwrap(), None);
+    assert_eq!(file.replace(&[], &first).unwrap(), None);
+    assert_eq!(disk.read(&path).unwrap(), b"[]");
+    let theirs = file.reading().unwrap().hash().to_owned();
+    assert!(file.replace(&[update(2)], &theirs).unwrap().is_some());
+}
+
 /// DD-18, DD-52, PU-1, PU-5, PU-7: updates wait in order, as text with an offset.
 #[test]
 fn updates_wait_in_the_order_they_came() {

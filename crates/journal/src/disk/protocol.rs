@@ -16,9 +16,27 @@ const NAMES_TRIED: u32 = 100;
 
 /// Puts `bytes` in the place of the file at `path`, whole.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_if(disk, path, bytes, || true).map(drop)
+}
+
+/// Like [`replace`], but leaves the file as it is unless `is_expected` says so when the new text is already on the disk.
+/// Returns whether the file was replaced. Bringing the text to the disk takes so long that another program may have
+/// changed the file meanwhile.
+pub fn replace_if(
+    disk: &dyn Disk,
+    path: &Path,
+    bytes: &[u8],
+    is_expected: impl FnOnce() -> bool,
+) -> io::Result<bool> {
     let dir = ready(disk, path)?;
-    put(disk, &create_beside(disk, path, bytes)?, path)?;
-    disk.sync_dir(dir)
+    let made = create_beside(disk, path, bytes)?;
+    if !is_expected() {
+        disk.remove(&made)?;
+        return Ok(false);
+    }
+    put(disk, &made, path)?;
+    disk.sync_dir(dir)?;
+    Ok(true)
 }
 
 /// Puts each of some texts in the place of the file in `dir` that has its name, whole, and brings all of the names to the

@@ -128,12 +128,18 @@ impl PendingUpdates {
         Ok(damage)
     }
 
-    /// Replaces all updates by these. Without any the file is removed. Returns the hash of the text.
-    pub fn replace(&mut self, updates: &[PendingUpdate]) -> Result<String, Trouble> {
-        match updates.is_empty() {
-            true => self.clear().map(|()| hash_of("")),
-            false => self.write(updates),
+    /// Replaces all updates by these in a file whose text has the hash `expected`. Without any the file is removed. Returns
+    /// the hash of the new text; or nothing, and the file is as it was, if another program changed it meanwhile.
+    pub fn replace(&mut self, updates: &[PendingUpdate], expected: &str) -> Result<Option<String>, Trouble> {
+        let is_expected = || self.reading().is_ok_and(|reading| reading.hash() == expected);
+        if !updates.is_empty() {
+            return self.write_if(updates, is_expected);
         }
+        if !is_expected() {
+            return Ok(None);
+        }
+        self.clear()?;
+        Ok(Some(hash_of("")))
     }
 
     /// Removes all.
@@ -142,10 +148,18 @@ impl PendingUpdates {
     }
 
     fn write(&self, updates: &[PendingUpdate]) -> Result<String, Trouble> {
+        Ok(self.write_if(updates, || true)?.unwrap_or_default())
+    }
+
+    fn write_if(
+        &self,
+        updates: &[PendingUpdate],
+        is_expected: impl FnOnce() -> bool,
+    ) -> Result<Option<String>, Trouble> {
         let kept: Vec<Kept> = updates.iter().map(Kept::of).collect();
         let text = serde_json::to_string(&kept).map_err(|error| Trouble::refused(self.file.path(), error))?;
-        self.file.save(text.as_bytes())?;
-        Ok(hash_of(&text))
+        let written = self.file.save_if(text.as_bytes(), is_expected)?;
+        Ok(written.then(|| hash_of(&text)))
     }
 }
 

@@ -97,12 +97,17 @@ impl StateFile {
 
     /// Replaces the file.
     pub(super) fn save(&self, bytes: &[u8]) -> Result<(), Trouble> {
+        self.save_if(bytes, || true).map(drop)
+    }
+
+    /// Replaces the file if `is_expected` still says so at the last moment. Returns whether it was replaced.
+    pub(super) fn save_if(&self, bytes: &[u8], is_expected: impl FnOnce() -> bool) -> Result<bool, Trouble> {
         if bytes.len() > LARGEST {
             let reason =
                 format!("it would be larger than {} MB; remove some of what is in it", LARGEST >> 20);
             return Err(Trouble::refused(&self.path, reason));
         }
-        disk::replace(&*self.disk, &self.path, bytes).map_err(Trouble::writing(&self.path))
+        disk::replace_if(&*self.disk, &self.path, bytes, is_expected).map_err(Trouble::writing(&self.path))
     }
 
     /// Removes the file, and says whether there was one.
