@@ -40,7 +40,7 @@ fn a_replaced_key_file_answers_all_that_waited_without_a_restart() {
     for words in ["one", "two", "three"] {
         let kept = program.run(&["chat", "--once", words]);
         assert_eq!((kept.status.code(), stdout(&kept).as_str()), (Some(1), ""));
-        assert!(stderr(&kept).contains("what you say is kept, and answered in order"), "{}", stderr(&kept));
+        assert!(stderr(&kept).contains("Your messages are kept and answered in order"), "{}", stderr(&kept));
         assert!(!stderr(&kept).contains("sk-old"), "{}", stderr(&kept));
     }
     let mut events = running.events().expect("events");

@@ -49,6 +49,7 @@ mod replying;
 mod reporting;
 mod request;
 mod resting;
+mod retrying;
 mod reverting;
 mod revoking;
 mod running;
@@ -94,8 +95,8 @@ use crate::turn::{Ending, TurnId};
 use compacting::Wanted;
 use minutes::Minutes;
 use posting::Posting;
+use retrying::Retry;
 use running::{Errand, Owed, Running, Sending, Turned};
-use standing_in::Away;
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
@@ -119,8 +120,10 @@ struct Wants {
     overdue: BTreeSet<TurnId>,
     /// What the human knows of a model that refuses our key.
     refusal: Known,
-    /// Whether the model cannot be reached.
-    away: Option<Away>,
+    /// When the model is tried again, if it cannot be reached.
+    away: Option<Retry>,
+    /// When the model is tried again, if it refused our key.
+    key_refused: Option<Retry>,
     /// What is known of turns whose model may be away.
     tried: Tried,
     /// What it does by itself.

@@ -25,8 +25,9 @@ pub enum Failure {
     SpendLimit(#[from] SpendLimit),
     /// It does not accept our key.
     #[error(
-        "the model refused the key ({0}). what you say is kept, and answered in order once it takes one. renew the \
-         key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything."
+        "The model refused the key ({0}). Your messages are kept and answered in order once it accepts a key. \
+         `ollim-bot doctor` checks the key. I try again after a while, and at once when the key file changes or you send a \
+         message."
     )]
     BadKey(String),
     /// It does not exist, is retired, or our key may not use it.

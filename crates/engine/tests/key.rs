@@ -31,7 +31,7 @@ fn what_is_said_while_the_key_is_refused_waits_and_is_answered_in_order() {
 
     expect![[r#"
         human> first
-        notice> the model refused the key (401: expired). what you say is kept, and answered in order once it takes one. renew the key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything.
+        notice> The model refused the key (401: expired). Your messages are kept and answered in order once it accepts a key. `ollim-bot doctor` checks the key. I try again after a while, and at once when the key file changes or you send a message.
         main> still waits
         main> still waits
         main> assistant: One.
@@ -61,8 +61,23 @@ fn a_renewed_key_is_noticed_and_a_later_refusal_is_told_anew() {
     story.human_adds("second").hears("human> second").human_renews_the_key().settle();
 
     let told = story.told();
-    assert_eq!(told.matches("notice> the model refused the key").count(), 2, "{told}");
+    assert_eq!(told.matches("notice> The model refused the key").count(), 2, "{told}");
     assert!(told.contains("assistant: One.") && told.contains("assistant: Two."), "{told}");
+}
+
+/// E5: a vendor refuses a good key for a moment: the answer comes without a word of the user, and the vendor is not
+/// asked more than a few times an hour.
+#[test]
+fn a_refused_key_is_tried_again_by_itself() {
+    let mut story = story();
+    story.model((0..6).map(|_| refused()));
+    story.human_adds("first").hears("refused the key");
+    story.passes("1h");
+    assert_eq!(story.contexts().len(), 6, "tried again after 1, 2, 4, 8 and 16 minutes");
+    story.model([Line::says("One.")]).passes("31m");
+    let told = story.told();
+    assert!(told.contains("assistant: One."), "{told}");
+    assert_eq!(told.matches("notice> The model refused the key").count(), 1, "{told}");
 }
 
 /// E5: a tool that ran before the refusal is not run again, and half an answer is not kept beside the whole one.
@@ -93,7 +108,7 @@ fn what_waits_for_a_key_survives_any_number_of_restarts() {
     story.model(std::iter::repeat_with(refused).take(7));
     story.human_adds("first").hears("refused the key").human_adds("second").hears("still waits");
     for _ in 0..5 {
-        story.crash().hears_last("notice> the model refused the key");
+        story.crash().hears_last("notice> The model refused the key");
     }
     story.model([Line::says("One."), Line::says("Two.")]);
     story.crash().settle();

@@ -1,16 +1,20 @@
 //! Holding: the model refuses our key, so everything waits, in order, until it takes one.
 //!
 //! The turn that met the refusal stays open, on disk too, and new words queue behind it. The human is told once.
-//! It is tried again when the key changed, when the human says anything, or when asked to.
+//! It is tried again when the key changed, when the human says anything, when asked to, and after a while: a vendor
+//! may refuse a good key for a moment.
 
-use jiff::Zoned;
+use jiff::{SignedDuration, Zoned};
 
+use super::retrying::{Pace, Retry};
 use super::{Answer, Assistant, Effect, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::conversation::{Branch, Usage};
 use crate::failure::Failure;
 use crate::record::{MessageId, Record, SurfaceName, TurnChange};
 use crate::turn::Ending;
 
+/// When a key that was refused is tried again. The vendor is not asked often, so that it does not lock the account.
+const KEY_PACE: Pace = Pace { first: SignedDuration::from_mins(1), longest: SignedDuration::from_mins(30) };
 /// Why all waits for the human.
 pub(super) const REFUSES: &str = "the model refuses the key";
 /// Why all waits for nobody in particular.
@@ -42,6 +46,10 @@ impl Assistant {
     pub(super) fn hold(&mut self, turned: Turned, why: &Failure, minutes: &mut Minutes) {
         let Turned { turn, branch, message, sending } = turned;
         minutes.records.push(Record::Turn(TurnChange::Held(turn)));
+        if matches!(why, Failure::BadKey(_)) {
+            let last = self.wants.key_refused;
+            self.wants.key_refused = Some(Retry::plan(last, KEY_PACE, SignedDuration::ZERO, minutes.at));
+        }
         let known = std::mem::replace(&mut self.wants.refusal, Known::Told);
         let newest = MessageId(self.memory.messages.next.0.saturating_sub(1));
         match (self.memory.turns.runs.contains_key(&branch), known) {

@@ -156,6 +156,7 @@ impl Assistant {
             // Who answers is there and takes our key: the next refusal, or absence, is news again.
             self.wants.refusal = Known::Unknown;
             self.wants.away = None;
+            self.wants.key_refused = None;
         }
         self.calls(branch, running.turn, None);
         self.write_down(branch, running, calls, minutes);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::retrying::{Pace, Retry};
 use super::{Answer, Assistant, Effect, Ended, Known, Left, Minutes, Owed, Running, Shown, Turned};
 use crate::brain::{self, Change, Meant, Until};
 use crate::context::{self, Reader};
@@ -15,21 +16,11 @@ use crate::failure::Failure;
 use crate::record::{Address, Message, MessageChange, Opened, Record, SurfaceName, TurnChange};
 use crate::turn::{Ending, TurnId};
 
-/// How long after the first failure the model is tried again; each time twice as long.
-const FIRST: SignedDuration = SignedDuration::from_mins(1);
-/// The longest wait before it is tried again.
-const LONGEST: SignedDuration = SignedDuration::from_mins(10);
+/// When a model that is away is tried again. The first wait is short, because most overloads are.
+const PACE: Pace = Pace { first: SignedDuration::from_secs(5), longest: SignedDuration::from_mins(10) };
 /// What the human hears before the offline brain answers for the first time.
 const STANDS_IN: &str =
     "can't reach the model right now, so i answer what i can without it. your reminders still work.";
-
-/// The model cannot be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Away {
-    tries: u32,
-    /// When it is tried again.
-    again: Timestamp,
-}
 
 impl Assistant {
     /// Whether the model was away when it was last tried, and it is not time to try again.
@@ -39,7 +30,8 @@ impl Assistant {
 
     /// When what waits for the model is tried again.
     pub(super) fn tries_model(&self) -> Option<Timestamp> {
-        self.wants.away.filter(|_| self.waits_for_key()).map(|away| away.again)
+        let planned = [self.wants.away, self.wants.key_refused].into_iter().flatten();
+        planned.map(|retry| retry.again).min().filter(|_| self.waits_for_key())
     }
 
     /// Tries again what waits, if it is time.
@@ -97,10 +89,10 @@ impl Assistant {
     }
 
     fn note_away(&mut self, why: &Failure, minutes: &Minutes) {
-        let tries = self.wants.away.map_or(0, |away| away.tries);
-        let wait = FIRST.checked_mul(1 << tries.min(5)).unwrap_or(LONGEST).min(LONGEST);
         let asked = match why {
-            Failure::Busy(Some(seconds)) => SignedDuration::from_secs(i64::try_from(*seconds).unwrap_or(0)),
+            Failure::Busy(Some(seconds)) => {
+                SignedDuration::from_secs(i64::try_from(*seconds).unwrap_or(i64::MAX))
+            }
             Failure::Busy(None)
             | Failure::Away(_)
             | Failure::Unreachable(_)
@@ -115,8 +107,8 @@ impl Assistant {
             | Failure::Full(_)
             | Failure::Stopped(_) => SignedDuration::ZERO,
         };
-        let again = minutes.at.checked_add(wait.max(asked)).unwrap_or(Timestamp::MAX);
-        self.wants.away = Some(Away { tries: tries + 1, again });
+        self.wants.away = Some(Retry::plan(self.wants.away, PACE, asked, minutes.at));
+        self.wants.key_refused = None;
     }
 
     /// Words that wait and that the brain understands are not kept waiting for the model.

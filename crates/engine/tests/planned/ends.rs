@@ -152,7 +152,7 @@ fn a_run_does_not_wait_for_a_key_for_ever() {
     expect![[r#"
         human> /config bg_fork_timeout 60
         told> **bg_fork_timeout**: 60s
-        notice> the model refused the key (401). what you say is kept, and answered in order once it takes one. renew the key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything.
+        notice> The model refused the key (401). Your messages are kept and answered in order once it accepts a key. `ollim-bot doctor` checks the key. I try again after a while, and at once when the key file changes or you send a message.
         main> assistant: ⏰ call the dentist
         notice> call the dentist could not be finished: the model refused the key all the time.
         fork/e6984080> failed: the model refused the key all the time.

@@ -17,8 +17,8 @@ pub fn the_model_goes_away_for_an_hour(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Morning.")]).human("good morning");
 
-    // It is tried again after 1, 2, 4, 8 and then every 10 minutes.
-    story.model((0..9).map(|_| overloaded()));
+    // It is tried again after 5 s, then after twice as long each time, up to every 10 minutes.
+    story.model((0..12).map(|_| overloaded()));
     story.human_adds("what should i cook for six people?").hears("overloaded");
     story.human("call mum at 8:30").human("today");
     story.passes("31m").human("done").human("undo").human("done");
@@ -39,7 +39,11 @@ pub fn the_model_goes_away_for_an_hour(told_by: Teller) {
         main> still waits
         main> still waits
         main> still waits
+        main> still waits
+        main> still waits
+        main> still waits
         notice> ⏰ call mum
+        main> still waits
         -- sun 08:31
         human> done
         main> assistant: done: call mum. `undo` takes it back
@@ -47,7 +51,6 @@ pub fn the_model_goes_away_for_an_hour(told_by: Teller) {
         main> assistant: taken back: call mum is still to do.
         human> done
         main> assistant: done: call mum. `undo` takes it back
-        main> still waits
         main> still waits
         main> still waits
         -- sun 08:56
@@ -141,4 +144,19 @@ pub fn a_model_that_breaks_is_away(told_by: Teller) {
     assert_eq!(told.matches("the model can't be reached right now").count(), 3, "{told}");
     assert!(!told.contains("key"), "nobody blames the key: {told}");
     assert_eq!(told.matches("assistant: Risotto.").count(), 1, "{told}");
+}
+
+/// A short overload costs a short wait: the question is put again a few seconds after the tries of its turn have ended,
+/// and a server that names a time is asked again at that time.
+pub fn an_answer_comes_soon_after_an_overload(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([overloaded(), Line::says("Risotto.")]);
+    story.human_adds("what should i cook?").hears("overloaded").passes("10s");
+    assert!(story.told().contains("assistant: Risotto."), "{}", story.told());
+
+    story.model([Line::fails(Failure::Busy(Some(20))), Line::says("Rice.")]);
+    story.human_adds("what do i need?").hears("overloaded").passes("10s");
+    assert!(!story.told().contains("assistant: Rice."), "the server is not asked before: {}", story.told());
+    story.passes("20s");
+    assert!(story.told().contains("assistant: Rice."), "{}", story.told());
 }

@@ -178,4 +178,5 @@ stories! {
     away::a_reminder_rings_past_a_model_that_goes_away: puppet anthropic openai;
     away::what_the_model_planned_is_not_planned_again: puppet anthropic openai;
     away::a_model_that_breaks_is_away: puppet anthropic openai;
+    away::an_answer_comes_soon_after_an_overload: puppet anthropic openai;
 }

@@ -171,7 +171,7 @@ pub fn a_fork_that_waits_for_a_key_can_be_left(told_by: Teller) {
         -- fork/73d33b66 begins about tea
         fork/73d33b66> assistant: I am here.
         human> which tea?
-        notice> the model refused the key (invalid x-api-key). what you say is kept, and answered in order once it takes one. renew the key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything.
+        notice> The model refused the key (invalid x-api-key). Your messages are kept and answered in order once it accepts a key. `ollim-bot doctor` checks the key. I try again after a while, and at once when the key file changes or you send a message.
         human> /report
         refused> the model refuses the key, so it can't sum this up. use your own words: /report WORDS
         human> /exit

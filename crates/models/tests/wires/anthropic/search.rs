@@ -178,5 +178,5 @@ async fn a_busy_or_broken_vendor_and_a_bad_key_are_told() {
     let told = failure(Act::broken()).await.to_string();
     assert_eq!(told, "The search failed: the model failed on its side (500: Internal server error).");
     let told = failure(Act::refuses(401, "authentication_error", "invalid x-api-key")).await.to_string();
-    assert!(told.starts_with("The search failed: the model refused the key (ANTHROPIC_API_KEY"), "{told}");
+    assert!(told.starts_with("The search failed: The model refused the key (ANTHROPIC_API_KEY"), "{told}");
 }
