@@ -198,7 +198,8 @@ impl Rig {
         rig
     }
 
-    fn before(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
+    /// The same before the first start.
+    pub fn before(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
         let clock = Arc::new(VirtualClock::new("2026-11-16T09:00[Europe/Madrid]".parse().unwrap()));
         let discord = Discord::new(setup, clock.clone());
         let bridge = Bridge::new(&discord);

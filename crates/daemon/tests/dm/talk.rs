@@ -27,6 +27,23 @@ async fn what_the_human_writes_is_answered() {
     assert!(rig.discord.ledger().embargo_breaches.is_empty());
 }
 
+/// P6: what the user writes while the first start of all is still signing in is answered, once.
+#[tokio::test(start_paused = true)]
+async fn what_is_written_during_the_first_start_is_answered() {
+    for away in [0, 300] {
+        let mut rig = Rig::before(Setup::default(), echo);
+        if away > 0 {
+            rig.discord.trouble(Trouble::Down { after: Duration::ZERO, lasts: Duration::from_secs(away) });
+        }
+        rig.start().await;
+        rig.human().types("first words");
+        rig.sees("you said: first words").await;
+        rig.talk("and more", "you said: and more").await;
+        rig.passes(20).await;
+        assert_eq!(rig.all("you said: first words").len(), 1, "{}", rig.discord.transcript());
+    }
+}
+
 /// ST-12, ST-14: a long answer appears as it comes, and is whole in the end.
 #[tokio::test(start_paused = true)]
 async fn a_long_answer_appears_as_it_comes() {

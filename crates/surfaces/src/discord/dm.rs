@@ -204,6 +204,7 @@ async fn run(
     stop: CancellationToken,
 ) -> Result<(), String> {
     let rest = Rest::new(Arc::clone(&wire));
+    catching_up::begin(&ports).await;
     let Some(signed) = stop.run_until_cancelled(sign_in::sign_in(&rest, &ports)).await.transpose()? else {
         return Ok(());
     };

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::Shared;
 use super::hearing::SEEN;
 use super::sending::{NO_ACCESS, say_aside};
+use super::{Ports, Shared};
 use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message};
 use crate::discord::rest::Trouble;
@@ -28,14 +28,24 @@ pub(super) async fn seen(shared: &Shared) -> Option<Snowflake> {
     kept.parse().ok()
 }
 
-/// P6: what the human wrote since, oldest first. The first start of all begins with what comes next.
+/// Notes from when on messages are read, if this is the first start of all. It is called before signing in: a message that
+/// comes between that and the gateway's session is told by neither.
+pub(super) async fn begin(ports: &Ports) {
+    if let Ok(None) = ports.outbox.keepsake(SEEN).await {
+        let now = ports.clock.now().timestamp();
+        let from = Snowflake::first_of(now.checked_sub(SLACK).unwrap_or(now)).to_string();
+        if let Err(error) = ports.outbox.keep(SEEN, from).await {
+            tracing::warn!(%error, "What was seen in Discord could not be kept.");
+        }
+    }
+}
+
+/// P6: what the human wrote since, oldest first.
 pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
     let now = shared.ports.clock.now().timestamp();
     let Some(seen) = seen(shared).await else {
-        let from = Snowflake::first_of(now.checked_sub(SLACK).unwrap_or(now)).to_string();
-        if let Err(error) = shared.ports.outbox.keep(SEEN, from).await {
-            tracing::warn!(%error, "What was seen in Discord could not be kept.");
-        }
+        // It could not be kept before the session began, so it is kept now, and what came in between is lost.
+        begin(&shared.ports).await;
         return Vec::new();
     };
     let oldest = Snowflake::first_of(now.checked_sub(BACK).unwrap_or(now));
