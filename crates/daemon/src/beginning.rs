@@ -11,7 +11,7 @@ use domain::model::Choices;
 use engine::desk::Desk;
 use engine::ports::Surface;
 use jiff::{Timestamp, Zoned};
-use journal::disk::Disk;
+use journal::disk::{Disk, replace};
 use journal::{Journal, Opened, Place, Tracked};
 use surfaces::stage::Stage;
 
@@ -19,7 +19,7 @@ use crate::checkup::loose::{self, Tightened};
 use crate::exit::Failed;
 use crate::heart;
 use crate::house::Doors;
-use crate::settings::{Discord, Settings};
+use crate::settings::{Discord, LAST_GOOD, Settings};
 
 /// Opens the data directory.
 pub fn open(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Result<Opened, Failed> {
@@ -95,6 +95,18 @@ pub fn reaching(assistant: Assistant, settings: &Settings, doors: Doors) -> Assi
         (_, Doors::Asked) => assistant.only_asked(),
         (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
         (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
+    }
+}
+
+/// Keeps the text of the settings file, which works, for a start at which the file is broken.
+pub fn keep_settings(settings: &Settings, disk: &dyn Disk, doors: Doors) {
+    let Some(text) = settings.file_text.as_ref().filter(|_| doors == Doors::LocalAndPage) else { return };
+    let place = settings.paths.state().join(LAST_GOOD);
+    if disk.read(&place).is_ok_and(|kept| kept == text.as_bytes()) {
+        return;
+    }
+    if let Err(error) = replace(disk, &place, text.as_bytes()) {
+        tracing::warn!(%error, "The settings that work could not be kept for later starts.");
     }
 }
 

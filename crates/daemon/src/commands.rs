@@ -49,7 +49,7 @@ pub async fn run(
     cli: Cli,
     (paths, read): (Paths, Result<Settings, Failed>),
     disk: Arc<dyn Disk>,
-    mended: Vec<String>,
+    mut mended: Vec<String>,
 ) -> Result<ExitCode, Failed> {
     let output = &cli.output;
     let environment = cli.place.environment();
@@ -73,7 +73,17 @@ pub async fn run(
         (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Setup(_))))) => {
             setup::read_on(&environment, &wrong, output)?
         }
-        (Err(wrong), _) => return Err(wrong),
+        (Err(wrong), command) => {
+            let (settings, notice) = Settings::without_file(&environment, wrong)?;
+            match command {
+                // It is told wherever the user is.
+                None | Some(Command::Run { .. } | Command::Chat { once: false, .. } | Command::Tui) => {
+                    mended.push(notice);
+                }
+                Some(_) => output.voice.note(&notice),
+            }
+            settings
+        }
     };
     match cli.command {
         None | Some(Command::Run { no_chat: false }) => {

@@ -178,6 +178,7 @@ impl House {
             discord: None,
         };
         house.attend((settings, doors), &ports, errands);
+        beginning::keep_settings(settings, &*ports.disk, doors);
         house.open_doors(settings, ports, doors).await?;
         beginning::hand_over(&house.notices, (&stage, &desk), &journal, (settings, doors)).await;
         house.spawn(chores::fold_when_idle(journal.clone()));

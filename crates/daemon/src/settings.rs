@@ -32,6 +32,7 @@ use models::{anthropic, claude, openai};
 pub use accounts::{Accounts, Keeper};
 pub use environment::Environment;
 use file::File;
+pub use file::LAST_GOOD;
 pub use mailbox::Mail;
 pub use places::{Discord, Places, Service, Terminal};
 use refused::{Part, Refusal, Refusals};
@@ -70,6 +71,8 @@ pub struct Settings {
     pub places: Places,
     /// What `~` stands for, if that is known.
     pub home: Option<String>,
+    /// The text of the settings file; nothing if it is broken and these settings come from elsewhere.
+    pub file_text: Option<String>,
     /// The folder of the Claude Code program in which transcripts of earlier conversations are, if it is known.
     pub transcripts: Option<PathBuf>,
 }
@@ -137,6 +140,36 @@ impl Settings {
         Self::all(&completed, refused)
     }
 
+    /// Reads everything but the settings file, which is broken as `wrong` says. It is replaced by the text that worked at
+    /// the last start, or else by defaults that allow no more than any file could. Returns the settings and what to tell
+    /// the user; or `wrong`, if not only the file is wrong.
+    pub fn without_file(environment: &Environment, wrong: Failed) -> Result<(Self, String), Failed> {
+        let Ok(environment) = environment.completed() else { return Err(wrong) };
+        if Self::read(&environment).is_ok() {
+            // What is wrong is none of the settings.
+            return Err(wrong);
+        }
+        let paths = Paths::new(environment.data_dir()?);
+        let with = |file: File| {
+            let (settings, refused) = Self::with(&environment, &paths, file, Refusals::default())?;
+            let usable = refused.iter().all(|refusal| refusal.part == Part::Key);
+            Ok::<_, Failed>(usable.then_some(Self { file_text: None, ..settings }))
+        };
+        let kept = match File::last_good(&paths) {
+            Some(file) => with(file)?,
+            None => None,
+        };
+        let how = if kept.is_some() { AS_BEFORE } else { RESTRAINED };
+        let settings = match kept {
+            Some(settings) => Some(settings),
+            None => with(File::restrained()?)?,
+        };
+        match settings {
+            Some(settings) => Ok((settings, format!("{wrong} {how}"))),
+            None => Err(wrong),
+        }
+    }
+
     /// The same of what `environment` alone says: what was set up once is in it already, or is not to count.
     pub fn of(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
         Self::all(environment, Refusals::default())
@@ -145,7 +178,16 @@ impl Settings {
     fn all(environment: &Environment, mut refused: Refusals) -> Result<(Self, Vec<Refusal>), Failed> {
         let paths = Paths::new(environment.data_dir()?);
         let file = refused.or(Part::File, File::read(&paths), File::usual)?;
-        let brain = match brain(environment, &file, &paths) {
+        Self::with(environment, &paths, file, refused)
+    }
+
+    fn with(
+        environment: &Environment,
+        paths: &Paths,
+        file: File,
+        mut refused: Refusals,
+    ) -> Result<(Self, Vec<Refusal>), Failed> {
+        let brain = match brain(environment, &file, paths) {
             Err(NoBrain::Keyless(why)) => {
                 let told = why.to_string();
                 refused.or(Part::Key, Err(why), || Ok(Brain::Keyless(told)))?
@@ -166,21 +208,31 @@ impl Settings {
                 .filter(|(name, _)| SHORT_NAMES.contains(&name.as_str()))
                 .collect(),
             spend: refused
-                .or(Part::File, spend::read(&file, &paths), || spend::read(&File::usual()?, &paths))?,
+                .or(Part::File, spend::read(&file, paths), || spend::read(&File::usual()?, paths))?,
             manners: Manners {
                 patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
                 room: refused.or(Part::File, room(&file), || room(&File::usual()?))?,
             },
-            places: refused.or(Part::Places, places::read(environment, &file, &paths), || {
-                places::read(&places::undoubted(environment), &File::usual()?, &paths)
+            places: refused.or(Part::Places, places::read(environment, &file, paths), || {
+                places::read(&places::undoubted(environment), &File::usual()?, paths)
             })?,
             home: environment.get("HOME").map(str::to_owned),
             transcripts: claude_code::transcripts(environment),
-            paths,
+            file_text: Some(file.text),
+            paths: paths.clone(),
         };
         Ok((settings, refused.0))
     }
 }
+
+/// What is told where the text of the last start took the place of a broken settings file.
+const AS_BEFORE: &str = "Until it is fixed, I use the settings of the last start that worked. Fix the file and restart; \
+                         `ollim-bot doctor` checks it.";
+
+/// What is told where no earlier text is known.
+const RESTRAINED: &str = "No earlier settings are known, so web search, unattended spending and updates are off until it \
+                          is fixed, and the model too unless OLLIM_MODEL names one. Reminders work. Fix the file and \
+                          restart; `ollim-bot doctor` checks it.";
 
 fn room(file: &File) -> Result<Room, Failed> {
     let (limit, percent) = (file.model.context_tokens, file.model.compact_at_percent);

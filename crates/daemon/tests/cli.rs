@@ -133,9 +133,9 @@ fn a_misspelt_setting_in_the_file_is_named() {
         std::fs::create_dir_all(program.data()).expect("a directory");
         std::fs::write(program.data().join("settings.toml"), text).expect("a file");
         let output = program.run(&["chat", "--once", "hello"]);
-        assert_eq!(output.status.code(), Some(78), "{text}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{text}: {}", stderr(&output));
         assert!(stderr(&output).contains(word), "{text}: {}", stderr(&output));
-        assert!(stderr(&output).contains("settings.toml"), "{text}: {}", stderr(&output));
+        assert!(stderr(&output).contains("settings.toml, line "), "{text}: {}", stderr(&output));
     };
     check("[model]\nmax_tokans = 5\n", "max_tokans");
     check("[modle]\nuse = \"offline\"\n", "modle");

@@ -4,7 +4,7 @@
 use std::process::Output;
 
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, stderr, stdout};
+use testkit::kill::{Backstage, Program, Running, stderr, stdout};
 use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
@@ -104,6 +104,74 @@ fn what_was_set_is_what_the_model_is_asked() {
     assert_eq!(asked(&program).1, "adaptive");
     let told = stdout(&program.run(&["config", "thinking.main"]));
     assert_eq!(told, "thinking.main         adaptive (default)\n");
+}
+
+fn notices(running: &Running) -> String {
+    running.get("/api/health").expect("it lives")["notices"].to_string()
+}
+
+/// A settings file that is broken does not stop the program: it starts with the settings of the last start that worked,
+/// and tells the line and the mistake, until the file is right again.
+#[test]
+fn a_broken_settings_file_starts_with_the_last_settings_that_worked() {
+    let program = Program::offline(BINARY);
+    let file = program.data().join("settings.toml");
+    let right = "[model]\ntries = 2\n[spend]\nunattended_dollars_per_day = 0.5\n";
+    std::fs::create_dir_all(program.data()).expect("a directory");
+    std::fs::write(&file, right).expect("a file");
+    let running = program.start();
+    assert!(!notices(&running).contains("settings"), "{}", notices(&running));
+    running.terminate();
+
+    for (broken, mistake) in [
+        ("[model]\ntries = 2\n[spend\n", "settings.toml, line 3: this is not valid TOML"),
+        ("[model]\ncolour = 1\n", "settings.toml, line 2: there is no setting called `colour` here."),
+        ("[model]\ncompact_at_percent = 500\n", "model.compact_at_percent is 500"),
+    ] {
+        std::fs::write(&file, broken).expect("a file");
+        let running = program.start();
+        let told = notices(&running);
+        assert!(told.contains(mistake), "{told}");
+        assert!(told.contains("I use the settings of the last start that worked."), "{told}");
+        running.converse("call the dentist tomorrow at 10").expect("an answer");
+        let limit = stdout(&program.run(&["config", "daily_limit"]));
+        assert!(limit.contains("$0.50"), "{limit}");
+        let doctor = program.run(&["doctor"]);
+        assert!(stdout(&doctor).contains("✗ settings "), "{}", stdout(&doctor));
+        running.terminate();
+    }
+    assert_eq!(
+        std::fs::read_to_string(program.data().join("state/settings.last-good.toml")).expect("it"),
+        right
+    );
+
+    std::fs::write(&file, right).expect("a file");
+    let running = program.start();
+    assert!(!notices(&running).contains("settings"), "{}", notices(&running));
+    running.terminate();
+}
+
+/// Without earlier settings nothing is allowed that a file could have forbidden: no model that only a key stands for, no
+/// spending that nobody waits for. Reminders work.
+#[test]
+fn a_broken_settings_file_at_the_first_start_allows_nothing_that_it_could_forbid() {
+    let mut program = Program::new(BINARY);
+    program.set("ANTHROPIC_API_KEY", "sk-none").set("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let file = program.data().join("settings.toml");
+    std::fs::create_dir_all(program.data()).expect("a directory");
+    std::fs::write(&file, "[model]\nuse = \"offline\"\n[spend\n").expect("a file");
+    let running = program.start();
+    let told = notices(&running);
+    assert!(
+        told.contains("settings.toml, line 3") && told.contains("No earlier settings are known"),
+        "{told}"
+    );
+    assert_eq!(running.get("/api/health").expect("it lives")["brain"], "offline");
+    let limit = stdout(&program.run(&["config", "daily_limit"]));
+    assert!(limit.contains("$0.00"), "{limit}");
+    running.converse("call the dentist tomorrow at 10").expect("an answer");
+    running.terminate();
+    assert!(!program.data().join("state/settings.last-good.toml").exists());
 }
 
 /// What others left in the file is told too, before the assistant has ever started here.

@@ -249,6 +249,7 @@ fn asked_to_end_it_ends_and_leaves_only_its_memory() {
             "state/journal.db",
             "state/session_history.jsonl",
             "state/sessions.json",
+            "state/settings.last-good.toml",
             "webhook-spec.md"
         ]
     );

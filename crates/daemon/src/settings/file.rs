@@ -1,7 +1,12 @@
 //! The settings file: `settings.toml` of the data directory, laid over the defaults in the binary.
+//!
+//! Each start that can use the file keeps a copy of its text in `state`. If the file is broken later, the program starts
+//! with that copy instead of not at all.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 
+use domain::model::OFFLINE;
 use journal::Paths;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -11,10 +16,19 @@ use crate::exit::Failed;
 
 const DEFAULTS: &str = include_str!("../../defaults.toml");
 
+/// The name of the settings file, in the data directory.
+const NAME: &str = "settings.toml";
+
+/// The name of the copy of the text that worked at the last start, in the state directory.
+pub const LAST_GOOD: &str = "settings.last-good.toml";
+
 /// All of it. A misspelt setting is an error.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
+    /// What was read; empty if there is no file.
+    #[serde(skip)]
+    pub text: String,
     pub model: Model,
     pub page: Page,
     pub spend: Spend,
@@ -117,25 +131,94 @@ impl File {
 
     /// Reads the file of the directory at `paths`, if there is one.
     pub fn read(paths: &Paths) -> Result<Self, Failed> {
-        let path = paths.root().join("settings.toml");
-        let wrong = |error: &dyn std::fmt::Display| {
-            Failed::Configuration(format!("{}: {}", path.display(), error.to_string().trim()))
-        };
-        let mut table = defaults()?;
-        match std::fs::read_to_string(&path) {
-            Ok(text) => {
-                let over = text.parse().map_err(|error| wrong(&error))?;
-                drop_derived_prices(&mut table, &over);
-                lay_over(&mut table, over);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        let path = paths.root().join(NAME);
+        let wrong = |why: &str| Failed::Configuration(format!("{}: {why}", path.display()));
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
             // Whether the directory itself can be used is told by whoever opens it.
-            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => return Err(wrong(&error)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                String::new()
+            }
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(wrong("it is not text in UTF-8."));
+            }
             Err(error) => return Err(wrong(&format!("{UNREADABLE}: {error}."))),
-        }
-        table.try_into().map_err(|error| wrong(&error))
+        };
+        Self::parse(text).map_err(|Mistake { line, why }| match line {
+            Some(line) => Failed::Configuration(format!("{}, line {line}: {why}.", path.display())),
+            None => wrong(&format!("{why}.")),
+        })
     }
+
+    /// Reads the copy of the text that worked at the last start of the directory at `paths`, if there is one.
+    pub fn last_good(paths: &Paths) -> Option<Self> {
+        Self::parse(std::fs::read_to_string(paths.state().join(LAST_GOOD)).ok()?).ok()
+    }
+
+    /// The defaults, without what a settings file may have limited: the model, web search, unattended spending and updates
+    /// are off.
+    pub fn restrained() -> Result<Self, Failed> {
+        let mut file = Self::usual()?;
+        file.model.r#use = OFFLINE.to_owned();
+        file.search.r#use = "none".to_owned();
+        file.spend.unattended_dollars_per_day = Most::Amount(0.0);
+        file.spend.unattended_tokens_per_day = Most::Amount(0.0);
+        file.update.checkout = "none".to_owned();
+        Ok(file)
+    }
+
+    fn parse(text: String) -> Result<Self, Mistake> {
+        let mut table = defaults().map_err(|failed| Mistake { line: None, why: failed.to_string() })?;
+        let over = text.parse().map_err(|error| Mistake::of(&text, &error))?;
+        drop_derived_prices(&mut table, &over);
+        lay_over(&mut table, over);
+        let file = table.try_into().map_err(|error| Mistake::of(&text, &error))?;
+        Ok(Self { text, ..file })
+    }
+}
+
+/// What is wrong with the text of the file.
+struct Mistake {
+    /// Where, if that is known.
+    line: Option<usize>,
+    why: String,
+}
+
+impl Mistake {
+    fn of(text: &str, error: &toml::de::Error) -> Self {
+        let line_at = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
+        let message = error.message();
+        if let Some(name) = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next()) {
+            return Self {
+                line: line_of(text, name),
+                why: format!("there is no setting called `{name}` here"),
+            };
+        }
+        // An error of a value names its setting after its message: "in `model.tries`".
+        let all = error.to_string();
+        let key = all.split("in `").nth(1).and_then(|rest| rest.split('`').next());
+        let name = key.and_then(|key| key.rsplit('.').next());
+        match (error.span(), name) {
+            (Some(span), _) => {
+                Self { line: Some(line_at(span.start)), why: format!("this is not valid TOML ({message})") }
+            }
+            (None, Some(name)) => Self {
+                line: line_of(text, name),
+                why: format!("`{name}` cannot have this value ({message})"),
+            },
+            (None, None) => Self { line: None, why: message.to_owned() },
+        }
+    }
+}
+
+/// The first line that names a setting or a table `name`.
+fn line_of(text: &str, name: &str) -> Option<usize> {
+    let names = |line: &str| {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let key = line.split('=').next().unwrap_or_default();
+        key.split(['.', '[', ']', '"', '\'']).any(|part| part.trim() == name)
+    };
+    text.lines().position(names).map(|at| at + 1)
 }
 
 fn defaults() -> Result<Table, Failed> {
@@ -166,5 +249,35 @@ fn lay_over(under: &mut Table, over: Table) {
                 under.insert(key, value);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_is_told_with_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = |text: &str| {
+            std::fs::write(dir.path().join(NAME), text).unwrap();
+            let told = File::read(&Paths::new(dir.path())).unwrap_err().to_string();
+            told.replace(&dir.path().display().to_string(), "")
+        };
+        assert!(
+            told("[model]\ntries = 2\n[page\n")
+                .starts_with("/settings.toml, line 3: this is not valid TOML (")
+        );
+        let unknown = "# colour = 1\n[model]\ntries = 2\ncolour = 1\n";
+        assert_eq!(told(unknown), "/settings.toml, line 4: there is no setting called `colour` here.");
+        assert!(
+            told("\n[modle]\nuse = \"x\"")
+                .starts_with("/settings.toml, line 2: there is no setting called `modle`")
+        );
+        let value = told("[model]\nuse = \"auto\"\ntries = \"many\"\n");
+        assert!(value.starts_with("/settings.toml, line 3: `tries` cannot have this value ("), "{value}");
+        std::fs::write(dir.path().join(NAME), [0xff, 0xfe]).unwrap();
+        let bytes = File::read(&Paths::new(dir.path())).unwrap_err().to_string();
+        assert!(bytes.ends_with("settings.toml: it is not text in UTF-8."), "{bytes}");
     }
 }

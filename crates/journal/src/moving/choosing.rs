@@ -95,7 +95,8 @@ pub fn refusal(name: &str) -> Option<Why> {
 /// one that comes along, or somebody else's damage for its own; and what git was packing just then, nobody ever reads.
 pub fn stays_behind(name: &str) -> Option<Why> {
     match name {
-        "state/update.json" => Some(Why::Machine),
+        // Elsewhere it would take effect unseen as soon as `settings.toml` is broken.
+        "state/update.json" | "state/settings.last-good.toml" => Some(Why::Machine),
         "state/watched" => Some(Why::Running),
         _ if name.starts_with("state/journal.db.instead-") => Some(Why::Running),
         _ if name.starts_with("state/journal.db.untold-") => Some(Why::Machine),
