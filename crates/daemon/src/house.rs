@@ -20,7 +20,8 @@ use surfaces::discord::dm;
 use surfaces::discord::dm::line::{self, Line};
 use surfaces::discord::wire::net::Net;
 use surfaces::stage::Stage;
-use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
+use surfaces::web::door::{Unbound, bind, bind_file, serve_tcp, serve_unix};
+use surfaces::web::secret::Digest;
 use surfaces::web::vitals::Health;
 use surfaces::web::{App, Limits, Ports};
 use tokio::sync::{Notify, mpsc};
@@ -307,9 +308,17 @@ impl House {
             self.spawn(telemetry::export(address.clone(), wiring.journal.clone(), wiring.clock.clone()));
         }
         let port = match doors {
-            Doors::LocalAndPage => Some(
-                bind(settings.places.page).await.map_err(|error| Failed::Configuration(error.to_string()))?,
-            ),
+            Doors::LocalAndPage => match bind(settings.places.page).await {
+                Ok(port) => Some(port),
+                Err(refused @ Unbound::NotLoopback(_)) => {
+                    return Err(Failed::Configuration(refused.to_string()));
+                }
+                // Reminders and everything else need no page.
+                Err(unbound @ (Unbound::Taken(_) | Unbound::Denied(..))) => {
+                    self.notices.push(format!("The page is off, and everything else works: {unbound}"));
+                    None
+                }
+            },
             Doors::Asked | Doors::Local => None,
         };
         if doors == Doors::LocalAndPage {
@@ -319,7 +328,8 @@ impl House {
         let around = (wiring.desk.clone(), wiring.disk.clone(), wiring.clock.clone());
         let tasks = (&mut self.tasks, &self.stop);
         let hooks = hooks::serve((settings, doors), around, &mut self.notices, tasks).await;
-        let app = wiring.app(settings, (page.clone(), hooks), self.notices.clone()).await?;
+        let token = telemetry::token_if_served(settings, &wiring.disk, &mut self.notices);
+        let app = wiring.app(settings, (page.clone(), hooks), token, self.notices.clone()).await?;
         let file = bind_file(&settings.paths.state(), SOCKET)?;
         self.tasks.spawn(serve_unix(file, app.clone(), self.stop.clone()));
         if let Some(port) = port {
@@ -363,6 +373,7 @@ impl Wiring {
         self,
         settings: &Settings,
         (page, hooks): (String, Option<SocketAddr>),
+        token: Option<Digest>,
         notices: Vec<String>,
     ) -> Result<App, Failed> {
         let discord = self.discord.as_ref().map(|_| "discord".to_owned());
@@ -382,10 +393,6 @@ impl Wiring {
             notices,
         };
         let (root, zone) = (settings.paths.root().to_owned(), settings.zone.value.clone());
-        let token = match settings.places.telemetry.served {
-            true => Some(telemetry::token(settings, &self.disk)?),
-            false => None,
-        };
         let devices = KeptDevices::load(self.journal.clone()).await;
         let calendar = keepers::calendar(settings, Arc::clone(&self.disk), &self.clock);
         let ports = Ports {

@@ -65,8 +65,25 @@ fn collector(base: &str) -> Result<String, Failed> {
     Ok(format!("{}/v1/metrics", url.as_str().trim_end_matches('/')))
 }
 
+/// What proves that somebody may know our numbers, if they are to be given out. If the file of the token cannot be used,
+/// they are not, which is told in `notices`.
+pub fn token_if_served(
+    settings: &Settings,
+    disk: &Arc<dyn Disk>,
+    notices: &mut Vec<String>,
+) -> Option<Digest> {
+    if !settings.places.telemetry.served {
+        return None;
+    }
+    let token = token(settings, disk);
+    token.map_err(|failed| notices.push(format!(
+        "state/metrics.token can't be used ({failed}), so no numbers are served. Everything else works. Make it a file \
+         that this account can read and write, and restart."
+    ))).ok()
+}
+
 /// What proves that somebody may know our numbers: what is in the file, or a new one if there is none.
-pub fn token(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Digest, Failed> {
+fn token(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Digest, Failed> {
     let place = settings.paths.state().join("metrics.token");
     let kept = disk.read(&place).unwrap_or_default();
     let kept = String::from_utf8_lossy(&kept).trim().to_owned();

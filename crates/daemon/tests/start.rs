@@ -44,6 +44,37 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
+/// A file or directory of one feature that cannot be used takes only that feature away. It is told, and reminders go on.
+#[test]
+fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
+    for (path, told) in [
+        ("routines", None),
+        ("state/marks", None),
+        ("state/routine_sessions", Some("can't keep it")),
+        ("state/backups", Some("I can't make backups of our conversation")),
+        ("state/before-migration", Some("can't be kept when its format changes")),
+        ("state/metrics.token", Some("no numbers are served")),
+    ] {
+        let mut program = Program::offline(BINARY);
+        program.set("OLLIM_METRICS", "on");
+        let place = program.data().join(path);
+        program.start().terminate();
+        let _ = std::fs::remove_dir_all(&place).or_else(|_| std::fs::remove_file(&place));
+        // It leads to itself, so nothing can be read or made there, whoever we are.
+        std::os::unix::fs::symlink(place.file_name().expect("a name"), &place).expect("a link");
+        let running = program.start();
+        let notices = running.get("/api/health").expect("it lives")["notices"].to_string();
+        assert!(
+            told.is_none_or(|told| notices.contains(told) && notices.contains(path)),
+            "{path}: {notices}"
+        );
+        running.converse("call the dentist tomorrow at 10").expect("an answer");
+        let reminders = std::fs::read_dir(program.data().join("reminders")).expect("a directory");
+        assert_eq!(reminders.count(), 1, "{path}");
+        running.terminate();
+    }
+}
+
 /// SU-1: whoever comes second leaves before it asks anything of the model's program or of Discord.
 #[test]
 fn whoever_comes_second_touches_nothing() {

@@ -131,7 +131,7 @@ fn open_once(
     let laid = laid.map_err(|error| sorted(&place.paths, &error))?;
     let newer = laid.iter().filter(|laid| laid.was == Aside::Newer);
     let mut notices: Vec<String> = newer.map(Laid::told).collect();
-    sweep_all(&place).map_err(|error| sorted(&place.paths, &error))?;
+    sweep_all(&place, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
     let mark = read_mark(&place.paths.database(), place.disk.as_ref());
     let mark = mark.map_err(|error| sorted(&place.paths, &error))?;
     let emptied = emptied(&place, known, &mark).map_err(|error| sorted(&place.paths, &error))?;
@@ -216,12 +216,24 @@ fn open_once(
     Ok(Opened { journal, memory, notices })
 }
 
-/// Takes what was half written away, wherever we write.
-fn sweep_all(place: &Place) -> io::Result<()> {
+/// Takes what was half written away, wherever we write. A directory of one feature that cannot be read takes only that
+/// feature away, which is told in `notices`.
+fn sweep_all(place: &Place, notices: &mut Vec<String>) -> io::Result<()> {
     let (disk, state) = (place.disk.as_ref(), place.paths.state());
-    let kept = [place.paths.backups(), place.paths.before_migration()];
-    for directory in [state.clone(), state.join("routine_sessions")].iter().chain(&kept) {
-        sweep(disk, directory)?;
+    sweep(disk, &state)?;
+    let features = [
+        (state.join("routine_sessions"), "routines with a session of their own can't keep it"),
+        (place.paths.backups(), "I can't make backups of our conversation"),
+        (place.paths.before_migration(), "an older journal can't be kept when its format changes"),
+    ];
+    for (directory, lost) in features {
+        if let Err(error) = sweep(disk, &directory) {
+            notices.push(format!(
+                "{} can't be used ({error}), so {lost}. Everything else works. Make it a directory that this account can \
+                 read and write, and restart.",
+                directory.display()
+            ));
+        }
     }
     for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
         sweep_files(disk, &place.paths.root().join(folder));

@@ -49,14 +49,17 @@ enum Ring {
 }
 
 /// Follows the files of `book`, and gives what is told of them: first all that the book does not know yet. All
-/// files are looked at `every` so often. The directories are made if they are missing.
+/// files are looked at `every` so often. The directories are made if they are missing; one that cannot be made takes nothing
+/// away from the others.
 pub fn watch(
     book: JobBook,
     clock: Arc<dyn Clock>,
     every: Duration,
 ) -> io::Result<(mpsc::Receiver<Vec<FileNews>>, Watch)> {
     for directory in book.watched() {
-        disk::ensure_dir(book.disk(), &directory)?;
+        if let Err(error) = disk::ensure_dir(book.disk(), &directory) {
+            tracing::warn!(%error, path = %directory.display(), "A directory of job files can't be made.");
+        }
     }
     let (doorbell, rings) = sync_channel(RINGS);
     let (news, read) = mpsc::channel(NEWS);
