@@ -195,6 +195,7 @@ impl Settings {
             Err(NoBrain::Wrong(why)) => refused.or(Part::Brain, Err(why), || Ok(Brain::Offline))?,
             Ok(brain) => brain,
         };
+        let window = usual_window(&brain);
         let settings = Self {
             thinking: refused.or(Part::Thinking, thinking(environment, &file), || Ok(Thinking::Auto))?,
             names: names(environment),
@@ -211,7 +212,7 @@ impl Settings {
                 .or(Part::File, spend::read(&file, paths), || spend::read(&File::usual()?, paths))?,
             manners: Manners {
                 patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
-                room: refused.or(Part::File, room(&file), || room(&File::usual()?))?,
+                room: refused.or(Part::File, room(&file, window), || room(&File::usual()?, window))?,
             },
             places: refused.or(Part::Places, places::read(environment, &file, paths), || {
                 places::read(&places::undoubted(environment), &File::usual()?, paths)
@@ -234,8 +235,24 @@ const RESTRAINED: &str = "No earlier settings are known, so web search, unattend
                           is fixed, and the model too unless OLLIM_MODEL names one. Reminders work. Fix the file and \
                           restart; `ollim-bot doctor` checks it.";
 
-fn room(file: &File) -> Result<Room, Failed> {
-    let (limit, percent) = (file.model.context_tokens, file.model.compact_at_percent);
+/// Returns how many tokens are read at once if the settings do not say it.
+fn usual_window(brain: &Brain) -> u64 {
+    match brain {
+        Brain::OpenAi(server) if is_ollama(&server.base_url) => OLLAMA_WINDOW,
+        Brain::Anthropic(_) | Brain::OpenAi(_) | Brain::Claude(_) | Brain::Offline | Brain::Keyless(_) => {
+            USUAL_WINDOW
+        }
+    }
+}
+
+/// Whether `address` has the port of Ollama.
+pub fn is_ollama(address: &str) -> bool {
+    address.trim().parse::<reqwest::Url>().is_ok_and(|url| url.port() == Some(11434))
+}
+
+fn room(file: &File, window: u64) -> Result<Room, Failed> {
+    let limit = file.model.context_tokens.unwrap_or(window);
+    let percent = file.model.compact_at_percent;
     match (limit >= FEWEST_TOKENS, (10..=95).contains(&percent)) {
         (true, true) => Ok(Room { limit, percent }),
         (false, _) => Err(Failed::Configuration(format!(
@@ -247,6 +264,13 @@ fn room(file: &File) -> Result<Room, Failed> {
         ))),
     }
 }
+
+/// How many tokens of a conversation are read at once. A model that reads less gets less.
+const USUAL_WINDOW: u64 = 200_000;
+
+/// The window that our instructions set for Ollama. It cuts a longer prompt without an error, so the conversation must be
+/// summed up before.
+const OLLAMA_WINDOW: u64 = 64_000;
 
 /// The least that a model must read at once: our own instructions and tools take a good part of it.
 const FEWEST_TOKENS: u64 = 4_000;
@@ -399,4 +423,31 @@ fn chat_completions(
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The room for a conversation with a server at `url`, with this settings file.
+    fn room(url: &str, file: &str) -> Room {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("settings.toml"), file).unwrap();
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(dir.path().to_str().unwrap().to_owned()),
+            "OLLIM_MODEL" => Some("openai:qwen3".to_owned()),
+            "OPENAI_BASE_URL" => Some(url.to_owned()),
+            _ => None,
+        };
+        Settings::read(&Environment::new(known)).unwrap().manners.room
+    }
+
+    /// Ollama cuts a prompt that is longer than its window without an error, so the conversation is summed up before.
+    #[test]
+    fn a_conversation_with_ollama_fits_into_its_window() {
+        let limit = |url: &str, file: &str| room(url, file).limit;
+        assert_eq!(limit("http://127.0.0.1:11434/v1", ""), 64_000);
+        assert_eq!(limit("http://127.0.0.1:8080/v1", ""), 200_000);
+        assert_eq!(limit("http://127.0.0.1:11434", "[model]\ncontext_tokens = 32000\n"), 32_000);
+    }
 }

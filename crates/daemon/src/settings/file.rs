@@ -66,7 +66,8 @@ pub struct Model {
     pub r#use: String,
     /// Left out for the default of the service.
     pub max_tokens: Option<u32>,
-    pub context_tokens: u64,
+    /// Left out for the default of the server.
+    pub context_tokens: Option<u64>,
     pub compact_at_percent: u64,
     pub thinking: String,
     pub tries: u32,

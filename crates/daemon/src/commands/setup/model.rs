@@ -8,7 +8,7 @@ use crate::checkup::{State, model};
 use crate::cli::ModelSetup;
 use crate::exit::Failed;
 use crate::settings::key::{self, ANTHROPIC, OPENAI};
-use crate::settings::{ANTHROPIC_URL, OPENAI_URL};
+use crate::settings::{ANTHROPIC_URL, OPENAI_URL, is_ollama};
 
 const CHOICES: &str = "\
 who should answer?
@@ -23,7 +23,7 @@ const NO_KEY: &str = "give the key with --key-file FILE or --key-stdin";
 /// Ollama's default window is 4096 tokens on most machines, and longer prompts are cut without an error. The API has no
 /// field for it, so the server has to be started with another one.
 const OLLAMA_CONTEXT: &str = "Ollama reads only 4,000 tokens by default and forgets the rest. Start it with \
-    `OLLAMA_CONTEXT_LENGTH=64000 ollama serve`, and set `context_tokens = 64000` under `[model]` in settings.toml.";
+    `OLLAMA_CONTEXT_LENGTH=64000 ollama serve`. For another length, set `context_tokens` under `[model]` in settings.toml.";
 
 /// Connects a model, unless one works and nothing new was given.
 pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
@@ -125,11 +125,6 @@ impl Chosen {
         let usual = self.vendor()?.usual;
         Some(self.url(here).unwrap_or_else(|| usual.to_owned()))
     }
-}
-
-/// Whether `address` has the port of Ollama.
-fn is_ollama(address: &str) -> bool {
-    address.trim().parse::<reqwest::Url>().is_ok_and(|url| url.port() == Some(11434))
 }
 
 /// Whether both addresses are of one server, so that one key is for both.
