@@ -345,6 +345,41 @@ fn a_conversation_is_summed_up_within_the_window_of_the_model() {
     assert!(talk.last_request()["messages"].to_string().contains("[summary of our conversation"));
 }
 
+/// Every kind of turn begins with the same bytes and has the same thinking and effort, so nearly all of a long conversation
+/// comes from the vendor's cache.
+#[test]
+fn a_main_turn_and_both_kinds_of_forks_read_the_conversation_from_the_cache() {
+    let talk = Talk::with("claude-sonnet-5-5");
+    let file = talk.program.data().join("routines/log.md");
+    std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+    let routine = "---\nid: log\ncron: 0 3 1 1 *\nbackground: true\n---\nIs there anything to do?\n";
+    std::fs::write(file, routine).expect("a routine");
+    let long = "what of it, and why? ".repeat(4_500);
+    for _ in 0..3 {
+        talk.says(&long, [thinks().and_says("Because.")], "Because.");
+    }
+    let warm = talk.backstage.model().usage().len();
+    talk.says("so?", [thinks().and_says("Yes.")], "Yes.");
+    let running = talk.program.start();
+    talk.backstage.model().script([thinks().and_says("Side talk."), thinks().and_says("Aside.")]);
+    running.command("/fork a detour").expect("a side conversation");
+    let answered = running.converse("more on that").expect("an answer");
+    assert_eq!(answered.data["how"], "finished", "{answered:?}");
+    running.command("/exit").expect("it is left");
+    running.terminate();
+    talk.backstage.model().script([thinks().and_says("Nothing to do."), thinks().and_says("Nothing.")]);
+    let output = talk.program.run(&["routine", "run", "log"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(talk.last_request()["messages"].to_string().contains("Is there anything to do?"));
+    let usages = talk.backstage.model().usage();
+    assert!(usages.len() >= warm + 3, "{usages:?}");
+    for usage in &usages[warm..] {
+        let whole = usage.input + usage.cache_read + usage.cache_write;
+        assert!(whole > 90_000 && 1_000 * usage.cache_read >= 980 * whole, "{usages:?}");
+    }
+    assert_eq!(talk.refusals(), []);
+}
+
 /// The doctor sends the request of a conversation, and passes on the vendor's sentence.
 #[test]
 fn the_doctor_tells_why_the_vendor_refuses_our_request() {
