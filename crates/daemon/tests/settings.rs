@@ -225,7 +225,7 @@ fn an_answer_is_explained() {
         (&value["turn"], &value["calls"], &value["ending"]),
         (&json!(1), &json!(2), &json!("finished"))
     );
-    assert_eq!(value["tools"], json!([{ "tool": "inbox_add", "rule": "context" }]));
+    assert_eq!(value["tools"], json!([{ "tool": "inbox_add", "rule": "context", "after": [] }]));
     assert_eq!(value["message"]["surface"], "terminal");
     let unknown = program.run(&["why", "9"]);
     assert_eq!(unknown.status.code(), Some(1));

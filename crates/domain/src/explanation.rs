@@ -6,8 +6,10 @@ mod work;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::context::sources;
 use crate::conversation::Branch;
 use crate::cost::{Spent, Total, short};
+use crate::label::{Label, Realm};
 use crate::record::{Message, SurfaceName};
 use crate::turn::TurnId;
 
@@ -64,10 +66,34 @@ pub struct Explanation {
     pub attempts: u32,
     /// The calls of a model in it, oldest first.
     pub calls: Vec<Spent>,
-    /// Its tools and the rule that decided about each, oldest first.
-    pub tools: Vec<(String, String)>,
+    /// Where text from outside came from that was in the conversation when it began, and since when.
+    pub outside: Vec<(Realm, Timestamp)>,
+    /// The calls of tools that were decided upon, oldest first.
+    pub tools: Vec<DecidedCall>,
     /// How it ended; nothing, while it goes on.
     pub end: Option<End>,
+}
+
+/// A call of a tool that was decided upon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidedCall {
+    /// The name of the tool.
+    pub tool: String,
+    /// The rule that decided.
+    pub rule: String,
+    /// What was known of the conversation then.
+    pub label: Label,
+}
+
+impl DecidedCall {
+    /// The tool and the rule, and where text from outside came from that was there.
+    fn tell(&self) -> String {
+        let Self { tool, rule, label } = self;
+        if label.is_tainted() {
+            return format!("{tool} ({rule}, after text from {})", sources(*label));
+        }
+        format!("{tool} ({rule})")
+    }
 }
 
 /// How a turn ended, as it was written down.
@@ -87,6 +113,7 @@ impl Explanation {
         let lines = [
             Some(self.began(zone)),
             Some(self.answers()),
+            self.outside(zone),
             Some(self.models()),
             self.used(),
             self.tools(),
@@ -131,6 +158,22 @@ impl Explanation {
         format!("it answers {who}: \"{quoted}\"{pictures}")
     }
 
+    fn outside(&self, zone: &TimeZone) -> Option<String> {
+        let since = |(realm, at): &(Realm, Timestamp)| {
+            format!(
+                "{} since {}",
+                realm.in_words(),
+                at.to_zoned(zone.clone()).strftime("%Y-%m-%d at %H:%M:%S")
+            )
+        };
+        let told = self.outside.iter().map(since).collect::<Vec<_>>().join(", ");
+        (!told.is_empty()).then(|| {
+            format!(
+                "text from outside was in the conversation: {told}. `ollim-bot help permissions` says what asks because of it."
+            )
+        })
+    }
+
     fn models(&self) -> String {
         let mut names: Vec<&str> = self.calls.iter().map(|spent| spent.call.model.as_str()).collect();
         names.dedup();
@@ -155,7 +198,7 @@ impl Explanation {
     }
 
     fn tools(&self) -> Option<String> {
-        let named = self.tools.iter().take(TOOLS).map(|(tool, rule)| format!("{tool} ({rule})"));
+        let named = self.tools.iter().take(TOOLS).map(DecidedCall::tell);
         let named = named.collect::<Vec<_>>().join(", ");
         let more = match self.tools.len().saturating_sub(TOOLS) {
             0 => String::new(),
@@ -218,10 +261,29 @@ mod tests {
             cost: cost.map(Micros),
         };
         let tools = [("inbox_add", "own-tool"), ("ping_user", "out-of-place")];
-        let tools = tools.map(|(tool, rule)| (tool.to_owned(), rule.to_owned())).to_vec();
+        let tools = tools.map(|(tool, rule)| decided(tool, rule, Label::PLAIN)).to_vec();
         let end = Some(End { at: at(4), how: "finished".to_owned(), why: None });
         let calls = vec![call(Some(20_000)), call(Some(20_000))];
-        Explanation { turn: TurnId(7), branch, message, opened: at(0), attempts: 1, calls, tools, end }
+        let (turn, outside) = (TurnId(7), Vec::new());
+        Explanation { turn, branch, message, opened: at(0), attempts: 1, calls, outside, tools, end }
+    }
+
+    fn decided(tool: &str, rule: &str, label: Label) -> DecidedCall {
+        DecidedCall { tool: tool.to_owned(), rule: rule.to_owned(), label }
+    }
+
+    #[test]
+    fn text_from_outside_is_told_with_its_sources() {
+        let mut one = explanation(Branch::Main);
+        one.outside = vec![(Realm::Picture, at(-60)), (Realm::Mail, at(-5))];
+        one.tools = vec![decided("inbox_add", "context", Label::outside(Realm::Mail))];
+        let told = one.tell(&TimeZone::UTC);
+        for words in [
+            "conversation: a picture since 2026-11-15 at 06:59:00, mail since 2026-11-15 at 06:59:55. `ollim-bot help",
+            "decided: inbox_add (context, after text from mail).",
+        ] {
+            assert!(told.contains(words), "{told}");
+        }
     }
 
     #[test]
@@ -256,7 +318,7 @@ it was finished after 4 s.";
         assert!(told.ends_with("it failed after 2 min: no key."), "{told}");
         one.end = None;
         assert!(one.tell(&TimeZone::UTC).ends_with("it still goes on."));
-        one.tools = vec![("t".to_owned(), "r".to_owned()); TOOLS + 2];
+        one.tools = vec![decided("t", "r", Label::PLAIN); TOOLS + 2];
         assert!(one.tell(&TimeZone::UTC).contains("t (r), and 2 more."));
     }
 }

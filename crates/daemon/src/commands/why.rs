@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use domain::explanation::{Explained, Explanation, Ping, Subject, Work};
+use domain::explanation::{DecidedCall, Explained, Explanation, Ping, Subject, Work};
+use domain::label::Realm;
 use domain::occurrence::Stage;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -65,6 +66,7 @@ fn turn(found: &Explanation) -> Value {
         "cached_percent": total.cached_percent(),
         "dollars": total.cost.as_dollars(),
         "unpriced_calls": total.unpriced,
+        "outside": found.outside.iter().map(|(realm, at)| json!({ "from": realm.as_str(), "since": at.to_string() })).collect::<Vec<_>>(),
         "tools": gates(found),
         "closed": end.map(|end| end.at.to_string()),
         "ending": end.map(|end| end.how.as_str()),
@@ -73,7 +75,11 @@ fn turn(found: &Explanation) -> Value {
 }
 
 fn gates(found: &Explanation) -> Vec<Value> {
-    found.tools.iter().map(|(tool, rule)| json!({ "tool": tool, "rule": rule })).collect()
+    let gate = |call: &DecidedCall| {
+        let after: Vec<&str> = call.label.outside.iter().map(Realm::as_str).collect();
+        json!({ "tool": call.tool, "rule": call.rule, "after": after })
+    };
+    found.tools.iter().map(gate).collect()
 }
 
 fn work(found: &Work, zone: &TimeZone) -> Value {

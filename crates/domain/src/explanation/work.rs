@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Explanation, QUOTED, took};
+use super::{DecidedCall, Explanation, QUOTED, took};
 use crate::attention::Held;
 use crate::card::{Card, State};
 use crate::conversation::EntryId;
@@ -147,7 +147,7 @@ impl Work {
 
     fn gates(&self) -> Option<String> {
         let tools = self.turns.iter().flat_map(|turn| &turn.tools);
-        let named: Vec<String> = tools.map(|(tool, rule)| format!("{tool} ({rule})")).collect();
+        let named: Vec<String> = tools.map(DecidedCall::tell).collect();
         (!named.is_empty()).then(|| format!("tools, and the rule that decided: {}.", named.join(", ")))
     }
 

@@ -2,14 +2,15 @@
 
 use domain::conversation::EntryId;
 use domain::cost::Spent;
-use domain::explanation::{End, Explanation};
+use domain::explanation::{DecidedCall, End, Explanation};
+use domain::label::Realm;
 use domain::record::Message;
 use domain::turn::TurnId;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row};
 
 use super::Database;
-use super::read::{MESSAGE, branch_in, message, time_in, unread};
+use super::read::{MESSAGE, branch_in, label_in, message, time_in, unread};
 use super::spending::{COLUMNS, spent};
 
 impl Database {
@@ -25,7 +26,8 @@ impl Database {
 
     fn explained(&self, row: &Row<'_>) -> rusqlite::Result<Explanation> {
         let turn = TurnId(row.get(10)?);
-        let shown = row.get::<_, Option<u64>>(17)?.map(|entry| self.shown(EntryId(entry)));
+        let entry = row.get::<_, Option<u64>>(17)?.map(EntryId);
+        let shown = entry.map(|entry| self.shown(entry));
         let message = message(row)?;
         let images = shown.transpose()?.unwrap_or_default();
         Ok(Explanation {
@@ -35,6 +37,7 @@ impl Database {
             opened: time_in(row, 12)?,
             attempts: row.get(13)?,
             calls: self.calls_of(turn)?,
+            outside: entry.map_or(Ok(Vec::new()), |entry| self.outside_of(entry))?,
             tools: self.tools_of(turn)?,
             end: end(row)?,
         })
@@ -45,9 +48,33 @@ impl Database {
         self.connection.prepare(&sql)?.query_map([turn.0], spent)?.collect()
     }
 
-    fn tools_of(&self, turn: TurnId) -> rusqlite::Result<Vec<(String, String)>> {
-        let sql = "SELECT tool, rule FROM decisions WHERE turn = ? ORDER BY id";
-        let tool = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    /// Returns where text from outside came from on the way to `entry`, and when it was first there.
+    fn outside_of(&self, entry: EntryId) -> rusqlite::Result<Vec<(Realm, Timestamp)>> {
+        let sql = "WITH RECURSIVE path (id, parent, at, own) AS ( \
+                   SELECT id, parent, at, own FROM entries WHERE id = ? AND label NOT LIKE '%;' UNION ALL \
+                   SELECT entries.id, entries.parent, entries.at, entries.own FROM path JOIN entries ON entries.id = path.parent) \
+                   SELECT own, at FROM path WHERE own NOT LIKE '%;' ORDER BY id";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut found: Vec<(Realm, Timestamp)> = Vec::new();
+        for row in statement.query_map([entry.0], |row| Ok((label_in(row, 0)?, time_in(row, 1)?)))? {
+            let (own, at) = row?;
+            for realm in own
+                .outside
+                .iter()
+                .filter(|realm| found.iter().all(|(known, _)| known != realm))
+                .collect::<Vec<_>>()
+            {
+                found.push((realm, at));
+            }
+        }
+        Ok(found)
+    }
+
+    fn tools_of(&self, turn: TurnId) -> rusqlite::Result<Vec<DecidedCall>> {
+        let sql = "SELECT tool, rule, label FROM decisions WHERE turn = ? ORDER BY id";
+        let tool = |row: &Row<'_>| {
+            Ok(DecidedCall { tool: row.get(0)?, rule: row.get(1)?, label: label_in(row, 2)? })
+        };
         self.connection.prepare(sql)?.query_map([turn.0], tool)?.collect()
     }
 }
