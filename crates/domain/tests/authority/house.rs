@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::approval::{ApprovalId, Reply as Yes, Verdict};
@@ -22,7 +23,7 @@ use domain::permission::{Decision, Power, Refused, Rule, Ruling, deed, links};
 use domain::place::{Aside, Follow};
 use domain::record::{Record, SurfaceName, TurnChange};
 use domain::run::Job;
-use domain::schedule::{Pings, Prompt, Reporting, Terms, ToolRule, Voice};
+use domain::schedule::{FileNews, Pings, Planned, Prompt, Reporting, Terms, ToolRule, Voice};
 use domain::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use jiff::Zoned;
@@ -174,6 +175,19 @@ impl House {
         self.typed.extend(links(prompt));
         let job = Job { source, name: "job".to_owned(), aside, terms, prompt: Prompt::new(prompt) };
         self.ask(Request::Plan(Planning::Do(job)));
+        self.settle();
+    }
+
+    /// The files of jobs plan these.
+    pub fn plans(&mut self, jobs: impl IntoIterator<Item = Planned>) {
+        let news = jobs.into_iter().map(|job| FileNews::Plans(Arc::new(job))).collect();
+        let effects = self.assistant.on(Event::Files(news, Look::First), &self.now);
+        self.perform(effects);
+    }
+
+    /// The user has a planned job run now.
+    pub fn runs_now(&mut self, source: Source) {
+        self.ask(Request::Plan(Planning::Now(source)));
         self.settle();
     }
 

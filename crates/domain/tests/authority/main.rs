@@ -14,6 +14,7 @@ use domain::assistant::{Step, Way};
 use domain::cost::Source;
 use domain::dice::Dice;
 use domain::permission::Power;
+use domain::schedule::{Charter, Cron, ItemId, Planned, Prompt, Rhythm, Routine, Terms, ToolRule, What};
 use house::{House, Ran};
 use mind::{Mind, Moment, world};
 use wicked::Wicked;
@@ -124,6 +125,46 @@ fn private_things_change_nothing_that_leaves() {
         differed += usize::from(one.seen.ran != other.seen.ran);
     }
     assert!(differed > 500, "the model never noticed a difference: {differed}");
+}
+
+/// Opens an address that is made of all that it has read.
+struct Carrier;
+
+impl Mind for Carrier {
+    fn seed(&self) -> u64 {
+        1
+    }
+
+    fn calls(&self, moment: &Moment<'_>) -> Vec<(String, String)> {
+        let address = format!(r#"{{"url":"https://declared.example/{:x}"}}"#, moment.number);
+        if moment.step == 0 { vec![("WebFetch".to_owned(), address)] } else { Vec::new() }
+    }
+}
+
+/// A background routine that runs at 08:50.
+fn routine(id: &str, charter: Charter, description: &str) -> Planned {
+    let (id, cron) = (ItemId::parse(id).expect("a name"), Cron::parse("50 8 * * *").expect("a time"));
+    let routine = Routine::new(id.clone(), Rhythm::new(cron), Prompt::new("look around"));
+    let routine = Routine { charter, description: description.to_owned(), ..routine };
+    Planned { what: What::Routine(routine), file: format!("routines/{id}.md") }
+}
+
+/// I3b: what the preamble tells of other jobs does not leave with a run that knows nothing of the main conversation, though
+/// its file lets it compose addresses of a site.
+#[test]
+fn words_of_other_jobs_do_not_leave_with_an_isolated_run() {
+    let fetched = |private: u64| -> Vec<String> {
+        let mut house = House::new(Box::new(Carrier), world(1, private));
+        let listed = ToolRule::Only(vec!["WebFetch(domain:declared.example)".to_owned()]);
+        let alone = Charter::Alone(Terms { tools: listed, ..Terms::default() });
+        let other = routine("talk", Charter::Fork(Terms::default()), &world(1, private).private);
+        house.plans([routine("look", alone, "look around"), other]);
+        house.runs_now(Source::Routine("look".to_owned()));
+        house.seen.ran.iter().map(|ran| ran.call.input.0.clone()).collect()
+    };
+    let one = fetched(1);
+    assert_eq!(one.len(), 1, "the address was not opened");
+    assert_eq!(one, fetched(2));
 }
 
 /// I4: what is known of words follows from what was read before them, in every entry of every life.
