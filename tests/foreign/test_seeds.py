@@ -394,6 +394,29 @@ class PendingUpdates(Seeds):
             self.talks(running, "anything new?", "Ann wrote.")
             self.assertIn_order(last_user(running.request(3)), "Ann wrote about Friday.", "anything new?")
 
+    # 002: the same for the report of a run that read text of others. What was consumed is found afterwards.
+    def test_an_update_of_a_run_that_read_outside_text_is_read_in_full_and_found_later(self):
+        script = [
+            call("Read", {"file_path": "outside/letter.txt"}),
+            call("report_updates", {"message": "The letter asks for the meter reading."}),
+            say("done"),
+            say("A letter came."),
+        ]
+        files = {
+            "outside/letter.txt": "Please send us the meter reading.\n",
+            "routines/post.md": aside("a1b2c3d4", allowed_tools=["Read(outside/*)", "report_updates"]),
+        }
+        with Running(script, files=files) as running:
+            self.fires(running, "a1b2c3d4")
+            self.assertIn("Please send us the meter reading.", results(running.request(1))[0])
+            running.chat("anything new?")
+            self.assertIn_order(
+                last_user(running.request(3)), "The letter asks for the meter reading.", "anything new?"
+            )
+            self.assertNotIn("meter reading", running.cli("updates"))
+            self.assertIn("The letter asks for the meter reading.", running.cli("updates", "--all"))
+            self.assertIn("meter reading", running.cli("history", "search", "meter"))
+
     # 002: the same for the report of an interactive fork in which a picture was shown.
     def test_the_report_of_a_fork_with_a_picture_is_read_in_full(self):
         script = [say("Hello."), say("In the fork."), say("A grey pixel."), say("Back.")]
@@ -434,6 +457,24 @@ class PendingUpdates(Seeds):
             self.talks(running, "back", "Back in main.")
             self.assertIn_order(last_user(running.request(5)), "Ann wrote about Friday.", "back")
             self.assertIsNone(running.read("state/pending_updates.json"))
+
+    # 002 and 003: background forks peek and do not clear; an isolated run is told nothing of the main conversation.
+    def test_background_runs_do_not_consume_updates(self):
+        script = [call("report_updates", {"message": "Ann wrote about Friday."}), say("done")]
+        script += [say("looked"), say("alone"), say("Ann wrote.")]
+        files = {
+            "routines/a.md": aside("a1b2c3d4"),
+            "routines/b.md": aside("b1b2b3b4"),
+            "routines/c.md": aside("c1c2c3c4", isolated=True),
+        }
+        with Running(script, files=files) as running:
+            for identity in ("a1b2c3d4", "b1b2b3b4", "c1c2c3c4"):
+                self.fires(running, identity)
+            self.assertIn("Ann wrote about Friday.", whole(running.request(2)))
+            self.assertNotIn("Ann wrote", whole(running.request(3)))
+            self.assertEqual([update["message"] for update in running.updates()], ["Ann wrote about Friday."])
+            running.chat("anything new?")
+            self.assertIn_order(last_user(running.request(4)), "Ann wrote about Friday.", "anything new?")
 
     # 002: any fork can write, whatever its kind; several forks append at once and nothing is lost.
     def test_concurrent_background_forks_append_their_updates_safely(self):
@@ -478,6 +519,7 @@ class PendingUpdates(Seeds):
             running.until(lambda: "Written by hand." in running.cli("updates"), "the update that was written by hand")
             running.chat("well?")
             self.assertIn_order(last_user(running.request(1)), "Written by hand.", "well?")
+            self.assertIn("Another program changed pending_updates.json.", running.log())
             self.assertIsNone(running.read("state/pending_updates.json"))
 
     # 002: `always` must report before the fork exits.
@@ -919,6 +961,7 @@ class Replies(Seeds):
             old = record | {"message_id": ping.id, "ts": time.time() - 7 * 86400 - 60}
             new = record | {"message_id": hello.id}
             running.noticed(lambda: running.write("state/fork_messages.json", json.dumps([old, new])))
+            self.assertIn("Another program changed fork_messages.json.", running.log())
             running.discord.say("and?", reply_to=ping)
             running.discord.hears("Quoted.")
             # The record was too old: the reply is quoted in main, and the file no longer has it.
@@ -929,6 +972,16 @@ class Replies(Seeds):
             running.discord.say("which?", reply_to=hello)
             running.discord.hears("Resumed.")
             self.assertIn_order(whole(running.request(5)), "Watch the buses.", "[fork-started]", "which?")
+
+    # 004: the parent of a record is the main session at the time of the fork; an isolated run has none.
+    def test_the_record_of_an_isolated_run_has_no_parent(self):
+        with Running([say("Hello."), *self.PINGED], discord=True, files={"routines/a.md": aside("a1b2c3d4", isolated=True)}) as running:
+            self.talks(running, "hi", "Hello.")
+            self.fires(running, "a1b2c3d4")
+            running.discord.hears("The bus leaves at nine.")
+            (record,) = json.loads(running.until(lambda: running.read("state/fork_messages.json"), "the record"))
+            self.assertIsNone(record["parent_session_id"])
+            self.assertEqual(record["fork_session_id"], running.event("isolated_bg")["session_id"])
 
     # 002: replies to other messages are quoted: plain content, or title, description and fields of the first embed.
     def test_a_reply_to_another_message_quotes_it_up_to_500_characters(self):
@@ -1135,6 +1188,18 @@ class Sessions(Seeds):
             self.assertIn("dentist", shown)
             self.assertIn("on friday", shown)
 
+    # Beyond the documents: what is known of the words of a conversation can be explained, with its source.
+    def test_why_explains_which_text_from_outside_a_decision_was_made_after(self):
+        script = [call("Read", {"file_path": "outside/letter.txt"}), say("A letter.")]
+        script += [call("inbox_add", {"text": "meter"}), say("Kept.")]
+        with Running(script, files={"outside/letter.txt": "Please send us the meter reading.\n"}) as running:
+            running.chat("read the letter")
+            self.assertNotIn("text from outside", running.cli("why"))
+            running.chat("keep meter for later")
+            told = running.cli("why")
+            self.assertRegex(told, r"text from outside was in the conversation: files since \d{4}-\d\d-\d\d")
+            self.assertRegex(told, r"inbox_add \([a-z-]+, after text from files\)")
+
     # 003 and 004: the session id is a plain string that survives a restart, and the conversation with it.
     def test_the_conversation_goes_on_after_a_restart_and_after_a_crash(self):
         with Running([say("Hello."), say("214."), say("Still 214.")], discord=True) as running:
@@ -1212,6 +1277,20 @@ class Sessions(Seeds):
             after = whole(running.request(3))
             self.assertIn("number of the locker is 214", after)
             self.assertNotIn("Momo", after)
+
+    # Beyond the documents: in a fork, `/compact` says which conversation it compacts, and the fork stays as it is.
+    def test_compact_in_a_fork_says_that_it_compacts_the_main_conversation(self):
+        script = [say("Hello."), say("Noted."), say("In the fork."), say(SUMMARY), say("Still the fork.")]
+        with Running(script, discord=True) as running:
+            self.talks(running, "hi", "Hello.")
+            self.talks(running, "my locker is 214, and my cat is called Momo", "Noted.")
+            running.discord.slash("fork", topic="lisbon")
+            running.discord.hears("In the fork.")
+            running.discord.slash("compact")
+            running.discord.hears("compacting the main conversation")
+            running.until(lambda: running.events("compacted"), "compaction")
+            self.talks(running, "and the hotel?", "Still the fork.")
+            self.assertIn_order(whole(running.request(4)), "Momo", "lisbon", "and the hotel?")
 
     # 003 and 004: automatic compaction when the context grows too large; the session id changes and it is logged.
     def test_a_long_conversation_is_compacted_by_itself(self):

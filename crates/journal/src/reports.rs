@@ -173,7 +173,7 @@ impl ReportFile {
         let gone = waiting.iter().filter(|report| newest.is_some_and(|newest| report.id.0 <= newest));
         let gone: Vec<ReportId> = gone.filter(|report| !listed(report)).map(|report| report.id).collect();
         if !(added.is_empty() && gone.is_empty()) {
-            tracing::info!(
+            tracing::warn!(
                 added = added.len(),
                 removed = gone.len(),
                 "Another program changed pending_updates.json."
@@ -247,7 +247,7 @@ impl ReportFile {
             self.write(database, false)?;
             self.keep_note(database)?;
         } else {
-            tracing::info!(changes = edits.len(), "Another program changed pending_updates.json.");
+            tracing::warn!(changes = edits.len(), "Another program changed pending_updates.json.");
         }
         Ok(edits)
     }

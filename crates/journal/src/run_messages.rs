@@ -56,7 +56,7 @@ impl Changes {
 
     fn log(&self) {
         let (kept, removed) = (self.kept.len(), self.gone.len());
-        tracing::info!(kept, removed, "Another program changed fork_messages.json.");
+        tracing::warn!(kept, removed, "Another program changed fork_messages.json.");
     }
 }
 
