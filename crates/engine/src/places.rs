@@ -1,16 +1,18 @@
-//! Places: how many calls of a model go on at a time, and how one that nobody waits for goes alone.
+//! Places: how many calls of a model go on at a time, and which of them may spend.
 //!
-//! A call of the user's own turn begins at once. A background call waits until the vendor takes it (`pool`), in the
-//! order in which the calls came, and leaves one place free for the user.
+//! A call of the user's own turn begins at once. A background call waits until the vendor takes it (`pool`), and then
+//! until the daily limit allows it beside the others, both in the order in which the calls came. It leaves one place
+//! free for the user.
 
 mod pool;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::conversation::Usage;
-use domain::cost::Pace;
+use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep_until};
 
@@ -23,13 +25,17 @@ const IDLE_POOLS: usize = 64;
 /// The places of calls.
 pub struct Places {
     calls: Semaphore,
-    /// Calls that nobody waits for take one of these too, or all. There is one less of them, so that a human who waits finds
-    /// a place, however much is going on.
+    /// Calls that nobody waits for take one of these too. There is one less of them, so that a human who waits finds a
+    /// place, however much is going on.
     unattended: Semaphore,
     /// How many of those there are.
     all: u32,
+    /// Held while a background call asks whether it may spend, and waits until it may.
+    asking: tokio::sync::Mutex<()>,
+    /// The background calls that spend.
+    spending: AtomicUsize,
     pools: Mutex<Pools>,
-    /// Notified when a waiting call may have become admissible.
+    /// Notified when a waiting call may have become admissible, or may spend.
     changed: Notify,
 }
 
@@ -52,6 +58,8 @@ impl Places {
             calls: Semaphore::new(calls),
             unattended: Semaphore::new(all as usize),
             all,
+            asking: tokio::sync::Mutex::default(),
+            spending: AtomicUsize::new(0),
             pools: Mutex::default(),
             changed: Notify::new(),
         }
@@ -62,16 +70,33 @@ impl Places {
         self.calls.acquire().await.ok()
     }
 
-    /// One for a call that nobody waited for at first, beside others of its kind, while none of them goes on, or whatever
-    /// they do. Who waits for them holds no place.
-    pub(crate) async fn unattended(&self, pace: Pace) -> (Part<'_>, Part<'_>) {
-        let wanted = match pace {
-            Pace::Beside => 1,
-            Pace::Alone => self.all,
-            Pace::Hurried => 0,
-        };
-        let unattended = self.unattended.acquire_many(wanted).await.ok();
-        (unattended, self.waited().await)
+    /// One for a background call.
+    pub(crate) async fn background(&self) -> (Part<'_>, Part<'_>) {
+        let background = self.unattended.acquire().await.ok();
+        (background, self.waited().await)
+    }
+
+    /// The turn of a background call to ask whether it may spend, after those that came before.
+    pub(crate) async fn asking(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.asking.lock().await
+    }
+
+    /// A background call spends until the guard is dropped.
+    pub(crate) fn spend(&self) -> Spending<'_> {
+        self.spending.fetch_add(1, Ordering::Relaxed);
+        Spending(self)
+    }
+
+    /// Whether a background call spends.
+    pub(crate) fn is_spending(&self) -> bool {
+        self.spending.load(Ordering::Relaxed) > 0
+    }
+
+    /// Completes after the next change, counted from this call: a call that spent has ended, for example.
+    pub(crate) fn changed(&self) -> Pin<Box<Notified<'_>>> {
+        let mut changed = Box::pin(self.changed.notified());
+        changed.as_mut().enable();
+        changed
     }
 
     /// Begins a call of `model` that the user waits for. The vendor refuses it if it has to wait, and the turn says so.
@@ -84,9 +109,7 @@ impl Places {
     pub(crate) async fn begin_when_admitted(&self, model: &str) -> CallInFlight<'_> {
         let ticket = Ticket::new(self, model);
         loop {
-            let changed = self.changed.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
+            let changed = self.changed();
             match ticket.try_begin(Instant::now()) {
                 Admission::Now => return CallInFlight::new(self, model),
                 Admission::At(time) => tokio::select! {
@@ -115,6 +138,16 @@ impl Pools {
             self.by_model.retain(|_, pool| !pool.is_idle());
         }
         self.by_model.entry(model.to_owned()).or_insert_with(|| Pool::new(cap as usize))
+    }
+}
+
+/// A background call that may spend.
+pub(crate) struct Spending<'a>(&'a Places);
+
+impl Drop for Spending<'_> {
+    fn drop(&mut self) {
+        self.0.spending.fetch_sub(1, Ordering::Relaxed);
+        self.0.changed.notify_waiters();
     }
 }
 

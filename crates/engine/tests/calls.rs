@@ -5,10 +5,10 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Purpose, Shown, Start};
+use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
 use domain::context::{Context, Window};
 use domain::conversation::{Block, Branch, EntryId, Usage};
-use domain::cost::{Account, Attended, Source};
+use domain::cost::{Account, Attended, Pace, Refusal, Source};
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::thinking::Thinking;
@@ -159,6 +159,11 @@ struct Turns {
 
 impl Turns {
     fn new(vendor: &Arc<Vendor>) -> Self {
+        Self::near_the_limit(vendor, usize::MAX)
+    }
+
+    /// Turns of which so many may spend beside each other.
+    fn near_the_limit(vendor: &Arc<Vendor>, most: usize) -> Self {
         let world = World {
             model: vendor.clone(),
             hands: Arc::new(Nothing),
@@ -171,7 +176,7 @@ impl Turns {
         };
         let (desk, pile) = Desk::new();
         let mut assistant = JoinSet::new();
-        assistant.spawn(lets_spend(pile));
+        assistant.spawn(lets_spend(pile, most));
         Self { world, desk, running: JoinSet::new(), _assistant: assistant, next: 0 }
     }
 
@@ -218,11 +223,23 @@ impl Turns {
     }
 }
 
-async fn lets_spend(mut pile: mpsc::Receiver<Letter>) {
+/// An assistant whose limit of the day has room for `most` calls beside each other.
+async fn lets_spend(mut pile: mpsc::Receiver<Letter>, most: usize) {
+    let mut spending = 0;
     while let Some(letter) = pile.recv().await {
-        if let Letter::Asked(_, reply) = letter {
-            let _ = reply.send(Answer::Noted);
-        }
+        let Letter::Asked(request, reply) = letter else { continue };
+        let answer = if let Request::Turn(_, Progress::MaySpend(_, next)) = request {
+            if next.pace == Pace::Beside && spending >= most {
+                Answer::Overspent(Refusal::Taken)
+            } else {
+                spending += 1;
+                Answer::Noted
+            }
+        } else {
+            spending -= usize::from(matches!(request, Request::Turn(_, Progress::Spent(_))));
+            Answer::Noted
+        };
+        let _ = reply.send(answer);
     }
 }
 
@@ -235,7 +252,7 @@ fn last(times: &[Duration]) -> Duration {
     times.last().copied().expect("a call")
 }
 
-/// With four calls at a time the last of ten began after 12 s.
+/// With four calls at a time, one of them kept for the user, the last of ten began after 18 s.
 #[tokio::test(start_paused = true)]
 async fn ten_background_runs_reach_the_model_at_once() {
     let vendor = Vendor::new(None, false, CALLS);
@@ -330,4 +347,27 @@ async fn runs_are_all_answered_by_a_server_with_few_slots() {
     assert_eq!(turns.answered().await, 100);
     let given_up = vendor.state().given_up;
     assert!(given_up < 150, "{given_up} calls were given up");
+}
+
+/// E4: each call reserves the most that it can cost. What does not fit beside the others goes on when one has ended, and
+/// not when all have.
+#[tokio::test(start_paused = true)]
+async fn near_the_daily_limit_as_many_runs_go_on_as_fit() {
+    let vendor = Vendor::new(None, false, CALLS);
+    let mut turns = Turns::near_the_limit(&vendor, 12);
+    turns.background(100, "sonnet");
+    assert_eq!(turns.answered().await, 100);
+    let times = times(&vendor, "sonnet");
+    assert_eq!(times.iter().filter(|at| **at < SECOND).count(), 12);
+    assert!(vendor.began.elapsed() < 9 * REPLY + SECOND, "{:?}", vendor.began.elapsed());
+}
+
+/// E4: a limit that has no room for two calls lets them go one after the other.
+#[tokio::test(start_paused = true)]
+async fn at_the_daily_limit_runs_go_alone() {
+    let vendor = Vendor::new(None, false, CALLS);
+    let mut turns = Turns::near_the_limit(&vendor, 0);
+    turns.background(3, "sonnet");
+    assert_eq!(turns.answered().await, 3);
+    assert_eq!(times(&vendor, "sonnet"), [Duration::ZERO, REPLY, 2 * REPLY]);
 }

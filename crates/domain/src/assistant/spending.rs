@@ -41,7 +41,7 @@ impl Assistant {
                 Answer::Overspent(Refusal::Taken)
             }
             (Ok(()), Pace::Beside | Pace::Alone) => {
-                let most = self.most(&branch, &next.model);
+                let most = self.most(&branch, &next);
                 self.calls(&branch, turn, Some(most));
                 Answer::Noted
             }
@@ -127,14 +127,15 @@ impl Assistant {
         })
     }
 
-    /// The most that one call on `branch` can use: a full room, and the longest reply. Thinking counts towards the longest
-    /// reply whatever the effort; only a token budget is granted on top of it.
-    fn most(&self, branch: &Branch, model: &str) -> Most {
+    /// The most that the call `next` on `branch` can use: what it reads, and the longest reply. Thinking counts towards the
+    /// longest reply whatever the effort; only a token budget is granted on top of it.
+    fn most(&self, branch: &Branch, next: &Next) -> Most {
         let thoughts = match self.thinking(branch) {
             Thinking::Auto | Thinking::Off | Thinking::Adaptive => 0,
             Thinking::Budget(tokens) => u64::from(tokens.get()),
         };
-        self.purse.most(model, self.room.limit, self.purse.reply.saturating_add(thoughts))
+        let read = next.read.min(self.room.limit);
+        self.purse.most(&next.model, read, self.purse.reply.saturating_add(thoughts))
     }
 
     /// The `turn` on `branch` calls a model now, or does not any more.
@@ -244,7 +245,7 @@ mod tests {
     }
 
     fn next() -> Next {
-        Next { model: "known".to_owned(), pace: Pace::Beside }
+        Next { model: "known".to_owned(), read: u64::MAX, pace: Pace::Beside }
     }
 
     fn asks(assistant: &mut Assistant, calls: Vec<Call>, time: &str) -> Answer {
@@ -292,6 +293,21 @@ mod tests {
         assert_eq!(assistant.purse.days, days(10));
         let beside = Request::Turn(TurnId(1), Progress::MaySpend(vec![], next()));
         assert_eq!(assistant.asked(beside, &at("15T08:02")).0, Answer::Noted);
+    }
+
+    /// A full room may cost more than the limit of a day, but most calls of background runs read little.
+    #[test]
+    fn calls_that_read_little_go_on_beside_each_other() {
+        let mut assistant = working(routine());
+        assistant.purse.limit.money = Some(Micros(150_000));
+        let (name, aside, prompt) = ("b".to_owned(), Aside::Isolated(Follow::Alone), Prompt::new("go"));
+        let job = Job { source: Source::Routine(name.clone()), name, aside, terms: Terms::default(), prompt };
+        assistant.asked(Request::Plan(Planning::Do(job)), &at("15T08:00"));
+        let mut asks = |turn: u64| {
+            let next = Next { read: 1_000, ..next() };
+            assistant.asked(Request::Turn(TurnId(turn), Progress::MaySpend(vec![], next)), &at("15T08:00")).0
+        };
+        assert_eq!((asks(1), asks(2)), (Answer::Noted, Answer::Noted));
     }
 
     fn may_search(assistant: &mut Assistant, most: &[Call], time: &str) -> Answer {

@@ -152,6 +152,8 @@ pub enum Refusal {
 pub struct Next {
     /// Who would answer: the vendor, and its id of the model.
     pub model: String,
+    /// The most tokens that it reads.
+    pub read: u64,
     /// Whether others go on meanwhile.
     pub pace: Pace,
 }

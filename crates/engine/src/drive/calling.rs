@@ -4,20 +4,26 @@
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Progress, Request};
+use domain::context;
 use domain::cost::{Attended, Next, Pace, Refusal};
 use domain::turn::Ending;
+use tokio_util::sync::CancellationToken;
 
 use super::Drive;
 use crate::places::{CallInFlight, Places};
 use crate::reins::Reins;
 
-/// Whether it is decided what becomes of a call.
+/// No request has more tokens than this many times the guess: some scripts have a token for each letter.
+const GUESS: u64 = 2;
+
+/// What the assistant decides about the spending of a call.
 #[derive(PartialEq, Eq)]
 enum Decided {
-    /// It was made, or may not be.
-    Yes,
+    May,
+    /// It may not, and the turn ends.
+    MayNot,
     /// Calls that go on may use up what is left.
-    WhenAlone,
+    Later,
 }
 
 /// Whether a call had its place before the turn was to end.
@@ -49,47 +55,87 @@ impl Drive {
         Called::OrNot
     }
 
-    /// E4: near the limit one goes alone. But a human whose words wait behind it waits for none of the others.
+    /// A human whose words wait behind a background call waits for none of the others.
     async fn call_unattended(&mut self, places: &Places) -> Called {
         let Reins { stop, hurry, .. } = self.reins.clone();
         let model = self.model();
         let admitted = hurry.run_until_cancelled(places.begin_when_admitted(&model));
         let Some(admitted) = stop.run_until_cancelled(admitted).await else { return Called::Stopped };
         let in_flight = admitted.unwrap_or_else(|| places.begin(&model));
-        for pace in [Pace::Beside, Pace::Alone] {
-            let in_no_hurry = hurry.run_until_cancelled(places.unattended(pace));
-            let Some(place) = stop.run_until_cancelled(in_no_hurry).await else { return Called::Stopped };
-            let Some(_place) = place else { break };
-            if self.call_if_let(pace, &in_flight).await == Decided::Yes {
-                return Called::OrNot;
+        if let Some(called) = self.call_in_order(places, &in_flight, &hurry).await {
+            return called;
+        }
+        {
+            let Some(_place) = stop.run_until_cancelled(places.waited()).await else {
+                return Called::Stopped;
+            };
+            match self.may_spend(Pace::Hurried).await {
+                Decided::May => {
+                    self.call_and_spend(&in_flight).await;
+                    return Called::OrNot;
+                }
+                Decided::MayNot => return Called::OrNot,
+                Decided::Later => {}
             }
         }
-        // Words that waited may not wait any more.
-        for pace in [Pace::Hurried, Pace::Alone] {
-            let place = stop.run_until_cancelled(places.unattended(pace)).await;
-            let Some(_place) = place else { return Called::Stopped };
-            if self.call_if_let(pace, &in_flight).await == Decided::Yes {
-                break;
-            }
-        }
-        Called::OrNot
+        // Words that waited do not wait any more.
+        let never = CancellationToken::new();
+        self.call_in_order(places, &in_flight, &never).await.unwrap_or(Called::Stopped)
     }
 
-    /// E4: calls the model if that may be spent. What it used is written down before its place is free again, so that the
-    /// next one that asks hears of it.
-    async fn call_if_let(&mut self, pace: Pace, in_flight: &CallInFlight<'_>) -> Decided {
-        let next = Next { model: self.model(), pace };
-        let answer = self.tell(Progress::MaySpend(self.uncounted(), next)).await;
-        if answer == Answer::Overspent(Refusal::Taken) {
-            return Decided::WhenAlone;
+    /// E4: makes the call when it may be spent beside the calls that go on, or when none goes on. Near the limit of the day
+    /// that may be later. Returns `None` if it is hurried meanwhile.
+    async fn call_in_order(
+        &mut self,
+        places: &Places,
+        in_flight: &CallInFlight<'_>,
+        hurry: &CancellationToken,
+    ) -> Option<Called> {
+        let stop = self.reins.stop.clone();
+        let turn = async { (places.background().await, places.asking().await) };
+        let turn = stop.run_until_cancelled(hurry.run_until_cancelled(turn)).await;
+        let Some(turn) = turn else { return Some(Called::Stopped) };
+        let (_place, asking) = turn?;
+        loop {
+            let changed = places.changed();
+            let pace = if places.is_spending() { Pace::Beside } else { Pace::Alone };
+            match self.may_spend(pace).await {
+                Decided::May => {
+                    let _spending = places.spend();
+                    drop(asking);
+                    self.call_and_spend(in_flight).await;
+                    return Some(Called::OrNot);
+                }
+                Decided::MayNot => return Some(Called::OrNot),
+                Decided::Later => {
+                    let waited = stop.run_until_cancelled(hurry.run_until_cancelled(changed)).await;
+                    let Some(waited) = waited else { return Some(Called::Stopped) };
+                    waited?;
+                }
+            }
         }
+    }
+
+    /// Asks whether the next call may be spent.
+    async fn may_spend(&mut self, pace: Pace) -> Decided {
+        let read = context::guessed(&self.readable(), &[]).read().saturating_mul(GUESS);
+        let next = Next { model: self.model(), read, pace };
+        let answer = self.tell(Progress::MaySpend(self.uncounted(), next)).await;
         if answer == Answer::Noted {
-            self.call(in_flight).await;
-            self.tell(Progress::Spent(self.uncounted())).await;
+            Decided::May
+        } else if answer == Answer::Overspent(Refusal::Taken) {
+            Decided::Later
         } else {
             self.give_up(answer);
+            Decided::MayNot
         }
-        Decided::Yes
+    }
+
+    /// Calls the model. What it used is written down before its place is free again, so that the next one that asks hears
+    /// of it.
+    async fn call_and_spend(&mut self, in_flight: &CallInFlight<'_>) {
+        self.call(in_flight).await;
+        self.tell(Progress::Spent(self.uncounted())).await;
     }
 
     /// The name of the vendor and the model.
