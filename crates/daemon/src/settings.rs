@@ -401,6 +401,7 @@ fn messages_api(
         max_tokens: file.model.max_tokens.unwrap_or(MESSAGES_REPLY_TOKENS),
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
+        total: Duration::from_secs(file.model.reply_seconds),
         store: None,
     }
 }
@@ -422,6 +423,7 @@ fn chat_completions(
         max_tokens: file.model.max_tokens.unwrap_or(CHAT_REPLY_TOKENS),
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
+        total: Duration::from_secs(file.model.reply_seconds),
     })
 }
 

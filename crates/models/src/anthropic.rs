@@ -82,8 +82,10 @@ pub struct Settings {
     pub max_tokens: u32,
     /// How long to wait for a connection.
     pub connect: Duration,
-    /// How long to wait for the first event, and between any two.
+    /// How long to wait for the first event of a reply, and between any two.
     pub stall: Duration,
+    /// How long one reply may take in all.
+    pub total: Duration,
     /// Keeps the vendor's model records and refused features. Without one they are kept in memory, and no records are
     /// fetched.
     pub store: Option<Arc<dyn CapabilityStore>>,
@@ -118,7 +120,7 @@ impl Anthropic {
         let known = Known::load(&base, settings.store.clone());
         let address = door::below(&base, "/v1/messages");
         settings.key.header("")?;
-        let patience = Patience { connect: settings.connect, stall: settings.stall };
+        let patience = Patience { connect: settings.connect, stall: settings.stall, total: settings.total };
         let line = Line::new(address, settings.key.clone(), patience)?;
         let name = format!("anthropic:{}", settings.model);
         let beginnings = Beginnings::new(Limits::HOUSE);

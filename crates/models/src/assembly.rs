@@ -23,6 +23,8 @@ pub const MOST_TOKENS: u64 = u32::MAX as u64;
 pub enum News {
     /// Nothing to hear.
     Quiet,
+    /// Nothing of the reply: an event that only keeps the connection open.
+    KeepAlive,
     /// More words.
     Words(String),
     /// More of a note about the work in progress, which is not part of the answer.
@@ -47,6 +49,12 @@ pub trait Assembly: Sized {
 
     /// Whether anything was heard yet.
     fn heard(&self) -> Heard;
+
+    /// Whether the server works on a part of which it streams nothing, so that events that only keep the connection open
+    /// are all that can be expected of it.
+    fn is_working(&self) -> bool {
+        false
+    }
 
     /// What the call has used, as far as that was told.
     fn used(&self) -> Usage;

@@ -36,8 +36,10 @@ const REFUSAL_BYTES: usize = 64 * 1024;
 pub struct Patience {
     /// For a connection.
     pub connect: Duration,
-    /// For the first event, and between any two.
+    /// For the first event of a reply, and between any two.
     pub stall: Duration,
+    /// For the whole reply.
+    pub total: Duration,
 }
 
 /// A line to a vendor.
@@ -47,6 +49,7 @@ pub struct Line {
     address: Url,
     key: Key,
     stall: Duration,
+    total: Duration,
 }
 
 /// What kind of body an answer says it has.
@@ -112,7 +115,7 @@ impl Line {
     /// A line to `address`. Nobody is called yet.
     pub fn new(address: Url, key: Key, patience: Patience) -> Result<Self, BadSettings> {
         let client = door::client(&address, patience.connect)?;
-        Ok(Self { client, address, key, stall: patience.stall })
+        Ok(Self { client, address, key, stall: patience.stall, total: patience.total })
     }
 
     /// Where it leads to.
@@ -167,27 +170,36 @@ impl Line {
         listener: Listener<'_>,
     ) -> Result<Reply, Failure> {
         let mut decoder = Decoder::default();
+        let end = Instant::now() + self.total;
         let mut deadline = Instant::now() + self.stall;
         let mut left = STREAM_BYTES;
         loop {
-            let piece = match timeout_at(deadline, response.chunk()).await {
+            // A piece that is there already is read even after the deadline, so the time is looked at here too.
+            if Instant::now() >= end {
+                return Err(assembly.went_silent(&format!("not done after {} s", self.total.as_secs_f32())));
+            } else if Instant::now() >= deadline {
+                return Err(assembly.went_silent(&self.silence()));
+            }
+            let piece = match timeout_at(deadline.min(end), response.chunk()).await {
                 Ok(Ok(Some(piece))) => piece,
                 Ok(Ok(None)) if assembly.is_whole() => return assembly.finish(),
                 Ok(Ok(None)) => return Err(assembly.broke_off("its words ended too early")),
                 Ok(Err(_)) => return Err(assembly.broke_off("the connection was lost")),
-                Err(_) => return Err(assembly.went_silent(&self.silence())),
+                Err(_) => continue,
             };
             left = left.checked_sub(piece.len()).ok_or_else(too_much)?;
             for event in decoder.feed(&piece).map_err(|error| garbled(&error.to_string()))? {
-                deadline = Instant::now() + self.stall;
                 let taken = assembly.take(&event);
+                if taken != Ok(News::KeepAlive) || assembly.is_working() {
+                    deadline = Instant::now() + self.stall;
+                }
                 listener.used(assembly.used());
                 let surplus = assembly.held().saturating_sub(most);
                 match taken? {
                     News::Words(words) => listener.words(without_end(&words, surplus)),
                     News::Progress(text) => listener.progress(&text),
                     News::Ended if surplus == 0 => return assembly.finish(),
-                    News::Quiet | News::Ended => {}
+                    News::Quiet | News::KeepAlive | News::Ended => {}
                 }
                 if surplus > 0 {
                     return Err(too_large(most));

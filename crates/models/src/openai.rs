@@ -61,8 +61,10 @@ pub struct Settings {
     pub max_tokens: u32,
     /// How long to wait for a connection.
     pub connect: Duration,
-    /// How long to wait for the first event, and between any two.
+    /// How long to wait for the first event of a reply, and between any two.
     pub stall: Duration,
+    /// How long one reply may take in all.
+    pub total: Duration,
 }
 
 /// The most refusals of one request that are answered with a corrected request.
@@ -101,7 +103,7 @@ impl OpenAi {
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
         let base = base(&settings.base_url)?;
         settings.key.header("Bearer ")?;
-        let patience = Patience { connect: settings.connect, stall: settings.stall };
+        let patience = Patience { connect: settings.connect, stall: settings.stall, total: settings.total };
         let line = Line::new(door::below(&base, "/chat/completions"), settings.key.clone(), patience)?;
         let name = format!("openai:{}", settings.model);
         Ok(Self { line, base, name, settings, learned: Mutex::default() })

@@ -103,6 +103,7 @@ fn model(url: &str) -> Anthropic {
         max_tokens: 1024,
         connect: Duration::from_secs(60),
         stall: Duration::from_secs(60),
+        total: Duration::from_secs(600),
         store: None,
     };
     Anthropic::new(settings).unwrap()

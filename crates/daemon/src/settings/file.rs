@@ -73,6 +73,7 @@ pub struct Model {
     pub tries: u32,
     pub connect_seconds: u64,
     pub silence_seconds: u64,
+    pub reply_seconds: u64,
     pub aliases: BTreeMap<String, String>,
 }
 

@@ -69,9 +69,21 @@ impl Assembly for Message {
             "message_delta" => self.conclude(read(data)?),
             "message_stop" => return Ok(News::Ended),
             "error" => return Err(refusal::from_event(read::<Problem>(data)?.error)),
-            _ => {}
+            // Among them `ping`.
+            _ => return Ok(News::KeepAlive),
         }
         Ok(News::Quiet)
+    }
+
+    /// Thinking is not streamed unless the request asks for it, and the vendor's own tools take their time.
+    fn is_working(&self) -> bool {
+        let last = self.parts.values().next_back();
+        last.is_some_and(|part| match part.what {
+            What::Thinking { .. } => !part.ended,
+            // The result of a server tool is a block of its own, which follows.
+            What::Unknown { .. } => true,
+            What::Text(_) | What::Call { .. } => false,
+        })
     }
 
     fn heard(&self) -> Heard {

@@ -48,7 +48,7 @@ impl Completion {
     pub fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
         let words = match self.take(body)? {
             News::Words(words) => words,
-            News::Quiet | News::Progress(_) | News::Ended => String::new(),
+            News::Quiet | News::KeepAlive | News::Progress(_) | News::Ended => String::new(),
         };
         let said_something = self.stop.is_some() || !words.is_empty() || !self.calls.is_empty();
         if !said_something {
@@ -122,12 +122,15 @@ impl Assembly for Completion {
         if chunk.object.as_deref() == Some("error") {
             return Err(refusal::from_event(data));
         }
+        let counts = chunk.usage.is_some();
         if let Some(tokens) = chunk.usage {
             self.count(tokens);
         }
         match chunk.choices.unwrap_or_default().into_iter().next() {
+            Some(choice) if choice.is_empty() && !counts => Ok(News::KeepAlive),
             Some(choice) => self.choose(choice),
-            None => Ok(News::Quiet),
+            None if counts => Ok(News::Quiet),
+            None => Ok(News::KeepAlive),
         }
     }
 

@@ -126,6 +126,14 @@ pub struct Choice<'a> {
     pub finish_reason: Option<String>,
 }
 
+impl Choice<'_> {
+    /// Whether it adds nothing to the reply. Some servers keep a connection open with such chunks.
+    pub fn is_empty(&self) -> bool {
+        let said = self.delta.as_ref().or(self.message.as_ref());
+        self.finish_reason.as_deref().unwrap_or_default().is_empty() && said.is_none_or(Delta::is_empty)
+    }
+}
+
 /// The reasoning fields are not shown to the user. Some servers want them back in a tool loop.
 #[derive(Debug, Deserialize)]
 pub struct Delta<'a> {
@@ -147,6 +155,22 @@ pub struct Delta<'a> {
     pub tool_calls: Option<Vec<CallDelta<'a>>>,
     #[serde(borrow)]
     pub function_call: Option<FunctionDelta<'a>>,
+}
+
+impl Delta<'_> {
+    fn is_empty(&self) -> bool {
+        let Self { reasoning_content, reasoning, reasoning_details, extra_content, .. } = self;
+        let values = [reasoning_content, reasoning, reasoning_details, extra_content];
+        let content = match &self.content {
+            None => true,
+            Some(Words::Text(text)) => text.is_empty(),
+            Some(Words::Parts(parts)) => parts.iter().all(|part| part.text.is_empty()),
+        };
+        let says_nothing = content && self.refusal.as_deref().unwrap_or_default().is_empty();
+        let calls_nothing =
+            self.tool_calls.as_ref().is_none_or(Vec::is_empty) && self.function_call.is_none();
+        says_nothing && calls_nothing && values.iter().all(|value| value.is_null() || *value == "")
+    }
 }
 
 #[derive(Debug, Deserialize)]

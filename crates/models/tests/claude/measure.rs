@@ -78,6 +78,7 @@ async fn our_own_client_is_measured_beside_it() {
             max_tokens: 1024,
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(60),
+            total: Duration::from_secs(600),
             store: None,
         });
         let (client, mut talk) = (client.unwrap(), Talk::main());

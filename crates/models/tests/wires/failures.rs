@@ -6,10 +6,12 @@ use domain::context::Context;
 use domain::failure::Failure;
 use expect_test::{Expect, expect};
 use testkit::play::{Act, Fault, Gate, Piece, Refused};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::hostile::HEAD;
 use crate::stage::{KEY, ask, context, human};
 use crate::wire::{BOTH, Server, Wire};
 
@@ -177,6 +179,69 @@ async fn silent_at(wire: Wire, server: &Server, (event, words): (usize, &str), c
     tokio::time::resume();
     assert!(waited > Duration::from_secs(50) && waited < Duration::from_secs(61), "{waited:?}");
     reply.unwrap_err()
+}
+
+/// Sends `start`, then `again` every 20 seconds of virtual time, for an hour. Gives what came of it and after how long.
+async fn keeps_sending(wire: Wire, start: &str, again: &str) -> (Failure, Duration) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let model = wire.model(&format!("http://{}", listener.local_addr().unwrap()));
+    let context = context(vec![human("hi")]);
+    let sends = async {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let _ = socket.read(&mut vec![0; 65536]).await;
+        socket.write_all(format!("{HEAD}{start}").as_bytes()).await.unwrap();
+        tokio::time::pause();
+        for _ in 0..180 {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            if socket.write_all(again.as_bytes()).await.is_err() {
+                break;
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    let since = Instant::now();
+    let failure = tokio::select! {
+        (_, reply) = ask(model.as_ref(), &context) => reply.unwrap_err(),
+        () = sends => unreachable!(),
+    };
+    let waited = since.elapsed();
+    tokio::time::resume();
+    (failure, waited)
+}
+
+/// A stream that only keeps its connection open is silent, in every way in which servers do that.
+#[tokio::test]
+async fn signals_that_keep_a_connection_open_are_no_part_of_a_reply() {
+    let begun = "data: {\"type\":\"message_start\",\"message\":{}}\n\n";
+    for (wire, start, again) in [
+        (Wire::Messages, begun, "event: ping\ndata: {\"type\":\"ping\"}\n\n"),
+        (Wire::Messages, begun, ": comment\n\n"),
+        (BOTH[1], "", ": comment\n\n"),
+        (BOTH[1], "", "data: {\"choices\":[]}\n\n"),
+        (BOTH[1], "", "data: {\"choices\":[{\"delta\":{\"content\":\"\"}}]}\n\n"),
+    ] {
+        let (failure, waited) = keeps_sending(wire, start, again).await;
+        assert_eq!(failure, Failure::Unreachable("silent for 60 s".to_owned()), "{again}");
+        assert!(waited < Duration::from_secs(61), "{waited:?}: {again}");
+    }
+}
+
+/// A model that thinks sends nothing but such signals. Whatever it sends, a reply has an end.
+#[tokio::test]
+async fn a_reply_has_so_much_time_in_all() {
+    let thinks = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\
+                  \"thinking\":\"\",\"signature\":\"\"}}\n\n";
+    let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+    let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let late = "not done after 600 s".to_owned();
+    for (wire, start, again, expected) in [
+        (Wire::Messages, thinks, ping, Failure::Unreachable(late.clone())),
+        (BOTH[1], "", word, Failure::CutOff(late)),
+    ] {
+        let (failure, waited) = keeps_sending(wire, start, again).await;
+        assert_eq!(failure, expected, "{again}");
+        assert!((599..=601).contains(&waited.as_secs()), "{waited:?}: {again}");
+    }
 }
 
 #[tokio::test]

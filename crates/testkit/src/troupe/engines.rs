@@ -11,6 +11,7 @@ use models::openai::{self, OpenAi};
 
 const CONNECT: Duration = Duration::from_secs(10);
 const STALL: Duration = Duration::from_secs(60);
+const TOTAL: Duration = Duration::from_secs(600);
 
 /// Our client of the Messages API.
 pub fn anthropic(url: &str) -> Arc<dyn Model> {
@@ -21,6 +22,7 @@ pub fn anthropic(url: &str) -> Arc<dyn Model> {
         max_tokens: 1024,
         connect: CONNECT,
         stall: STALL,
+        total: TOTAL,
         store: None,
     });
     Arc::new(model.expect("a client"))
@@ -35,6 +37,7 @@ pub fn openai(url: &str) -> Arc<dyn Model> {
         max_tokens: 1024,
         connect: CONNECT,
         stall: STALL,
+        total: TOTAL,
     });
     Arc::new(model.expect("a client"))
 }

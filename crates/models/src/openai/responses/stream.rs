@@ -48,6 +48,8 @@ struct Held {
 #[derive(Debug, Default)]
 struct Growing {
     is_commentary: bool,
+    /// Whether nothing of it is streamed: reasoning, or a tool of the vendor.
+    is_silent: bool,
     /// The text so far, used if the response ends before the item does.
     text: String,
     done: Option<String>,
@@ -111,7 +113,9 @@ impl ResponseStream {
     fn added(&mut self, event: &ItemEvent<'_>) -> Result<(), Failure> {
         let item: OutputItem = read(event.item.get())?;
         self.held.pieces += PART_BYTES;
-        self.items.entry(event.output_index).or_default().is_commentary = item.is_commentary();
+        let growing = self.items.entry(event.output_index).or_default();
+        growing.is_commentary = item.is_commentary();
+        growing.is_silent = !matches!(item.kind.as_str(), "message" | "function_call");
         Ok(())
     }
 
@@ -222,9 +226,18 @@ impl Assembly for ResponseStream {
                 return Ok(News::Ended);
             }
             "error" => return Err(error_event(data)),
+            // What only says that the response is still there. The other parts of an item are part of the reply.
+            "response.created" | "response.in_progress" | "response.queued" | "keepalive" | "ping" => {
+                return Ok(News::KeepAlive);
+            }
             _ => {}
         }
         Ok(News::Quiet)
+    }
+
+    /// Reasoning is not streamed, and the vendor's own tools take their time.
+    fn is_working(&self) -> bool {
+        self.items.values().next_back().is_some_and(|item| item.is_silent && item.done.is_none())
     }
 
     fn heard(&self) -> Heard {

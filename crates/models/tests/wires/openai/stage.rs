@@ -18,6 +18,7 @@ pub fn settings(url: &str) -> Settings {
         max_tokens: 1024,
         connect: Duration::from_secs(10),
         stall: Duration::from_secs(60),
+        total: Duration::from_secs(600),
     }
 }
 
