@@ -201,10 +201,19 @@ pub trait Archive: Send + Sync {
     ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>>;
 }
 
+/// A part of the outbox that waits for no other part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// Reminders that were not sent yet. They overtake everything else.
+    Reminders,
+    /// All other posts, and what changes about any.
+    Others,
+}
+
 /// What is to be sent to the human elsewhere, and what became of it.
 pub trait Outbox: Send + Sync {
-    /// The oldest `limit` that wait.
-    fn waiting(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>>;
+    /// The oldest `limit` posts of `queue` that wait.
+    fn waiting(&self, queue: Queue, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>>;
 
     /// The messages that `key` became, by part.
     fn receipts(&self, key: PostKey) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;

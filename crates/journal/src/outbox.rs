@@ -2,15 +2,15 @@
 
 use domain::post::PostKey;
 use domain::record::Charge;
-use engine::ports::{Outbox, Outgoing, PostedAs, Receipt, Settled, Unreadable, Unwritten};
+use engine::ports::{Outbox, Outgoing, PostedAs, Queue, Receipt, Settled, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::{Journal, closed, unwritten};
 
 impl Outbox for Journal {
-    fn waiting(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>> {
-        self.read(move |reader| reader.database.posts(limit))
+    fn waiting(&self, queue: Queue, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>> {
+        self.read(move |reader| reader.database.posts(queue, limit))
     }
 
     fn receipts(&self, key: PostKey) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>> {

@@ -7,7 +7,7 @@ use domain::conversation::EntryId;
 use domain::post::{Post, PostChange, PostKey, Ring, Sheet};
 use domain::record::{Charge, Mark};
 use domain::sent::SentId;
-use engine::ports::{Outgoing, Receipt, Settled, Work};
+use engine::ports::{Outgoing, Queue, Receipt, Settled, Work};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -50,9 +50,21 @@ fn spell(sheet: &Sheet) -> rusqlite::Result<String> {
 }
 
 impl Database {
-    /// The oldest `limit` posts that wait.
-    pub fn posts(&self, limit: u32) -> rusqlite::Result<Vec<Outgoing>> {
-        let sql = "SELECT id, key, at, work, ring, entry, sheet FROM posts WHERE state = 'waits' ORDER BY id LIMIT ?";
+    /// The oldest `limit` posts of `queue` that wait.
+    pub fn posts(&self, queue: Queue, limit: u32) -> rusqlite::Result<Vec<Outgoing>> {
+        let sql = match queue {
+            Queue::Reminders => {
+                "SELECT id, key, at, work, ring, entry, sheet FROM posts WHERE state = 'waits' AND work = 'new' \
+                 AND key IN (SELECT post FROM cards) ORDER BY id LIMIT ?"
+            }
+            // A change of a reminder follows the reminder, which is in the other queue.
+            Queue::Others => {
+                "SELECT id, key, at, work, ring, entry, sheet FROM posts WHERE state = 'waits' AND CASE work \
+                 WHEN 'new' THEN key NOT IN (SELECT post FROM cards) \
+                 ELSE NOT EXISTS (SELECT 1 FROM posts AS first WHERE first.key = posts.key AND first.work = 'new' \
+                 AND first.state = 'waits') END ORDER BY id LIMIT ?"
+            }
+        };
         self.connection.prepare_cached(sql)?.query_map([limit], outgoing)?.collect()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A few loops share one sign-in. The gateway's news are heard in order; buttons and commands are answered beside
 //! them, because Discord gives three seconds; and one carrier takes the posts from the outbox, in order, while it
-//! shows how the answer that goes on is getting along.
+//! shows how the answer that goes on is getting along. Reminders are sent beside it.
 
 mod carrier;
 mod catching_up;
@@ -12,6 +12,7 @@ mod eyes;
 mod hearing;
 pub mod line;
 mod live;
+mod outgoing;
 mod pictures;
 pub(super) mod pressing;
 mod sending;
@@ -26,7 +27,7 @@ use std::time::Duration;
 use domain::assistant::Shown;
 use domain::record::MessageId;
 use engine::desk::Desk;
-use engine::ports::{Archive, Clock, Journal, Outbox, Surface};
+use engine::ports::{Archive, Clock, Journal, Outbox, Queue, Surface};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use self::carrier::Carrier;
 use self::hearing::{Hearing, News};
 use self::line::Line;
+use self::outgoing::Sender;
 use self::unfinished::Unfinished;
 use super::commands;
 use super::events::{Event, Interaction};
@@ -99,10 +101,21 @@ pub(in crate::discord) struct Shared {
     asked: Mutex<Asked>,
     /// The message of a growing answer whose receipt is not kept yet.
     unfinished: Mutex<Option<Unfinished>>,
+    /// What the user was told about messages that could not be sent, until one is sent again.
+    reported: Mutex<Option<Reported>>,
     /// Something was answered.
     room: Notify,
     /// Something may be in the outbox.
     pub(in crate::discord) poke: Notify,
+}
+
+/// Trouble with sending, as far as the user was told of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reported {
+    /// Discord cannot be reached.
+    Away,
+    /// Discord refused a message.
+    Refused,
 }
 
 /// What came from here.
@@ -177,6 +190,25 @@ impl Shared {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells the user elsewhere about trouble with sending, once until a message is sent again.
+    fn report(&self, trouble: Reported, text: &str) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = match trouble {
+            Reported::Away => reported.is_some(),
+            Reported::Refused => *reported == Some(Reported::Refused),
+        };
+        if !is_known {
+            *reported = Some(trouble);
+            drop(reported);
+            self.tell_elsewhere(text);
+        }
+    }
+
+    /// A message was sent, so trouble is worth a report again.
+    fn trouble_is_over(&self) {
+        *self.reported.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Something that went wrong here is told where the human can still read it.
     fn tell_elsewhere(&self, text: &str) {
         self.ports.stage.show(&Shown::Notice(text.to_owned()));
@@ -210,9 +242,18 @@ async fn run(
     };
     let channel = AtomicU64::new(signed.channel.0);
     let (asked, room, poke) = (Mutex::default(), Notify::new(), Notify::new());
-    let unfinished = Mutex::default();
-    let shared =
-        Arc::new(Shared { rest: rest.clone(), ports, signed, channel, asked, unfinished, room, poke });
+    let (reported, unfinished) = (Mutex::default(), Mutex::default());
+    let shared = Arc::new(Shared {
+        rest: rest.clone(),
+        ports,
+        signed,
+        channel,
+        asked,
+        unfinished,
+        reported,
+        room,
+        poke,
+    });
     let session = sign_in::session(&shared).await;
     let gateway = Gateway::new(wire, rest, Beginning { token, session, seed });
     let (news, heard) = mpsc::channel(NEWS);
@@ -221,6 +262,8 @@ async fn run(
     let (mut loops, mut errands) = (JoinSet::new(), JoinSet::new());
     loops.spawn(inside.clone().run_until_cancelled_owned(Hearing::new(Arc::clone(&shared)).run(heard)));
     loops.spawn(inside.clone().run_until_cancelled_owned(Carrier::new(Arc::clone(&shared)).run()));
+    let reminders = Sender::new(Arc::clone(&shared), Queue::Reminders);
+    loops.spawn(inside.clone().run_until_cancelled_owned(reminders.run()));
     loops.spawn(inside.clone().run_until_cancelled_owned(sort(Arc::clone(&shared), telling, news)));
     loops.spawn(inside.clone().run_until_cancelled_owned(connecting::watch(Arc::clone(&shared))));
     errands.spawn(inside.clone().run_until_cancelled_owned(commands::register(Arc::clone(&shared))));

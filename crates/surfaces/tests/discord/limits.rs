@@ -52,6 +52,28 @@ async fn a_thousand_queued_messages_drain_in_order() {
     assert!(began.elapsed() < seconds(1010), "{:?} for 1,000 messages at one a second", began.elapsed());
 }
 
+/// D3: a message that overtakes waits for the limit, and for no other message; the others keep their order.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_overtakes_waits_for_the_limit_alone() {
+    let rig = Rig::new(Setup::default());
+    let mut sending = JoinSet::new();
+    for words in numbers(100) {
+        sending.spawn(send(rig.rest.clone(), rig.channel(), words));
+    }
+    pass(seconds(10)).await;
+    let (before, began) = (texts(&rig).len(), Instant::now());
+    send(rig.rest.overtaking(), rig.channel(), "reminder".to_owned()).await.unwrap();
+    assert!(began.elapsed() <= seconds(5), "{:?}", began.elapsed());
+    let place = texts(&rig).iter().position(|text| text == "reminder").unwrap();
+    assert_eq!(place, before, "nothing left before it");
+    while let Some(sent) = sending.join_next().await {
+        sent.unwrap().unwrap();
+    }
+    let others: Vec<String> = texts(&rig).into_iter().filter(|text| text != "reminder").collect();
+    assert_eq!(others, numbers(100));
+    assert_eq!(rig.discord.ledger().embargo_breaches, []);
+}
+
 /// D3: half an hour of refusals of every scope, with a clock that is set about: nothing is lost.
 #[tokio::test(start_paused = true)]
 async fn half_an_hour_of_refusals_loses_nothing() {

@@ -15,7 +15,8 @@ use domain::post::PostKey;
 use domain::record::{Charge, Record};
 use domain::report::Report;
 use engine::ports::{
-    Archive, Journal as Port, Margin, Outbox, Outgoing, PostedAs, Receipt, Settled, Unreadable, Unwritten,
+    Archive, Journal as Port, Margin, Outbox, Outgoing, PostedAs, Queue, Receipt, Settled, Unreadable,
+    Unwritten,
 };
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
@@ -123,8 +124,8 @@ impl Archive for HeldJournal {
 }
 
 impl Outbox for HeldJournal {
-    fn waiting(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>> {
-        self.during(self.0.waiting(limit))
+    fn waiting(&self, queue: Queue, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>> {
+        self.during(self.0.waiting(queue, limit))
     }
 
     fn receipts(&self, key: PostKey) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>> {

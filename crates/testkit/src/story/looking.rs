@@ -7,7 +7,7 @@
 
 use domain::context::Context;
 use domain::cost::Spent;
-use engine::ports::{Clock, Journal};
+use engine::ports::{Clock, Journal, Queue};
 use serde_json::Value;
 
 use super::{Story, tree};
@@ -66,7 +66,11 @@ impl Story {
     /// The words of every message that waits to be sent, oldest first.
     pub fn posted(&self) -> Vec<String> {
         let database = journal::peek(&self.paths()).expect("a journal that can be read");
-        let posts = database.expect("a journal").posts(u32::MAX).expect("posts");
+        let database = database.expect("a journal");
+        let both =
+            [Queue::Reminders, Queue::Others].map(|queue| database.posts(queue, u32::MAX).expect("posts"));
+        let mut posts: Vec<_> = both.into_iter().flatten().collect();
+        posts.sort_by_key(|outgoing| outgoing.id);
         posts.into_iter().map(|outgoing| outgoing.post.sheet.words).collect()
     }
 

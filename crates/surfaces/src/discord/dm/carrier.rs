@@ -1,36 +1,26 @@
-//! The carrier: takes the posts from the outbox, in order, and shows how the answer that goes on gets along.
+//! The carrier: sends the posts of the outbox, in order, and shows how the answer that goes on gets along.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Event, Shown};
+use domain::assistant::Shown;
 use domain::conversation::{Branch, EntryId};
 use domain::post::PostKey;
 use domain::record::MessageId;
 use domain::turn::TurnId;
-use engine::ports::{Outgoing as Waiting, Settled};
-use jiff::{SignedDuration, Timestamp};
+use engine::ports::Queue;
 use tokio::time::Instant;
 
 use super::Shared;
 use super::eyes::{self, Eyes};
 use super::live::{self, Live};
-use super::sending::{Doubt, Tried, carry};
+use super::outgoing::{LOOK, Sender};
 use super::unfinished;
 use crate::stage::{Scene, Sight, Watcher};
 
-/// How often the outbox is looked at, whatever anybody says.
-const LOOK: Duration = Duration::from_secs(5);
 /// How often what was sent long ago is forgotten.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
-/// How many posts are read at once.
-const POSTS: u32 = 20;
-/// How long to wait after trouble, at first and at most.
-const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-
-/// For how long a post is kept while Discord gives no access to the DM.
-const PERSEVERANCE: Duration = Duration::from_secs(600);
 
 /// Who carries.
 pub(super) struct Carrier {
@@ -39,43 +29,17 @@ pub(super) struct Carrier {
     eyes: Eyes,
     /// The newest entry of each branch, as far as it was shown.
     newest: BTreeMap<Branch, EntryId>,
-    /// When this life began: what is older may have been sent by an earlier one.
-    began: Timestamp,
-    /// Posts of which nobody knows whether they arrived.
-    unsure: BTreeSet<u64>,
     /// The newest message whose turn has come.
     begun: Option<MessageId>,
-    /// Nothing is sent before that, and how long to wait after the next trouble.
-    patience: (Instant, Duration),
-    /// What the human knows of Discord's moods.
-    told: Told,
-    /// Since when Discord gives no access to the DM.
-    denied_since: Option<Instant>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Nothing,
-    Away,
-    Refused,
+    /// Sends all posts but reminders, which have a task of their own.
+    sender: Sender,
 }
 
 impl Carrier {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let (live, eyes, patience) = (BTreeMap::new(), Eyes::default(), (Instant::now(), WAITS.0));
-        let (began, unsure) = (shared.ports.clock.now().timestamp(), BTreeSet::new());
-        Self {
-            shared,
-            live,
-            eyes,
-            newest: BTreeMap::new(),
-            began,
-            unsure,
-            begun: None,
-            patience,
-            told: Told::Nothing,
-            denied_since: None,
-        }
+        let (live, eyes, newest) = (BTreeMap::new(), Eyes::default(), BTreeMap::new());
+        let sender = Sender::new(Arc::clone(&shared), Queue::Others);
+        Self { shared, live, eyes, newest, begun: None, sender }
     }
 
     pub(super) async fn run(mut self) {
@@ -103,7 +67,7 @@ impl Carrier {
 
     /// Waits for something to do, and does it. Ends with the stage.
     async fn step(&mut self, watcher: &mut Watcher) -> bool {
-        self.drain().await;
+        self.sender.drain().await;
         let next = self.next();
         let shared = Arc::clone(&self.shared);
         let sight = tokio::select! {
@@ -129,7 +93,7 @@ impl Carrier {
         let look = Instant::now() + LOOK;
         let live = self.live.values().filter(|live| self.is_ours(live)).map(Live::next);
         let waits = self.eyes.next();
-        live.chain(waits).map(|at| at.max(self.patience.0)).chain([look]).min().unwrap_or(look)
+        live.chain(waits).map(|at| at.max(self.sender.rests_until())).chain([look]).min().unwrap_or(look)
     }
 
     /// Whether the human asked it here.
@@ -243,7 +207,7 @@ impl Carrier {
                 self.eyes.heard(id, message);
             }
         }
-        if Instant::now() < self.patience.0 {
+        if Instant::now() < self.sender.rests_until() {
             return;
         }
         self.eyes.tend(&self.shared).await;
@@ -252,115 +216,5 @@ impl Carrier {
                 tracing::debug!(%trouble, "An answer is shown when it is finished.");
             }
         }
-    }
-
-    /// Sends what waits, oldest first. What cannot be sent now keeps the rest waiting, so that the order stays.
-    async fn drain(&mut self) {
-        while Instant::now() >= self.patience.0 {
-            let waiting = match self.shared.ports.outbox.waiting(POSTS).await {
-                Ok(waiting) => waiting,
-                Err(error) => return self.wait(&error.to_string()),
-            };
-            if waiting.is_empty() {
-                return;
-            }
-            for waiting in waiting {
-                if !self.send(&waiting).await {
-                    return;
-                }
-            }
-        }
-    }
-
-    async fn send(&mut self, waiting: &Waiting) -> bool {
-        let doubt = match self.unsure.contains(&waiting.id) || waiting.post.at < self.began {
-            true => Doubt::Unsure,
-            false => Doubt::None,
-        };
-        match carry(&self.shared, waiting, doubt).await {
-            Tried::Settled(settled) => self.settle(waiting, settled).await,
-            Tried::Later(why, doubt) => {
-                if doubt == Doubt::Unsure {
-                    self.unsure.insert(waiting.id);
-                }
-                self.wait(&why);
-                false
-            }
-            Tried::NoAccess(why) => self.denied(waiting, why).await,
-            Tried::Over => {
-                let text = "discord: the token is void. put a new one into DISCORD_TOKEN and start again; \
-                            nothing is lost meanwhile.";
-                if self.told == Told::Nothing {
-                    self.shared.tell_elsewhere(text);
-                    self.told = Told::Away;
-                }
-                self.patience = (Instant::now() + WAITS.1, WAITS.1);
-                false
-            }
-        }
-    }
-
-    /// Opens the DM anew and keeps the post for the next try. Gives it up when it is older than [`PERSEVERANCE`] and there
-    /// was no access for that long.
-    async fn denied(&mut self, waiting: &Waiting, why: String) -> bool {
-        let since = *self.denied_since.get_or_insert_with(Instant::now);
-        let age = self.shared.ports.clock.now().timestamp().duration_since(waiting.post.at);
-        let is_old = age >= SignedDuration::try_from(PERSEVERANCE).unwrap_or(SignedDuration::MAX);
-        if since.elapsed() >= PERSEVERANCE && is_old {
-            return self.settle(waiting, Settled::Failed(why)).await;
-        }
-        self.shared.reopen_dm().await;
-        self.wait_saying(
-            &why,
-            "I have no access to our DM in Discord. I keep trying; you can read everything here.",
-        );
-        false
-    }
-
-    async fn settle(&mut self, waiting: &Waiting, settled: Settled) -> bool {
-        let sent = settled == Settled::Sent;
-        self.unsure.remove(&waiting.id);
-        if let Settled::Failed(why) = &settled {
-            self.tell_refused(why);
-        }
-        match self.shared.ports.outbox.settle(waiting.id, settled).await {
-            Ok(charged) => {
-                if let Some(charge) = charged {
-                    self.shared.ports.desk.tell(Event::Undelivered(charge)).await;
-                }
-                if sent {
-                    (self.patience.1, self.told) = (WAITS.0, Told::Nothing);
-                    self.denied_since = None;
-                }
-                true
-            }
-            Err(error) => {
-                self.wait(&error.to_string());
-                false
-            }
-        }
-    }
-
-    /// What Discord does not take is told once, until it takes something again.
-    fn tell_refused(&mut self, why: &str) {
-        if self.told != Told::Refused {
-            self.told = Told::Refused;
-            self.shared.tell_elsewhere(&format!("discord did not take a message of mine: {why}"));
-        }
-    }
-
-    fn wait(&mut self, why: &str) {
-        self.wait_saying(why, "discord cannot be reached. what i send there waits; you can read it here.");
-    }
-
-    /// Waits before the next try, each time longer. `notice` is shown elsewhere, once, if that goes on.
-    fn wait_saying(&mut self, why: &str, notice: &str) {
-        let (_, wait) = self.patience;
-        tracing::warn!(why, "What is to be sent to Discord waits.");
-        if wait >= WAITS.1 && self.told == Told::Nothing {
-            self.told = Told::Away;
-            self.shared.tell_elsewhere(notice);
-        }
-        self.patience = (Instant::now() + wait, (wait * 2).min(WAITS.1));
     }
 }

@@ -210,7 +210,7 @@ impl Live {
                 }
                 None => {
                     unfinished::begin(shared, &key, part, &outgoing).await?;
-                    let posted = post(shared, &key, part, &outgoing).await;
+                    let posted = post(shared, &shared.rest, &key, part, &outgoing).await;
                     let was_not_sent =
                         matches!(&posted, Err(trouble) if !matches!(trouble, Trouble::Unknown(_)));
                     if was_not_sent {

@@ -14,7 +14,7 @@ use super::unfinished;
 use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message};
 use crate::discord::message::Outgoing;
-use crate::discord::rest::Trouble;
+use crate::discord::rest::{Rest, Trouble};
 
 /// How long Discord surely remembers a nonce.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(2);
@@ -70,7 +70,7 @@ pub(super) async fn say_aside(shared: &Shared, text: &str) {
 }
 
 /// P3: carries one post out.
-pub(super) async fn carry(shared: &Shared, waiting: &Waiting, doubt: Doubt) -> Tried {
+pub(super) async fn carry(shared: &Shared, rest: &Rest, waiting: &Waiting, doubt: Doubt) -> Tried {
     let age = shared.ports.clock.now().timestamp().duration_since(waiting.post.at);
     if waiting.work == Work::New && age >= STALE {
         return Tried::Settled(Settled::Dropped("it was older than a week".to_owned()));
@@ -89,7 +89,7 @@ pub(super) async fn carry(shared: &Shared, waiting: &Waiting, doubt: Doubt) -> T
         let receipts = shared.ports.outbox.receipts(to.clone()).await.unwrap_or_default();
         first.reply_to = receipts.first().map(|receipt| Snowflake(receipt.message));
     }
-    let sending = Sending { shared, waiting, age, doubt };
+    let sending = Sending { shared, rest, waiting, age, doubt };
     match sending.all(&parts).await {
         Err(Trouble::Refused { code, message }) if code != TOO_MANY_EDITS => {
             tracing::error!(code, message, key = %waiting.post.key, "Discord refused a message as it was.");
@@ -149,6 +149,8 @@ fn labelled(shared: &Shared, waiting: &Waiting) -> Sheet {
 /// One post on its way.
 struct Sending<'a> {
     shared: &'a Shared,
+    /// The way to Discord: that of reminders overtakes all other requests.
+    rest: &'a Rest,
     waiting: &'a Waiting,
     age: SignedDuration,
     doubt: Doubt,
@@ -182,14 +184,14 @@ impl Sending<'_> {
 
     async fn becomes(&self, receipt: &Receipt, outgoing: &Outgoing) -> Result<(), Trouble> {
         let (channel, id) = (self.shared.channel(), Snowflake(receipt.message));
-        match self.shared.rest.edit_message(channel, id, outgoing).await {
+        match self.rest.edit_message(channel, id, outgoing).await {
             Ok(_) => Ok(()),
             // The human took it away; what changes there is not worth a message of its own.
             Err(Trouble::Gone { code }) if code != NO_CHANNEL && self.waiting.work == Work::Says => Ok(()),
             Err(Trouble::Gone { code }) if code != NO_CHANNEL => self.create(receipt.part, outgoing).await,
             Err(Trouble::Refused { code: TOO_MANY_EDITS, .. }) => {
                 let nonce = nonce(&self.waiting.post.key, "again", receipt.part);
-                let message = self.shared.rest.create_message(channel, outgoing, Some(&nonce)).await?;
+                let message = self.rest.create_message(channel, outgoing, Some(&nonce)).await?;
                 keep(self.shared, &self.waiting.post.key, (receipt.part, message.id)).await
             }
             Err(trouble) => Err(trouble),
@@ -214,18 +216,19 @@ impl Sending<'_> {
     }
 
     async fn post(&self, part: u32, outgoing: &Outgoing) -> Result<Snowflake, Trouble> {
-        post(self.shared, &self.waiting.post.key, part, outgoing).await
+        post(self.shared, self.rest, &self.waiting.post.key, part, outgoing).await
     }
 
     /// P3: whether it arrived although nobody told us.
     async fn sent_before(&self, outgoing: &Outgoing) -> Result<Sought, Trouble> {
-        sent_between(self.shared, self.waiting.post.at, None, outgoing).await
+        sent_between(self.shared, self.rest, self.waiting.post.at, None, outgoing).await
     }
 }
 
 /// Looks in the history between `since` and `until` for a message of ours that says the same and belongs to no other post.
 pub(super) async fn sent_between(
     shared: &Shared,
+    rest: &Rest,
     since: Timestamp,
     until: Option<Timestamp>,
     outgoing: &Outgoing,
@@ -233,7 +236,7 @@ pub(super) async fn sent_between(
     let mut after = Snowflake::first_of(since.checked_sub(SLACK).unwrap_or(since));
     let end = until.and_then(|until| until.checked_add(SLACK).ok()).map(Snowflake::first_of);
     loop {
-        let page = match shared.rest.messages_after(shared.channel(), after, 100).await {
+        let page = match rest.messages_after(shared.channel(), after, 100).await {
             Ok(page) => page,
             Err(Trouble::NotAllowed { .. } | Trouble::Refused { .. }) => return Ok(Sought::Unreadable),
             Err(trouble) => return Err(trouble),
@@ -277,6 +280,7 @@ fn without_label(content: &str) -> &str {
 /// Posts one part, or finds what Discord has of it, and makes that say the same.
 pub(super) async fn post(
     shared: &Shared,
+    rest: &Rest,
     key: &PostKey,
     part: u32,
     outgoing: &Outgoing,
@@ -284,18 +288,18 @@ pub(super) async fn post(
     let nonce = nonce(key, "", part);
     let channel = shared.channel();
     if let Some(id) = unfinished::find(shared, key, part).await? {
-        return shared.rest.edit_message(channel, id, outgoing).await.map(|message| message.id);
+        return rest.edit_message(channel, id, outgoing).await.map(|message| message.id);
     }
-    let message = match shared.rest.create_message(channel, outgoing, Some(&nonce)).await {
+    let message = match rest.create_message(channel, outgoing, Some(&nonce)).await {
         // Discord remembers one that was taken away since.
         Err(Trouble::Gone { code }) if code != NO_CHANNEL => {
             let nonce = self::nonce(key, "anew", part);
-            shared.rest.create_message(channel, outgoing, Some(&nonce)).await?
+            rest.create_message(channel, outgoing, Some(&nonce)).await?
         }
         created => created?,
     };
     if message.content.trim_end() != outgoing.content.trim() {
-        shared.rest.edit_message(channel, message.id, outgoing).await?;
+        rest.edit_message(channel, message.id, outgoing).await?;
     }
     Ok(message.id)
 }

@@ -4,7 +4,7 @@
 //! have been sent. They are written down before they are sent. After a crash, or when Discord's answer was lost, the
 //! message is looked for in the history, because Discord remembers nonces only for minutes.
 //!
-//! The carrier sends one message at a time, so only the newest of these is kept.
+//! The carrier sends one message at a time, and reminders are never unfinished, so only the newest of these is kept.
 
 use std::sync::PoisonError;
 
@@ -120,7 +120,7 @@ pub(super) async fn find(shared: &Shared, key: &PostKey, part: u32) -> Result<Op
 async fn search(shared: &Shared, unfinished: &Unfinished) -> Result<Option<Snowflake>, Trouble> {
     let outgoing = Outgoing::words(unfinished.content.clone());
     let until = unfinished.at.checked_add(ARRIVES).ok();
-    match sent_between(shared, unfinished.at, until, &outgoing).await? {
+    match sent_between(shared, &shared.rest, unfinished.at, until, &outgoing).await? {
         Sought::Found(id) => Ok(Some(id)),
         Sought::Nothing | Sought::Unreadable => Ok(None),
     }
