@@ -221,6 +221,7 @@ impl Assistant {
         let own = [
             self.memory.approvals.wakes(),
             self.plans_wake(),
+            self.phrasing_wakes(now),
             self.tries_model(),
             self.deadline(),
             self.attention_wakes(),

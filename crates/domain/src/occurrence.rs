@@ -18,6 +18,9 @@ pub const AS_WRITTEN: &str = "the model did not answer, so its words went out as
 /// What is said of a job that was left out because nobody waits for it.
 pub const LIMIT_REACHED: &str = "today's limit is used up";
 
+/// The note on a reminder whose turn of the model was left out because other reminders waited for one too.
+pub const SEVERAL: &str = "several reminders waited for the model, so its words stayed as written";
+
 /// What is said of a reminder that the same befell.
 pub const UNPAID: &str = "today's limit is used up, so its words went out as written";
 
@@ -47,6 +50,8 @@ pub struct Occurrence {
     pub stage: Stage,
     /// Since when.
     pub since: Timestamp,
+    /// Whether the words of a reminder for main were shown already, as written. The model may still put them otherwise.
+    pub shown: bool,
 }
 
 /// Where an occurrence stands.

@@ -79,6 +79,7 @@ fn run(number: u64, due: i64, shows: Option<&str>) -> Vec<Record> {
         tries: 1,
         stage: Stage::Running(branch.clone()),
         since: minute(due + 1),
+        shown: false,
     };
     let ended = Occurrence { stage: Stage::Ended(End::Done(String::new())), ..running.clone() };
     let (turn, at) = (TurnId(number), minute(due + 1));

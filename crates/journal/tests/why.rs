@@ -80,8 +80,16 @@ impl Scribe {
         let (lateness, words) =
             (if late > 1 { Lateness::Late } else { Lateness::OnTime }, "words".to_owned());
         let (key, name) = (Key { source, due }, format!("Job {}", self.number));
-        let occurrence =
-            Occurrence { key, name, words, lateness, tries: 0, stage: Stage::Queued, since: began };
+        let occurrence = Occurrence {
+            key,
+            name,
+            words,
+            lateness,
+            tries: 0,
+            stage: Stage::Queued,
+            since: began,
+            shown: false,
+        };
         let why = format!("because {}", self.number);
         match self.pick(7) {
             0 => {
@@ -323,6 +331,7 @@ fn the_number_of_a_message_that_was_taken_back_is_not_given_again() {
         tries: 1,
         stage: Stage::Asked(id),
         since: now,
+        shown: true,
     };
     let called_off =
         Occurrence { stage: Stage::Ended(End::Cancelled("its file is gone".to_owned())), ..asked.clone() };

@@ -122,6 +122,7 @@ mod tests {
                 tries: 1,
                 since,
                 stage,
+                shown: false,
             }))
         };
         let missed = |count| End::Missed { last: now.timestamp(), count, why: "it was asleep".to_owned() };

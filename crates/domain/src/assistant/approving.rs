@@ -14,7 +14,7 @@ use crate::conversation::Branch;
 use crate::label::Label;
 use crate::permission::{Allowed, Authority, Decision, Refused, Rule, Ruling, decide};
 use crate::place::Place;
-use crate::record::{ApprovalChange, SurfaceName, TurnChange};
+use crate::record::{ApprovalChange, Message, SurfaceName, TurnChange};
 use crate::tool::{Class, Outcome, ToolCall, ToolResult};
 use crate::turn::{Ending, TurnId};
 
@@ -217,7 +217,10 @@ impl Assistant {
     /// Other messages wait for the turn that speaks: if it waits for a yes, it goes on without, and the card stays open.
     pub(super) fn wait_no_longer(&mut self, minutes: &mut Minutes) {
         let turn = self.speaking().map(|(_, running)| running.turn);
-        if turn.is_some() && !self.memory.messages.waiting.is_empty() {
+        // A reminder was shown already, so the question does not have to make way for its turn.
+        let is_shown =
+            |message: &Message| self.memory.plans.asked(message.id).is_some_and(|asked| asked.shown);
+        if turn.is_some() && !self.memory.messages.waiting.iter().all(is_shown) {
             self.leave_waiting(|approval| Some(approval.turn) == turn, minutes);
         }
     }

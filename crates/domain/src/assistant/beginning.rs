@@ -13,13 +13,17 @@ use crate::turn::TurnId;
 impl Assistant {
     /// Goes on with what has waited longest, if nobody is speaking.
     pub(super) fn hear_waiting(&mut self, minutes: &mut Minutes) {
+        if self.wants.tends == Tends::Everything {
+            self.ring_due(minutes);
+            self.end_phrasing(minutes);
+        }
         if self.speaking().is_some() || self.wants.tends == Tends::Nothing {
             return self.wait_no_longer(minutes);
         }
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        self.ring_together(minutes);
+        self.ask_about_one(minutes);
         self.spare_main(minutes);
         let next = self.memory.messages.waiting.front();
         let next = next.and_then(|next| Some((self.branch_of(next, minutes)?, next.id)));

@@ -61,6 +61,7 @@ impl Assistant {
             tries: 0,
             stage: Stage::Queued,
             since: minutes.at,
+            shown: false,
         };
         minutes.plan(Some(PlanChange::Delivery(DeliveryChange::Came(key, delivery, minutes.at))));
         self.stands(occurrence, Stage::Queued, minutes);

@@ -100,10 +100,18 @@ impl Assistant {
     /// Words of our own on main. Nothing is said in the middle of a turn: it is shown, and main reads it afterwards.
     /// Gives what it is posted under, if it was said.
     pub(super) fn speak(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
+        let said = self.show_words(text, minutes);
+        if said.is_none() {
+            self.report(("reminder", Label::PLAIN), text.to_owned(), minutes);
+        }
+        said
+    }
+
+    /// Like `speak`, for words of which main reads in another way.
+    pub(super) fn show_words(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
         self.ensure_main(minutes);
         if self.running.contains_key(&Branch::Main) {
             minutes.shown.push(Shown::Notice(text.to_owned()));
-            self.report(("reminder", Label::PLAIN), text.to_owned(), minutes);
             return None;
         }
         let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);

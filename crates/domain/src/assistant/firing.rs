@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp, Zoned};
+use jiff::{Timestamp, Zoned};
 
-use super::gathering::put_plainly;
+use super::gathering::{PHRASING_TIME, put_plainly};
 use super::loading::with_tools;
 use super::planning::{is_for_main, taken_away};
-use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
+use super::{Assistant, Ending, Minutes, RUNS, Shown, Turned};
 use crate::context::skills::Loaded;
 use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::Branch;
@@ -21,9 +21,6 @@ use crate::run::{Job, Kind, Run};
 use crate::schedule::{
     Charter, Lateness, Overlap, Planned, Prompt, Terms, Upcoming, What, allowance, as_told,
 };
-
-/// How long a model may take to put a reminder in words before it goes out as written.
-const REMINDER_TIME: SignedDuration = SignedDuration::from_secs(60);
 
 impl Assistant {
     /// P2: never two at a time. A7: what comes while the job is still being done is left out, or waits once.
@@ -153,11 +150,6 @@ impl Assistant {
 
     /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
     fn put_to_main(&mut self, occurrence: Occurrence, prompt: (String, Label), minutes: &mut Minutes) {
-        // Words that wait for a key wait long: a reminder goes past them.
-        let held = self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held);
-        if (held || self.is_away(minutes.at)) && is_reminder(&occurrence) {
-            return self.goes_out(occurrence, AS_WRITTEN, minutes);
-        }
         let message = self.our_labelled_message(Branch::Main, prompt, minutes);
         let id = message.id;
         self.memory.messages.waiting.push_back(message);
@@ -253,14 +245,17 @@ impl Assistant {
         let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return ending };
         match (&occurrence.key.source, &ending) {
             (_, Ending::Finished) => {
-                self.rang(&occurrence, minutes);
+                self.put_in_words(&occurrence, minutes);
                 self.settle(occurrence, End::Done(String::new()), minutes);
                 ending
             }
             // A reminder needs no model: its words go out as they were written.
             (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
                 let note = if ending.is_at_limit() { UNPAID } else { AS_WRITTEN };
-                self.goes_out(occurrence, note, minutes);
+                match occurrence.shown {
+                    true => self.end_shown(occurrence, note, minutes),
+                    false => self.goes_out(occurrence, note, minutes),
+                }
                 Ending::Finished
             }
             (_, Ending::Failed(_)) if ending.is_at_limit() => {
@@ -294,6 +289,10 @@ impl Assistant {
 
     /// A8: tried again after a while, three times in all.
     pub(super) fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
+        // Its words were shown, so there is nothing to try again.
+        if occurrence.shown {
+            return self.end_unheard(occurrence, AS_WRITTEN, minutes);
+        }
         if occurrence.tries < TRIES {
             let again = minutes.at + wait_after(occurrence.tries, self.dice.roll());
             return self.stands(occurrence, Stage::Again(again), minutes);
@@ -304,8 +303,7 @@ impl Assistant {
     /// A8: it is not tried again: the human is told, and hears a reminder's own words.
     pub(super) fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         let name = occurrence.name.clone();
-        if let Source::Reminder(_) = occurrence.key.source {
-            self.ensure_main(minutes);
+        if is_reminder(&occurrence) && !occurrence.shown {
             self.say_as_written(&occurrence, minutes);
             self.rang(&occurrence, minutes);
         }
@@ -316,9 +314,11 @@ impl Assistant {
         self.settle(occurrence, End::Failed(why.to_owned()), minutes);
     }
 
-    /// A reminder goes out as it was written, without a model, and the `note` says why.
+    /// A reminder ends without words of a model, and the `note` says why. Its own words are shown, unless they were.
     pub(super) fn goes_out(&mut self, occurrence: Occurrence, note: &str, minutes: &mut Minutes) {
-        self.ensure_main(minutes);
+        if occurrence.shown {
+            return self.end_unheard(occurrence, note, minutes);
+        }
         self.say_as_written(&occurrence, minutes);
         self.rang(&occurrence, minutes);
         self.settle(occurrence, End::Done(note.to_owned()), minutes);
@@ -329,11 +329,17 @@ impl Assistant {
         self.memory.plans.asked(turned.message.id).is_some_and(is_reminder)
     }
 
-    /// A foreground reminder has a minute to be put in words by the model.
+    /// The model has a minute for a reminder on main: from the time at which it was due, if only words are wanted, or
+    /// else from now.
     pub(super) fn limit_reminder(&mut self, message: MessageId, minutes: &Minutes) {
-        if self.memory.plans.asked(message).is_some_and(is_reminder) {
-            self.wants.deadlines.insert(Branch::Main, minutes.at + REMINDER_TIME);
-        }
+        let Some(occurrence) = self.memory.plans.asked(message).filter(|asked| is_reminder(asked)) else {
+            return;
+        };
+        let until = match self.is_plain(occurrence) {
+            true => self.phrased_until(occurrence, minutes.at),
+            false => minutes.at + PHRASING_TIME,
+        };
+        self.wants.deadlines.insert(Branch::Main, until);
     }
 
     /// The words of a reminder, said on main as they were written.
@@ -368,7 +374,7 @@ impl Assistant {
     }
 }
 
-fn is_reminder(occurrence: &Occurrence) -> bool {
+pub(super) fn is_reminder(occurrence: &Occurrence) -> bool {
     matches!(occurrence.key.source, Source::Reminder(_))
 }
 

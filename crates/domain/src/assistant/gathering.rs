@@ -1,53 +1,223 @@
-//! Gathering: reminders that wait for main at the same time ring together, in one message.
+//! Reminders for main: their words are shown as written when they are due, whatever main is doing.
+//!
+//! The decision that claims the due time also shows the words, so no turn, tool, approval, compaction or silent model can
+//! delay them. The model is asked afterwards, when main is free. Its words take the place of the ones that were shown if
+//! they come in time. Reminders that are due together are shown in one message.
 
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
-use super::{Assistant, Minutes};
-use crate::card::{Card, as_written, together};
-use crate::occurrence::{End, Occurrence, Stage};
-use crate::post::PostKey;
-use crate::schedule::{Lateness, What};
+use super::firing::is_reminder;
+use super::planning::is_for_main;
+use super::{Assistant, Minutes, Owed};
+use crate::card::{Card, CardId, State, as_written, together};
+use crate::cost::Source;
+use crate::label::Label;
+use crate::occurrence::{AS_WRITTEN, End, Occurrence, SEVERAL, Stage, UNPAID};
+use crate::post::{PostChange, PostKey};
+use crate::record::{MessageChange, MessageId, PlanChange, Record};
+use crate::schedule::{ItemId, Lateness, What};
 
-/// What is said of a reminder that did not ring alone.
+/// The note on a reminder that was shown together with others.
 const TOGETHER: &str = "it rang together with others";
 
+/// How long after a reminder was due the words of the model may take the place of its own.
+pub(super) const PHRASING_TIME: SignedDuration = SignedDuration::from_secs(60);
+
 impl Assistant {
-    /// Reminders that wait together ring together, as they were written. A single one waits for its turn.
-    pub(super) fn ring_together(&mut self, minutes: &mut Minutes) {
-        let waiting = self.memory.messages.waiting.iter();
-        let asked = waiting.filter_map(|message| self.memory.plans.asked(message.id));
-        let together_now: Vec<Occurrence> = asked.filter(|asked| self.is_plain(asked)).cloned().collect();
-        if together_now.len() < 2 {
-            return;
-        }
-        for occurrence in &together_now {
-            if let Stage::Asked(message) = occurrence.stage {
-                self.take_back(message, minutes);
+    /// Shows the reminders that became due in this decision, as written. The model is asked about one that is alone, or
+    /// that is more than words.
+    pub(super) fn ring_due(&mut self, minutes: &mut Minutes) {
+        loop {
+            let open = self.memory.plans.open.values();
+            let mut due: Vec<Occurrence> = open.filter(|one| self.is_unshown(one)).cloned().collect();
+            due.sort_by_key(|one| (waits_with(one), one.key.due));
+            match due.as_slice() {
+                [] => return,
+                [alone] => self.ring_alone(alone, minutes),
+                several => self.ring_together(several, minutes),
             }
         }
-        let lines: Vec<String> =
-            together_now.iter().map(|one| format!("{}{}", one.words, was_for(one, &minutes.zone))).collect();
-        let text = together(&lines);
+    }
+
+    /// Whether the words of a reminder that is due still have to be shown.
+    fn is_unshown(&self, occurrence: &Occurrence) -> bool {
+        let waits = matches!(occurrence.stage, Stage::Asked(_) | Stage::Again(_) | Stage::Queued);
+        let unshown = waits && !occurrence.shown && is_reminder(occurrence);
+        unshown && self.plan_of(occurrence).is_some_and(|planned| is_for_main(&planned))
+    }
+
+    fn ring_alone(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
+        match self.show_words(&put_plainly(occurrence, minutes), minutes) {
+            Some(_) => self.rang(occurrence, minutes),
+            None => {
+                if let Some(card) = self.new_card(occurrence, minutes) {
+                    let post = PostKey::card(&card.id, minutes.at);
+                    self.keep_card((card, post), minutes);
+                }
+            }
+        }
+        let occurrence = self.is_shown(occurrence, minutes);
+        if let Some(note) = self.unanswerable(minutes) {
+            self.end_unheard(occurrence, note, minutes);
+        }
+    }
+
+    fn ring_together(&mut self, due: &[Occurrence], minutes: &mut Minutes) {
+        let line = |one: &Occurrence| format!("{}{}", one.words, was_for(one, &minutes.zone));
+        let text = together(&due.iter().map(line).collect::<Vec<_>>());
         let said = self.speak(&text, minutes);
-        let cards: Vec<Card> =
-            together_now.iter().filter_map(|occurrence| self.new_card(occurrence, minutes)).collect();
+        let cards: Vec<Card> = due.iter().filter_map(|one| self.new_card(one, minutes)).collect();
         let key = said.or_else(|| cards.first().map(|card| PostKey::card(&card.id, minutes.at)));
         for card in cards {
             let post = key.clone().unwrap_or_else(|| PostKey::card(&card.id, minutes.at));
             self.keep_card((Card { said: text.clone(), ..card }, post), minutes);
         }
-        for occurrence in together_now {
-            self.settle(occurrence, End::Done(TOGETHER.to_owned()), minutes);
+        let shown: Vec<Occurrence> = due.iter().map(|one| self.is_shown(one, minutes)).collect();
+        for occurrence in shown {
+            let plain = self.is_plain(&occurrence).then_some(TOGETHER);
+            if let Some(note) = self.unanswerable(minutes).or(plain) {
+                self.end_shown(occurrence, note, minutes);
+            }
         }
     }
 
+    /// Records that the words of `occurrence` are shown, in the same writing as the words.
+    fn is_shown(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) -> Occurrence {
+        let shown = Occurrence { shown: true, ..occurrence.clone() };
+        self.memory.plans.open.insert_mut(shown.key.clone(), shown.clone());
+        if let Some(planned) = self.plan_of(&shown) {
+            self.memory.plans.rang = Some((planned.what.clone(), minutes.at));
+        }
+        let written = minutes.records.iter_mut().rev().find_map(|record| match record {
+            Record::Plan(PlanChange::Occurred(one)) if one.key == shown.key => Some(one),
+            _ => None,
+        });
+        match written {
+            Some(written) => written.clone_from(&shown),
+            None => minutes.plan(Some(PlanChange::Occurred(shown.clone()))),
+        }
+        shown
+    }
+
+    /// Why no turn of the model follows a reminder now; `None` if one does.
+    fn unanswerable(&self, minutes: &Minutes) -> Option<&'static str> {
+        let held = self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held);
+        if self.choices.is_offline() {
+            Some("")
+        } else if self.refusal(minutes).is_some() {
+            Some(UNPAID)
+        } else {
+            (held || self.is_away(minutes.at)).then_some(AS_WRITTEN)
+        }
+    }
+
+    /// Ends a reminder that was shown, without asking the model, or without waiting for it any longer.
+    pub(super) fn end_shown(&mut self, occurrence: Occurrence, note: &str, minutes: &mut Minutes) {
+        if let Stage::Asked(message) = occurrence.stage {
+            self.take_back(message, minutes);
+        }
+        self.settle(occurrence, End::Done(note.to_owned()), minutes);
+    }
+
+    /// The same, for one that main has not read about, unless its words are part of the conversation.
+    pub(super) fn end_unheard(&mut self, occurrence: Occurrence, note: &str, minutes: &mut Minutes) {
+        if self.card_of(&occurrence).is_some_and(|(_, post)| post.is_card()) {
+            let text = put_plainly(&occurrence, minutes);
+            self.report(("reminder", Label::PLAIN), text, minutes);
+        }
+        self.end_shown(occurrence, note, minutes);
+    }
+
+    /// Ends the reminders about which the model need not be asked any more: the user has dealt with the card, or it is too
+    /// late for other words.
+    pub(super) fn end_phrasing(&mut self, minutes: &mut Minutes) {
+        for occurrence in self.waiting_plain() {
+            let open = self.card_of(&occurrence).is_some_and(|(card, _)| card.state == State::Open);
+            let late = self.phrased_until(&occurrence, minutes.at) <= minutes.at;
+            if late || !open {
+                self.end_unheard(occurrence, if open { AS_WRITTEN } else { "" }, minutes);
+            }
+        }
+    }
+
+    /// Main is free: the model is asked about one reminder, but not about several that waited meanwhile.
+    pub(super) fn ask_about_one(&mut self, minutes: &mut Minutes) {
+        let waiting = self.waiting_plain();
+        if waiting.len() > 1 {
+            for occurrence in waiting {
+                self.end_unheard(occurrence, SEVERAL, minutes);
+            }
+        }
+    }
+
+    /// When it is too late for the model to put the first waiting reminder in other words, or now, if one has still to be
+    /// shown.
+    pub(super) fn phrasing_wakes(&self, now: Timestamp) -> Option<Timestamp> {
+        if self.memory.plans.open.values().any(|one| self.is_unshown(one)) {
+            return Some(now);
+        }
+        self.waiting_plain().iter().map(|occurrence| self.phrased_until(occurrence, now)).min()
+    }
+
+    /// The reminders that were shown and wait for their turn of the model, and need it for nothing but other words.
+    fn waiting_plain(&self) -> Vec<Occurrence> {
+        let waiting = self.memory.messages.waiting.iter();
+        let asked = waiting.filter_map(|message| self.memory.plans.asked(message.id));
+        asked.filter(|asked| asked.shown && self.is_plain(asked)).cloned().collect()
+    }
+
+    /// Until when words of the model may take the place of those of `occurrence`: a while after it was due, or after it
+    /// could be shown if the program was not running or the reminder rested.
+    pub(super) fn phrased_until(&self, occurrence: &Occurrence, now: Timestamp) -> Timestamp {
+        let rang = self.card_of(occurrence).map_or(now, |(card, _)| card.rang);
+        rang.saturating_add(PHRASING_TIME).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The model has put a reminder in its own words. In time they take the place of those that were shown.
+    pub(super) fn put_in_words(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
+        if !occurrence.shown {
+            return self.rang(occurrence, minutes);
+        }
+        let Some((card, post)) = self.card_of(occurrence).cloned() else { return };
+        let alone = self.memory.messages.cards.under(&post).len() == 1;
+        let in_time = minutes.at <= self.phrased_until(occurrence, minutes.at);
+        let Some((said, _)) =
+            self.just_said(minutes).filter(|_| card.state == State::Open && alone && in_time)
+        else {
+            return;
+        };
+        let said = match self.rehearse(&card, minutes) {
+            Some(plan) => format!("{said}\n{plan}"),
+            None => said,
+        };
+        let card = Card { said, ..card };
+        let sheet = card.sheet(&minutes.at.to_zoned(minutes.zone.clone()));
+        self.write_card((card, post.clone()), minutes);
+        minutes.records.push(Record::Message(MessageChange::Post(PostChange::Says(post, sheet))));
+    }
+
+    fn card_of(&self, occurrence: &Occurrence) -> Option<&(Card, PostKey)> {
+        let Source::Reminder(id) = &occurrence.key.source else { return None };
+        let id = ItemId::parse(id).map(CardId).ok()?;
+        self.memory.messages.cards.get(&id)
+    }
+
     /// Whether nothing has to be done about it but to say it.
-    fn is_plain(&self, occurrence: &Occurrence) -> bool {
+    pub(super) fn is_plain(&self, occurrence: &Occurrence) -> bool {
         let planned = self.plan_of(occurrence);
         planned.is_some_and(|planned| match &planned.what {
             What::Reminder(reminder) => reminder.chain.max == 0 && reminder.skills.is_empty(),
             What::Routine(_) => false,
         })
+    }
+}
+
+/// The message with which main is asked about it; the greatest number, if that comes later.
+fn waits_with(occurrence: &Occurrence) -> MessageId {
+    match occurrence.stage {
+        Stage::Asked(message) => message,
+        Stage::Running(_) | Stage::Again(_) | Stage::Queued | Stage::Ended(_) => MessageId(u64::MAX),
     }
 }
 

@@ -112,6 +112,9 @@ impl Assistant {
                 Stage::Running(_) | Stage::Ended(_) => true,
             };
             if !begun {
+                if occurrence.shown {
+                    self.withdraw_card(source, minutes);
+                }
                 self.settle(occurrence, End::Cancelled(why.to_owned()), minutes);
             }
         }
@@ -367,6 +370,7 @@ pub(super) fn claim(
         tries: 0,
         stage: Stage::Queued,
         since: minutes.at,
+        shown: false,
     }
 }
 

@@ -63,6 +63,8 @@ enum Goes {
     Back,
     /// To the messages, because a time came.
     Out,
+    /// Into the message of the reminder that was shown when it was due. All but words goes to the messages.
+    Into,
 }
 
 impl Posting {
@@ -215,6 +217,9 @@ impl Assistant {
         });
         let to = match surface {
             Some(SurfaceName::Discord) => Goes::Back,
+            Some(SurfaceName::House) if self.memory.plans.asked(answers).is_some_and(|asked| asked.shown) => {
+                Goes::Into
+            }
             Some(SurfaceName::House) if self.memory.plans.asked(answers).is_some() => Goes::Out,
             Some(SurfaceName::House) if self.posting.is_away(now) => Goes::Out,
             Some(SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal) | None => Goes::Nowhere,
@@ -238,13 +243,12 @@ impl Assistant {
 
     /// Something was said where the human is.
     fn said(&self, branch: &Branch, entry: &Entry, cards: &[Rung]) -> Vec<PostChange> {
-        let goes = match self.posting.asker(branch) {
-            Some(asker) => asker.to != Goes::Nowhere,
-            // Words that no turn says are a reminder's own.
-            None => *branch == Branch::Main,
-        };
+        // Words that no turn says are a reminder's own.
+        let own = if *branch == Branch::Main { Goes::Out } else { Goes::Nowhere };
+        let goes = self.posting.asker(branch).map_or(own, |asker| asker.to);
         match &entry.said {
-            _ if !goes => Vec::new(),
+            _ if goes == Goes::Nowhere => Vec::new(),
+            Said::Assistant(..) if goes == Goes::Into => Vec::new(),
             Said::Assistant(_, reach) => words(entry, *reach, cards),
             Said::Tools(_) => shown_in(entry, ""),
             Said::Human(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),

@@ -265,7 +265,7 @@ mod tests {
         let stage = Stage::Ended(End::Done(String::new()));
         let key = Key { source: source.clone(), due };
         let (name, words, lateness) = ("build".to_owned(), String::new(), Lateness::OnTime);
-        let occurrence = Occurrence { key, name, words, lateness, tries: 0, stage, since: due };
+        let occurrence = Occurrence { key, name, words, lateness, tries: 0, stage, since: due, shown: false };
         let ping = Ping { entry: EntryId(3), text: "it failed".to_owned(), charge: None };
         let due = Some((occurrence, due));
         let (turns, refused, held) = (Vec::new(), Vec::new(), Vec::new());

@@ -30,16 +30,17 @@ fn a_new_message_goes_past_an_open_card() {
     );
 }
 
-/// A reminder does not wait for an open card either.
+/// A reminder rings while a card is open, when it is due, and the card stays as it is.
 #[test]
 fn a_reminder_rings_past_an_open_card() {
     let mut story = story();
-    story.model([Line::calls("schedule", r#"{"words":"tea in 5 min"}"#), Line::says("Planned.")]);
-    story.human("tea in 5 minutes").model([remove(ONE), Line::says("Left."), Line::says("Tea!")]);
-    story.human_adds("drop the milk").hears("asks 1>").passes("6m").hears("Tea!").settle();
+    story.model([Line::calls("schedule", r#"{"words":"tea in 2 min"}"#), Line::says("Planned.")]);
+    story.human("tea in 2 minutes").model([remove(ONE), Line::says("Gone.")]);
+    story.human_adds("drop the milk").hears("asks 1>").passes("3m").hears("notice> ⏰ tea");
     let told = story.told();
-    assert!(!told.contains("asks 1> cancelled"), "{told}");
-    story.model([remove(ONE), Line::says("Gone.")]).human_commands("/allow 1").hears("Gone.");
+    assert!(!told.contains("nobody waits"), "{told}");
+    assert_eq!(told.matches("⏰ tea").count(), 1, "{told}");
+    story.human_commands("/allow 1").hears("Gone.");
     assert!(story.told().contains("removed 1: milk"), "{}", story.told());
 }
 

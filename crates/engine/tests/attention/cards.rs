@@ -208,7 +208,7 @@ fn what_is_moved_again_and_again_is_suggested_once() {
         story.away("23h 58m");
     }
     let card = |story: &Story| {
-        story.cards().into_iter().find(|card| card.contains("stretch ") || card.contains(asks))
+        story.cards().into_iter().find(|card| card.starts_with("stretch ") || card.contains(asks))
     };
     assert_eq!(card(&story).unwrap(), format!("{asks} [Move it] [Leave it]"));
     story.human_presses_card("move.stretch", Act::Plan);

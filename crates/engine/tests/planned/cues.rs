@@ -37,7 +37,10 @@ fn what_comes_after_something_rings_when_that_has_ended() {
     assert_eq!(story.occurrences(), "", "not before it");
     story.model([Line::says("Standup!"), Line::says("Now the notes.")]).passes("10m");
     let told = story.told();
-    assert!(told.contains("main> assistant: Standup!\nmain> assistant: Now the notes."), "{told}");
+    assert!(
+        told.contains("Standup!\nmain> assistant: ⏰ send notes\nmain> assistant: Now the notes."),
+        "{told}"
+    );
     assert_eq!(story.files("reminders"), Vec::<String>::new());
     story.crash().passes("1h");
     assert_eq!(story.told().matches("Now the notes.").count(), 1, "and once");

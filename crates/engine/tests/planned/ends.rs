@@ -288,6 +288,7 @@ fn a_job_under_which_the_program_keeps_dying_ends_visibly() {
     story.file("reminders/call.md", &dentist("16T09:00", "")).passes("20s");
     story.crash().passes("5s").crash().passes("5s").crash().passes("3m");
     expect![[r#"
+        main> assistant: ⏰ call the dentist
         -- mon 09:00
         -- crash
         -- mon 09:00
@@ -295,13 +296,11 @@ fn a_job_under_which_the_program_keeps_dying_ends_visibly() {
         -- mon 09:00
         -- crash
         main> failed: i stopped 3 times while answering this, so i left it. say it again.
-        main> assistant: 4 (cut)
-        main> assistant: ⏰ call the dentist
         -- mon 09:03
     "#]]
     .assert_eq(&story.told());
     expect![
-        "mon 09:00:00 reminder:d1 try 2 done: the model did not answer, so its words went out as written"
+        "mon 09:00:00 reminder:d1 try 1 done: the model did not answer, so its words went out as written"
     ]
     .assert_eq(&story.occurrences());
     assert!(!story.has_file("reminders/call.md"));

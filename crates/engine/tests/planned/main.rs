@@ -13,6 +13,7 @@ mod kinds;
 mod life;
 mod limits;
 mod meant;
+mod ontime;
 mod persistent;
 mod prompts;
 mod reach;

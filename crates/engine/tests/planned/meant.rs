@@ -162,17 +162,19 @@ fn an_id_is_not_taken_for_a_name() {
     assert_eq!(answers(&story), "done: water the plants. `undo` takes it back");
 }
 
-/// A6: a reminder that waits for its turn and is cancelled does not ring; one that is moved rings then.
+/// A6: a reminder that rang and is cancelled is not put in other words any more.
 #[test]
-fn what_is_called_off_before_it_is_heard_does_not_ring() {
+fn what_is_called_off_after_it_rang_is_not_put_in_words() {
     let mut story = at("16T08:59");
     story.file("reminders/call.md", &dentist("16T09:00", ""));
-    story.model([Line::holds("Well"), Line::says("Gone.")]).human_begins("tell me a story").passes("2m");
+    story.model([Line::holds("Well"), Line::says("Gone.")]).human_begins("tell me a story").passes("62s");
     assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 asked");
-    story.file_gone("reminders/call.md").passes("1m");
+    story.file_gone("reminders/call.md").passes("50s");
     assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 cancelled: its file is gone");
+    assert_eq!(story.cards(), ["~~call the dentist~~ dropped [Undo]"], "nobody asks about it once more");
     story.human_stops().passes("1m");
-    assert!(!story.told().contains("dentist"), "{}", story.told());
+    assert_eq!(story.told().matches("⏰ call the dentist").count(), 1, "{}", story.told());
+    assert!(!story.told().contains("Gone."), "{}", story.told());
 }
 
 /// B8: a reminder's file that is half edited when its run ends is not taken away.

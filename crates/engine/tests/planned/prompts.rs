@@ -182,22 +182,25 @@ fn what_is_late_says_so_behind_its_tag() {
     );
 }
 
-/// MC-18: a job on main waits until the human has their answer, and interrupts nobody.
+/// MC-18: the turn for a job on main waits until the human has their answer, and interrupts nobody. The words of a reminder
+/// are shown at once.
 #[test]
 fn a_job_on_main_waits_for_the_floor() {
     let mut story = at("16T08:59:50");
     story.model([Line::holds("Once upon"), Line::says("Call the dentist.")]).human_begins("tell me a story");
-    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("5m");
+    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("40s");
     assert_eq!(story.contexts().len(), 1, "{}", story.told());
     assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 asked");
+    assert!(story.told().contains("notice> ⏰ call the dentist"), "{}", story.told());
     story.human_stops().passes("5s");
     expect![[r#"
         human> tell me a story
-        -- mon 09:04
+        notice> ⏰ call the dentist
+        -- mon 09:00
         main> assistant: Once upon (cut)
         main> stopped
         main> assistant: Call the dentist.
-        -- mon 09:04
+        -- mon 09:00
     "#]]
     .assert_eq(&story.told());
 }
@@ -221,6 +224,7 @@ fn a_job_on_main_is_heard_there_while_a_fork_is_open() {
         human> /fork taxes
         -- fork/3fdabe86 begins about taxes
         fork/3fdabe86> assistant: Aside.
+        main> assistant: ⏰ call the dentist
         main> calls enter_fork {"topic":"dentists"}
         main> enter_fork: Error: you are already in an interactive fork, and forks are never nested. go on here, or end this one first.
         main> assistant: Call the dentist.

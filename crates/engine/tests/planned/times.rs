@@ -20,6 +20,7 @@ fn a_routine_runs_in_the_background_and_a_reminder_is_heard_on_main() {
     expect![[r#"
         -- mon 08:59
         fork/e6984080> assistant: Nothing new.
+        main> assistant: ⏰ call the dentist
         main> assistant: Time to call the dentist.
         -- mon 09:01
     "#]]

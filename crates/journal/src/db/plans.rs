@@ -172,6 +172,9 @@ impl Database {
     }
 }
 
+/// What stands in `why` of an occurrence that has not ended, if the words of its reminder were shown already.
+const SHOWN: &str = "shown";
+
 pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
     let why = || -> rusqlite::Result<String> { Ok(row.get::<_, Option<String>>(11)?.unwrap_or_default()) };
     let stage: String = row.get(7)?;
@@ -194,6 +197,7 @@ pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
         lateness: if row.get(4)? { Lateness::Late } else { Lateness::OnTime },
         tries: row.get(5)?,
         since: time_in(row, 6)?,
+        shown: !matches!(stage, Stage::Ended(_)) && why()? == SHOWN,
         stage,
     })
 }
@@ -258,7 +262,8 @@ fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite:
                :message, :next, :why, :last, :count) ON CONFLICT (source, due) DO UPDATE SET name = :name, words = :words, late = :late, tries = :tries, \
                since = :since, stage = :stage, branch = coalesce(:branch, branch), message = coalesce(:message, message), \
                next = :next, why = :why, last = :last, count = :count";
-    let (mut branch, mut message, mut next, mut why, mut missed) = (None, None, None, None, None);
+    let (mut branch, mut message, mut next, mut missed) = (None, None, None, None);
+    let mut why = occurrence.shown.then_some(SHOWN);
     // What a routine is told stands in its file, and need not be kept once for every time it came.
     let words = match (&occurrence.key.source, &occurrence.stage) {
         (Source::Routine(_), Stage::Ended(_)) => "",

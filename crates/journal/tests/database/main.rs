@@ -115,6 +115,7 @@ fn time(source: &str, due: i64, stage: Stage) -> Record {
         tries: 1,
         stage,
         since: day(due),
+        shown: false,
     }))
 }
 

@@ -14,6 +14,7 @@ use domain::sent::SentId;
 use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
 use engine::ports::{Clock as _, History as _, Journal as _};
+use jiff::Timestamp;
 
 use super::Story;
 use super::held::HeldJournal;
@@ -123,6 +124,16 @@ impl Story {
             format!("{} [{}]", sheet.words, labels.join("] ["))
         };
         cards.iter().map(told).collect()
+    }
+
+    /// The reminders that rang, newest first: what each is about, and when it rang.
+    ///
+    /// # Panics
+    /// If the journal does not tell.
+    pub fn rang(&self) -> Vec<(String, Timestamp)> {
+        let journal = self.living().journal.clone();
+        let cards = self.at_once(journal.cards(1_000)).expect("the cards");
+        cards.into_iter().map(|card| (card.words, card.rang)).collect()
     }
 
     /// The human replies, and the model begins to speak and does not stop.

@@ -12,11 +12,14 @@ use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, ready};
+use futures_util::future::BoxFuture;
 use tools::Toolbox;
 
 /// The words in an input at which the hands break.
 pub const BREAK: &str = "(break your hands)";
+
+/// The name of a lent tool that takes 100 seconds.
+pub const SLOW: &str = "slow";
 
 /// The real tools, which can break, and those that were lent.
 pub struct Fragile {
@@ -58,7 +61,9 @@ impl Hands for Fragile {
             Some(lent) => {
                 let label = deed(call, lent.class).reads;
                 let (call, text) = (call.id.clone(), told(&call.input.0));
-                ready(ToolResult { call, text, outcome: Outcome::Done, label }).boxed()
+                let takes = Duration::from_secs(if lent.name == SLOW { 100 } else { 0 });
+                let result = ToolResult { call, text, outcome: Outcome::Done, label };
+                tokio::time::sleep(takes).map(|()| result).boxed()
             }
             None => self.toolbox.run(turn, call, desk),
         }

@@ -124,6 +124,7 @@ mod tests {
             tries: 1,
             stage: Stage::Ended(End::Done(String::new())),
             since: minute(12),
+            shown: false,
         }
     }
 

@@ -1,0 +1,197 @@
+//! On time: a reminder is shown at the instant at which it is due, as written, whatever else goes on.
+
+use std::borrow::Cow;
+
+use domain::failure::Failure;
+use domain::tool::{Class, ToolSpec};
+use jiff::{Timestamp, Zoned};
+use testkit::oracle::examine;
+use testkit::puppet::Line;
+use testkit::story::{Story, Trouble};
+
+use crate::{at, dentist};
+
+/// A tool that takes 100 seconds.
+const SLOW: ToolSpec = ToolSpec {
+    name: "slow",
+    description: Cow::Borrowed("Takes its time."),
+    schema: r#"{"type":"object"}"#,
+    class: Class::Own,
+};
+
+/// An instant of the 16th of November 2026 in Madrid.
+fn instant(time: &str) -> Timestamp {
+    let zoned: Zoned = format!("2026-11-16T{time}[Europe/Madrid]").parse().unwrap();
+    zoned.timestamp()
+}
+
+/// Whether this is nine o'clock, as exactly as a timer wakes.
+fn is_in_time(at: Timestamp) -> bool {
+    (instant("09:00")..=instant("09:00:00.002")).contains(&at)
+}
+
+/// The model is not reached at all.
+fn dead() -> impl Iterator<Item = Line> {
+    (0..40).map(|_| Line::fails(Failure::Unreachable("refused".to_owned())))
+}
+
+/// What main is at when the reminder is due at 09:00.
+const TROUBLES: [(&str, fn(&mut Story)); 8] = [
+    ("an answer that does not end", |story| {
+        story.model([Line::holds("Once upon")]).human_begins("tell me a story");
+    }),
+    ("a tool that takes 100 s", |story| {
+        story.model([Line::calls("slow", "{}"), Line::says("Done.")]);
+        story.human_adds("take your time");
+    }),
+    ("an open card", |story| {
+        story.model([Line::calls("inbox_add", r#"{"text":"milk"}"#), Line::says("Kept.")]);
+        story.human("remember milk").human_commands("/permissions default");
+        story.model([Line::calls("inbox_remove", r#"{"number":1}"#)]);
+        story.human_adds("drop the milk").hears("asks 1>");
+    }),
+    ("a compaction", |story| {
+        story.model([Line::says("Morning."), Line::holds("It was")]).human("good morning");
+        story.human_begins_command("/compact");
+    }),
+    ("a side conversation that is being answered", |story| {
+        story.model([Line::says("Morning."), Line::holds("Well,")]).human("good morning");
+        story.human_begins_command("/fork taxes");
+    }),
+    ("a model that is dead", |story| {
+        story.model(dead()).human_adds("good morning");
+    }),
+    ("a model that is silent", |story| {
+        story.model([Line::holds(""), Line::holds(""), Line::holds("")]);
+    }),
+    ("nothing at all", |story| {
+        story.model([Line::says("Time to call the dentist.")]);
+    }),
+];
+
+/// The reminder is shown once, at its instant, on the surfaces and in the outbox, and it ends within the time that the
+/// model has for other words.
+#[test]
+fn a_reminder_is_shown_when_it_is_due_whatever_goes_on() {
+    for (name, trouble) in TROUBLES {
+        let mut story = at("16T08:59");
+        story.lend(&[SLOW]).with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
+        trouble(&mut story);
+        let left = instant("08:59:59.900").duration_since(story.now());
+        story.passes(&format!("{}ms", left.as_millis()));
+        assert_eq!(story.rang(), [], "{name}");
+        story.passes("110ms");
+        let (told, rang) = (story.told(), story.rang());
+        assert_eq!(rang.len(), 1, "{name}: {told}");
+        assert!(is_in_time(rang[0].1), "{name}: {rang:?}");
+        assert_eq!(told.matches("⏰ call the dentist").count(), 1, "{name}: {told}");
+        let posted = story.posted();
+        let rang = |posted: &[String]| posted.iter().filter(|words| words.contains("the dentist")).count();
+        assert_eq!(rang(&posted), 1, "{name}: {posted:?}");
+        story.passes("61s");
+        assert!(story.occurrences().contains("done"), "{name}: {}", story.occurrences());
+        assert!(!story.has_file("reminders/call.md"), "{name}");
+        assert_eq!(story.told().matches("⏰ call the dentist").count(), 1, "{name}: {}", story.told());
+        if name.contains("card") {
+            story.human_commands("/deny 1").passes("1s");
+        }
+        story.die();
+        assert_eq!(examine(story.paths().root()), [""; 0], "{name}");
+    }
+}
+
+/// The model's words take the place of those that were shown if they come within a minute after the reminder was due.
+#[test]
+fn the_models_words_take_the_place_of_the_reminder_in_time() {
+    let mut story = at("16T08:59:50");
+    story.lend(&[SLOW]).with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
+    story.model([Line::says("Time to call the dentist!")]).passes("20s");
+    assert_eq!(story.posted(), ["Time to call the dentist!"]);
+    assert_eq!(story.cards(), ["Time to call the dentist! [Done] [In 10 min] [Break it down]"]);
+
+    // The model gets its turn too late, or not at all.
+    let mut story = at("16T08:59:50");
+    story.lend(&[SLOW]).with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
+    story.model([Line::holds("Once upon"), Line::says("Time to call the dentist!")]);
+    story.human_begins("tell me a story").passes("75s").human_stops().passes("1m");
+    assert_eq!(story.posted(), ["⏰ call the dentist"]);
+    assert_eq!(story.cards(), ["⏰ call the dentist [Done] [In 10 min] [Break it down]"]);
+    assert!(!story.told().contains("Time to call"), "{}", story.told());
+    assert_eq!(story.contexts().len(), 1);
+
+    // The user has dealt with it meanwhile.
+    let mut story = at("16T08:59:50");
+    story.lend(&[SLOW]).with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
+    story.model([Line::holds("Once upon"), Line::says("Time to call the dentist!")]);
+    story.human_begins("tell me a story").passes("20s").human_presses_card("d1", domain::card::Act::Done);
+    story.human_stops().passes("1m");
+    assert!(!story.told().contains("Time to call"), "{}", story.told());
+    assert_eq!(story.contexts().len(), 1);
+}
+
+/// A reminder in a chain needs its turn, however late that comes; its words are not sent a second time.
+#[test]
+fn a_reminder_that_is_more_than_words_has_its_turn_later() {
+    let mut story = at("16T08:59:50");
+    story
+        .lend(&[SLOW])
+        .with_messages()
+        .crash()
+        .file("reminders/call.md", &dentist("16T09:00", "max-chain: 2"));
+    story.model([
+        Line::holds("Once upon"),
+        Line::calls("follow_up_chain", r#"{"minutes_from_now":30}"#),
+        Line::says("I look again at half past."),
+    ]);
+    story.human_begins("tell me a story").passes("5m");
+    assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 asked");
+    story.human_stops().passes("10s");
+    assert!(story.told().contains("I look again at half past."), "{}", story.told());
+    assert!(
+        story.occurrences().starts_with("mon 09:00:00 reminder:d1 try 1 done"),
+        "{}",
+        story.occurrences()
+    );
+    assert_eq!(story.posted(), ["⏰ call the dentist"]);
+    assert_eq!(story.files("reminders").len(), 1, "the next check");
+}
+
+/// Two hundred reminders of one instant are shown at that instant, in one message, while an answer goes on.
+#[test]
+fn two_hundred_reminders_are_shown_at_once() {
+    let mut story = at("16T08:59");
+    for number in 0..200 {
+        let text = format!("---\nid: m{number:03}\nrun-at: 2026-11-16T09:00:00+01:00\n---\nmind {number}\n");
+        story.file_unseen(&format!("reminders/m{number}.md"), &text);
+    }
+    story.with_messages().crash().model([Line::holds("Once upon")]).human_begins("tell me a story");
+    story.passes("61s");
+    let rang = story.rang();
+    assert_eq!(rang.len(), 200);
+    assert!(rang.iter().all(|(_, at)| is_in_time(*at)), "{:?}", rang.first());
+    assert_eq!(story.told().matches("notice> ⏰ 200 things for now").count(), 1);
+    assert_eq!(story.files("reminders"), Vec::<String>::new());
+    assert_eq!(story.contexts().len(), 1);
+}
+
+/// The program dies right around the writing that shows the reminder: it is shown once, and the next start tells.
+#[test]
+fn a_crash_right_after_the_reminder_was_due_shows_it_once() {
+    for (nth, trouble) in (1..=4).flat_map(|nth| [(nth, Trouble::DiesBefore), (nth, Trouble::DiesAfter)]) {
+        for line in [Line::holds("Once upon"), Line::says("Once.")] {
+            let mut story = at("16T08:59:50");
+            story.lend(&[SLOW]).with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
+            story.model([line, Line::holds("And"), Line::holds("And")]).human_adds("tell me a story");
+            story.passes("9s").trouble(nth, trouble).passes("5s").crash().passes("2m");
+            let rang = story.rang();
+            assert_eq!(rang.len(), 1, "{nth} {trouble:?}: {}", story.told());
+            let posted = story.posted();
+            let count = posted.iter().filter(|words| words.contains("⏰ call the dentist")).count();
+            assert_eq!(count, 1, "{nth} {trouble:?}: {posted:?}");
+            assert!(story.occurrences().contains("done"), "{nth} {trouble:?}: {}", story.occurrences());
+            assert!(!story.has_file("reminders/call.md"), "{nth} {trouble:?}");
+            story.die();
+            assert_eq!(examine(story.paths().root()), [""; 0], "{nth} {trouble:?}");
+        }
+    }
+}
