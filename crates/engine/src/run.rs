@@ -91,7 +91,13 @@ impl House {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                letter = self.next_letter() => self.open_any(letter).await,
+                letter = self.next_letter() => {
+                    self.open_any(letter).await;
+                    // Letters that never stop coming do not delay what is due.
+                    if self.until_woken() == Some(Duration::ZERO) {
+                        self.happened(Event::Woke).await;
+                    }
+                }
                 () = tokio::time::sleep_until(next_look), if self.assistant.waits_for_key() => {
                     self.look_for_key().await;
                 }
