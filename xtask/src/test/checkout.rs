@@ -28,10 +28,10 @@ impl Checkout {
         if changed.is_empty() {
             return Outcome::Passed(Vec::new());
         }
-        let counts = changed.iter().map(|file| format!("changed by the tests: {file}")).collect();
+        let counts = changed.iter().map(|file| format!("changed during the run: {file}")).collect();
         Outcome::Failed(
             counts,
-            "the tests changed files of the checkout; they are named in the summary\n".into(),
+            "files of the checkout changed during the run; the summary names them\n".into(),
         )
     }
 }
@@ -74,7 +74,7 @@ mod tests {
         write("edited.rs", "fn newer() {}");
         let Outcome::Failed(named, _) = before.compare(&Checkout::look(&root)) else { panic!("it passed") };
         let files = ["edited.rs", "\"left behind.txt\"", "picture.png"];
-        let mut expected = files.map(|file| format!("changed by the tests: {file}"));
+        let mut expected = files.map(|file| format!("changed during the run: {file}"));
         expected.sort();
         let mut named = named;
         named.sort();
