@@ -2,6 +2,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -70,6 +71,17 @@ function shiftedClock() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => name === "LD_PRELOAD" || /FAKE/.test(name)));
 }
 
+// A port that nothing listens on. An assistant that is started anew has it again, also beside others on this machine.
+function freePort() {
+  return new Promise((done, failed) => {
+    const server = createServer().on("error", failed);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => done(port));
+    });
+  });
+}
+
 // The real assistant in a directory of its own, with a scripted model behind it.
 export async function assistant(script) {
   const dir = mkdtempSync(join(tmpdir(), "ollim-home-"));
@@ -79,6 +91,7 @@ export async function assistant(script) {
   const address = /http:\/\/[\d.:]+/.exec(await model.heard())[0];
   const env = {
     PATH: process.env.PATH, HOME: dir, OLLIM_USER_NAME: "julius", OLLIM_TIMEZONE: ZONE,
+    OLLIM_HTTP: `127.0.0.1:${await freePort()}`,
     ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: address, ...shiftedClock(),
   };
   const program = built("ollim-bot", "-p", "ollim-bot", "--bin");
