@@ -95,6 +95,34 @@ const CACHED: &[&str] = &[
     "--nocapture",
 ];
 
+/// Measures in virtual time when the first words of a streamed answer are sent to Discord.
+const FIRST_WORDS: &[&str] = &[
+    "cargo",
+    "test",
+    "--quiet",
+    "--package",
+    "ollim-bot",
+    "--test",
+    "dm",
+    "first_words",
+    "--",
+    "--nocapture",
+];
+
+/// Measures in virtual time when background runs that begin together reach the model.
+const TOGETHER: &[&str] = &[
+    "cargo",
+    "test",
+    "--quiet",
+    "--package",
+    "engine",
+    "--test",
+    "calls",
+    "background_runs",
+    "--",
+    "--nocapture",
+];
+
 /// Every promise.
 pub const ROWS: &[Row] = &[
     row(
@@ -246,6 +274,21 @@ pub const ROWS: &[Row] = &[
         "the last of 900 fires at once",
         Target::AtMost(ms(1000.0)),
         by(JITTER, |said| after(said, "the last of 900 fires at once in memory: ", Unit::Time)),
+    ),
+    row(
+        "first words of an answer of 6 s in Discord",
+        Target::AtMost(ms(1000.0)),
+        by(FIRST_WORDS, |said| after(said, "first words of an answer of 6 s in Discord: ", Unit::Time)),
+    ),
+    row(
+        "the last of 10 background runs reaches the model",
+        Target::AtMost(ms(200.0)),
+        by(TOGETHER, |said| after(said, "the last of 10 background runs reaches the model: ", Unit::Time)),
+    ),
+    row(
+        "100 background runs of 6 s are answered",
+        Target::AtMost(ms(7000.0)),
+        by(TOGETHER, |said| after(said, "100 background runs of 6 s are answered: ", Unit::Time)),
     ),
     row(
         "a week of 60 routines, simulated",
