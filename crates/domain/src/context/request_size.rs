@@ -1,9 +1,9 @@
 //! The size of a request: what fits into the model's window, checked before anything is sent.
 //!
 //! A server refuses a request that is too long, cuts it silently, or charges for reading it. So one that is certainly too
-//! long is not sent: the conversation is compacted first. The estimates here count too few tokens rather than too many,
-//! because a request that would fit must not be held back. What the model counted itself decides before them
-//! ([`Room`](crate::compaction::Room)).
+//! long is not sent: the conversation is compacted first. Whether it is too long is estimated with fewer tokens than there
+//! can be, because a request that would fit must not be held back. What the model counted itself decides before that
+//! ([`Room`](crate::compaction::Room)). What is chosen instead is estimated with more tokens than there are.
 
 use std::sync::Arc;
 
@@ -12,11 +12,15 @@ use crate::conversation::{Block, Heard, Said};
 use crate::failure::Failure;
 use crate::tool::{ToolResult, ToolSpec};
 
-/// The bytes of text that are taken for a token. Vendors' tokens hold about four of English and fewer of most else.
-const TEXT_BYTES: usize = 4;
+/// More bytes of text than a token stands for on average. English has between four and five, and most else fewer.
+const MOST_TEXT_BYTES: usize = 6;
 
-/// The bytes of an opaque part that are taken for a token. Most are encrypted thinking, longer than the text they stand for.
-const OPAQUE_BYTES: usize = 8;
+/// Fewer bytes of text than a token stands for on average.
+const LEAST_TEXT_BYTES: usize = 3;
+
+/// How many bytes of an opaque part count as one byte of text. Most parts are encrypted thinking, longer than the text they
+/// stand for.
+const OPAQUE_SHARE: usize = 2;
 
 /// How many tokens a picture counts at least.
 const PICTURE_TOKENS: usize = 1_000;
@@ -25,7 +29,7 @@ const PICTURE_TOKENS: usize = 1_000;
 const PICTURE_BYTES: usize = 28 * 1024 * 1024;
 
 /// The share of the window, in percent, that a compaction reads of a conversation that does not fit.
-const READ_PERCENT: usize = 60;
+const READ_PERCENT: usize = 75;
 
 /// The share of the window, in percent, that one text may fill.
 const TEXT_PERCENT: usize = 50;
@@ -39,7 +43,7 @@ impl Window {
     pub fn refuses(self, context: &Context) -> Option<Failure> {
         let sizes = context.said.iter().map(|said| Size::of(said));
         let size = sizes.fold(Size::fixed(&context.instructions, &context.tools), Size::and);
-        let tokens = size.tokens();
+        let tokens = size.tokens(MOST_TEXT_BYTES);
         if tokens > self.tokens() {
             let text = format!("at least {tokens} tokens, and it reads {} at once", self.0);
             return Some(Failure::Full(text));
@@ -49,20 +53,20 @@ impl Window {
     }
 
     /// Returns the newest part of `said` that a compaction can read, with a note in place of the rest, and how many entries
-    /// were left out; nothing, if all of it fits.
+    /// were left out; nothing, if all of it may fit.
     pub fn newest(self, said: &[Arc<Said>]) -> Option<(Vec<Arc<Said>>, usize)> {
+        let all = said.iter().map(|said| Size::of(said)).fold(Size::default(), Size::and);
+        if all.tokens(MOST_TEXT_BYTES) <= self.tokens() && all.pictures <= PICTURE_BYTES {
+            return None;
+        }
         let most = self.tokens() * READ_PERCENT / 100;
-        let (mut read, mut from, mut whole) = (Size::default(), said.len(), true);
+        let (mut read, mut from) = (Size::default(), said.len());
         for (index, said) in said.iter().enumerate().rev() {
             read = read.and(Size::of(said));
-            if read.tokens() > most || read.pictures > PICTURE_BYTES {
-                whole = false;
+            if read.tokens(LEAST_TEXT_BYTES) > most || read.pictures > PICTURE_BYTES {
                 break;
             }
             from = index;
-        }
-        if whole {
-            return None;
         }
         // A result without its call could not be read.
         let begins = |said: &Arc<Said>| !matches!(**said, Said::Tools(_));
@@ -77,7 +81,7 @@ impl Window {
     ///
     /// The result depends only on the entry and the window, so that every request contains the same bytes of it.
     pub fn cut(self, said: &Said) -> Option<Said> {
-        let most = self.tokens() * TEXT_PERCENT / 100 * TEXT_BYTES;
+        let most = self.tokens() * TEXT_PERCENT / 100 * LEAST_TEXT_BYTES;
         let cut = |text: &str| if text.len() > most { shortened(text, most) } else { text.to_owned() };
         let is_long = |text: &str| text.len() > most;
         match said {
@@ -155,8 +159,8 @@ impl Size {
         }
     }
 
-    fn tokens(self) -> usize {
-        self.text / TEXT_BYTES + self.opaque / OPAQUE_BYTES + self.count * PICTURE_TOKENS
+    fn tokens(self, text_bytes: usize) -> usize {
+        (self.text + self.opaque / OPAQUE_SHARE) / text_bytes + self.count * PICTURE_TOKENS
     }
 }
 
@@ -214,11 +218,11 @@ mod tests {
     #[test]
     fn a_request_that_certainly_does_not_fit_is_refused_before_it_is_sent() {
         let refused = |said| WINDOW.refuses(&context(said)).map(|failure| failure.to_string());
-        assert_eq!(refused(vec![human(&"x".repeat(796_000))]), None);
-        let told = refused(vec![human(&"x".repeat(500_000)), result(&"x".repeat(300_000))]).unwrap();
+        assert_eq!(refused(vec![human(&"x".repeat(1_196_000))]), None);
+        let told = refused(vec![human(&"x".repeat(800_000)), result(&"x".repeat(402_000))]).unwrap();
         assert!(told.contains("at least 201000 tokens, and it reads 200000 at once"), "{told}");
         // Encrypted thinking is longer than what it counts.
-        let opaque = Opaque { origin: String::new(), json: Json("x".repeat(1_500_000)) };
+        let opaque = Opaque { origin: String::new(), json: Json("x".repeat(2_300_000)) };
         assert_eq!(refused(vec![answer(vec![Block::Opaque(opaque)])]), None);
     }
 
@@ -248,7 +252,7 @@ mod tests {
         let (read, left_out) = WINDOW.newest(&said).unwrap();
         assert_eq!(read.len() - 1, 200_000 - left_out);
         let bytes: usize = read.iter().map(|said| said.text().len()).sum();
-        assert!((400_000..=480_000).contains(&bytes), "{bytes}");
+        assert!((400_000..=450_000).contains(&bytes), "{bytes}");
         let Said::Human(note) = &*read[0] else { panic!("no note") };
         assert!(note.preface.contains(&format!("{left_out} older entries")), "{}", note.preface);
         assert!(!matches!(*read[1], Said::Tools(_)));
@@ -262,7 +266,7 @@ mod tests {
         let cut = WINDOW.cut(&human(&long)).unwrap();
         let Said::Human(heard) = &cut else { panic!("the user") };
         assert!(
-            heard.text.len() < 400_200 && heard.text.starts_with("begin ") && heard.text.ends_with(" end")
+            heard.text.len() < 300_200 && heard.text.starts_with("begin ") && heard.text.ends_with(" end")
         );
         let kept = heard.text.matches('ä').count();
         assert!(
@@ -272,8 +276,8 @@ mod tests {
         for said in
             [result(&long), answer(vec![Block::Text(long.clone())]), Arc::new(Said::Summary(long.clone()))]
         {
-            assert!(WINDOW.cut(&said).is_some_and(|said| said.text().len() < 400_200), "{said:?}");
+            assert!(WINDOW.cut(&said).is_some_and(|said| said.text().len() < 300_200), "{said:?}");
         }
-        assert_eq!(WINDOW.cut(&human(&"x".repeat(400_000))), None);
+        assert_eq!(WINDOW.cut(&human(&"x".repeat(300_000))), None);
     }
 }
