@@ -30,7 +30,7 @@ pub fn split(text: &str) -> Vec<String> {
     let mut rest = text;
     while !rest.is_empty() {
         let opening = fence.opening();
-        if units(&opening) + units(rest) <= LONGEST {
+        if fits(rest, LONGEST - units(&opening)) {
             parts.push(opening + rest);
             break;
         }
@@ -70,6 +70,18 @@ pub fn joined<S: AsRef<str>>(parts: &[S]) -> String {
 /// How long Discord thinks `text` is.
 pub fn units(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
+}
+
+/// Whether `text` is at most `most` units long. No more of it is looked at, so that splitting a long text takes linear time.
+fn fits(text: &str, most: usize) -> bool {
+    let mut left = most;
+    text.chars().all(|c| match left.checked_sub(c.len_utf16()) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    })
 }
 
 /// Whether a place lies in a code block.
