@@ -1,5 +1,7 @@
 //! Cards: a reminder rings, and is answered with a button, also after a restart.
 
+use domain::assistant::Request;
+use engine::ports::Clock as _;
 use testkit::discord::Setup;
 
 use crate::rig::{Rig, Speech};
@@ -31,6 +33,28 @@ async fn a_reminder_is_moved_by_a_button_after_a_kill() {
     rig.sees("moved to").await;
     rig.passes(11 * 60).await;
     assert_eq!(rig.all("call the dentist").len(), 2, "{}", rig.discord.transcript());
+}
+
+/// A reminder overtakes everything that waits for Discord's rate limit.
+#[tokio::test(start_paused = true)]
+async fn a_reminder_overtakes_a_full_outbox() {
+    let mut rig = Rig::new(Setup::default(), reminds).await;
+    rig.file("reminders/dentist.md", DENTIST).await;
+    while rig.clock.now().strftime("%H:%M:%S").to_string().as_str() < "09:04:55" {
+        rig.passes(1).await;
+    }
+    let desk = rig.life.as_ref().unwrap().desk.clone();
+    for number in 0..100 {
+        desk.ask(Request::Announce(format!("note {number}."))).await;
+    }
+    rig.passes(12).await;
+    assert_eq!(rig.all("call the dentist").len(), 1, "{}", rig.discord.transcript());
+    let sent = rig.all("note ").len();
+    assert!((5..30).contains(&sent), "{sent} notes were sent, and the others still wait");
+    rig.passes(120).await;
+    let notes: Vec<String> = rig.all("note ").into_iter().map(|seen| seen.content).collect();
+    assert_eq!(notes, (0..100).map(|number| format!("note {number}.")).collect::<Vec<_>>());
+    assert_eq!(rig.all("call the dentist").len(), 1, "{}", rig.discord.transcript());
 }
 
 /// XB-7: a reminder is answered by a reply in words and by a reaction, as by its buttons; undo brings it back.

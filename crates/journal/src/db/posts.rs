@@ -36,12 +36,15 @@ fn posted(transaction: &Transaction<'_>, post: &Post) -> rusqlite::Result<()> {
 /// What was not sent yet is sent as it is now. What was never posted says nothing.
 fn says(transaction: &Transaction<'_>, key: &PostKey, sheet: &Sheet) -> rusqlite::Result<()> {
     let sheet = spell(sheet)?;
-    let sql = "UPDATE posts SET sheet = ? WHERE key = ? AND state = 'waits'";
+    let sql = "UPDATE posts SET sheet = ? WHERE key = ? AND work = 'new' AND state = 'waits'";
     transaction.prepare_cached(sql)?.execute(params![sheet, key.0])?;
-    // It may be on its way as it was: then this follows.
+    // An earlier change may be on its way, so it gives way to a row of its own and is not changed itself.
+    let sql = "UPDATE posts SET state = 'dropped', why = 'it was changed again', sheet = '' \
+               WHERE key = ? AND work = 'says' AND state = 'waits'";
+    transaction.prepare_cached(sql)?.execute([&key.0])?;
+    // The post may be on its way as it was: then this follows.
     let sql = "INSERT INTO posts (key, at, work, ring, entry, sheet, state) \
-               SELECT key, at, 'says', 0, entry, ?, 'waits' FROM posts WHERE key = ? AND work = 'new' AND state IN ('waits', 'sent') \
-               AND NOT EXISTS (SELECT 1 FROM posts WHERE key = ?2 AND work = 'says' AND state = 'waits')";
+               SELECT key, at, 'says', 0, entry, ?, 'waits' FROM posts WHERE key = ? AND work = 'new' AND state IN ('waits', 'sent')";
     transaction.prepare_cached(sql)?.execute(params![sheet, key.0]).map(drop)
 }
 

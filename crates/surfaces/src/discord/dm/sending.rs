@@ -80,10 +80,11 @@ pub(super) async fn carry(shared: &Shared, rest: &Rest, waiting: &Waiting, doubt
             "it replies to something, and came too late for that".to_owned(),
         ));
     }
-    let sheet = match (waiting.work, age >= LATE) {
-        (Work::New, true) => labelled(shared, waiting),
-        (Work::New, false) | (Work::Says, _) => waiting.post.sheet.clone(),
+    let late = match waiting.work {
+        Work::New => age >= LATE,
+        Work::Says => was_late(shared, waiting).await,
     };
+    let sheet = if late { labelled(shared, waiting) } else { waiting.post.sheet.clone() };
     let mut parts = dress(&sheet, waiting.post.ring);
     if let (Some(first), Some(to)) = (parts.first_mut(), &sheet.to) {
         let receipts = shared.ports.outbox.receipts(to.clone()).await.unwrap_or_default();
@@ -133,6 +134,13 @@ fn hint(trouble: &Trouble) -> String {
         | Trouble::Away(_)
         | Trouble::Unknown(_) => format!("{trouble}. you can read everything here."),
     }
+}
+
+/// Whether the message that is changed came late: it still says so.
+async fn was_late(shared: &Shared, waiting: &Waiting) -> bool {
+    let receipts = shared.ports.outbox.receipts(waiting.post.key.clone()).await.unwrap_or_default();
+    let late = waiting.post.at.saturating_add(LATE).unwrap_or(waiting.post.at);
+    receipts.first().is_some_and(|first| first.message >= Snowflake::first_of(late).0)
 }
 
 /// A8, D8: what comes late says so.
