@@ -89,9 +89,9 @@ impl Assistant {
         if let Some(planned) = self.plan_of(&shown) {
             self.memory.plans.rang = Some((planned.what.clone(), minutes.at));
         }
-        let written = minutes.records.iter_mut().rev().find_map(|record| match record {
-            Record::Plan(PlanChange::Occurred(one)) if one.key == shown.key => Some(one),
-            _ => None,
+        let written = minutes.records.iter_mut().rev().find_map(|record| {
+            let Record::Plan(PlanChange::Occurred(one)) = record else { return None };
+            (one.key == shown.key).then_some(one)
         });
         match written {
             Some(written) => written.clone_from(&shown),
