@@ -166,7 +166,7 @@ mod tests {
         disk::replace(&RealDisk, &path, b"x").unwrap();
         disk::replace(&RealDisk, &lock, b"").unwrap();
         let text = format!("#!/bin/sh\ngit \"$@\"\ncode=$?\ntouch {}\nexit $code\n", tried.display());
-        std::fs::write(&script, text).unwrap();
+        disk::replace(&RealDisk, &script, text.as_bytes()).unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
 
         let (sender, tasks) = std::sync::mpsc::channel();

@@ -143,8 +143,8 @@ async fn a_proof_that_cannot_be_right_is_refused_before_the_body() {
     let mut rig = Rig::new();
     let port = rig.open(Limits::HOUSE).await;
     let old = SIGNED.replace("1614265330", "1614260000");
-    let short = format!("webhook-id: a\r\nwebhook-timestamp: 1614265330\r\nwebhook-signature: v1,x\r\n");
-    let hex = format!("x-github-delivery: 1\r\nx-hub-signature-256: sha256=1\r\n");
+    let short = "webhook-id: a\r\nwebhook-timestamp: 1614265330\r\nwebhook-signature: v1,x\r\n".to_owned();
+    let hex = "x-github-delivery: 1\r\nx-hub-signature-256: sha256=1\r\n".to_owned();
     for (slug, proof) in [("standard", old), ("standard", short), ("github", hex)] {
         let mut stream = connect(port).await;
         let text = format!("POST /hook/{slug} HTTP/1.1\r\nhost: x\r\n{proof}content-length: 12\r\n\r\n");
