@@ -241,10 +241,11 @@ impl ReportFile {
         });
         edits.extend(gone.map(|report| StateEdit::UpdateRemoved(report.id)));
         if edits.is_empty() {
-            // All of it is in the journal.
+            // All of it is in the journal. A file that says the same is not written again: the other program may be
+            // writing its next change, which would be lost.
             self.hold(&updates, hash);
             self.seen = None;
-            self.write(database, false)?;
+            self.write(database, true)?;
             self.keep_note(database)?;
         } else {
             tracing::warn!(changes = edits.len(), "Another program changed pending_updates.json.");

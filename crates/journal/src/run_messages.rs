@@ -148,7 +148,7 @@ impl RunMessageFile {
             return Ok(None);
         }
         self.seen = None;
-        let Reading::Messages(messages, _) = reading else {
+        let Reading::Messages(messages, hash) = reading else {
             let found = self.file.load(now).map_err(|error| error.to_string())?;
             if let Some(damage) = found.damage {
                 tracing::warn!(%damage, "fork_messages.json cannot be read and is written again.");
@@ -158,7 +158,7 @@ impl RunMessageFile {
         let changes =
             changes(database, &messages, &self.held.messages, now).map_err(|error| error.to_string())?;
         if changes.is_empty() {
-            return self.write(database).map(|()| None);
+            return self.agree(database, messages, hash).map(|()| None);
         }
         changes.log();
         Ok(Some(StateEdit::RunMessages { kept: changes.kept, gone: changes.gone }))
@@ -175,12 +175,29 @@ impl RunMessageFile {
         }
     }
 
+    /// Lets the file, in which all changes were followed, show what the journal holds. A file that says the same is not written
+    /// again: the other program may be writing its next change, which would be lost.
+    fn agree(&mut self, database: &mut Database, listed: Vec<Origin>, hash: String) -> Result<(), String> {
+        let messages = database.fork_messages().map_err(|error| error.to_string())?;
+        if messages.iter().map(key).ne(listed.iter().map(key)) {
+            return self.write(database);
+        }
+        self.held = Held { hash, messages: listed };
+        self.behind = false;
+        self.keep_note(database)
+    }
+
     fn write(&mut self, database: &mut Database) -> Result<(), String> {
         let messages = database.fork_messages().map_err(|error| error.to_string())?;
         let hash = self.file.replace(&messages).map_err(|error| error.to_string())?;
-        let newest = messages.iter().map(|origin| origin.at.as_microsecond()).max().unwrap_or_default();
         self.held = Held { hash, messages };
         self.behind = false;
+        self.keep_note(database)
+    }
+
+    fn keep_note(&self, database: &mut Database) -> Result<(), String> {
+        let times = self.held.messages.iter().map(|origin| origin.at.as_microsecond());
+        let newest = times.max().unwrap_or_default();
         database.keep(NOTE, &format!("{newest} {}", self.held.hash)).map_err(|error| error.to_string())
     }
 
