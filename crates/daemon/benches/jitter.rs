@@ -17,6 +17,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
+use daemon::house::Doors;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -47,7 +48,7 @@ async fn measure(dir: &TempDir, place: &str) {
         let due = first + SignedDuration::from_secs(2 + i64::try_from(second).unwrap());
         (0..EACH_SECOND).for_each(|n| plan(dir.path(), &format!("later{second}-{n}"), due));
     }
-    let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &url)]).await;
+    let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &url)], Doors::Local).await;
     let all = CROWD + SECONDS * EACH_SECOND;
     let began = loop {
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -14,6 +14,7 @@ mod wire;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use daemon::house::Doors;
 use surfaces::client::{Client, Events};
 use tempfile::TempDir;
 use testkit::long_life;
@@ -46,7 +47,8 @@ fn main() {
 /// A conversation of so many entries, and a model that answers one word.
 async fn with_a_model(dir: &TempDir, entries: u64) {
     let wire = Wire::listen();
-    let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
+    let house =
+        open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Doors::Local).await;
     let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
     let mut moments = wire.moments;
     let (mut out, mut back) = (Vec::new(), Vec::new());
@@ -67,7 +69,9 @@ async fn after_a_start(dir: &TempDir) {
     let wire = Wire::listen();
     let (mut moments, mut took) = (wire.moments, Vec::new());
     for _ in 0..STARTS {
-        let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
+        let house =
+            open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Doors::Local)
+                .await;
         let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
         let turn = turns.run("and now?").await;
         took.push(exchange(&mut moments).await.0.duration_since(turn.began));
@@ -88,7 +92,7 @@ async fn exchange(moments: &mut UnboundedReceiver<Moment>) -> (Instant, Instant)
 
 /// No model: the whole turn is ours.
 async fn offline(dir: &TempDir, place: &str) {
-    let house = open(dir, &[]).await;
+    let house = open(dir, &[], Doors::Local).await;
     let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
     let mut took = Vec::new();
     for _ in 0..WARM_UP + COUNTED {

@@ -53,6 +53,9 @@ const FORKS: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", 
 /// Measures how late jobs begin, in the time of the wall.
 const JITTER: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "jitter"];
 
+/// Measures how late reminders are shown while something else goes wrong, in the time of the wall.
+const LATENESS: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "lateness"];
+
 /// Looks for words in a life of a million entries, which is made for it.
 const SEARCH: &[&str] = &[
     "env",
@@ -289,6 +292,175 @@ pub const ROWS: &[Row] = &[
         "100 background runs of 6 s are answered",
         Target::AtMost(ms(7000.0)),
         by(TOGETHER, |said| after(said, "100 background runs of 6 s are answered: ", Unit::Time)),
+    ),
+    row(
+        "reminder during no trouble, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during no trouble, page and terminal, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during no model, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during no model, page and terminal, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during a dead model, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a dead model, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
+        "reminder during a silent model, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a silent model, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
+        "reminder during a stream of pings, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a stream of pings, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
+        "reminder during a long answer, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a long answer, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
+        "reminder during an open approval, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during an open approval, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
+        "reminder during a full outbox, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a full outbox, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
+        "reminder during no trouble, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during no trouble, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during no model, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during no model, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during a dead model, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during a dead model, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during a silent model, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during a silent model, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during a stream of pings, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during a stream of pings, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during a long answer, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during a long answer, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during an open approval, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during an open approval, Discord, p99: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a full outbox, Discord, p99",
+        by(LATENESS, |said| after(said, "reminder during a full outbox, Discord, p99: ", Unit::Time)),
+    ),
+    told(
+        "reminder during no trouble, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during no trouble, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during no model, page and terminal, median",
+        by(LATENESS, |said| after(said, "reminder during no model, page and terminal, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a dead model, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a dead model, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during a silent model, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a silent model, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during a stream of pings, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a stream of pings, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during a long answer, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a long answer, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during an open approval, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during an open approval, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during a full outbox, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a full outbox, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during no trouble, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during no trouble, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during no model, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during no model, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a dead model, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during a dead model, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a silent model, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during a silent model, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a stream of pings, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during a stream of pings, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a long answer, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during a long answer, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during an open approval, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during an open approval, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a full outbox, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during a full outbox, Discord, median: ", Unit::Time)),
     ),
     row(
         "a week of 60 routines, simulated",

@@ -8,14 +8,14 @@ use daemon::settings::{Environment, Settings};
 use journal::disk::RealDisk;
 use tempfile::TempDir;
 
-/// Opens the house in `dir`, which knows `variables` and nothing else.
-pub async fn open(dir: &TempDir, variables: &[(&str, &str)]) -> House {
+/// Opens the house in `dir` with these doors, which knows `variables` and nothing else.
+pub async fn open(dir: &TempDir, variables: &[(&str, &str)], doors: Doors) -> House {
     let mut environment = Environment::new(|name| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     });
     environment.set_data_dir(dir.path().to_owned());
     let Ok(settings) = Settings::read(&environment) else { panic!("the settings cannot be read") };
-    let Ok(house) = House::open(&settings, Arc::new(RealDisk), Doors::Local).await else {
+    let Ok(house) = House::open(&settings, Arc::new(RealDisk), doors).await else {
         panic!("the house cannot be opened")
     };
     house

@@ -21,8 +21,8 @@ const SLOW: ToolSpec = ToolSpec {
 
 /// An instant of the 16th of November 2026 in Madrid.
 fn instant(time: &str) -> Timestamp {
-    let zoned: Zoned = format!("2026-11-16T{time}[Europe/Madrid]").parse().unwrap();
-    zoned.timestamp()
+    let zoned = format!("2026-11-16T{time}[Europe/Madrid]").parse::<Zoned>();
+    zoned.unwrap_or_else(|error| panic!("{time}: {error}")).timestamp()
 }
 
 /// Whether this is nine o'clock, as exactly as a timer wakes.
@@ -35,8 +35,11 @@ fn dead() -> impl Iterator<Item = Line> {
     (0..40).map(|_| Line::fails(Failure::Unreachable("refused".to_owned())))
 }
 
+/// Begins something.
+type Begins = fn(&mut Story);
+
 /// What main is at when the reminder is due at 09:00.
-const TROUBLES: [(&str, fn(&mut Story)); 8] = [
+const TROUBLES: [(&str, Begins); 8] = [
     ("an answer that does not end", |story| {
         story.model([Line::holds("Once upon")]).human_begins("tell me a story");
     }),
