@@ -208,7 +208,8 @@ impl RunMessageFile {
 }
 
 /// Compares the `listed` messages with those that were in the file `before`. Records older than seven days count as removed.
-/// One from the future is kept as it is: the clock was ahead when it was written.
+/// One from the future changes
+/// none that is known: the clock was ahead when it was written.
 fn changes(
     database: &Database,
     listed: &[Origin],
@@ -221,11 +222,12 @@ fn changes(
     for origin in listed.iter().filter(|origin| !is_old(origin.at, now)) {
         let Some(id) = database.sent_id(origin.id)? else { continue };
         here.insert(id);
-        if held.contains(&key(origin)) || origin.at > now {
+        if held.contains(&key(origin)) {
             continue;
         }
         let next = Origin { id, ..origin.clone() };
-        if database.origin(id)?.is_none_or(|known| key(&known) != key(&next)) {
+        let known = database.origin(id)?;
+        if known.is_none_or(|known| origin.at <= now && key(&known) != key(&next)) {
             kept.insert(id, Origin { end: database.end_of(&origin.session)?, ..next });
         }
     }
