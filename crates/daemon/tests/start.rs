@@ -278,6 +278,7 @@ fn asked_to_end_it_ends_and_leaves_only_its_memory() {
             "state/agents.json",
             "state/bot.lock",
             "state/journal.db",
+            "state/journal.mark",
             "state/session_history.jsonl",
             "state/sessions.json",
             "state/settings.last-good.toml",

@@ -71,13 +71,15 @@ pub fn log(data: &Path) -> Connection {
     Connection::open(data.join("state/journal.db")).expect("a log")
 }
 
-/// How often the human heard of a reminder: in the model's words, in its own or together with others, said on main, or shown while main was
-/// in the middle of something and left for it as a report.
+/// How often the user heard of a reminder. It is shown as written when it is due, in the conversation or, while main is
+/// busy, beside it and in an update. The model's words take the place of that message, so both together count once.
 pub fn heard(data: &Path, id: &str) -> usize {
-    let sql = "SELECT count(*) FROM (SELECT body FROM entries WHERE kind = 'assistant' UNION ALL SELECT text FROM reports) \
-               WHERE body LIKE '%ring ' || ?1 || '.%' OR body LIKE '%⏰ reminder ' || ?1 || '.%' \
-                  OR body LIKE '%⏰ % things for now%. reminder ' || ?1 || '.%'";
-    log(data).query_row(sql, [id], |row| row.get(0)).expect("a count")
+    let written = "SELECT count(*) FROM (SELECT body FROM entries WHERE kind = 'assistant' UNION ALL SELECT text FROM reports) \
+                   WHERE body LIKE '%⏰ reminder ' || ?1 || '.%' OR body LIKE '%⏰ % things for now%. reminder ' || ?1 || '.%'";
+    let words = "SELECT count(*) FROM entries WHERE kind = 'assistant' AND body LIKE '%ring ' || ?1 || '.%'";
+    let log = log(data);
+    let count = |sql: &str| log.query_row(sql, [id], |row| row.get::<_, usize>(0)).expect("a count");
+    count(written).max(count(words))
 }
 
 /// How many times of jobs are being kept, and files followed, right now.

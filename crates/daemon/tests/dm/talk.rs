@@ -27,7 +27,7 @@ async fn what_the_human_writes_is_answered() {
     assert!(rig.discord.ledger().embargo_breaches.is_empty());
 }
 
-/// P6: what the user writes while the first start of all is still signing in is answered, once.
+/// What the user writes while the first start of all is still signing in is answered, once.
 #[tokio::test(start_paused = true)]
 async fn what_is_written_during_the_first_start_is_answered() {
     for away in [0, 300] {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::conversation::{Block, Text};
 use domain::effort::Effort;
-use domain::failure::Failure;
+use domain::failure::{Failure, Unsaid};
 use domain::turn::Stop;
 use engine::ports::Model;
 use models::claude::{Mode, Notice, Patience};
@@ -131,15 +131,26 @@ async fn a_session_goes_on_under_its_latest_name() {
     play.claude.close().await;
 }
 
-#[tokio::test]
-async fn a_line_of_ten_megabytes_is_read() {
+/// A reply of one line with `bytes` bytes of text.
+fn long_line(bytes: usize) -> String {
     let script = r#"
         ready; hear_of '"user"'; begin
         printf '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"text","text":"'
-        head -c 10000000 /dev/zero | tr '\0' 'a'
+        head -c BYTES /dev/zero | tr '\0' 'a'
         printf '"}]}}\n'; end
     "#;
-    assert_eq!(answer(script).await.len(), 10_000_000);
+    script.replace("BYTES", &bytes.to_string())
+}
+
+#[tokio::test]
+async fn a_line_of_a_million_bytes_is_read() {
+    assert_eq!(answer(&long_line(1_000_000)).await.len(), 1_000_000);
+}
+
+#[tokio::test]
+async fn a_line_beyond_the_bound_of_a_reply_is_refused() {
+    let failed = failure(&long_line(5_000_000)).await;
+    assert!(matches!(failed, Failure::Unsaid(Unsaid::TooLarge { .. })), "{failed:?}");
 }
 
 #[tokio::test]
