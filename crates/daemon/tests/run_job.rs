@@ -49,6 +49,20 @@ fn the_assistant_that_runs_does_it_and_status_names_what_comes_next() {
     running.terminate();
 }
 
+/// A reminder is told as it was written, and then the words of the model, each once.
+#[test]
+fn a_reminder_is_followed_to_the_words_of_the_model() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let file = program.data().join("reminders/tea.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, TEA).unwrap();
+    backstage.model().script([Act::says("The kettle is waiting.")]);
+    let done = program.run(&["reminder", "run", "tea", "--json"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert_eq!(json_of(&done)["said"], json!(["⏰ make tea", "The kettle is waiting."]));
+}
+
 #[test]
 fn what_is_not_planned_is_refused_in_a_sentence() {
     let program = planned();

@@ -9,7 +9,7 @@ use journal::disk::Disk;
 use serde_json::{Value, json};
 use surfaces::client::{Client, Events, Shown};
 use surfaces::terminal;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::chat::told_to_stop;
 use crate::cli::Output;
@@ -51,34 +51,12 @@ async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode
         turn: begun["turn"].as_u64(),
         message: begun["message"].as_u64(),
         branch: None,
+        has_begun: false,
+        card: None,
         said: Vec::new(),
     };
-    let mut last = newest(client, job).await?;
-    while is_loading(&last) {
-        // Whatever happens, and if nothing does, it may have begun since.
-        if let Ok(shown) = timeout(LOOKS_AGAIN, events.next()).await {
-            shown?.ok_or_else(ended_before)?;
-        }
-        last = newest(client, job).await?;
-        work.branch = last["branch"].as_str().map(str::to_owned);
-        work.message = work.message.or(last["message"].as_u64());
-    }
-    let mut why = None;
-    if matches!(last["state"].as_str(), Some("running" | "asked" | "done")) {
-        // What is done by now has been told already, and is read from the stream.
-        let mut end = work.follow(&mut events, job).await?;
-        last = newest(client, job).await?;
-        // The turn has ended, and the run goes on: it was told to report first, or its session is compacted.
-        while end == TurnEnd::Finished && last["state"] == "running" {
-            work.branch = last["branch"].as_str().map(str::to_owned).or(work.branch);
-            if let Ok(followed) = timeout(LOOKS_AGAIN, work.follow(&mut events, job)).await {
-                end = followed?;
-            }
-            last = newest(client, job).await?;
-        }
-        why = end.why();
-    }
-    Ok(tell(job, &work.said, &Outcome::of(&last, why), output))
+    let (last, why) = work.follow(client, &mut events, job).await?;
+    Ok(tell(job, &work.told(), &Outcome::of(&last, why), output))
 }
 
 /// What became of the newest time of `job`.
@@ -87,12 +65,17 @@ async fn newest(client: &Client, job: &Source) -> Result<Value, Failed> {
     Ok(past["past"][0].clone())
 }
 
-/// How often is looked whether it has begun.
+/// How often the state of the job is read again while its events are followed.
 const LOOKS_AGAIN: Duration = Duration::from_secs(2);
 
-/// Whether its skills are loaded before it begins: nobody has tried it yet, so that it cannot have failed.
+/// Whether its skills are loaded before it begins: it was not tried yet, so that it cannot have failed.
 fn is_loading(occurrence: &Value) -> bool {
     occurrence["state"] == "again" && occurrence["tries"] == 0
+}
+
+/// Whether its turn goes on or is still to come.
+fn is_open(occurrence: &Value) -> bool {
+    is_loading(occurrence) || matches!(occurrence["state"].as_str(), Some("running" | "asked"))
 }
 
 /// The work that began, and what it said to the human.
@@ -101,31 +84,100 @@ struct Work {
     message: Option<u64>,
     /// Where it runs, if that was not known when it was asked for.
     branch: Option<String>,
+    /// Whether its turn began, so that the end of the turn is shown too.
+    has_begun: bool,
+    /// The words of a reminder on main as they are shown now.
+    card: Option<String>,
     said: Vec<String>,
 }
 
 impl Work {
-    /// Follows it to the end of its turn.
-    async fn follow(&mut self, events: &mut Events, job: &Source) -> Result<TurnEnd, Failed> {
-        while let Some(Shown { name, data }) = events.next().await? {
-            match name.as_str() {
-                "began" if self.is_its(&data) => self.turn = data["turn"].as_u64(),
-                "sent" if data["entry"]["from"] == job.to_string() => {
-                    self.said.push(terminal::sent_words(&data["entry"]));
-                }
-                "said" if self.is_answer(&data) => {
-                    self.said.extend(data["entry"]["text"].as_str().map(str::to_owned));
-                }
-                "held" if self.is_its(&data) || self.message.is_some() => {
-                    return Ok(TurnEnd::Waits(data["why"].as_str().map(str::to_owned)));
-                }
-                "ended" if self.is_its(&data) => return Ok(TurnEnd::of(data["why"].as_str())),
-                // Something was missed, and it may have been the end.
-                "reload" => return Ok(TurnEnd::Finished),
-                _ => {}
+    /// Follows it to its end. Gives the state in which it ended, and why its last turn did not come to a good end.
+    async fn follow(
+        &mut self,
+        client: &Client,
+        events: &mut Events,
+        job: &Source,
+    ) -> Result<(Value, Option<String>), Failed> {
+        let mut last = self.look(client, job).await?;
+        if !is_open(&last) && last["state"] != "done" {
+            return Ok((last, None));
+        }
+        let mut looks_at = Instant::now() + LOOKS_AGAIN;
+        loop {
+            let end = match timeout_at(looks_at, events.next()).await {
+                Ok(shown) => self.take(&shown?.ok_or_else(ended_before)?, job),
+                Err(_) => None,
+            };
+            if self.needs_no_turn() {
+                return Ok((self.look(client, job).await?, None));
+            }
+            let is_time = looks_at <= Instant::now();
+            if end.is_none() && !is_time && !is_loading(&last) {
+                continue;
+            }
+            let was_over = !is_open(&last);
+            last = self.look(client, job).await?;
+            match end {
+                // The turn has ended, and the run goes on: it was told to report first, or its session is compacted.
+                Some(TurnEnd::Finished) if last["state"] == "running" => {}
+                Some(end) => return Ok((last, end.why())),
+                // It ended without a turn, and all events from before have been read.
+                None if is_time && was_over && !is_open(&last) && !self.has_begun => return Ok((last, None)),
+                None => {}
+            }
+            if is_time {
+                looks_at = Instant::now() + LOOKS_AGAIN;
             }
         }
-        Err(ended_before())
+    }
+
+    /// Reads how the job stands, and where its turn is.
+    async fn look(&mut self, client: &Client, job: &Source) -> Result<Value, Failed> {
+        let last = newest(client, job).await?;
+        self.branch = last["branch"].as_str().map(str::to_owned).or(self.branch.take());
+        self.message = self.message.or(last["message"].as_u64());
+        Ok(last)
+    }
+
+    /// Whether it ended when it was asked for: its words are shown, and no model is asked about them.
+    fn needs_no_turn(&self) -> bool {
+        self.turn.is_none() && self.message.is_none() && self.card.is_some()
+    }
+
+    /// Takes in what is shown; gives how its turn ended, if that is shown.
+    fn take(&mut self, shown: &Shown, job: &Source) -> Option<TurnEnd> {
+        let data = &shown.data;
+        match shown.name.as_str() {
+            "began" if self.is_its(data) => {
+                self.turn = data["turn"].as_u64();
+                self.has_begun = true;
+            }
+            "card" if matches!(job, Source::Reminder(id) if data["id"] == **id) => {
+                self.card = data["said"].as_str().map(str::to_owned);
+            }
+            "sent" if data["entry"]["from"] == job.to_string() => {
+                self.said.push(terminal::sent_words(&data["entry"]));
+            }
+            "said" if self.is_answer(data) => {
+                self.said.extend(data["entry"]["text"].as_str().map(str::to_owned));
+            }
+            "held" if self.is_its(data) || self.message.is_some() => {
+                return Some(TurnEnd::Waits(data["why"].as_str().map(str::to_owned)));
+            }
+            "ended" if self.is_its(data) => return Some(TurnEnd::of(data["why"].as_str())),
+            // Something was missed, and it may have been the end.
+            "reload" => return Some(TurnEnd::Finished),
+            _ => {}
+        }
+        None
+    }
+
+    /// What the user was shown: the words of a reminder, and the words that were said beside them.
+    fn told(&self) -> Vec<String> {
+        let card = self.card.iter();
+        let beside = |words: &&String| self.card.as_ref().is_none_or(|card| !card.contains(words.trim()));
+        card.chain(self.said.iter().filter(beside)).cloned().collect()
     }
 
     /// Whether it is said on main in answer to our message: nobody else speaks there meanwhile.
@@ -246,12 +298,33 @@ mod tests {
         );
     }
 
+    fn begun(turn: Option<u64>, message: Option<u64>) -> Work {
+        Work { turn, message, branch: None, has_begun: false, card: None, said: Vec::new() }
+    }
+
+    #[test]
+    fn the_words_of_a_reminder_are_told_once() {
+        let tea: Source = "reminder:tea".parse().unwrap();
+        let mut work = begun(None, Some(3));
+        let mut shown = |name: &str, data: Value| {
+            let shown = Shown { name: name.to_owned(), data };
+            (work.take(&shown, &tea), work.told())
+        };
+        assert_eq!(shown("card", json!({ "id": "bread", "said": "bake" })), (None, Vec::new()));
+        assert_eq!(shown("card", json!({ "id": "tea", "said": "make tea" })).1, ["make tea"]);
+        shown("began", json!({ "turn": 9, "answers": 3 }));
+        let said = |text: &str| json!({ "branch": "main", "entry": { "by": "assistant", "text": text } });
+        assert_eq!(shown("said", said("make tea")).1, ["make tea"], "the entry of the card");
+        assert_eq!(shown("said", said("Tea time!")).1, ["make tea", "Tea time!"]);
+        assert_eq!(shown("ended", json!({ "answers": 3 })).0, Some(TurnEnd::Finished));
+    }
+
     #[test]
     fn only_its_own_end_ends_it() {
-        let work = Work { turn: None, message: Some(3), branch: None, said: Vec::new() };
+        let work = begun(None, Some(3));
         assert!(work.is_its(&json!({ "turn": 9, "answers": 3 })));
         assert!(!work.is_its(&json!({ "turn": 3, "answers": 4 })));
-        let aside = Work { turn: Some(3), message: None, branch: Some("run/1".to_owned()), said: Vec::new() };
+        let aside = Work { branch: Some("run/1".to_owned()), ..begun(Some(3), None) };
         assert!(
             aside.is_its(&json!({ "turn": 9, "branch": "run/1" }))
                 && aside.is_its(&json!({ "turn": 3 }))

@@ -49,6 +49,8 @@ impl Assistant {
             }
         };
         self.hear_waiting(&mut minutes);
+        // A reminder that was shown and needs no model has ended already.
+        let answer = if self.memory.plans.busy_with(source).is_some() { answer } else { Answer::Noted };
         (answer, minutes.effects())
     }
 }

@@ -118,8 +118,8 @@ async fn run(State(app): State<App>, request: Request) -> Result<Response, Refus
     match app.ports().desk.ask(Ask::Plan(Planning::Now(job(&named.job)?))).await {
         Answer::Begun(turn) => Ok(begun(Some(turn.0), None)),
         Answer::Heard(message) => Ok(begun(None, Some(message.0))),
+        Answer::Noted => Ok(begun(None, None)),
         answer @ (Answer::Decided(_)
-        | Answer::Noted
         | Answer::Results(_)
         | Answer::Told(_)
         | Answer::Plans(_)

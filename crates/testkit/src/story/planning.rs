@@ -146,6 +146,7 @@ impl Story {
             Some(Answer::Heard(message)) => {
                 self.while_alive(self.teller.heard_the_end_of(message));
             }
+            Some(Answer::Noted) => {}
             Some(answer) => self.teller.tell(format!("refused> {answer:?}")),
             None => {}
         }

@@ -168,7 +168,8 @@ pub struct PastWire {
     pub past: Vec<OccurrenceWire>,
 }
 
-/// A job began, under the number of a turn, or of a message on main.
+/// A job began, under the number of a turn, or of a message on main. It has neither if it has ended already: a reminder
+/// that was shown and about which no model is asked.
 #[derive(Serialize)]
 pub struct BegunWire {
     pub ok: bool,
