@@ -1,6 +1,6 @@
 //! A week of life: random jobs, a model that does anything, crashes, a failing disk and a clock that is set, by seed.
 
-use testkit::life::Life;
+use testkit::life::{Life, Size};
 
 /// Weeks in which the clocks are changed, and one in which they are not.
 const WEEKS: [&str; 3] = [
@@ -95,4 +95,33 @@ fn the_same_seed_is_the_same_life() {
     assert_eq!(differs, None, "seed 2");
     assert_eq!(one.lines().count(), other.lines().count(), "seed 2");
     assert!(one.lines().count() > 1_000, "seed 2 has hardly lived");
+}
+
+/// C7, H5: a year with all faults. At its end the program holds no more than after its first months: in memory, in tasks
+/// and in state files.
+#[test]
+#[ignore = "a year of life takes a quarter of an hour"]
+fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {
+    let mut life = Life::new("2026-01-01T00:00[Europe/Berlin]", 365);
+    let sizes: Vec<Size> = (0..365).map(|_| life.go_on(1).size()).collect();
+    life.end();
+    assert_eq!(life.wrong(), [""; 0]);
+    let middle = |days: &[Size], of: fn(&Size) -> u64| {
+        let mut sizes: Vec<u64> = days.iter().map(of).collect();
+        sizes.sort_unstable();
+        sizes[sizes.len() / 2]
+    };
+    let (early, late) = (&sizes[30..120], &sizes[275..]);
+    for (name, of) in [
+        ("memory", (|size| size.memory as u64) as fn(&Size) -> u64),
+        ("tasks", |size| size.tasks as u64),
+        ("state", |size| size.state),
+    ] {
+        let (early, late) = (middle(early, of), middle(late, of));
+        println!("{name}: {early} in the first months, {late} in the last ones");
+        assert!(late <= early + early / 4 + 2, "{name} grew from {early} to {late}");
+    }
+    println!("{} occurrences done, memory compared {} times", life.count("done"), life.recalled());
+    assert!(life.count("done") > 5_000, "it has hardly lived: {}", life.count("done"));
+    assert!(life.recalled() > 4_000, "it was hardly looked at: {}", life.recalled());
 }

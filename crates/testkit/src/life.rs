@@ -69,6 +69,17 @@ struct Past {
     recalled: Recalled,
 }
 
+/// How much a life holds at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// The characters of all that the assistant has in mind, written out.
+    pub memory: usize,
+    /// The tasks of the runtime.
+    pub tasks: usize,
+    /// The bytes of the state files, without the journal.
+    pub state: u64,
+}
+
 /// Nobody looks.
 struct Nobody;
 
@@ -105,6 +116,11 @@ impl Life {
 
     /// Lives for so many days, and then for three quiet hours, in which all that was begun comes to its end.
     pub fn live(&mut self, days: u32) -> &mut Self {
+        self.go_on(days).end()
+    }
+
+    /// Lives for so many days.
+    pub fn go_on(&mut self, days: u32) -> &mut Self {
         let end = self.clock.boot() + Duration::from_secs(u64::from(days) * 86_400);
         while self.clock.boot() < end {
             self.something_happens();
@@ -112,6 +128,11 @@ impl Life {
             self.passes(Duration::from_secs(minutes * 60));
             self.recall();
         }
+        self
+    }
+
+    /// Three quiet hours pass, in which all that was begun comes to its end. Then the program ends.
+    pub fn end(&mut self) -> &mut Self {
         self.model.calm_down();
         self.doom.end();
         self.passes(Duration::from_secs(3 * 3_600));
@@ -183,6 +204,19 @@ impl Life {
     /// How many tasks of the runtime are alive.
     pub fn tasks(&self) -> usize {
         self.runtime.metrics().num_alive_tasks()
+    }
+
+    /// How much it holds now, apart from the journal, which keeps everything.
+    ///
+    /// # Panics
+    /// If the state directory cannot be read.
+    pub fn size(&self) -> Size {
+        let memory = self.house.as_ref().map_or(0, |(house, _)| format!("{:?}", house.knows()).len());
+        let files = std::fs::read_dir(self.dir.path().join("state")).expect("a state directory");
+        let state =
+            files.flatten().filter(|file| !file.file_name().to_string_lossy().starts_with("journal.db"));
+        let state = state.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
+        Size { memory, tasks: self.tasks(), state }
     }
 
     /// Holds what it has in mind against what is written, unless it has just died and does not know it yet.
