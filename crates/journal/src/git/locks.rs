@@ -1,7 +1,8 @@
 //! Git's lock files: a process that is killed in the middle of a commit leaves one, and then no commit can be made.
 //!
 //! Git never removes a lock, since it cannot know whether its owner still lives. We tell by its age: a commit takes less
-//! than a second. The user may sit before `git commit -a` in an editor all day, so only locks that were there when the
+//! than a second. The age is what the lock had at the start by the clock, plus the time that has passed since, so that a
+//! clock that is set meanwhile changes nothing, and a lock from the future gets old too. The user may sit before `git commit -a` in an editor all day, so only locks that were there when the
 //! program started are removed: the process that was killed may have been ours. The user's commit then says that it could
 //! not be written, and can be made again.
 
@@ -63,17 +64,17 @@ impl LocksAtStart {
 
     /// Removes those that count as left by now.
     pub fn remove_left(&mut self) {
-        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX);
-        self.remove_left_at(self.start.checked_add(passed).unwrap_or(Timestamp::MAX));
+        self.remove_left_after(SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX));
     }
 
-    fn remove_left_at(&mut self, now: Timestamp) {
-        let Self { disk, found, .. } = self;
+    /// Removes those that count as left when `passed` has passed since the start.
+    fn remove_left_after(&mut self, passed: SignedDuration) {
+        let Self { disk, found, start, .. } = self;
         // One that was released and taken again since has another owner.
         found.retain(|lock| disk.stamp(&lock.path).ok().flatten() == Some(lock.stamp));
         found.retain(|lock| {
             let path = lock.path.display();
-            if !lock.is_left(now) {
+            if lock.age(*start).saturating_add(passed) < LEFT {
                 return true;
             }
             match disk.remove(&lock.path) {
@@ -111,15 +112,30 @@ mod tests {
         let made = locks(&RealDisk, dir.path())[0].stamp.changed;
         let mut at_start = LocksAtStart::find(Arc::new(RealDisk), dir.path(), made);
         place(&head);
-        at_start.remove_left_at(made + SignedDuration::from_mins(9));
+        at_start.remove_left_after(SignedDuration::from_mins(9));
         assert!(index.exists());
-        at_start.remove_left_at(made + SignedDuration::from_mins(11));
+        at_start.remove_left_after(SignedDuration::from_mins(11));
         assert!(!index.exists() && head.exists());
 
         let mut at_start = LocksAtStart::find(Arc::new(RealDisk), dir.path(), made);
         // The file that replaces it has another number, also within one tick of the clock.
         place(&head);
-        at_start.remove_left_at(made + SignedDuration::from_mins(30));
+        at_start.remove_left_after(SignedDuration::from_mins(30));
         assert!(head.exists());
+    }
+
+    /// A clock that was behind at the start, as on a machine without a battery, keeps no lock for ever.
+    #[test]
+    fn a_lock_from_the_future_is_removed_once_it_was_seen_long_enough() {
+        let dir = tempfile::tempdir().unwrap();
+        let index = dir.path().join(".git/index.lock");
+        disk::replace(&RealDisk, &index, b"").unwrap();
+        let made = locks(&RealDisk, dir.path())[0].stamp.changed;
+        let behind = made - SignedDuration::from_hours(24);
+        let mut at_start = LocksAtStart::find(Arc::new(RealDisk), dir.path(), behind);
+        at_start.remove_left_after(SignedDuration::from_mins(9));
+        assert!(index.exists());
+        at_start.remove_left_after(SignedDuration::from_mins(10));
+        assert!(!index.exists());
     }
 }

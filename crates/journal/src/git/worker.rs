@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::mem::{Discriminant, discriminant};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::locks::LocksAtStart;
 use super::packing::Packing;
@@ -34,7 +34,8 @@ enum Next {
     End,
 }
 
-/// Works until nobody can ask for anything any more. Commits that find git locked are tried again after `retry`.
+/// Works until nobody can ask for anything any more. Commits that find git locked are tried again after `retry`, and as
+/// often it is looked whether a lock was left, however many commits come meanwhile.
 pub(super) fn work(program: &Program, tasks: &Receiver<Task>, upkeep: Option<Upkeep>, retry: Duration) {
     let mut postponed: VecDeque<Task> = VecDeque::new();
     let mut told = HashSet::new();
@@ -45,16 +46,19 @@ pub(super) fn work(program: &Program, tasks: &Receiver<Task>, upkeep: Option<Upk
     if let Some(packing) = &mut packing {
         packing.look(program);
     }
+    let mut looked = Instant::now();
     loop {
-        let retry = (!postponed.is_empty()).then_some(retry);
-        match next(program, tasks, packing.as_mut(), retry) {
+        let wait = (!postponed.is_empty()).then_some(retry);
+        match next(program, tasks, packing.as_mut(), wait) {
             Next::Commit(task) => postponed.push_back(task),
-            Next::Retry => {
-                if let Some(locks) = &mut locks {
-                    locks.remove_left();
-                }
-            }
+            Next::Retry => {}
             Next::End => break,
+        }
+        if looked.elapsed() >= retry {
+            looked = Instant::now();
+            if let Some(locks) = &mut locks {
+                locks.remove_left();
+            }
         }
         if postponed.len() > POSTPONED {
             // The file itself is safe, and the next commit of it brings this change along.
@@ -141,7 +145,9 @@ fn words(words: &[&str], path: &Path) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::time::Instant;
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
 
     use super::*;
     use crate::disk::{self, RealDisk};
@@ -180,6 +186,25 @@ mod tests {
             wait_until("the commit is never made", || git.run(dir.path(), &["rev-parse", "HEAD"]).is_ok());
             drop(sender);
         });
+    }
+
+    /// A lock that was left is removed also while commits come faster than they are tried again by themselves.
+    #[test]
+    fn a_lock_is_removed_while_commits_keep_coming() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = Program::new("git");
+        git.run(dir.path(), &["init", "--quiet"]).unwrap();
+        let path = dir.path().join("mail.md");
+        disk::replace(&RealDisk, &path, b"x").unwrap();
+        disk::replace(&RealDisk, &dir.path().join(".git/index.lock"), b"").unwrap();
+        let locks = LocksAtStart::find(Arc::new(RealDisk), dir.path(), Timestamp::MAX);
+        let upkeep = Upkeep { packing: Packing::of(dir.path().to_owned()), locks };
+
+        let (sender, tasks) = std::sync::mpsc::channel();
+        sender.send(Task { path, message: "first".to_owned(), change: FileChange::Written }).unwrap();
+        drop(sender);
+        work(&git, &tasks, Some(upkeep), Duration::ZERO);
+        assert!(git.run(dir.path(), &["rev-parse", "HEAD"]).is_ok());
     }
 
     /// DD-17: what cannot be committed now is committed with the next change, in order.
