@@ -18,6 +18,8 @@ use crate::turn::{Ending, TurnId};
 
 /// When a model that is away is tried again. The first wait is short, because most overloads are.
 const PACE: Pace = Pace { first: SignedDuration::from_secs(5), longest: SignedDuration::from_mins(10) };
+/// The longest wait that a server can ask for. A server that names a later time, or a wrong one, is tried before.
+const LONGEST_ASKED: SignedDuration = SignedDuration::from_hours(6);
 /// What the human hears before the offline brain answers for the first time.
 const STANDS_IN: &str =
     "can't reach the model right now, so i answer what i can without it. your reminders still work.";
@@ -91,7 +93,7 @@ impl Assistant {
     fn note_away(&mut self, why: &Failure, minutes: &Minutes) {
         let asked = match why {
             Failure::Busy(Some(seconds)) => {
-                SignedDuration::from_secs(i64::try_from(*seconds).unwrap_or(i64::MAX))
+                SignedDuration::from_secs(i64::try_from(*seconds).unwrap_or(i64::MAX)).min(LONGEST_ASKED)
             }
             Failure::Busy(None)
             | Failure::Away(_)

@@ -160,3 +160,19 @@ pub fn an_answer_comes_soon_after_an_overload(told_by: Teller) {
     story.passes("20s");
     assert!(story.told().contains("assistant: Rice."), "{}", story.told());
 }
+
+/// A server that asks for a day, or names a time that makes no sense, is tried again after six hours.
+pub fn a_server_that_asks_for_a_long_wait_is_tried_again_after_six_hours(told_by: Teller) {
+    for seconds in [86_400, u64::MAX] {
+        let mut story = story(told_by);
+        story.model([Line::fails(Failure::Busy(Some(seconds))), Line::says("Risotto.")]);
+        story.human_adds("what should i cook?").hears("overloaded").passes("5h");
+        assert!(
+            !story.told().contains("assistant: Risotto."),
+            "the server is not asked before: {}",
+            story.told()
+        );
+        story.passes("61m");
+        assert!(story.told().contains("assistant: Risotto."), "{}", story.told());
+    }
+}

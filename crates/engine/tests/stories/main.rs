@@ -179,4 +179,5 @@ stories! {
     away::what_the_model_planned_is_not_planned_again: puppet anthropic openai;
     away::a_model_that_breaks_is_away: puppet anthropic openai;
     away::an_answer_comes_soon_after_an_overload: puppet anthropic openai;
+    away::a_server_that_asks_for_a_long_wait_is_tried_again_after_six_hours: puppet anthropic openai;
 }
