@@ -278,8 +278,6 @@ impl Assistant {
                     Ending::Failed(why @ Failure::BadKey(_))
                         if !self.goes_out_as_written(&turned) && !self.is_asked_for(&turned.branch) =>
                     {
-                        // It is there, and waits for the human.
-                        self.wants.away = None;
                         self.hold(turned, why, &mut minutes);
                     }
                     Ending::Failed(why)

@@ -47,6 +47,8 @@ impl Assistant {
         let Turned { turn, branch, message, sending } = turned;
         minutes.records.push(Record::Turn(TurnChange::Held(turn)));
         if matches!(why, Failure::BadKey(_)) {
+            // Whoever refuses the key is there.
+            self.wants.away = None;
             let last = self.wants.key_refused;
             self.wants.key_refused = Some(Retry::plan(last, KEY_PACE, SignedDuration::ZERO, minutes.at));
         }
