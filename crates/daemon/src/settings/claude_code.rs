@@ -56,7 +56,11 @@ pub fn settings(environment: &Environment, file: &File, (paths, model): (&Paths,
         environment: known,
         choices: Choices { model: model.map(str::to_owned), ..Choices::default() },
         own_tools: Vec::new(),
-        patience: Patience { stall: Duration::from_secs(file.model.silence_seconds), ..Patience::default() },
+        patience: Patience {
+            stall: Duration::from_secs(file.model.silence_seconds),
+            total: Duration::from_secs(file.model.reply_seconds),
+            ..Patience::default()
+        },
         leash: leash(),
     }
 }
@@ -64,7 +68,7 @@ pub fn settings(environment: &Environment, file: &File, (paths, model): (&Paths,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
+    use crate::settings::{Brain, Settings};
 
     /// RC-3: another model can be chosen while the program answers, by the names it has for them.
     #[test]
@@ -81,5 +85,17 @@ mod tests {
             "I don't know a model called `gpt`. Choose fable, haiku, opus, sonnet, a full id such as \
              `claude-haiku-4-5`, or `default`."
         );
+    }
+    /// The file says how long the program may be silent, and how long a whole reply may take.
+    #[test]
+    fn the_file_bounds_the_replies_of_the_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = "[model]\nuse = \"claude\"\nsilence_seconds = 7\nreply_seconds = 70\n";
+        std::fs::write(dir.path().join("settings.toml"), text).unwrap();
+        let known = |name: &str| (name == "OLLIM_DATA_DIR").then(|| dir.path().display().to_string());
+        let Brain::Claude(program) = Settings::read(&Environment::new(known)).unwrap().brain else {
+            panic!("another model")
+        };
+        assert_eq!([program.patience.stall, program.patience.total], [7, 70].map(Duration::from_secs));
     }
 }

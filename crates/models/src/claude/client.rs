@@ -116,6 +116,8 @@ struct Speech {
     assembly: Assembly,
     compaction: Compaction,
     progress: Progress,
+    /// How long it has taken, without the time in which the user was asked for a permission.
+    took: Duration,
 }
 
 /// How far a speech is.
@@ -211,8 +213,20 @@ async fn start(
 
 impl Client {
     async fn step(&mut self) -> Next {
+        let is_asked = !self.questions.is_empty();
         let happening = self.happening().await;
+        let passed = self.since.elapsed();
         self.since = Instant::now();
+        if let Phase::Speaking(speech) = &mut self.phase
+            && !is_asked
+        {
+            speech.took += passed;
+            // What the program says is read first, so a deadline alone would never be noticed while it goes on speaking.
+            let total = self.shared.settings.patience.total;
+            if speech.took >= total {
+                return self.over(not_done(total)).await;
+            }
+        }
         match happening {
             Happening::Left => self.interrupt().await,
             Happening::Ordered(order) => self.ordered(order).await,
@@ -256,7 +270,7 @@ impl Client {
             Phase::Speaking(_) if !self.questions.is_empty() => {
                 patience.stall.max(Duration::from_secs(86_400))
             }
-            Phase::Speaking(_) => patience.stall,
+            Phase::Speaking(speech) => patience.stall.min(patience.total.saturating_sub(speech.took)),
         };
         self.since + time
     }
@@ -376,4 +390,9 @@ impl Client {
         let _ = self.program.control.request(&json!({"subtype": "interrupt"}), answer).await;
         Next::Go
     }
+}
+
+/// Returns the failure of a reply that takes longer than `total`.
+fn not_done(total: Duration) -> Failure {
+    Failure::CutOff(format!("not done after {} s", total.as_secs_f32()))
 }

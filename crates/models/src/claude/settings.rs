@@ -140,6 +140,8 @@ pub struct Patience {
     pub again: [Duration; 2],
     /// Between any two things it says while it answers.
     pub stall: Duration,
+    /// For the whole of a reply, without the time in which the user is asked for a permission.
+    pub total: Duration,
     /// With nothing to do, before it is ended.
     pub idle: Duration,
     /// To end, after each of three hints that it should.
@@ -150,7 +152,7 @@ impl Default for Patience {
     fn default() -> Self {
         let minutes = |count: u64| Duration::from_secs(60 * count);
         let (again, end) = ([5, 15].map(Duration::from_secs), Duration::from_secs(5));
-        Self { start: minutes(1), again, stall: minutes(5), idle: minutes(10), end }
+        Self { start: minutes(1), again, stall: minutes(5), total: minutes(30), idle: minutes(10), end }
     }
 }
 

@@ -303,6 +303,20 @@ async fn a_program_that_falls_silent_is_given_up_and_what_it_said_is_kept() {
     play.claude.close().await;
 }
 
+/// A reply that goes on and on is stopped, and the program ends, so that nobody pays for the rest.
+#[tokio::test]
+async fn a_reply_that_takes_too_long_is_stopped() {
+    let short = |patience: &mut Patience| patience.total = Duration::from_millis(500);
+    let play = play_with("ready; hear_of '\"user\"'; begin; say 'Half'; while :; do say .; done", short);
+    let mut talk = Talk::main();
+    talk.human("hi");
+    let (heard, reply) = talk.reply(&play.claude).await;
+    assert!(heard.starts_with("Half"), "{heard}");
+    assert_eq!(reply, Err(Failure::CutOff("not done after 0.5 s".to_owned())));
+    play.claude.close().await;
+    assert!(!runs(play.notices.processes()[0]));
+}
+
 /// CP-6, CP-9: a turn that was summed up is asked again only if no answer came, and only once.
 #[tokio::test]
 async fn a_turn_that_was_summed_up_is_answered_once() {

@@ -1,5 +1,7 @@
 //! What is done when something is wanted of the program.
 
+use std::time::Duration;
+
 use domain::conversation::Said;
 use domain::failure::Failure;
 use domain::tool::ToolResult;
@@ -120,7 +122,8 @@ impl Client {
 impl Speech {
     fn new(ask: Ask, heard: usize) -> Self {
         let (assembly, compaction) = (Assembly::default(), Compaction::default());
-        Self { ask, message: None, heard, assembly, compaction, progress: Progress::Sent }
+        let (progress, took) = (Progress::Sent, Duration::ZERO);
+        Self { ask, message: None, heard, assembly, compaction, progress, took }
     }
 }
 
