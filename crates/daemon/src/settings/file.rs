@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use domain::model::OFFLINE;
 use journal::Paths;
 use serde::Deserialize;
+use toml::de::DeTable;
 use toml::{Table, Value};
 
 use super::refused::UNREADABLE;
@@ -188,39 +189,48 @@ struct Mistake {
 
 impl Mistake {
     fn of(text: &str, error: &toml::de::Error) -> Self {
-        let line_at = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
         let message = error.message();
+        // An error of a value names the table or the setting after its message: "in `model.tries`".
+        let all = error.to_string();
+        let key = all.rsplit_once("in `").and_then(|(_, rest)| rest.trim_end().strip_suffix('`'));
         if let Some(name) = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next()) {
+            let path = key.map_or(name.to_owned(), |table| format!("{table}.{name}"));
             return Self {
-                line: line_of(text, name),
+                line: line_of(text, &path),
                 why: format!("there is no setting called `{name}` here"),
             };
         }
-        // An error of a value names its setting after its message: "in `model.tries`".
-        let all = error.to_string();
-        let key = all.split("in `").nth(1).and_then(|rest| rest.split('`').next());
         let name = key.and_then(|key| key.rsplit('.').next());
-        match (error.span(), name) {
-            (Some(span), _) => {
-                Self { line: Some(line_at(span.start)), why: format!("this is not valid TOML ({message})") }
-            }
-            (None, Some(name)) => Self {
-                line: line_of(text, name),
-                why: format!("`{name}` cannot have this value ({message})"),
+        match (error.span(), key, name) {
+            (Some(span), ..) => Self {
+                line: Some(line_at(text, span.start)),
+                why: format!("this is not valid TOML ({message})"),
             },
-            (None, None) => Self { line: None, why: message.to_owned() },
+            (None, Some(key), Some(name)) => {
+                Self { line: line_of(text, key), why: format!("`{name}` cannot have this value ({message})") }
+            }
+            (None, ..) => Self { line: None, why: message.to_owned() },
         }
     }
 }
 
-/// The first line that names a setting or a table `name`.
-fn line_of(text: &str, name: &str) -> Option<usize> {
-    let names = |line: &str| {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        let key = line.split('=').next().unwrap_or_default();
-        key.split(['.', '[', ']', '"', '\'']).any(|part| part.trim() == name)
-    };
-    text.lines().position(names).map(|at| at + 1)
+/// Returns the line of the byte at `at`.
+fn line_at(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// Returns the line of the setting or table at `path`, such as `model.tries`.
+fn line_of(text: &str, path: &str) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    place_of(document.get_ref(), path).map(|at| line_at(text, at))
+}
+
+/// Returns where in the text the key at `path` of `table` is. A key may contain dots, as the name of a model does.
+fn place_of(table: &DeTable<'_>, path: &str) -> Option<usize> {
+    table.iter().find_map(|(key, value)| match path.strip_prefix(&**key.get_ref())? {
+        "" => Some(key.span().start),
+        rest => place_of(value.get_ref().as_table()?, rest.strip_prefix('.')?),
+    })
 }
 
 fn defaults() -> Result<Table, Failed> {
@@ -276,6 +286,15 @@ mod tests {
             told("\n[modle]\nuse = \"x\"")
                 .starts_with("/settings.toml, line 2: there is no setting called `modle`")
         );
+        let twice = "[spend]\nuse = 1\n[search]\nuse = \"none\"\n[model]\ntries = 2\n";
+        assert_eq!(told(twice), "/settings.toml, line 2: there is no setting called `use` here.");
+        let twice = "[search]\nuse = \"none\"\n[model]\nuse = 1\n";
+        assert!(told(twice).starts_with("/settings.toml, line 4: `use` cannot have this value ("));
+        let model =
+            "[prices]\n\"m-1\" = { input = 1, output = 1 }\n\"m-1.5\" = { input = 1, output = \"x\" }\n";
+        assert!(told(model).starts_with("/settings.toml, line 3: `output` cannot have this value ("));
+        let dotted = "search.use = \"none\"\nmodel.use = 1\n";
+        assert!(told(dotted).starts_with("/settings.toml, line 2: `use` cannot have this value ("));
         let value = told("[model]\nuse = \"auto\"\ntries = \"many\"\n");
         assert!(value.starts_with("/settings.toml, line 3: `tries` cannot have this value ("), "{value}");
         std::fs::write(dir.path().join(NAME), [0xff, 0xfe]).unwrap();
