@@ -98,11 +98,14 @@ pub fn reaching(assistant: Assistant, settings: &Settings, doors: Doors) -> Assi
     }
 }
 
-/// Keeps the text of the settings file, which works, for a start at which the file is broken.
+/// Keeps the text of the settings file, which works, for a start at which the file is broken. An empty or missing file, such
+/// as an editor leaves that is killed while it writes, does not replace a copy that has settings.
 pub fn keep_settings(settings: &Settings, disk: &dyn Disk, doors: Doors) {
     let Some(text) = settings.file_text.as_ref().filter(|_| doors == Doors::LocalAndPage) else { return };
     let place = settings.paths.state().join(LAST_GOOD);
-    if disk.read(&place).is_ok_and(|kept| kept == text.as_bytes()) {
+    let is_empty = |text: &[u8]| text.trim_ascii().is_empty();
+    let is_kept = |kept: &[u8]| kept == text.as_bytes() || (is_empty(text.as_bytes()) && !is_empty(kept));
+    if disk.read(&place).is_ok_and(|kept| is_kept(&kept)) {
         return;
     }
     if let Err(error) = replace(disk, &place, text.as_bytes()) {
@@ -243,5 +246,21 @@ mod tests {
         }
         let left = rescued.left_after(Door::Terminal, Doors::Asked, Some(Answer::Noted)).await;
         assert!(left.is_empty(), "{left:?}");
+    }
+    /// An empty settings file does not take the place of settings that worked.
+    #[test]
+    fn an_empty_settings_file_leaves_the_last_good_settings() {
+        let home = tempfile::tempdir().unwrap();
+        let known = |name: &str| (name == "OLLIM_DATA_DIR").then(|| home.path().display().to_string());
+        let kept_after = |text: &str| {
+            std::fs::write(home.path().join("settings.toml"), text).unwrap();
+            let settings = Settings::read(&Environment::new(known)).unwrap();
+            keep_settings(&settings, &RealDisk, Doors::LocalAndPage);
+            std::fs::read_to_string(settings.paths.state().join(LAST_GOOD)).unwrap()
+        };
+        assert_eq!(kept_after(""), "");
+        assert_eq!(kept_after("[model]\ntries = 2\n"), "[model]\ntries = 2\n");
+        assert_eq!(kept_after("\n"), "[model]\ntries = 2\n");
+        assert_eq!(kept_after("[model]\ntries = 3\n"), "[model]\ntries = 3\n");
     }
 }

@@ -140,33 +140,38 @@ impl Settings {
         Self::all(&completed, refused)
     }
 
-    /// Reads everything but the settings file, which is broken as `wrong` says. It is replaced by the text that worked at
-    /// the last start, or else by defaults that allow no more than any file could. Returns the settings and what to tell
-    /// the user; or `wrong`, if not only the file is wrong.
+    /// Reads everything but the settings file, if that is what `wrong` is about. The file is replaced by the last text that
+    /// worked, or else by defaults that allow little. Returns the settings and what to tell the user. A wrong variable is
+    /// still an error.
     pub fn without_file(environment: &Environment, wrong: Failed) -> Result<(Self, String), Failed> {
         let Ok(environment) = environment.completed() else { return Err(wrong) };
-        if Self::read(&environment).is_ok() {
-            // What is wrong is none of the settings.
+        let paths = Paths::new(environment.data_dir()?);
+        if let Ok(file) = File::read(&paths)
+            && mistake(&file, &paths).is_none()
+        {
             return Err(wrong);
         }
-        let paths = Paths::new(environment.data_dir()?);
-        let with = |file: File| {
-            let (settings, refused) = Self::with(&environment, &paths, file, Refusals::default())?;
-            let usable = refused.iter().all(|refusal| refusal.part == Part::Key);
-            Ok::<_, Failed>(usable.then_some(Self { file_text: None, ..settings }))
+        let last_good = File::last_good(&paths).and_then(|file| match file {
+            Some(file) => mistake(&file, &paths).map_or(Ok(Some(file)), Err),
+            None => Ok(None),
+        });
+        let (file, told) = match last_good {
+            Ok(Some(file)) => (file, AS_BEFORE.to_owned()),
+            Ok(None) => (File::restrained()?, format!("No earlier settings are known, so {}", restrained())),
+            Err(why) => {
+                let why = why.to_string();
+                let why = why.trim_end_matches('.');
+                let told = format!(
+                    "The settings of earlier starts can't be used either ({why}), so {}",
+                    restrained()
+                );
+                (File::restrained()?, told)
+            }
         };
-        let kept = match File::last_good(&paths) {
-            Some(file) => with(file)?,
-            None => None,
-        };
-        let how = if kept.is_some() { AS_BEFORE } else { RESTRAINED };
-        let settings = match kept {
-            Some(settings) => Some(settings),
-            None => with(File::restrained()?)?,
-        };
-        match settings {
-            Some(settings) => Ok((settings, format!("{wrong} {how}"))),
-            None => Err(wrong),
+        let (settings, refused) = Self::with(&environment, &paths, file, Refusals::default())?;
+        match refused.into_iter().find(|refusal| refusal.part != Part::Key) {
+            Some(refusal) => Err(refusal.why),
+            None => Ok((Self { file_text: None, ..settings }, format!("{wrong} {told}"))),
         }
     }
 
@@ -192,7 +197,9 @@ impl Settings {
                 let told = why.to_string();
                 refused.or(Part::Key, Err(why), || Ok(Brain::Keyless(told)))?
             }
-            Err(NoBrain::Wrong(why)) => refused.or(Part::Brain, Err(why), || Ok(Brain::Offline))?,
+            Err(NoBrain::Wrong(why) | NoBrain::Unknown(why)) => {
+                refused.or(Part::Brain, Err(why), || Ok(Brain::Offline))?
+            }
             Ok(brain) => brain,
         };
         let window = usual_window(&brain);
@@ -226,14 +233,34 @@ impl Settings {
     }
 }
 
-/// What is told where the text of the last start took the place of a broken settings file.
-const AS_BEFORE: &str = "Until it is fixed, I use the settings of the last start that worked. Fix the file and restart; \
+/// What is told where the last text that worked took the place of a broken settings file.
+const AS_BEFORE: &str = "Until it is fixed, I use the last settings that worked. Fix the file and restart; \
                          `ollim-bot doctor` checks it.";
 
-/// What is told where no earlier text is known.
-const RESTRAINED: &str = "No earlier settings are known, so web search, unattended spending and updates are off until it \
-                          is fixed, and the model too unless OLLIM_MODEL names one. Reminders work. Fix the file and \
-                          restart; `ollim-bot doctor` checks it.";
+/// What is told where no earlier text can be used: half a sentence, and what to do.
+fn restrained() -> String {
+    format!(
+        "until it is fixed, updates are off, the model is off unless OLLIM_MODEL names one, web search is off unless \
+         OLLIM_SEARCH allows it, unattended spending is off unless `/config daily_limit` allows it, and one answer may use \
+         {}k tokens. Reminders work. Fix the file and restart; `ollim-bot doctor` checks it.",
+        file::FEW_TOKENS / 1000
+    )
+}
+
+/// Returns what is wrong with a value of `file`, whatever the environment says.
+fn mistake(file: &File, paths: &Paths) -> Option<Failed> {
+    let silent = Environment::default();
+    if let Err(NoBrain::Unknown(why)) = brain(&silent, file, paths) {
+        return Some(why);
+    }
+    let checks = [
+        thinking(&silent, file).err(),
+        spend::read(file, paths).err(),
+        room(file, USUAL_WINDOW).err(),
+        places::read(&silent, file, paths).err(),
+    ];
+    checks.into_iter().flatten().next()
+}
 
 /// Returns how many tokens are read at once if the settings do not say it.
 fn usual_window(brain: &Brain) -> u64 {
@@ -312,8 +339,10 @@ fn names(environment: &Environment) -> Guessed<Names> {
 enum NoBrain {
     /// The one that was chosen once lacks its key: it may have stayed on another machine.
     Keyless(Failed),
-    /// What is said cannot be meant.
+    /// A variable or a key cannot be used.
     Wrong(Failed),
+    /// There is none of that name.
+    Unknown(Failed),
 }
 
 impl From<Failed> for NoBrain {
@@ -367,7 +396,7 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
                 unset("OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL to a server that needs none.")
             })
         }
-        _ => Err(NoBrain::Wrong(Failed::Configuration(format!(
+        _ => Err(NoBrain::Unknown(Failed::Configuration(format!(
             "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, `anthropic:` and a model such as \
              sonnet, `openai:` and a model of your server, or `claude` for the Claude Code program."
         )))),
@@ -451,5 +480,98 @@ mod tests {
         assert_eq!(limit("http://127.0.0.1:11434/v1", ""), 64_000);
         assert_eq!(limit("http://127.0.0.1:8080/v1", ""), 200_000);
         assert_eq!(limit("http://127.0.0.1:11434", "[model]\ncontext_tokens = 32000\n"), 32_000);
+    }
+    const BROKEN: &str = "[model\n";
+
+    /// Starts with these texts as `settings.toml` and as the last good settings, and with one more variable.
+    fn start(
+        file: &str,
+        last_good: Option<&str>,
+        variable: (&str, &str),
+    ) -> Result<(Settings, String), String> {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        std::fs::create_dir(paths.state()).unwrap();
+        std::fs::write(dir.path().join("settings.toml"), file).unwrap();
+        if let Some(text) = last_good {
+            std::fs::write(paths.state().join(LAST_GOOD), text).unwrap();
+        }
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(dir.path().to_str().unwrap().to_owned()),
+            name => (name == variable.0).then(|| variable.1.to_owned()),
+        };
+        let environment = Environment::new(known);
+        let wrong = Settings::read(&environment).unwrap_err();
+        Settings::without_file(&environment, wrong).map_err(|failed| {
+            assert!(matches!(failed, Failed::Configuration(_)), "it ends with 78");
+            failed.to_string()
+        })
+    }
+
+    /// The last good settings and the defaults need no key of Anthropic here, so they could hide that the variable is wrong.
+    #[test]
+    fn a_wrong_variable_is_an_error_also_if_it_means_nothing_to_other_settings() {
+        let key = ("ANTHROPIC_API_KEY_FILE", "/nowhere/key");
+        let offline = Some("[model]\nuse = \"offline\"\n");
+        for (file, last_good) in [("", None), ("[model]\nuse = \"auto\"\n", offline), (BROKEN, Some(""))] {
+            let told = start(file, last_good, key).unwrap_err();
+            assert!(told.contains("/nowhere/key"), "{told}");
+        }
+        for variable in [("OLLIM_HTTP", "here"), ("OLLIM_SEARCH", "google"), ("OLLIM_MODEL", "gpt")] {
+            for last_good in [None, offline] {
+                let told = start(BROKEN, last_good, variable).unwrap_err();
+                assert!(told.starts_with(variable.0), "{told}");
+            }
+        }
+        assert!(start(BROKEN, offline, key).is_ok(), "a key that nobody asks for cannot be in the way");
+    }
+
+    /// Each mistake in the file itself is one that the last good settings help with.
+    #[test]
+    fn a_mistake_in_a_value_of_the_file_is_no_wrong_variable() {
+        for file in [
+            "[model]\nuse = \"gpt\"\n",
+            "[model]\nthinking = \"much\"\n",
+            "[model]\ncontext_tokens = 5\n",
+            "[spend]\nunattended_dollars_per_day = -1\n",
+            "[page]\naddress = \"here\"\n",
+            "[search]\nuse = \"google\"\n",
+        ] {
+            let (settings, told) = start(file, Some("[model]\ntries = 3\n"), ("HOME", "/")).unwrap();
+            assert!(told.contains("I use the last settings that worked."), "{told}");
+            assert_eq!(settings.manners.patience.tries, 3);
+        }
+    }
+
+    /// Without earlier settings little is allowed, and what a variable or `/config` still allows is told.
+    #[test]
+    fn without_usable_settings_little_is_allowed() {
+        let (settings, told) = start(BROKEN, None, ("OLLIM_SEARCH", "vendor")).unwrap();
+        assert_eq!(settings.spend.turn.tokens, file::FEW_TOKENS);
+        assert_eq!(settings.places.search.choice, web::Choice::Vendor);
+        for words in [
+            "No earlier settings are known, so until it is fixed, updates are off",
+            "web search is off unless OLLIM_SEARCH allows it",
+            "unattended spending is off unless `/config daily_limit` allows it",
+            "one answer may use 100k tokens",
+        ] {
+            assert!(told.contains(words), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_last_good_copy_that_is_refused_is_told_with_its_mistake() {
+        for (copy, mistake) in [
+            (
+                "[model]\ncolour = 1\n",
+                "settings.last-good.toml, line 2: there is no setting called `colour` here)",
+            ),
+            ("[model]\nuse = \"gpt\"\n", "`gpt` is not a brain i know"),
+        ] {
+            let (settings, told) = start(BROKEN, Some(copy), ("HOME", "/")).unwrap();
+            assert!(told.contains("The settings of earlier starts can't be used either ("), "{told}");
+            assert!(told.contains(mistake) && !told.contains("No earlier settings"), "{told}");
+            assert_eq!(settings.spend.turn.tokens, file::FEW_TOKENS);
+        }
     }
 }

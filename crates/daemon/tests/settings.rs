@@ -110,8 +110,8 @@ fn notices(running: &Running) -> String {
     running.get("/api/health").expect("it lives")["notices"].to_string()
 }
 
-/// A settings file that is broken does not stop the program: it starts with the settings of the last start that worked,
-/// and tells the line and the mistake, until the file is right again.
+/// A settings file that is broken does not stop the program: it starts with the last settings that worked, and
+/// tells the line and the mistake, until the file is right again.
 #[test]
 fn a_broken_settings_file_starts_with_the_last_settings_that_worked() {
     let program = Program::offline(BINARY);
@@ -132,7 +132,7 @@ fn a_broken_settings_file_starts_with_the_last_settings_that_worked() {
         let running = program.start();
         let told = notices(&running);
         assert!(told.contains(mistake), "{told}");
-        assert!(told.contains("I use the settings of the last start that worked."), "{told}");
+        assert!(told.contains("I use the last settings that worked."), "{told}");
         running.converse("call the dentist tomorrow at 10").expect("an answer");
         let limit = stdout(&program.run(&["config", "daily_limit"]));
         assert!(limit.contains("$0.50"), "{limit}");

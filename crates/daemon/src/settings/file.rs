@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use domain::model::OFFLINE;
 use journal::Paths;
@@ -20,8 +21,11 @@ const DEFAULTS: &str = include_str!("../../defaults.toml");
 /// The name of the settings file, in the data directory.
 const NAME: &str = "settings.toml";
 
-/// The name of the copy of the text that worked at the last start, in the state directory.
+/// The name of the copy of the last text that worked and was not empty, in the state directory.
 pub const LAST_GOOD: &str = "settings.last-good.toml";
+
+/// The most tokens of one answer while it is not known what the file allows: a few calls of a model.
+pub const FEW_TOKENS: u64 = 100_000;
 
 /// All of it. A misspelt setting is an error.
 #[derive(Debug, Deserialize)]
@@ -134,38 +138,46 @@ impl File {
 
     /// Reads the file of the directory at `paths`, if there is one.
     pub fn read(paths: &Paths) -> Result<Self, Failed> {
-        let path = paths.root().join(NAME);
+        match Self::at(&paths.root().join(NAME))? {
+            Some(file) => Ok(file),
+            None => Self::usual(),
+        }
+    }
+
+    /// Reads the copy of the text that worked at an earlier start of the directory at `paths`, if there is one.
+    pub fn last_good(paths: &Paths) -> Result<Option<Self>, Failed> {
+        Self::at(&paths.state().join(LAST_GOOD))
+    }
+
+    /// Reads the file at `path`, if there is one.
+    fn at(path: &Path) -> Result<Option<Self>, Failed> {
         let wrong = |why: &str| Failed::Configuration(format!("{}: {why}", path.display()));
-        let text = match std::fs::read_to_string(&path) {
+        let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             // Whether the directory itself can be used is told by whoever opens it.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                String::new()
+                return Ok(None);
             }
             Err(error) if error.kind() == ErrorKind::InvalidData => {
                 return Err(wrong("it is not text in UTF-8."));
             }
             Err(error) => return Err(wrong(&format!("{UNREADABLE}: {error}."))),
         };
-        Self::parse(text).map_err(|Mistake { line, why }| match line {
+        Self::parse(text).map(Some).map_err(|Mistake { line, why }| match line {
             Some(line) => Failed::Configuration(format!("{}, line {line}: {why}.", path.display())),
             None => wrong(&format!("{why}.")),
         })
     }
 
-    /// Reads the copy of the text that worked at the last start of the directory at `paths`, if there is one.
-    pub fn last_good(paths: &Paths) -> Option<Self> {
-        Self::parse(std::fs::read_to_string(paths.state().join(LAST_GOOD)).ok()?).ok()
-    }
-
     /// The defaults, without what a settings file may have limited: the model, web search, unattended spending and updates
-    /// are off.
+    /// are off, and one answer may use few tokens.
     pub fn restrained() -> Result<Self, Failed> {
         let mut file = Self::usual()?;
         file.model.r#use = OFFLINE.to_owned();
         file.search.r#use = "none".to_owned();
         file.spend.unattended_dollars_per_day = Most::Amount(0.0);
         file.spend.unattended_tokens_per_day = Most::Amount(0.0);
+        file.spend.turn_tokens = FEW_TOKENS;
         file.update.checkout = "none".to_owned();
         Ok(file)
     }
