@@ -75,14 +75,15 @@ impl Assembly for Message {
         Ok(News::Quiet)
     }
 
-    /// Thinking is not streamed unless the request asks for it, and the vendor's own tools take their time.
+    /// Thinking is not streamed unless the request asks for it, the input of a call is held back until a whole field of
+    /// it is there, and the vendor's own tools take their time.
     fn is_working(&self) -> bool {
         let last = self.parts.values().next_back();
         last.is_some_and(|part| match part.what {
-            What::Thinking { .. } => !part.ended,
+            What::Thinking { .. } | What::Call { .. } => !part.ended,
             // The result of a server tool is a block of its own, which follows.
             What::Unknown { .. } => true,
-            What::Text(_) | What::Call { .. } => false,
+            What::Text(_) => false,
         })
     }
 

@@ -226,16 +226,20 @@ async fn signals_that_keep_a_connection_open_are_no_part_of_a_reply() {
     }
 }
 
-/// A model that thinks sends nothing but such signals. Whatever it sends, a reply has an end.
+/// A model that thinks, or whose server holds back the input of a call, sends nothing but such signals. Whatever it sends,
+/// a reply has an end.
 #[tokio::test]
 async fn a_reply_has_so_much_time_in_all() {
     let thinks = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\
                   \"thinking\":\"\",\"signature\":\"\"}}\n\n";
+    let calls = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\
+                 \"id\":\"c\",\"name\":\"note\",\"input\":{}}}\n\n";
     let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
     let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
     let late = "not done after 600 s".to_owned();
     for (wire, start, again, expected) in [
         (Wire::Messages, thinks, ping, Failure::Unreachable(late.clone())),
+        (Wire::Messages, calls, ping, Failure::Unreachable(late.clone())),
         (BOTH[1], "", word, Failure::CutOff(late)),
     ] {
         let (failure, waited) = keeps_sending(wire, start, again).await;

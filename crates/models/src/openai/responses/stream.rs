@@ -48,7 +48,8 @@ struct Held {
 #[derive(Debug, Default)]
 struct Growing {
     is_commentary: bool,
-    /// Whether nothing of it is streamed: reasoning, or a tool of the vendor.
+    /// Whether it may come all at once at its end: reasoning, a tool of the vendor, or a call whose arguments are held
+    /// back.
     is_silent: bool,
     /// The text so far, used if the response ends before the item does.
     text: String,
@@ -115,7 +116,7 @@ impl ResponseStream {
         self.held.pieces += PART_BYTES;
         let growing = self.items.entry(event.output_index).or_default();
         growing.is_commentary = item.is_commentary();
-        growing.is_silent = !matches!(item.kind.as_str(), "message" | "function_call");
+        growing.is_silent = item.kind != "message";
         Ok(())
     }
 
@@ -235,7 +236,8 @@ impl Assembly for ResponseStream {
         Ok(News::Quiet)
     }
 
-    /// Reasoning is not streamed, and the vendor's own tools take their time.
+    /// Reasoning is not streamed, some servers hold back the arguments of a call until they are whole, and the vendor's
+    /// own tools take their time.
     fn is_working(&self) -> bool {
         self.items.values().next_back().is_some_and(|item| item.is_silent && item.done.is_none())
     }
@@ -314,4 +316,35 @@ fn error_event(data: &str) -> Failure {
     // The kind of the event is no kind of error.
     event.remove("type");
     refusal::from_event(&inner.unwrap_or(Value::Object(event)).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_working_after(events: &[&str]) -> bool {
+        let mut stream = ResponseStream::default();
+        for event in events {
+            stream.take(event).unwrap();
+        }
+        stream.is_working()
+    }
+
+    /// While a call or reasoning is open, signals that keep the connection open may be all that comes; in a text they are
+    /// silence.
+    #[test]
+    fn an_open_item_that_may_come_at_once_is_worked_on() {
+        for (kind, expected) in
+            [("function_call", true), ("reasoning", true), ("web_search_call", true), ("message", false)]
+        {
+            let event = |name: &str| {
+                format!(
+                    r#"{{"type":"response.output_item.{name}","output_index":0,"item":{{"type":"{kind}","name":"note"}}}}"#
+                )
+            };
+            let (added, done) = (event("added"), event("done"));
+            assert_eq!(is_working_after(&[&added]), expected, "{kind}");
+            assert!(!is_working_after(&[&added, &done]), "{kind}");
+        }
+    }
 }
