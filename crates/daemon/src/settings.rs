@@ -17,6 +17,7 @@ mod webhooks;
 mod zone;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -280,15 +281,24 @@ pub fn is_ollama(address: &str) -> bool {
 fn room(file: &File, window: u64) -> Result<Room, Failed> {
     let limit = file.model.context_tokens.unwrap_or(window);
     let percent = file.model.compact_at_percent;
-    match (limit >= FEWEST_TOKENS, (10..=95).contains(&percent)) {
-        (true, true) => Ok(Room { limit, percent }),
-        (false, _) => Err(Failed::Configuration(format!(
+    if limit < *CONTEXT_TOKENS.start() {
+        Err(Failed::Configuration(format!(
             "model.context_tokens is {limit}, and no model that reads so little can hold a conversation. \
-             write at least {FEWEST_TOKENS}."
-        ))),
-        (true, false) => Err(Failed::Configuration(format!(
+             write at least {}.",
+            CONTEXT_TOKENS.start()
+        )))
+    } else if limit > *CONTEXT_TOKENS.end() {
+        Err(Failed::Configuration(format!(
+            "model.context_tokens is {limit}. write a number from {} to {}.",
+            CONTEXT_TOKENS.start(),
+            CONTEXT_TOKENS.end()
+        )))
+    } else if (10..=95).contains(&percent) {
+        Ok(Room { limit, percent })
+    } else {
+        Err(Failed::Configuration(format!(
             "model.compact_at_percent is {percent}. write a number from 10 to 95."
-        ))),
+        )))
     }
 }
 
@@ -299,8 +309,9 @@ const USUAL_WINDOW: u64 = 200_000;
 /// summed up before.
 const OLLAMA_WINDOW: u64 = 64_000;
 
-/// The least that a model must read at once: our own instructions and tools take a good part of it.
-const FEWEST_TOKENS: u64 = 4_000;
+/// How many tokens a model can be said to read at once. Our own instructions and tools take a good part of the fewest; the
+/// most are more than any model reads.
+const CONTEXT_TOKENS: RangeInclusive<u64> = 4_000..=100_000_000;
 
 impl Settings {
     /// The models that can be chosen while the program runs, if `usual` is the one that answers.

@@ -127,6 +127,14 @@ fn a_broken_settings_file_starts_with_the_last_settings_that_worked() {
         ("[model]\ntries = 2\n[spend\n", "settings.toml, line 3: this is not valid TOML"),
         ("[model]\ncolour = 1\n", "settings.toml, line 2: there is no setting called `colour` here."),
         ("[model]\ncompact_at_percent = 500\n", "model.compact_at_percent is 500"),
+        (
+            "[model]\ncontext_tokens = 9223372036854775807\n",
+            "model.context_tokens is 9223372036854775807. write a number from 4000 to 100000000.",
+        ),
+        (
+            "[model]\nreply_seconds = 9223372036854775807\n",
+            "line 2: `reply_seconds` is 9223372036854775807; write a number from 1 to 86400.",
+        ),
     ] {
         std::fs::write(&file, broken).expect("a file");
         let running = program.start();

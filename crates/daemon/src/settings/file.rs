@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::ops::RangeInclusive;
 
 use domain::model::OFFLINE;
 use journal::Paths;
@@ -26,6 +27,8 @@ pub const LAST_GOOD: &str = "settings.last-good.toml";
 
 /// The most tokens of one answer while it is not known what the file allows: a few calls of a model.
 pub const FEW_TOKENS: u64 = 100_000;
+/// The seconds that a call of the model, or a part of it, may be given: up to a day.
+const SECONDS: RangeInclusive<u64> = 1..=86_400;
 
 /// All of it. A misspelt setting is an error.
 #[derive(Debug, Deserialize)]
@@ -187,8 +190,31 @@ impl File {
         let over = text.parse().map_err(|error| Mistake::of(&text, &error))?;
         drop_derived_prices(&mut table, &over);
         lay_over(&mut table, over);
-        let file = table.try_into().map_err(|error| Mistake::of(&text, &error))?;
+        let file: Self = table.try_into().map_err(|error| Mistake::of(&text, &error))?;
+        file.check_seconds(&text)?;
         Ok(Self { text, ..file })
+    }
+}
+
+impl File {
+    /// Checks that each time can be waited for: a time that is too long has no instant at which it is over.
+    fn check_seconds(&self, text: &str) -> Result<(), Mistake> {
+        let times = [
+            ("connect_seconds", self.model.connect_seconds),
+            ("silence_seconds", self.model.silence_seconds),
+            ("reply_seconds", self.model.reply_seconds),
+        ];
+        for (name, seconds) in times {
+            if !SECONDS.contains(&seconds) {
+                let why = format!(
+                    "`{name}` is {seconds}; write a number from {} to {}",
+                    SECONDS.start(),
+                    SECONDS.end()
+                );
+                return Err(Mistake { line: line_of(text, &format!("model.{name}")), why });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -309,6 +335,14 @@ mod tests {
         assert!(told(dotted).starts_with("/settings.toml, line 2: `use` cannot have this value ("));
         let value = told("[model]\nuse = \"auto\"\ntries = \"many\"\n");
         assert!(value.starts_with("/settings.toml, line 3: `tries` cannot have this value ("), "{value}");
+        for (name, seconds) in
+            [("silence_seconds", "0"), ("reply_seconds", "86401"), ("connect_seconds", "9223372036854775807")]
+        {
+            assert_eq!(
+                told(&format!("[model]\ntries = 2\n{name} = {seconds}\n")),
+                format!("/settings.toml, line 3: `{name}` is {seconds}; write a number from 1 to 86400.")
+            );
+        }
         std::fs::write(dir.path().join(NAME), [0xff, 0xfe]).unwrap();
         let bytes = File::read(&Paths::new(dir.path())).unwrap_err().to_string();
         assert!(bytes.ends_with("settings.toml: it is not text in UTF-8."), "{bytes}");
