@@ -1,8 +1,9 @@
 //! Places: how many calls of a model go on at a time, and which of them may spend.
 //!
 //! A call of the user's own turn begins at once. A background call waits until the vendor takes it (`pool`), and then
-//! until the daily limit allows it beside the others, both in the order in which the calls came. It leaves one place
-//! free for the user.
+//! until the daily limit allows it beside the others, both in the order in which the calls came. If the vendor does not
+//! take it any more by then, it waits for the vendor again, and holds up no call of another model meanwhile. It leaves
+//! one place free for the user.
 
 mod pool;
 
@@ -105,20 +106,9 @@ impl Places {
         CallInFlight::new(self, model)
     }
 
-    /// Waits until the vendor takes a background call of `model`, after those that came before, and begins it.
-    pub(crate) async fn begin_when_admitted(&self, model: &str) -> CallInFlight<'_> {
-        let ticket = Ticket::new(self, model);
-        loop {
-            let changed = self.changed();
-            match ticket.try_begin(Instant::now()) {
-                Admission::Now => return CallInFlight::new(self, model),
-                Admission::At(time) => tokio::select! {
-                    () = changed => {}
-                    () = sleep_until(time) => {}
-                },
-                Admission::AfterOthers => changed.await,
-            }
-        }
+    /// Puts a background call of `model` into the queue of those that wait for the vendor.
+    pub(crate) fn queue<'a>(&'a self, model: &'a str) -> Ticket<'a> {
+        Ticket::new(self, model)
     }
 
     fn pools(&self) -> MutexGuard<'_, Pools> {
@@ -152,7 +142,7 @@ impl Drop for Spending<'_> {
 }
 
 /// A background call that waits to begin. Dropping it gives up its place in the queue.
-struct Ticket<'a> {
+pub(crate) struct Ticket<'a> {
     places: &'a Places,
     model: &'a str,
     number: u64,
@@ -167,18 +157,49 @@ impl<'a> Ticket<'a> {
         Self { places, model, number }
     }
 
-    /// Begins the call if it is the first in the queue and is admitted.
-    fn try_begin(&self, now: Instant) -> Admission {
+    /// Waits until the call is the first in the queue and the vendor takes it.
+    pub(crate) async fn admitted(&self) {
+        self.wait(|pool| pool.admits(Instant::now())).await;
+    }
+
+    /// Whether the call is the first in the queue and the vendor takes it now.
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.look(|pool| pool.admits(Instant::now())) == Admission::Now
+    }
+
+    /// Begins the call, as soon as the vendor takes it.
+    pub(crate) async fn begin(self) -> CallInFlight<'a> {
+        self.wait(|pool| {
+            let admission = pool.admits(Instant::now());
+            if admission == Admission::Now {
+                pool.begin();
+            }
+            admission
+        })
+        .await;
+        CallInFlight::new(self.places, self.model)
+    }
+
+    /// Waits until `look` admits the call.
+    async fn wait(&self, look: impl Fn(&mut Pool) -> Admission) {
+        loop {
+            let changed = self.places.changed();
+            match self.look(&look) {
+                Admission::Now => return,
+                Admission::At(time) => tokio::select! {
+                    () = changed => {}
+                    () = sleep_until(time) => {}
+                },
+                Admission::AfterOthers => changed.await,
+            }
+        }
+    }
+
+    /// Asks the pool by `look` if the call is the first in the queue.
+    fn look(&self, look: impl Fn(&mut Pool) -> Admission) -> Admission {
         let mut pools = self.places.pools();
         let pool = pools.of(self.model, self.places.all);
-        if pool.waiting.front() != Some(&self.number) {
-            return Admission::AfterOthers;
-        }
-        let admission = pool.admits(now);
-        if admission == Admission::Now {
-            pool.begin();
-        }
-        admission
+        if pool.waiting.front() == Some(&self.number) { look(pool) } else { Admission::AfterOthers }
     }
 }
 

@@ -362,6 +362,27 @@ async fn near_the_daily_limit_as_many_runs_go_on_as_fit() {
     assert!(vendor.began.elapsed() < 9 * REPLY + SECOND, "{:?}", vendor.began.elapsed());
 }
 
+/// What the vendor says while a call waits for the daily limit holds for that call too, and it holds up no other model.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waited_for_the_daily_limit_looks_at_the_rate_limits_again() {
+    let vendor = Vendor::new(None, false, CALLS);
+    let mut turns = Turns::near_the_limit(&vendor, 0);
+    turns.background(1, "opus");
+    sleep(SECOND).await;
+    turns.background(1, "sonnet");
+    sleep(SECOND).await;
+    vendor.state().closed = Some(30);
+    turns.of_the_user("sonnet");
+    sleep(SECOND).await;
+    vendor.state().closed = None;
+    turns.background(1, "haiku");
+    assert_eq!(turns.answered().await, 4);
+    assert_eq!(times(&vendor, "haiku"), [REPLY]);
+    let times = times(&vendor, "sonnet");
+    assert_eq!((times.len(), times[0]), (3, 2 * SECOND), "{times:?}");
+    assert!(times[1] >= 32 * SECOND, "{times:?}");
+}
+
 /// E4: a limit that has no room for two calls lets them go one after the other.
 #[tokio::test(start_paused = true)]
 async fn at_the_daily_limit_runs_go_alone() {

@@ -17,7 +17,7 @@ const NAMES: [(&str, &str, Unit); 6] = [
     ("anthropic-ratelimit-requests-", "", Unit::Requests),
     ("anthropic-ratelimit-tokens-", "", Unit::Tokens),
     ("anthropic-ratelimit-input-tokens-", "", Unit::Tokens),
-    ("anthropic-ratelimit-output-tokens-", "", Unit::Tokens),
+    ("anthropic-ratelimit-output-tokens-", "", Unit::OutputTokens),
     ("x-ratelimit-", "-requests", Unit::Requests),
     ("x-ratelimit-", "-tokens", Unit::Tokens),
 ];
@@ -85,6 +85,7 @@ mod tests {
             Requests: 988 of 1000, full in 1s
             Tokens: 535000 of 540000, full in 0ns
             Tokens: 450000 of 450000, full in 60s
+            OutputTokens: 88000 of 90000, full in 2s
         "#]]
         .assert_eq(&read(&[
             ("date", "Thu, 19 Nov 2026 03:20:10 GMT"),
@@ -96,6 +97,9 @@ mod tests {
             ("anthropic-ratelimit-tokens-reset", "2026-11-19T03:20:09Z"),
             ("anthropic-ratelimit-input-tokens-limit", "450000"),
             ("anthropic-ratelimit-input-tokens-remaining", "451000"),
+            ("anthropic-ratelimit-output-tokens-limit", "90000"),
+            ("anthropic-ratelimit-output-tokens-remaining", "88000"),
+            ("anthropic-ratelimit-output-tokens-reset", "2026-11-19T03:20:12Z"),
         ]));
     }
 

@@ -58,11 +58,7 @@ impl Drive {
     /// A human whose words wait behind a background call waits for none of the others.
     async fn call_unattended(&mut self, places: &Places) -> Called {
         let Reins { stop, hurry, .. } = self.reins.clone();
-        let model = self.model();
-        let admitted = hurry.run_until_cancelled(places.begin_when_admitted(&model));
-        let Some(admitted) = stop.run_until_cancelled(admitted).await else { return Called::Stopped };
-        let in_flight = admitted.unwrap_or_else(|| places.begin(&model));
-        if let Some(called) = self.call_in_order(places, &in_flight, &hurry).await {
+        if let Some(called) = self.call_in_order(places, &hurry).await {
             return called;
         }
         {
@@ -71,6 +67,7 @@ impl Drive {
             };
             match self.may_spend(Pace::Hurried).await {
                 Decided::May => {
+                    let in_flight = places.begin(&self.model());
                     self.call_and_spend(&in_flight).await;
                     return Called::OrNot;
                 }
@@ -80,37 +77,45 @@ impl Drive {
         }
         // Words that waited do not wait any more.
         let never = CancellationToken::new();
-        self.call_in_order(places, &in_flight, &never).await.unwrap_or(Called::Stopped)
+        self.call_in_order(places, &never).await.unwrap_or(Called::Stopped)
     }
 
-    /// E4: makes the call when it may be spent beside the calls that go on, or when none goes on. Near the limit of the day
-    /// that may be later. Returns `None` if it is hurried meanwhile.
-    async fn call_in_order(
-        &mut self,
-        places: &Places,
-        in_flight: &CallInFlight<'_>,
-        hurry: &CancellationToken,
-    ) -> Option<Called> {
+    /// E4: makes the call when the vendor takes it, and when it may be spent beside the calls that go on, or when none goes
+    /// on. Near the limit of the day that may be later. Returns `None` if it is hurried meanwhile.
+    async fn call_in_order(&mut self, places: &Places, hurry: &CancellationToken) -> Option<Called> {
         let stop = self.reins.stop.clone();
-        let turn = async { (places.background().await, places.asking().await) };
-        let turn = stop.run_until_cancelled(hurry.run_until_cancelled(turn)).await;
-        let Some(turn) = turn else { return Some(Called::Stopped) };
-        let (_place, asking) = turn?;
+        let model = self.model();
+        let ticket = places.queue(&model);
         loop {
-            let changed = places.changed();
-            let pace = if places.is_spending() { Pace::Beside } else { Pace::Alone };
-            match self.may_spend(pace).await {
-                Decided::May => {
-                    let _spending = places.spend();
-                    drop(asking);
-                    self.call_and_spend(in_flight).await;
-                    return Some(Called::OrNot);
+            let turn = async {
+                ticket.admitted().await;
+                (places.background().await, places.asking().await)
+            };
+            let turn = stop.run_until_cancelled(hurry.run_until_cancelled(turn)).await;
+            let Some(turn) = turn else { return Some(Called::Stopped) };
+            let (_place, asking) = turn?;
+            loop {
+                let changed = places.changed();
+                if !ticket.is_admitted() {
+                    // Other models do not wait for this one.
+                    break;
                 }
-                Decided::MayNot => return Some(Called::OrNot),
-                Decided::Later => {
-                    let waited = stop.run_until_cancelled(hurry.run_until_cancelled(changed)).await;
-                    let Some(waited) = waited else { return Some(Called::Stopped) };
-                    waited?;
+                let pace = if places.is_spending() { Pace::Beside } else { Pace::Alone };
+                match self.may_spend(pace).await {
+                    Decided::May => {
+                        let _spending = places.spend();
+                        drop(asking);
+                        let begun = stop.run_until_cancelled(hurry.run_until_cancelled(ticket.begin())).await;
+                        let Some(begun) = begun else { return Some(Called::Stopped) };
+                        self.call_and_spend(&begun?).await;
+                        return Some(Called::OrNot);
+                    }
+                    Decided::MayNot => return Some(Called::OrNot),
+                    Decided::Later => {
+                        let waited = stop.run_until_cancelled(hurry.run_until_cancelled(changed)).await;
+                        let Some(waited) = waited else { return Some(Called::Stopped) };
+                        waited?;
+                    }
                 }
             }
         }

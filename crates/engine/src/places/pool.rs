@@ -64,8 +64,10 @@ pub(super) struct Pool {
     shrunk_at: Option<Instant>,
     accepted_at: Option<Instant>,
     limits: Vec<Stated>,
-    /// The average tokens of a call.
-    tokens: f64,
+    /// The average tokens of a call, without those from the cache, if one has ended.
+    tokens: Option<f64>,
+    /// The average tokens that a call wrote.
+    output_tokens: Option<f64>,
 }
 
 /// A rate limit, and when it was stated.
@@ -89,7 +91,8 @@ impl Pool {
             shrunk_at: None,
             accepted_at: None,
             limits: Vec::new(),
-            tokens: 0.0,
+            tokens: None,
+            output_tokens: None,
         }
     }
 
@@ -119,7 +122,8 @@ impl Pool {
         let RateLimit { unit, limit, remaining, resets_in } = stated.limit;
         let each = match unit {
             Unit::Requests => 1.0,
-            Unit::Tokens => self.tokens,
+            Unit::Tokens => self.tokens.unwrap_or_default(),
+            Unit::OutputTokens => self.output_tokens.unwrap_or_default(),
         };
         // A single call may use more than the limit minus the user's share.
         let first = ((limit / USER_SHARE) as f64 + each).min(limit as f64);
@@ -195,17 +199,20 @@ impl Pool {
 
     /// A whole reply used so much.
     pub(super) fn used(&mut self, usage: Usage) {
-        let tokens = usage.fresh() as f64;
-        self.tokens = match self.tokens {
-            0.0 => tokens,
-            average => average + NEWEST * (tokens - average),
-        };
+        self.tokens = Some(average(self.tokens, usage.fresh()));
+        self.output_tokens = Some(average(self.output_tokens, usage.output));
     }
 
     /// A call has ended.
     pub(super) fn end(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
+}
+
+/// The average of the earlier calls with one more that used `tokens`.
+fn average(earlier: Option<f64>, tokens: u64) -> f64 {
+    let tokens = tokens as f64;
+    earlier.map_or(tokens, |average| average + NEWEST * (tokens - average))
 }
 
 #[cfg(test)]
@@ -258,6 +265,17 @@ mod tests {
         assert_eq!(begin_all(&mut pool, now + 10 * SECOND), 1);
     }
 
+    /// A call reads far more than it writes, and the limit of what is written is far smaller.
+    #[test]
+    fn calls_wait_for_output_tokens_as_many_as_they_wrote_on_average() {
+        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let limit =
+            RateLimit { unit: Unit::OutputTokens, limit: 8_000, remaining: 8_000, resets_in: Duration::ZERO };
+        pool.used(Usage { input: 50_000, output: 600, ..Usage::default() });
+        pool.learn(&Head { accepted: true, limits: vec![limit] }, now);
+        assert_eq!(begin_all(&mut pool, now), 12);
+    }
+
     #[test]
     fn a_limit_that_is_too_small_for_a_reserve_still_admits_calls() {
         let (mut pool, now) = (Pool::new(100), Instant::now());
@@ -266,7 +284,7 @@ mod tests {
         pool.used(Usage { input: 1_000_000, ..Usage::default() });
         let limit = RateLimit { unit: Unit::Tokens, limit: 10, remaining: 0, resets_in: SECOND };
         let mut pool =
-            Pool { limits: vec![Stated { limit, at: now }], ..Pool { tokens: 1e6, ..Pool::new(9) } };
+            Pool { limits: vec![Stated { limit, at: now }], ..Pool { tokens: Some(1e6), ..Pool::new(9) } };
         assert_eq!(begin_all(&mut pool, now + SECOND), 1);
     }
 

@@ -28,5 +28,8 @@ pub struct RateLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Requests,
+    /// Tokens that are read, or that are read and written.
     Tokens,
+    /// Tokens that are written. Their limits are much smaller.
+    OutputTokens,
 }
