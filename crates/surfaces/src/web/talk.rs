@@ -48,23 +48,39 @@ pub(super) async fn messages(
     let before = last.as_ref().map(|last| last.id).or(before);
     let mut entries = journal.recent(here, before, limit).await.map_err(unreadable)?;
     entries.extend(last);
-    leave_out_oldest(&mut entries);
     let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
     // What comes with older entries comes when those are asked for.
     let from = entries.first().filter(|_| more).map_or(EntryId(0), |oldest| oldest.id);
     let margin = journal.beside(from, before).await.map_err(unreadable)?;
-    Ok(Json(wire::Messages { messages: with_margin(&entries, &margin), more }))
+    let (messages, is_cut) = page(&entries, &margin);
+    Ok(Json(wire::Messages { messages, more: more || is_cut }))
 }
 
-/// Leaves out the oldest entries of a page that would be very large. They come with the next page.
-fn leave_out_oldest(entries: &mut Vec<Entry>) {
+/// Returns what was said and what stands beside it, and whether the oldest of that was left out because the page would be
+/// very large. It comes with the next page.
+fn page(entries: &[Entry], margin: &Margin) -> (Vec<wire::EntryWire>, bool) {
+    let mut all = with_margin(entries, margin);
     let mut bytes = 0;
-    let fits = |entry: &&Entry| {
-        bytes += entry.said.text().len();
+    let fits = |entry: &&wire::EntryWire| {
+        bytes += serde_json::to_vec(entry).map_or(0, |json| json.len());
         bytes <= PAGE_BYTES
     };
-    let kept = entries.iter().rev().take_while(fits).count().max(1);
-    entries.drain(..entries.len().saturating_sub(kept));
+    let fitting = all.iter().rev().take_while(fits).count();
+    let mut first = all.len() - fitting;
+    let is_said = |entry: &wire::EntryWire| entries.iter().any(|said| said.id.0 == entry.id);
+    if first == 0 || entries.is_empty() {
+        return (all.split_off(first), false);
+    }
+    // The next page goes on before the oldest one, so that one has to be a part of the conversation.
+    match all[first..].iter().position(is_said) {
+        Some(place) => first += place,
+        None => {
+            let newest = all.iter().rposition(is_said).unwrap_or_default();
+            all.drain(newest + 1..first);
+            first = newest;
+        }
+    }
+    (all.split_off(first), true)
 }
 
 /// What was said, and between it what background runs sent, in the order in which it came.
@@ -150,6 +166,7 @@ fn unreadable(unreadable: Unreadable) -> Refusal {
 #[cfg(test)]
 mod tests {
     use domain::conversation::{Block, Reach, Said};
+    use domain::cost::Source;
     use domain::label::Label;
 
     use super::*;
@@ -163,15 +180,38 @@ mod tests {
     /// Entries that an earlier version kept without a bound must not make a page that no browser can show.
     #[test]
     fn a_page_of_very_long_entries_is_cut_and_says_so() {
-        let mut entries: Vec<Entry> = (1..=50).map(|id| entry(id, &"word ".repeat(100_000))).collect();
-        leave_out_oldest(&mut entries);
-        assert_eq!(entries.iter().map(|entry| entry.id.0).collect::<Vec<_>>(), [47, 48, 49, 50]);
-        let shown = serde_json::to_string(&with_margin(&entries, &Margin::default())).unwrap();
-        assert!(shown.len() < 410_000, "{}", shown.len());
+        let entries: Vec<Entry> = (1..=50).map(|id| entry(id, &"word ".repeat(100_000))).collect();
+        let (shown, is_cut) = page(&entries, &Margin::default());
+        assert_eq!(ids(&shown), (31..=50).collect::<Vec<_>>());
+        assert!(is_cut);
+        let shown = serde_json::to_string(&shown).unwrap();
+        assert!(shown.len() < PAGE_BYTES, "{}", shown.len());
         let told = "Only the first 100000 of 500000 characters are shown here.";
-        assert_eq!(shown.matches(told).count(), 4);
-        let mut one = vec![entry(7, &"x".repeat(3 * 1024 * 1024))];
-        leave_out_oldest(&mut one);
-        assert_eq!(one.len(), 1, "the newest entry is always there");
+        assert_eq!(shown.matches(told).count(), 20);
+        let (one, is_cut) = page(&[entry(7, &"x".repeat(3 * 1024 * 1024))], &Margin::default());
+        assert_eq!((ids(&one), is_cut), (vec![7], false));
+    }
+
+    /// What background runs sent counts too, and a page begins with a part of the conversation.
+    #[test]
+    fn a_page_of_very_long_messages_of_runs_is_cut_and_says_so() {
+        let sent = |id| (Source::Routine("mail".to_owned()), entry(id, &"word ".repeat(20_000)));
+        let margin =
+            |ids: Vec<u64>| Margin { sent: ids.into_iter().map(sent).collect(), ..Margin::default() };
+        let between = |from, to| margin((from..to).filter(|id| id % 10 != 0).collect());
+        let entries: Vec<Entry> = (1..=10).map(|place| entry(10 * place, "well")).collect();
+        let (shown, is_cut) = page(&entries, &between(10, 100));
+        assert_eq!((ids(&shown), is_cut), ((80..=100).collect(), true));
+        // All that fits is newer than the newest words.
+        let (shown, is_cut) = page(&entries, &between(10, 200));
+        assert_eq!((shown[0].id, is_cut), (100, true));
+        assert_eq!(shown.len(), 21);
+        // Little comes whole.
+        let (shown, is_cut) = page(&entries, &between(90, 100));
+        assert_eq!((shown.len(), is_cut), (19, false));
+    }
+
+    fn ids(shown: &[wire::EntryWire]) -> Vec<u64> {
+        shown.iter().map(|entry| entry.id).collect()
     }
 }
