@@ -132,6 +132,8 @@ struct Wants {
     since: MessageId,
     /// When what is held is told.
     digest: Option<Timestamp>,
+    /// Whether the job files were read since the start.
+    knows_files: bool,
 }
 
 /// What is known of turns whose model may be away.

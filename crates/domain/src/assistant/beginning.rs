@@ -17,7 +17,7 @@ impl Assistant {
             self.ring_due(minutes);
             self.end_phrasing(minutes);
         }
-        if self.speaking().is_some() || self.wants.tends == Tends::Nothing {
+        if self.speaking().is_some() || self.wants.tends == Tends::Nothing || self.must_know_files() {
             return self.wait_no_longer(minutes);
         }
         if let Some(wanted) = self.wants.compactions.pop_front() {

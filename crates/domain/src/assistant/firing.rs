@@ -253,7 +253,11 @@ impl Assistant {
             (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
                 let note = if ending.is_at_limit() { UNPAID } else { AS_WRITTEN };
                 match occurrence.shown {
-                    true => self.end_shown(occurrence, note, minutes),
+                    true => {
+                        // Half an answer takes no place, but it is told.
+                        self.posting.has_no_place(&Branch::Main, self.says_more(&occurrence));
+                        self.end_shown(occurrence, note, minutes);
+                    }
                     false => self.goes_out(occurrence, note, minutes),
                 }
                 Ending::Finished

@@ -11,6 +11,7 @@ use super::firing::is_reminder;
 use super::planning::is_for_main;
 use super::{Assistant, Minutes, Owed};
 use crate::card::{Card, CardId, State, as_written, together};
+use crate::conversation::Branch;
 use crate::cost::Source;
 use crate::label::Label;
 use crate::occurrence::{AS_WRITTEN, End, Occurrence, SEVERAL, Stage, UNPAID};
@@ -141,6 +142,14 @@ impl Assistant {
         }
     }
 
+    /// Whether the next message is about a reminder that was shown, and the job files were not read yet. They say whether
+    /// its turn can be left out, and everything is looked at again once they are read.
+    pub(super) fn must_know_files(&self) -> bool {
+        let next = self.memory.messages.waiting.front();
+        let asked = next.and_then(|next| self.memory.plans.asked(next.id));
+        !self.wants.knows_files && asked.is_some_and(|asked| asked.shown)
+    }
+
     /// Main is free: the model is asked about one reminder, but not about several that waited meanwhile.
     pub(super) fn ask_about_one(&mut self, minutes: &mut Minutes) {
         let waiting = self.waiting_plain();
@@ -174,18 +183,25 @@ impl Assistant {
         rang.saturating_add(PHRASING_TIME).unwrap_or(Timestamp::MAX)
     }
 
-    /// The model has put a reminder in its own words. In time they take the place of those that were shown.
+    /// The model has put a reminder in its own words. In time they take the place of those that were shown; later they are
+    /// a message of their own, if they say more.
     pub(super) fn put_in_words(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         if !occurrence.shown {
-            return self.rang(occurrence, minutes);
+            self.rang(occurrence, minutes);
+        } else if !self.take_its_place(occurrence, minutes) {
+            self.posting.has_no_place(&Branch::Main, self.says_more(occurrence));
         }
-        let Some((card, post)) = self.card_of(occurrence).cloned() else { return };
+    }
+
+    /// Puts the words of the model in the place of a reminder that was shown. Returns whether that was possible.
+    fn take_its_place(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) -> bool {
+        let Some((card, post)) = self.card_of(occurrence).cloned() else { return false };
         let alone = self.memory.messages.cards.under(&post).len() == 1;
         let in_time = minutes.at <= self.phrased_until(occurrence, minutes.at);
         let Some((said, _)) =
             self.just_said(minutes).filter(|_| card.state == State::Open && alone && in_time)
         else {
-            return;
+            return false;
         };
         let said = match self.rehearse(&card, minutes) {
             Some(plan) => format!("{said}\n{plan}"),
@@ -195,12 +211,18 @@ impl Assistant {
         let sheet = card.sheet(&minutes.at.to_zoned(minutes.zone.clone()));
         self.write_card((card, post.clone()), minutes);
         minutes.records.push(Record::Message(MessageChange::Post(PostChange::Says(post, sheet))));
+        true
     }
 
     fn card_of(&self, occurrence: &Occurrence) -> Option<&(Card, PostKey)> {
         let Source::Reminder(id) = &occurrence.key.source else { return None };
         let id = ItemId::parse(id).map(CardId).ok()?;
         self.memory.messages.cards.get(&id)
+    }
+
+    /// Whether what the model says about a reminder that was shown is more than the same in other words.
+    pub(super) fn says_more(&self, occurrence: &Occurrence) -> bool {
+        self.plan_of(occurrence).is_some() && !self.is_plain(occurrence)
     }
 
     /// Whether nothing has to be done about it but to say it.

@@ -23,6 +23,7 @@ impl Assistant {
     /// Files changed. After a look at all of them, what has no file is not planned any more.
     pub(super) fn files_changed(&mut self, news: Vec<FileNews>, look: Look, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
+        self.wants.knows_files = true;
         for news in news {
             self.file_changed(news, &mut minutes);
         }

@@ -12,7 +12,7 @@ use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
 use crate::approval::{Approval, answered, question_of};
 use crate::card::{Card, State, put_otherwise, together_sheet};
-use crate::conversation::{Branch, Entry, Reach, Said, Text};
+use crate::conversation::{Branch, Entry, Reach, Said, Text, calls};
 use crate::cost::Source;
 use crate::fork::{begun_card, ended_card};
 use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
@@ -63,8 +63,12 @@ enum Goes {
     Back,
     /// To the messages, because a time came.
     Out,
-    /// Into the message of the reminder that was shown when it was due. All but words goes to the messages.
-    Into,
+    /// Into the message of the reminder that was shown when it was due, if it comes in time. Otherwise its words are left
+    /// out, because they only say the same in other words. All but words goes to the messages.
+    Rephrases,
+    /// The same, but words that cannot go there go to the messages, because they say more: the reminder has skills or a
+    /// chain, or the model used tools.
+    Answers,
 }
 
 impl Posting {
@@ -98,6 +102,30 @@ impl Posting {
     /// Whether the human is reached by messages alone.
     pub(super) fn is_by_messages(&self, now: &Zoned) -> bool {
         self.reach == Reached::Anywhere && self.is_away(now)
+    }
+
+    /// The last words of the turn on `branch` did not take the place of the message of a reminder. `says_more` tells
+    /// whether words about that reminder say more than it.
+    pub(super) fn has_no_place(&mut self, branch: &Branch, says_more: bool) {
+        for asker in self.turns.values_mut() {
+            let goes_out = match asker.to {
+                Goes::Rephrases => says_more,
+                Goes::Answers => true,
+                Goes::Nowhere | Goes::Back | Goes::Out => false,
+            };
+            if asker.branch == *branch && goes_out {
+                asker.to = Goes::Out;
+            }
+        }
+    }
+
+    /// The turn on `branch` has used tools.
+    fn used_tools(&mut self, branch: &Branch) {
+        for asker in self.turns.values_mut() {
+            if asker.branch == *branch && asker.to == Goes::Rephrases {
+                asker.to = Goes::Answers;
+            }
+        }
     }
 
     fn asker(&self, branch: &Branch) -> Option<&Asker> {
@@ -155,7 +183,12 @@ impl Assistant {
                 self.began((*turn, *answers), branch, now);
                 Vec::new()
             }
-            Shown::Said { branch, entry } => self.said(branch, entry, cards),
+            Shown::Said { branch, entry } => {
+                if matches!(entry.said, Said::Tools(_)) {
+                    self.posting.used_tools(branch);
+                }
+                self.said(branch, entry, cards)
+            }
             Shown::Ended { turn, branch, ending, .. } => {
                 let waits = match self.posting.turns.remove(turn) {
                     Some(asker) => asker.to != Goes::Nowhere,
@@ -215,14 +248,14 @@ impl Assistant {
             Errand::Answer(message, _) => Some(message.surface),
             Errand::Compact(_) => None,
         });
-        let to = match surface {
-            Some(SurfaceName::Discord) => Goes::Back,
-            Some(SurfaceName::House) if self.memory.plans.asked(answers).is_some_and(|asked| asked.shown) => {
-                Goes::Into
-            }
-            Some(SurfaceName::House) if self.memory.plans.asked(answers).is_some() => Goes::Out,
-            Some(SurfaceName::House) if self.posting.is_away(now) => Goes::Out,
-            Some(SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal) | None => Goes::Nowhere,
+        let asked = self.memory.plans.asked(answers);
+        let to = match (surface, asked) {
+            (Some(SurfaceName::Discord), _) => Goes::Back,
+            (Some(SurfaceName::House), Some(asked)) if !asked.shown => Goes::Out,
+            (Some(SurfaceName::House), Some(asked)) if self.says_more(asked) => Goes::Answers,
+            (Some(SurfaceName::House), Some(_)) => Goes::Rephrases,
+            (Some(SurfaceName::House), None) if self.posting.is_away(now) => Goes::Out,
+            (Some(SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal) | None, _) => Goes::Nowhere,
         };
         self.posting.turns.entry(turn).or_insert_with(|| Asker { branch: branch.clone(), to });
     }
@@ -248,7 +281,11 @@ impl Assistant {
         let goes = self.posting.asker(branch).map_or(own, |asker| asker.to);
         match &entry.said {
             _ if goes == Goes::Nowhere => Vec::new(),
-            Said::Assistant(..) if goes == Goes::Into => Vec::new(),
+            Said::Assistant(..) if goes == Goes::Rephrases => Vec::new(),
+            // Only the last words of a turn take the place of a reminder.
+            Said::Assistant(blocks, _) if goes == Goes::Answers && calls(blocks).next().is_none() => {
+                Vec::new()
+            }
             Said::Assistant(_, reach) => words(entry, *reach, cards),
             Said::Tools(_) => shown_in(entry, ""),
             Said::Human(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),

@@ -132,7 +132,7 @@ fn the_models_words_take_the_place_of_the_reminder_in_time() {
     assert_eq!(story.contexts().len(), 1);
 }
 
-/// A reminder in a chain needs its turn, however late that comes; its words are not sent a second time.
+/// A reminder in a chain needs its turn, however late that comes. What is said then is a message of its own.
 #[test]
 fn a_reminder_that_is_more_than_words_has_its_turn_later() {
     let mut story = at("16T08:59:50");
@@ -155,8 +155,50 @@ fn a_reminder_that_is_more_than_words_has_its_turn_later() {
         "{}",
         story.occurrences()
     );
-    assert_eq!(story.posted(), ["⏰ call the dentist"]);
+    assert_eq!(story.posted(), ["⏰ call the dentist", "I look again at half past."]);
     assert_eq!(story.files("reminders").len(), 1, "the next check");
+}
+
+/// In time, the last words of a reminder in a chain take its place, and are not posted a second time.
+#[test]
+fn the_words_of_a_reminder_in_a_chain_take_its_place_in_time() {
+    let mut story = at("16T08:59:50");
+    story.with_messages().crash().file("reminders/call.md", &dentist("16T09:00", "max-chain: 2"));
+    story.model([
+        Line::calls("follow_up_chain", r#"{"minutes_from_now":30}"#),
+        Line::says("Call the dentist. I look again at half past."),
+    ]);
+    story.passes("20s");
+    assert_eq!(story.posted(), ["Call the dentist. I look again at half past."]);
+}
+
+/// The user has dealt with the card while the model was at work: what it found is posted all the same.
+#[test]
+fn what_the_model_found_is_posted_if_the_card_is_settled() {
+    for (keys, expected) in [
+        ("max-chain: 2", &["⏰ call the dentist", "They open at ten."][..]),
+        ("", &["⏰ call the dentist"][..]),
+    ] {
+        let mut story = at("16T08:59:50");
+        story.with_messages().crash().file("reminders/call.md", &dentist("16T09:00", keys));
+        story.model([Line::holds("They open at ten.")]).passes("20s");
+        story.human_presses_card("d1", domain::card::Act::Done).passes("2m");
+        assert_eq!(story.posted(), expected, "{keys}: {}", story.told());
+    }
+}
+
+/// After a downtime the model is not asked about a reminder that was shown long before.
+#[test]
+fn a_reminder_that_was_shown_before_a_long_downtime_is_not_put_to_the_model() {
+    let mut story = at("16T08:59:50");
+    story.with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
+    story.model([Line::holds("Once upon"), Line::says("And they lived."), Line::says("Call the dentist!")]);
+    story.human_begins("tell me a story").passes("20s");
+    story.die();
+    story.clock_set("1h").crash().passes("1m");
+    assert_eq!(story.contexts().len(), 2, "{}", story.told());
+    assert!(!story.told().contains("Call the dentist!"), "{}", story.told());
+    assert!(story.occurrences().contains("done"), "{}", story.occurrences());
 }
 
 /// Two hundred reminders of one instant are shown at that instant, in one message, while an answer goes on.
