@@ -314,7 +314,7 @@ async fn runs_are_all_answered_by_a_vendor_that_only_refuses() {
     assert_eq!(turns.answered().await, 100);
     assert!(vendor.began.elapsed() < 150 * SECOND, "{:?}", vendor.began.elapsed());
     let refused = vendor.state().refused;
-    assert!((50..=120).contains(&refused), "{refused} refusals");
+    assert!((1..=120).contains(&refused), "{refused} refusals");
 }
 
 /// A refusal holds up the background calls of one model. Other models of the vendor have limits of their own, and the

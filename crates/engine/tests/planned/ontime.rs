@@ -176,8 +176,8 @@ fn the_words_of_a_reminder_in_a_chain_take_its_place_in_time() {
 #[test]
 fn what_the_model_found_is_posted_if_the_card_is_settled() {
     for (keys, expected) in [
-        ("max-chain: 2", &["⏰ call the dentist", "They open at ten."][..]),
-        ("", &["⏰ call the dentist"][..]),
+        ("max-chain: 2", &["~~call the dentist~~ done 09:00", "They open at ten."][..]),
+        ("", &["~~call the dentist~~ done 09:00"][..]),
     ] {
         let mut story = at("16T08:59:50");
         story.with_messages().crash().file("reminders/call.md", &dentist("16T09:00", keys));
