@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use domain::model::OFFLINE;
 use journal::Paths;

@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use domain::assistant::{Answer, Press, Request as Ask, Saying};
 use domain::card::Act;
 use domain::context::message_words;
-use domain::conversation::{Branch, Entry, EntryId, Image, Text};
+use domain::conversation::{Branch, Entry, EntryId, Image};
 use domain::embed::Action;
 use domain::record::ReplyTo;
 use domain::sent::SentId;
