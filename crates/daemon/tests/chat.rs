@@ -265,7 +265,7 @@ fn what_an_answer_cost_is_told_by_command_and_page_alike() {
 #[test]
 fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
     let (backstage, program) = stage();
-    let prices = "[prices]\n\"claude-sonnet-5-5\" = { input = 9000, output = 9000, cache_read = 9000, cache_write = 9000, cache_write_1h = 9000 }\n";
+    let prices = "[prices]\n\"claude-sonnet-5-5\" = { input = 8500, output = 8500, cache_read = 8500, cache_write = 8500, cache_write_1h = 8500 }\n";
     std::fs::write(program.data().join("settings.toml"), prices).expect("a settings file");
     std::fs::create_dir_all(program.data().join("routines")).expect("a directory");
     for (id, more) in [("mail", "background: true\n"), ("never", "background: true\n"), ("here", "")] {

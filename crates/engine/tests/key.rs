@@ -132,3 +132,25 @@ fn the_human_can_give_up_on_what_waits_and_the_next_words_have_their_turn() {
     let stopped = "main> stopped\nnotice> stopped: i will not answer `first`. messages still waiting: 1.\n";
     assert!(told.ends_with(&format!("{stopped}human> second\nmain> assistant: Two.\n")), "{told}");
 }
+
+/// A model that was away, is back, and refuses the key when room is made: the turn waits for the key, and is not tried again
+/// at the times that were planned for a model that is away.
+#[test]
+fn a_turn_that_waits_for_room_and_then_for_the_key_does_not_count_as_away() {
+    let mut story = story();
+    let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
+    story.model([Line::says("Noted."), Line::fails(Failure::Busy(None)), full, refused()]);
+    story.human("my booking to Lisbon is LH4711").human_adds("what was my booking?").hears("overloaded");
+    story.passes("10s");
+    let asked = story.contexts().len();
+    assert_eq!(asked, 4, "{}", story.told());
+    story.human_commands("/compact").passes("50s");
+    assert!(
+        story.told().contains("the model refuses the key, so i can't sum anything up"),
+        "{}",
+        story.told()
+    );
+    assert_eq!(story.contexts().len(), asked, "{}", story.told());
+    story.model([Line::says("LH4711.")]).passes("30s");
+    assert!(story.told().contains("main> assistant: LH4711.\n"), "{}", story.told());
+}

@@ -328,28 +328,6 @@ pub fn new_words_wait_for_the_answer_that_waited_for_a_compaction(told_by: Telle
     assert!(story.told().ends_with("human> never mind\nmain> assistant: Fine.\n"), "{}", story.told());
 }
 
-/// A model that was away, is back, and refuses the key when room is made: the turn waits for the key, and is not tried again
-/// at the times that were planned for a model that is away.
-pub fn a_turn_that_waits_for_room_and_then_for_the_key_does_not_count_as_away(told_by: Teller) {
-    let mut story = story(told_by);
-    let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
-    let refused = Line::fails(Failure::BadKey("401: expired".to_owned()));
-    story.model([Line::says("Noted."), Line::fails(Failure::Busy(None)), full, refused]);
-    story.human("my booking to Lisbon is LH4711").human_adds("what was my booking?").hears("overloaded");
-    story.passes("10s");
-    let asked = story.contexts().len();
-    assert_eq!(asked, 4, "{}", story.told());
-    story.human_commands("/compact").passes("50s");
-    assert!(
-        story.told().contains("the model refuses the key, so i can't sum anything up"),
-        "{}",
-        story.told()
-    );
-    assert_eq!(story.contexts().len(), asked, "{}", story.told());
-    story.model([Line::says("LH4711.")]).passes("30s");
-    assert!(story.told().ends_with("main> assistant: LH4711.\n"), "{}", story.told());
-}
-
 /// When no summary can be had, the turn that did not fit ends with its own words.
 pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) {
     let mut story = story(told_by);

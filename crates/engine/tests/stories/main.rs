@@ -119,7 +119,6 @@ stories! {
     compaction::a_turn_that_does_not_fit_after_a_compaction_either_says_so: puppet anthropic openai claude;
     compaction::new_words_wait_for_the_answer_that_waited_for_a_compaction: puppet anthropic openai claude;
     compaction::a_picture_is_shown_again_after_a_compaction: puppet anthropic openai claude;
-    compaction::a_turn_that_waits_for_room_and_then_for_the_key_does_not_count_as_away: puppet anthropic openai;
     compaction::a_turn_that_no_longer_fits_and_cannot_be_helped_says_so: puppet anthropic openai claude;
     compaction::a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction: puppet anthropic openai claude;
     compaction::a_compaction_that_dies_changes_nothing: puppet anthropic openai claude;
