@@ -63,6 +63,34 @@ async fn a_tool_runs_and_its_result_is_read_in_every_dialect() {
     }
 }
 
+/// Reasoning of a tool loop is kept in the journal, so another process can send it back to the server that insists on it.
+#[tokio::test]
+async fn reasoning_goes_back_from_another_process_too() {
+    for (style, marker) in [
+        (Style::DeepSeek, "\"reasoning_content\":\"Thoughts of answer 2."),
+        (Style::Gemini, "\"thought_signature\":\"signed-"),
+        (Style::OpenRouter, "\"reasoning_details\":["),
+        (Style::Vllm, "\"reasoning\":\"Thoughts of answer 2."),
+        (Style::Current, "\"encrypted_content\":\"sealed-"),
+    ] {
+        let server = ChatServer::start(style).await.unwrap();
+        let note = |text: &str| Act::calls("inbox_add", &serde_json::json!({ "text": text }));
+        // The first request of each process goes to chat completions, where this model refuses tools.
+        let refused = usize::from(style == Style::Current);
+        server.script([note("locker 214"), note("key 7"), Act::says("It is kept.")]);
+        let house = House::new(&server);
+        let said = house.say("remember my locker and my key").await;
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{style:?}");
+        assert!(said.out.ends_with("It is kept.\n"), "{style:?}: {}", said.out);
+        let said = house.say("thanks").await;
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{style:?}");
+        let requests = server.requests();
+        assert_eq!(requests.len(), 4 + 2 * refused, "{style:?}: no other request was refused");
+        let last = &requests[requests.len() - 1].body;
+        assert!(last.contains(marker), "{style:?}: {last}");
+    }
+}
+
 fn tool_result(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     let result = messages.iter().find(|message| message["role"] == "tool").unwrap();

@@ -189,6 +189,47 @@ fn an_older_haiku_is_asked_as_it_wants_to_be() {
     assert_eq!(conversation("claude-haiku-4-5", "sonnet").refusals(), []);
 }
 
+/// Whatever the user says about thinking, the request has a form that the model accepts; `auto` is what the settings say
+/// if the user never chose.
+#[test]
+fn every_way_to_think_is_accepted_by_every_model() {
+    for model in
+        ["claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-haiku-4-5"]
+    {
+        let mut talk = Talk::with(model);
+        talk.program.set("OLLIM_THINKING", "auto");
+        let running = talk.program.start();
+        for way in ["auto", "off", "8k", "adaptive", "64k", "auto"] {
+            running.command(&format!("/thinking {way}")).expect("a choice");
+            talk.backstage.model().script(tool_loop());
+            let answered = running.converse("remember milk").expect("an answer");
+            assert_eq!(answered.data["how"], "finished", "{model} {way}: {answered:?}");
+        }
+        running.terminate();
+        assert_eq!(talk.refusals(), [], "{model}");
+    }
+}
+
+/// With thinking off, Sonnet 5.5 has no field that lets it drop thinking of another conversation. After an undone summary the
+/// first request is refused; it is sent again without that thinking, and no later one is refused.
+#[test]
+fn a_refusal_of_earlier_thinking_never_reaches_the_user() {
+    let mut talk = Talk::with("claude-sonnet-5-5");
+    talk.program.set("OLLIM_THINKING", "off");
+    let running = talk.program.start();
+    talk.says("remember milk; my booking to Lisbon is LH4711", tool_loop(), "Kept.");
+    talk.says("/compact", [thinks().and_says(SUMMARY)], "");
+    talk.says("and more milk", tool_loop(), "Kept.");
+    assert_eq!(talk.refusals(), []);
+    talk.says("/undo", [], "");
+    talk.says("and before?", tool_loop(), "Kept.");
+    talk.says("again?", tool_loop(), "Kept.");
+    let refusals = talk.refusals();
+    let [Some(refusal)] = &refusals[..] else { panic!("{refusals:?}") };
+    assert!(refusal.contains("bound to a different conversation"), "{refusal}");
+    running.terminate();
+}
+
 /// A host behind `ANTHROPIC_BASE_URL` that refuses the newer fields is asked without them from then on. Each request here is
 /// made by another process, so this is also remembered after a restart.
 #[test]

@@ -277,18 +277,21 @@ impl Anthropic {
         }
         let mut stripped = self.stripped.lock().unwrap_or_else(PoisonError::into_inner);
         if stripped.len() >= STRIPPED_BRANCHES && !stripped.contains_key(&context.branch) {
-            stripped.pop_first();
+            // Main is the first, and the others begin with what it said.
+            stripped.pop_last();
         }
         stripped.insert(context.branch.clone(), Stripped { first: Arc::clone(first), count });
         true
     }
 
+    /// How many entries of `context` are sent without their thinking. A side conversation begins with what main said, so
+    /// what was refused there stays away here too.
     fn stripped_before(&self, context: &Context) -> usize {
         let stripped = self.stripped.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |stripped: &&Stripped| {
-            context.said.first().is_some_and(|first| Arc::ptr_eq(first, &stripped.first))
-        };
-        stripped.get(&context.branch).filter(same).map_or(0, |stripped| stripped.count)
+        // Compared by value: the journal reads the conversation anew after a turn of another one.
+        let same = |stripped: &&Stripped| context.said.first() == Some(&stripped.first);
+        let of = |branch: &Branch| stripped.get(branch).filter(same);
+        of(&context.branch).or_else(|| of(&Branch::Main)).map_or(0, |stripped| stripped.count)
     }
 
     /// Fetches the vendor's record of `model`. A host without such records is not asked again for a day.

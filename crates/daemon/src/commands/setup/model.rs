@@ -25,6 +25,11 @@ const NO_KEY: &str = "give the key with --key-file FILE or --key-stdin";
 const OLLAMA_CONTEXT: &str = "Ollama reads only 4,000 tokens by default and forgets the rest. Start it with \
     `OLLAMA_CONTEXT_LENGTH=64000 ollama serve`. For another length, set `context_tokens` under `[model]` in settings.toml.";
 
+/// How the server at `place` has to be started, if it needs more than its usual settings.
+fn advice(place: &str) -> Option<&'static str> {
+    is_ollama(place).then_some(OLLAMA_CONTEXT)
+}
+
 /// Connects a model, unless one works and nothing new was given.
 pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
     let key = Given::new((given.key_file.as_deref(), given.key_stdin));
@@ -62,7 +67,7 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
         }
     };
     let mut asides = here.keeping.keep(&draft)?;
-    asides.extend(chosen.place(here).filter(|place| is_ollama(place)).map(|_| OLLAMA_CONTEXT.to_owned()));
+    asides.extend(chosen.place(here).and_then(|place| advice(&place)).map(str::to_owned));
     let text = match chosen.name.as_str() {
         "offline" => "nobody answers but the brain in here".to_owned(),
         _ => found.text,
@@ -227,5 +232,23 @@ fn with_program(here: &Here, draft: Draft) -> Draft {
     match found {
         Some(found) => draft.and("OLLIM_CLAUDE", Some(&found.to_string_lossy())),
         None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ollama's own default cuts every conversation, so the setup and the README say how to start it.
+    #[test]
+    fn ollama_is_started_with_a_window_that_holds_a_conversation() {
+        let command = "`OLLAMA_CONTEXT_LENGTH=64000 ollama serve`";
+        for place in ["http://127.0.0.1:11434", "http://192.168.1.5:11434/v1"] {
+            assert!(advice(place).is_some_and(|text| text.contains(command)), "{place}");
+        }
+        assert_eq!(advice("http://127.0.0.1:8080/v1"), None);
+        let readme = include_str!("../../../../../README.md");
+        let line = readme.lines().find(|line| line.starts_with("- Ollama:"));
+        assert!(line.is_some_and(|line| line.contains(command)), "{line:?}");
     }
 }

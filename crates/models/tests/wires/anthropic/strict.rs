@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use domain::context::{Context, SystemNote};
-use domain::conversation::{Block, Reach, Said};
+use domain::conversation::{Block, Branch, Reach, Said};
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::tool::Outcome;
@@ -63,6 +63,39 @@ async fn no_model_refuses_a_request_of_ours() {
             assert_eq!(server.requests().len(), 4 + expected, "{} {way}", spec.id);
         }
     }
+}
+
+/// A request without `drop_block` is refused when the beginning of the conversation changed. The thinking that was refused
+/// stays away from later turns, which may read the conversation from the journal anew, and from side conversations; newer
+/// thinking goes back.
+#[tokio::test]
+async fn thinking_that_was_refused_once_is_not_sent_again() {
+    let server = ModelServer::start().await.unwrap();
+    let client = model(&server.url());
+    server.script([Act::empty().and_notes("One.").and_calls("note", &json!({}))]);
+    let mut said = vec![human("note it")];
+    let first = ask(&client, &turn("claude-sonnet-5-5", "off", said.clone())).await.1.unwrap();
+    let call = domain::conversation::calls(&first.blocks).next().unwrap().id.clone();
+    said.push(Said::Assistant(first.blocks, Reach::Whole));
+    said.push(Said::Tools(vec![result(&call, "kept", Outcome::Done)]));
+    let renamed = |said: &[Said]| Context {
+        instructions: Arc::from("You are another friend."),
+        ..turn("claude-sonnet-5-5", "off", said.to_vec())
+    };
+    for at in 0..3 {
+        server.script([Act::empty().and_notes("Later.").and_calls("note", &json!({ "at": at }))]);
+        let reply = ask(&client, &renamed(&said)).await.1.unwrap();
+        let call = domain::conversation::calls(&reply.blocks).next().unwrap().id.clone();
+        said.push(Said::Assistant(reply.blocks, Reach::Whole));
+        said.push(Said::Tools(vec![result(&call, "kept", Outcome::Done)]));
+    }
+    assert_eq!(server.refused().len(), 1, "{:?}", server.refused());
+    let last = server.requests().pop().unwrap().body;
+    assert_eq!((last.contains("One."), last.matches("Later.").count()), (false, 2), "{last}");
+    said.push(human("[fork] look"));
+    let aside = Context { branch: Branch::fork("aside").unwrap(), ..renamed(&said) };
+    ask(&client, &aside).await.1.unwrap();
+    assert_eq!(server.refused().len(), 1, "a side conversation: {:?}", server.refused());
 }
 
 /// Thinking of a reply that was put together from two halves is not kept. With a thinking budget, such a reply is no good

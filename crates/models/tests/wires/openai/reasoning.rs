@@ -218,6 +218,26 @@ async fn a_tool_loop_replays_reasoning_in_the_responses_api() {
     assert!(!server.requests().last().unwrap().body.contains("sealed"), "another model gets none of it");
 }
 
+/// A proxy passes on what OpenAI says about tools and reasoning, but has no Responses API. The model keeps its tools and
+/// answers without reasoning, as the refusal suggests.
+#[tokio::test]
+async fn a_server_without_the_responses_api_is_asked_without_reasoning() {
+    let server = ChatServer::start(Style::OpenAi).await.unwrap();
+    let model = model(&server.url());
+    let words = "Function tools with reasoning_effort are not supported for gpt-6-sol in /v1/chat/completions. To use \
+        function tools, use /v1/responses or set reasoning_effort to 'none'.";
+    let refusal = || Act::refuses(400, "invalid_request_error", words);
+    server.script([refusal(), refusal(), Act::says("Hello.")]);
+    let hi = context(vec![human("hi")]);
+    assert_eq!(ask(&model, &hi).await.0, "Hello.");
+    assert_eq!(ask(&model, &hi).await.0, "you said: hi");
+    assert_eq!(model.notice(), None, "the model can use tools");
+    let requests = server.requests();
+    let efforts: Vec<&Value> = requests.iter().map(|request| &request.json["reasoning_effort"]).collect();
+    assert_eq!(efforts, [&Value::Null, &json!("low"), &json!("none"), &json!("none")]);
+    assert!(requests.iter().all(|request| !request.json["tools"].is_null()));
+}
+
 #[tokio::test]
 async fn a_response_has_words_usage_effort_and_progress() {
     let server = ChatServer::start(Style::Current).await.unwrap();
