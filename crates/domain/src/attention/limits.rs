@@ -187,8 +187,14 @@ mod tests {
         };
         assert_eq!(used(0).tell_critical(false), "A critical ping now would ring: 3 of 3 are left today.");
         assert_eq!(used(2).tell_critical(false), "A critical ping now would ring: 1 of 3 are left today.");
-        assert_eq!(used(3).tell_critical(false), "A critical ping now would be refused: all 3 of today are used.");
-        assert_eq!(used(0).tell_critical(true), "A critical ping would be refused: text from outside is in this run.");
+        assert_eq!(
+            used(3).tell_critical(false),
+            "A critical ping now would be refused: all 3 of today are used."
+        );
+        assert_eq!(
+            used(0).tell_critical(true),
+            "A critical ping would be refused: text from outside is in this run."
+        );
         let one_more = PingLimits { set_aside: (0, 1), ..used(2) };
         assert_eq!(one_more.critical_left(), 0);
     }

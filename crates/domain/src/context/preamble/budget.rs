@@ -43,8 +43,7 @@ const BLOCKED: [&str; 1] = [
     concerns their health deserves a ping.",
 ];
 
-const CRITICAL: &str =
-    "`critical=True` bypasses the budget and all other limits, but is refused once text from outside (mail, pages, the \
+const CRITICAL: &str = "`critical=True` bypasses the budget and all other limits, but is refused once text from outside (mail, pages, the \
     calendar) is in this run. It is meant only for the gravest cases.";
 
 fn schedule(ahead: &[Upcoming], now: &Zoned) -> Vec<String> {
