@@ -1534,6 +1534,49 @@ class Forks(Seeds):
             self.assertEqual(whole(running.request(5)).count("Ann wrote about Friday"), 1)
 
 
+class Approvals(Seeds):
+    """Beyond the documents: asking is cheap, and holds up nothing."""
+
+    SETTINGS = {"permission_mode": "default"}
+
+    def asks(self, running):
+        """Waits for the card of two calls."""
+        running.cli("inbox", "add", "milk")
+        running.cli("inbox", "add", "tea")
+        running.discord.say("drop both")
+        return running.discord.hears("Yes to all")
+
+    REMOVES = call("inbox_remove", {"number": 1}, "inbox_remove", {"number": 2})
+
+    def test_the_calls_of_one_step_are_one_card_and_need_one_tap(self):
+        with Running([self.REMOVES, say("Both gone.")], discord=True, settings=self.SETTINGS) as running:
+            card = self.asks(running)
+            cards = [one for one in running.discord.bot_messages() if "may i run" in running.discord.shown(one)]
+            self.assertEqual(len(cards), 1)
+            self.assertEqual(running.discord.shown(card).count('"number"'), 2, running.discord.shown(card))
+            running.discord.click(card, "Yes to all")
+            running.discord.hears("Both gone.")
+            self.assertEqual(len(results(running.request(1))), 2)
+            self.assertNotIn("milk", running.cli("inbox"))
+
+    def test_an_open_card_holds_up_neither_messages_nor_reminders_nor_runs(self):
+        script = [self.REMOVES, say("Hello again."), say("looked"), say("The fern is thirsty.")]
+        # A yes that comes later is good for the same calls, which the model is told to make again.
+        script += [self.REMOVES, say("Both gone."), say("Both gone.")]
+        files = {"routines/a.md": aside("a1b2c3d4", "Look around.")}
+        with Running(script, discord=True, settings=self.SETTINGS, files=files) as running:
+            card = self.asks(running)
+            # The next message is answered, a run runs, and a reminder rings, all while the card is open.
+            self.talks(running, "hello?", "Hello again.")
+            self.fires(running, "a1b2c3d4")
+            running.cli("add", "water the fern in 1 min")
+            running.until(lambda: running.discord.find("water the fern"), "the reminder", patience=180)
+            self.assertIn("tea", running.cli("inbox"))
+            # The card can still be answered.
+            running.discord.click(card, "Yes to all")
+            running.until(lambda: "tea" not in running.cli("inbox"), "both to be removed")
+
+
 # An address of the public net that leads to this machine inside a network namespace of its own.
 PUBLIC = "93.184.215.14"
 INSIDE = "OLLIM_TEST_NAMESPACE"

@@ -103,7 +103,8 @@ fn a_session_file_of_a_routine_that_is_changed_takes_effect_and_is_logged() {
     let rig = Rig::new();
     let file = rig.program.data().join("routines/prices.md");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let text = "---\nid: prices\ncron: 0 3 1 1 *\nbackground: true\nsession: persistent\n---\nLook at bread.\n";
+    let text =
+        "---\nid: prices\ncron: 0 3 1 1 *\nbackground: true\nsession: persistent\n---\nLook at bread.\n";
     std::fs::write(&file, text).unwrap();
     let runs = || {
         let done = rig.program.run(&["routine", "run", "prices"]);
