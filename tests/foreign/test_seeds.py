@@ -1656,6 +1656,11 @@ class Web(Seeds):
                 call("WebFetch", {"url": f"{page.address}/more", "prompt": "And on Sunday?"}),
                 call("WebFetch", {"url": f"{page.address}/made-up?locker=214", "prompt": "x"}),
                 say("At nine, not on Sunday."),
+                # After a restart both are still known, and the composed one is not.
+                call("WebFetch", {"url": f"{page.address}/hours", "prompt": "Again?"}),
+                call("WebFetch", {"url": f"{page.address}/more", "prompt": "Again?"}),
+                call("WebFetch", {"url": f"{page.address}/made-up?locker=214", "prompt": "x"}),
+                say("Still so."),
             ]
             with Running(script) as running:
                 running.chat(f"my locker is 214. when does {page.address}/hours say that the office opens?")
@@ -1665,6 +1670,9 @@ class Web(Seeds):
                 self.assertIn("On Sunday it is closed.", answers[2][0])
                 # A composed address could carry private words away, so it is not fetched without a yes.
                 self.assertEqual(page.visits, ["/hours", "/more"])
+                running.restart()
+                running.chat("is that still so?")
+                self.assertEqual(page.visits, ["/hours", "/more"] * 2)
 
     # 003: search works with the key of the model's vendor alone.
     def test_web_search_uses_the_search_of_the_models_vendor(self):
