@@ -1398,6 +1398,7 @@ class Sessions(Seeds):
             running.discord.click(asked.response._message, "Clear")
             running.until(lambda: running.events("cleared"), "the cleared event")
             self.assertEqual(running.event("cleared")["session_id"], before)
+            self.assertIn("nothing is running", running.tried("chat", "--once", "/stop").stderr)
             self.talks(running, "hello?", "Fresh.")
             fresh = whole(running.request(2))
             self.assertNotIn("214", fresh)
