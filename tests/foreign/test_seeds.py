@@ -533,7 +533,9 @@ class PendingUpdates(Seeds):
             self.fires(running, "a1b2c3d4")
             before = running.updates()
             running.write("state/pending_updates.json", "{")
-            running.until(lambda: running.read("state/pending_updates.json") != "{", "the file to be mended")
+            # The broken file is moved away before the new one is there.
+            mended = lambda: (running.read("state/pending_updates.json") or "{") != "{"
+            running.until(mended, "the file to be mended")
             self.assertEqual(running.updates(), before)
             self.assertIn("pending_updates.json cannot be read", running.log())
             running.write("state/pending_updates.json", json.dumps(before[1:]))
