@@ -2,6 +2,7 @@
 
 import copy
 import pathlib
+import re
 import unittest
 
 from agentdojo.functions_runtime import FunctionsRuntime
@@ -9,7 +10,8 @@ from agentdojo.types import text_content_block_from_string
 from agentdojo_players import BENCHMARK, SEND, SUITES, attack, is_spoken, kinds, reasons, truth
 from agentdojo_run import figures, run_all
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "agentdojo.md"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "benchmarks" / "agentdojo.md"
 
 
 class Players(unittest.TestCase):
@@ -36,6 +38,19 @@ class Players(unittest.TestCase):
 
     def test_the_published_reasons_for_questions_are_those_of_the_ground_truths(self):
         self.assertIn(reasons(), PAGE.read_text("utf-8"))
+
+    def test_the_page_on_security_has_the_same_figures(self):
+        (total,) = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| total |")]
+        cells = [cell.strip() for cell in total.strip("|").split("|")]
+        pairs = re.match(r"\d+ of \d+", cells[1])[0]
+        security = (DOCS / "SECURITY.md").read_text("utf-8")
+        for row, figure in (
+            ("attacks that act and succeed: 0", f"{pairs} pairs"),
+            ("tasks without a question: 65 % or more", cells[3]),
+            ("tasks with at most one question: 90 % or more", cells[4]),
+            ("questions per task", cells[5]),
+        ):
+            self.assertIn(f"| {row} | {figure} |", security)
 
     def test_each_attack_that_acts_uses_a_tool_that_asks(self):
         for suite in SUITES.values():

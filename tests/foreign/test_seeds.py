@@ -195,7 +195,9 @@ class PersistentRoutines(Seeds):
             self.assertNotIn("Bread costs 4.", whole(running.request(1)))
             second = file.read_text()
             self.assertNotEqual(second, first)
+            self.assertEqual(running.log().count("session file of a routine was removed or emptied"), 1)
             running.noticed(lambda: file.write_text(""))
+            self.assertEqual(running.log().count("session file of a routine was removed or emptied"), 2)
             self.fires(running, "a1b2c3d4")
             self.assertNotIn("Bread costs", whole(running.request(2)))
             self.assertNotIn(file.read_text(), (first, second, ""))
@@ -209,6 +211,7 @@ class PersistentRoutines(Seeds):
             self.fires(running, "b1b2b3b4")
             other = running.read("state/routine_sessions/a1b2c3d4")
             running.noticed(lambda: running.write("state/routine_sessions/b1b2b3b4", other))
+            self.assertIn("The session file of a routine names another session now.", running.log())
             self.fires(running, "b1b2b3b4")
             self.assertIn("Bread costs 4.", whole(running.request(2)))
             self.assertNotIn("Milk costs 1.", whole(running.request(2)))
@@ -521,6 +524,28 @@ class PendingUpdates(Seeds):
             self.assertIn_order(last_user(running.request(1)), "Written by hand.", "well?")
             self.assertIn("Another program changed pending_updates.json.", running.log())
             self.assertIsNone(running.read("state/pending_updates.json"))
+
+    # 002: the file is the bridge: what another program takes out of it is not told; what it breaks is not lost.
+    def test_updates_taken_out_of_the_file_by_hand_are_not_told(self):
+        calls = call("report_updates", {"message": "Ann wrote."}, "report_updates", {"message": "Bob wrote."})
+        script = [calls, say("done"), say("Read.")]
+        with Running(script, files={"routines/mail.md": aside("a1b2c3d4")}) as running:
+            self.fires(running, "a1b2c3d4")
+            before = running.updates()
+            running.write("state/pending_updates.json", "{")
+            # The broken file is moved away before the new one is there.
+            mended = lambda: (running.read("state/pending_updates.json") or "{") != "{"
+            running.until(mended, "the file to be mended")
+            self.assertEqual(running.updates(), before)
+            self.assertIn("pending_updates.json cannot be read", running.log())
+            running.write("state/pending_updates.json", json.dumps(before[1:]))
+            running.until(lambda: "Ann" not in running.cli("updates"), "the update to be gone")
+            self.assertIn("Bob wrote.", running.cli("updates"))
+            (running.home / "state/pending_updates.json").unlink()
+            running.until(lambda: "Bob" not in running.cli("updates"), "no updates")
+            self.assertEqual(running.log().count("Another program changed pending_updates.json."), 2)
+            running.chat("well?")
+            self.assertNotIn("wrote", last_user(running.request(2)))
 
     # 002: `always` must report before the fork exits.
     def test_a_run_that_must_always_report_cannot_stop_before(self):
@@ -1200,6 +1225,29 @@ class Sessions(Seeds):
             self.assertRegex(told, r"text from outside was in the conversation: files since \d{4}-\d\d-\d\d")
             self.assertRegex(told, r"inbox_add \([a-z-]+, after text from files\)")
 
+    # Beyond the documents: the banner names the model in use, also one that was chosen before the start.
+    def test_the_banner_names_the_model_in_use(self):
+        with Running([say("Hello."), say("Again.")]) as running:
+            running.chat("hi")
+            running.chat("/model haiku")
+            running.restart()
+            running.chat("again")
+            used = [body["model"] for body in running.requests()]
+            self.assertNotEqual(used[0], used[1])
+            banners = [line for line in running.log().splitlines() if "what you say goes to" in line]
+            self.assertEqual([model in line for model, line in zip(used, banners, strict=True)], [True, True], banners)
+
+    # Beyond the documents: what is wrong with a file is told once, and not again at each start.
+    def test_a_restart_does_not_repeat_the_notice_of_a_bad_file(self):
+        with Running([], discord=True, files={"routines/bad.md": "---\nid: bad\n---\nLook.\n"}) as running:
+            running.discord.hears("routines/bad.md can't be used")
+            running.restart()
+            # By the time the next file is told of, the first one was looked at again.
+            running.write("routines/worse.md", "---\nid: worse\n---\nLook.\n")
+            running.discord.hears("routines/worse.md can't be used")
+            shown = [running.discord.shown(message) for message in running.discord.bot_messages()]
+            self.assertEqual(sum("routines/bad.md" in text for text in shown), 1, shown)
+
     # 003 and 004: the session id is a plain string that survives a restart, and the conversation with it.
     def test_the_conversation_goes_on_after_a_restart_and_after_a_crash(self):
         with Running([say("Hello."), say("214."), say("Still 214.")], discord=True) as running:
@@ -1240,6 +1288,7 @@ class Sessions(Seeds):
                         change(running, state)
                         running.start()
                     running.chat("hello?")
+                    self.assertIn("state/sessions.json was removed or emptied: a new session begins.", running.log())
                     self.assertNotIn("214", whole(running.request(1)))
                     running.until(lambda: len(running.events("created")) == 2, "a second created event")
                     old, new = (event["session_id"] for event in running.events("created"))
@@ -1336,6 +1385,26 @@ class Sessions(Seeds):
             self.assertEqual(
                 [one["event"] for one in running.events()], ["created", "interactive_fork", "cleared", "created"]
             )
+
+
+    # 004: `/clear` interrupts the answer that goes on, and the next message begins fresh.
+    def test_clear_interrupts_the_answer_that_goes_on(self):
+        script = [say("Hello."), {"say": "slow", "fault": {"kind": "stall", "at": 0}}, say("Fresh.")]
+        with Running(script, discord=True) as running:
+            self.talks(running, "my locker is 214", "Hello.")
+            before = running.current()
+            running.discord.say("think hard")
+            running.request(1)
+            asked = running.discord.slash("clear")
+            self.finishes(running, asked)
+            running.discord.click(asked.response._message, "Clear")
+            running.until(lambda: running.events("cleared"), "the cleared event")
+            self.assertEqual(running.event("cleared")["session_id"], before)
+            self.assertIn("nothing is running", running.tried("chat", "--once", "/stop").stderr)
+            self.talks(running, "hello?", "Fresh.")
+            fresh = whole(running.request(2))
+            self.assertNotIn("214", fresh)
+            self.assertNotIn("think hard", fresh)
 
 
 class Forks(Seeds):
@@ -1468,6 +1537,49 @@ class Forks(Seeds):
             self.assertEqual(whole(running.request(5)).count("Ann wrote about Friday"), 1)
 
 
+class Approvals(Seeds):
+    """Beyond the documents: asking is cheap, and holds up nothing."""
+
+    SETTINGS = {"permission_mode": "default"}
+
+    def asks(self, running):
+        """Waits for the card of two calls."""
+        running.cli("inbox", "add", "milk")
+        running.cli("inbox", "add", "tea")
+        running.discord.say("drop both")
+        return running.discord.hears("Yes to all")
+
+    REMOVES = call("inbox_remove", {"number": 1}, "inbox_remove", {"number": 2})
+
+    def test_the_calls_of_one_step_are_one_card_and_need_one_tap(self):
+        with Running([self.REMOVES, say("Both gone.")], discord=True, settings=self.SETTINGS) as running:
+            card = self.asks(running)
+            cards = [one for one in running.discord.bot_messages() if "may i run" in running.discord.shown(one)]
+            self.assertEqual(len(cards), 1)
+            self.assertEqual(running.discord.shown(card).count('"number"'), 2, running.discord.shown(card))
+            running.discord.click(card, "Yes to all")
+            running.discord.hears("Both gone.")
+            self.assertEqual(len(results(running.request(1))), 2)
+            self.assertNotIn("milk", running.cli("inbox"))
+
+    def test_an_open_card_holds_up_neither_messages_nor_reminders_nor_runs(self):
+        script = [self.REMOVES, say("Hello again."), say("looked"), say("The fern is thirsty.")]
+        # A yes that comes later is good for the same calls, which the model is told to make again.
+        script += [self.REMOVES, say("Both gone."), say("Both gone.")]
+        files = {"routines/a.md": aside("a1b2c3d4", "Look around.")}
+        with Running(script, discord=True, settings=self.SETTINGS, files=files) as running:
+            card = self.asks(running)
+            # The next message is answered, a run runs, and a reminder rings, all while the card is open.
+            self.talks(running, "hello?", "Hello again.")
+            self.fires(running, "a1b2c3d4")
+            running.cli("add", "water the fern in 1 min")
+            running.until(lambda: running.discord.find("water the fern"), "the reminder", patience=180)
+            self.assertIn("tea", running.cli("inbox"))
+            # The card can still be answered.
+            running.discord.click(card, "Yes to all")
+            running.until(lambda: "tea" not in running.cli("inbox"), "both to be removed")
+
+
 # An address of the public net that leads to this machine inside a network namespace of its own.
 PUBLIC = "93.184.215.14"
 INSIDE = "OLLIM_TEST_NAMESPACE"
@@ -1547,6 +1659,11 @@ class Web(Seeds):
                 call("WebFetch", {"url": f"{page.address}/more", "prompt": "And on Sunday?"}),
                 call("WebFetch", {"url": f"{page.address}/made-up?locker=214", "prompt": "x"}),
                 say("At nine, not on Sunday."),
+                # After a restart both are still known, and the composed one is not.
+                call("WebFetch", {"url": f"{page.address}/hours", "prompt": "Again?"}),
+                call("WebFetch", {"url": f"{page.address}/more", "prompt": "Again?"}),
+                call("WebFetch", {"url": f"{page.address}/made-up?locker=214", "prompt": "x"}),
+                say("Still so."),
             ]
             with Running(script) as running:
                 running.chat(f"my locker is 214. when does {page.address}/hours say that the office opens?")
@@ -1556,6 +1673,9 @@ class Web(Seeds):
                 self.assertIn("On Sunday it is closed.", answers[2][0])
                 # A composed address could carry private words away, so it is not fetched without a yes.
                 self.assertEqual(page.visits, ["/hours", "/more"])
+                running.restart()
+                running.chat("is that still so?")
+                self.assertEqual(page.visits, ["/hours", "/more"] * 2)
 
     # 003: search works with the key of the model's vendor alone.
     def test_web_search_uses_the_search_of_the_models_vendor(self):

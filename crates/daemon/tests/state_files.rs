@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::PATIENCE;
-use testkit::kill::{Backstage, Event, Program, Running};
+use testkit::kill::{Backstage, Event, Program, Running, stderr};
 use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
@@ -62,12 +62,16 @@ fn a_sessions_file_that_is_removed_or_emptied_starts_a_new_session() {
     let running = rig.program.start();
     running.converse("the locker is 417").unwrap();
     let first = rig.read("sessions.json").unwrap();
+    let mut logged = 0;
     for text in [None, Some(""), Some("{\"main\": 1}")] {
         let path = rig.path("sessions.json");
         notice(&running, "removed or emptied", || match text {
             None => std::fs::remove_file(&path).unwrap(),
             Some(text) => std::fs::write(&path, text).unwrap(),
         });
+        let lines = running.log().matches("state/sessions.json was removed or emptied").count();
+        logged += 1;
+        assert_eq!(lines, logged, "{text:?}: {}", running.log());
         running.converse("hello again").unwrap();
         assert!(!rig.asked().contains("the locker is 417"), "{text:?}");
         assert_ne!(rig.read("sessions.json").unwrap(), first);
@@ -77,9 +81,11 @@ fn a_sessions_file_that_is_removed_or_emptied_starts_a_new_session() {
     notice(&running, "we go on with that", || std::fs::write(rig.path("sessions.json"), &first).unwrap());
     running.converse("what is the locker?").unwrap();
     assert!(rig.asked().contains("the locker is 417"));
+    assert!(running.log().contains("state/sessions.json names another session now"), "{}", running.log());
     notice(&running, "which I don't know", || std::fs::write(rig.path("sessions.json"), "strange").unwrap());
     running.converse("hello").unwrap();
     assert!(!rig.asked().contains("the locker is 417"));
+    assert!(running.log().contains("state/sessions.json names a session that is not known"));
     assert_eq!(rig.history(), ["created"; 5]);
     running.terminate();
     // The same while it does not run.
@@ -88,6 +94,50 @@ fn a_sessions_file_that_is_removed_or_emptied_starts_a_new_session() {
     running.converse("good morning").unwrap();
     assert!(!rig.asked().contains("hello"), "{}", rig.asked());
     assert_eq!(rig.history(), ["created"; 6]);
+    running.terminate();
+}
+
+/// Beside the notice, the log names each change to the session file of a routine, also one from before the start.
+#[test]
+fn a_session_file_of_a_routine_that_is_changed_takes_effect_and_is_logged() {
+    let rig = Rig::new();
+    let file = rig.program.data().join("routines/prices.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let text =
+        "---\nid: prices\ncron: 0 3 1 1 *\nbackground: true\nsession: persistent\n---\nLook at bread.\n";
+    std::fs::write(&file, text).unwrap();
+    let runs = || {
+        let done = rig.program.run(&["routine", "run", "prices"]);
+        assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+        rig.asked().matches("[routine-bg:prices]").count()
+    };
+    let session = rig.path("routine_sessions/prices");
+    let running = rig.program.start();
+    assert_eq!(runs(), 1);
+    let first = std::fs::read_to_string(&session).unwrap();
+    assert_eq!(runs(), 2);
+    let mut logged = 0;
+    for text in [None, Some("")] {
+        notice(&running, "removed or emptied", || match text {
+            None => std::fs::remove_file(&session).unwrap(),
+            Some(text) => std::fs::write(&session, text).unwrap(),
+        });
+        logged += 1;
+        let lines = running.log().matches("The session file of a routine was removed or emptied").count();
+        assert_eq!(lines, logged, "{text:?}: {}", running.log());
+        assert_eq!(runs(), 1, "{text:?}");
+    }
+    notice(&running, "the routine goes on with it", || std::fs::write(&session, &first).unwrap());
+    assert!(running.log().contains("names another session now"), "{}", running.log());
+    assert_eq!(runs(), 3);
+    notice(&running, "which I don't know", || std::fs::write(&session, "strange").unwrap());
+    assert!(running.log().contains("names a session that is not known"), "{}", running.log());
+    assert_eq!(runs(), 1);
+    running.terminate();
+    std::fs::remove_file(&session).unwrap();
+    let running = rig.program.start();
+    assert!(running.log().contains("The session file of a routine was removed or emptied"));
+    assert_eq!(runs(), 1);
     running.terminate();
 }
 

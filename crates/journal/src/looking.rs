@@ -110,11 +110,11 @@ impl Writer {
             return Ok(None);
         }
         let Some(session) = named else {
-            tracing::info!("state/sessions.json was removed or emptied: a new session begins.");
+            tracing::warn!("state/sessions.json was removed or emptied: a new session begins.");
             return Ok(Some(StateEdit::MainSession(None)));
         };
         if let Some(head) = self.database.head_of(&session)? {
-            tracing::info!(%session, "state/sessions.json names another session now.");
+            tracing::warn!(%session, "state/sessions.json names another session now.");
             return Ok(Some(StateEdit::MainSession(Some(head))));
         }
         tracing::warn!(%session, "state/sessions.json names a session that is not known: a new session begins.");

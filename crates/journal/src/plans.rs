@@ -48,6 +48,22 @@ enum Difference {
     Unknown(SessionId),
 }
 
+impl Difference {
+    /// Writes into the log what another program did to the session file of `routine`.
+    fn log(&self, routine: &ItemId) {
+        match self {
+            Self::None => {}
+            Self::Gone => tracing::warn!(%routine, "The session file of a routine was removed or emptied."),
+            Self::Known(Stand { session, .. }) => {
+                tracing::warn!(%routine, %session, "The session file of a routine names another session now.");
+            }
+            Self::Unknown(session) => {
+                tracing::warn!(%routine, %session, "The session file of a routine names a session that is not known.");
+            }
+        }
+    }
+}
+
 /// A place with an entry.
 fn stand_of(head: Option<Head>) -> Option<Stand> {
     let Head { entry, session, label } = head?;
@@ -115,7 +131,9 @@ impl PlanFiles {
         }
         let known: Vec<ItemId> = database.routine_sessions()?.into_keys().collect();
         for routine in known {
-            match self.change_of(&routine, database)? {
+            let change = self.change_of(&routine, database)?;
+            change.log(&routine);
+            match change {
                 Difference::None => {}
                 Difference::Gone => {
                     notices.push(format!(
@@ -240,6 +258,7 @@ impl PlanFiles {
         if !(again || at_once) {
             return Ok(Vec::new());
         }
+        self.seen.iter().for_each(|(routine, change)| change.log(routine));
         let edits = self.seen.iter().map(|(routine, change)| match change {
             Difference::Known(stand) => StateEdit::RoutineSession(routine.clone(), Some(stand.clone())),
             Difference::Gone | Difference::None => StateEdit::RoutineSession(routine.clone(), None),

@@ -6,13 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::assistant::StateEdit;
-use domain::conversation::{Branch, Conversation, EntryId, Head, Heard, Said, SessionId};
+use domain::conversation::{Block, Branch, Conversation, EntryId, Head, Heard, Json, Reach, Said, SessionId};
 use domain::cost::Source;
-use domain::label::Label;
-use domain::record::{PlanChange, Reading, Record, ReportChange, SentChange, SessionChange, Stand};
+use domain::label::{Label, Realm};
+use domain::record::{
+    Address, Message, MessageChange, MessageId, PlanChange, Reading, Record, ReportChange, SentChange,
+    SessionChange, Stand, SurfaceName,
+};
 use domain::report::{Report, ReportId};
 use domain::schedule::ItemId;
-use domain::sent::{End, Origin, SentId};
+use domain::sent::{End, InquiryId, Origin, SentId};
+use domain::tool::{Outcome, ToolCall, ToolResult};
 use engine::ports::Journal as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -135,6 +139,54 @@ fn a_sessions_file_can_name_another_session() {
     house.put("sessions.json", Some("strange"));
     assert_eq!(house.look(&opened, true), [StateEdit::UnknownMainSession(session("strange"))]);
     assert_eq!(house.read("sessions.json"), None, "the next session is created");
+}
+
+/// Addresses that the user wrote, and those that pages and mail showed, are known again after a restart. One that a model could
+/// have composed is not.
+#[test]
+fn addresses_that_were_seen_are_known_after_a_restart() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    let said = |id, surface, text: &str, to| {
+        let (text, images, mark) = (text.to_owned(), Vec::new(), None);
+        let message =
+            Message { id: MessageId(id), at: NOW, surface, to, text, images, mark, label: Label::PLAIN };
+        Record::Message(MessageChange::Received(message))
+    };
+    let button = Address::Button(SentId(1), InquiryId("0a1b2c3d".to_owned()));
+    house.write(
+        &opened,
+        vec![
+            said(1, SurfaceName::Page, "read https://written.example/a, please", Address::Here),
+            said(2, SurfaceName::House, "look at https://ours.example/a", Address::Here),
+            said(3, SurfaceName::Discord, "https://button.example/a", button),
+        ],
+    );
+    let mut conversation = Conversation::new(
+        [(Branch::Main, Head { entry: Some(EntryId(2)), session: session("new"), label: Label::PLAIN })]
+            .into(),
+        EntryId(3),
+    );
+    for (name, label, text) in [
+        ("WebFetch", Label::outside(Realm::Web), "see https://page.example/b and https://asked.example/q"),
+        ("Bash", Label::both(Realm::Mail), "Ann: https://mail.example/c"),
+        ("Task", Label::both(Realm::Mail), "go to https://composed.example/d"),
+        ("Read", Label::private(Realm::Files), "https://file.example/e"),
+    ] {
+        let input = Json(r#"{"url":"https://asked.example/q"}"#.to_owned());
+        let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input };
+        let result =
+            ToolResult { call: "c".to_owned(), text: text.to_owned(), outcome: Outcome::Done, label };
+        for said in [Said::Assistant(vec![Block::Call(call)], Reach::Whole), Said::Tools(vec![result])] {
+            let entry = conversation.say(&Branch::Main, said, NOW).unwrap();
+            house.write(&opened, vec![Record::Said(Branch::Main, entry)]);
+        }
+    }
+    drop(opened);
+    let messages = house.open().memory.messages;
+    assert_eq!(*messages.links, ["https://written.example/a"]);
+    assert_eq!(*messages.seen, ["https://page.example/b", "https://mail.example/c"]);
 }
 
 #[test]

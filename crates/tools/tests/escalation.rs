@@ -50,7 +50,7 @@ const THERE: [(&str, &str); 7] = [
 ];
 
 /// Where power is written down, there or not.
-const POWER: [&str; 16] = [
+const POWER: [&str; 18] = [
     "routines/mail.md",
     "routines/new.md",
     "reminders/new.md",
@@ -66,6 +66,8 @@ const POWER: [&str; 16] = [
     ".mcp.json",
     "CLAUDE.md",
     "AGENTS.md",
+    "settings.toml",
+    "prices.toml",
     "state/config.json",
 ];
 

@@ -104,6 +104,8 @@ impl Work {
             return Ok((last, None));
         }
         let mut looks_at = Instant::now() + LOOKS_AGAIN;
+        // The end of a compaction after the turn is not shown, only looked up.
+        let mut goes_on = false;
         loop {
             let end = match timeout_at(looks_at, events.next()).await {
                 Ok(shown) => self.take(&shown?.ok_or_else(ended_before)?, job),
@@ -120,10 +122,12 @@ impl Work {
             last = self.look(client, job).await?;
             match end {
                 // The turn has ended, and the run goes on: it was told to report first, or its session is compacted.
-                Some(TurnEnd::Finished) if last["state"] == "running" => {}
+                Some(TurnEnd::Finished) if last["state"] == "running" => goes_on = true,
                 Some(end) => return Ok((last, end.why())),
                 // It ended without a turn, and all events from before have been read.
-                None if is_time && was_over && !is_open(&last) && !self.has_begun => return Ok((last, None)),
+                None if is_time && was_over && !is_open(&last) && (goes_on || !self.has_begun) => {
+                    return Ok((last, None));
+                }
                 None => {}
             }
             if is_time {

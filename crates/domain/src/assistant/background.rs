@@ -100,7 +100,7 @@ impl Assistant {
     }
 
     /// Where main stood when nobody spoke on it: a turn that goes on is not finished, and may wait for tools.
-    fn main_at_rest(&self) -> Option<Spot> {
+    pub(super) fn main_at_rest(&self) -> Option<Spot> {
         match self.running.get(&Branch::Main).map(|running| &running.errand) {
             Some(Errand::Answer(..)) => self.memory.main.before,
             Some(Errand::Compact(compacting)) if compacting.stuck_turn().is_some() => self.memory.main.before,

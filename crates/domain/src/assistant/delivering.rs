@@ -213,6 +213,7 @@ impl Assistant {
             // WH-14.
             busy: self.busy(),
             limits: self.ping_limits(&now),
+            outside: true,
             ahead: self.ahead((&source, due), None, &now),
             tools: as_told(&terms.tools, terms.voice),
         };

@@ -127,10 +127,25 @@ impl Assistant {
             voice: terms.voice,
             busy: self.busy(),
             limits: self.ping_limits(now),
+            outside: self.begins_with((&occurrence.key.source, kind), loaded.label).is_tainted(),
             ahead: self.ahead(around, (kind == Kind::Isolated).then_some(planned), now),
             tools: as_told(&with_tools(allowance(terms, kind), &loaded.tools), terms.voice),
         };
         preamble.write(now)
+    }
+
+    /// Returns the label of what a run of the job under `source` reads before its own words: the conversation that it stands on,
+    /// the updates that are told with it, and what was `loaded` for it.
+    fn begins_with(&self, (source, kind): (&Source, Kind), loaded: Label) -> Label {
+        let beneath = match kind {
+            Kind::Forked => {
+                let main = self.main_at_rest().map_or(Label::PLAIN, |spot| spot.label);
+                self.memory.reports.waiting.iter().map(|report| report.label).fold(main, Label::join)
+            }
+            Kind::Persistent => self.stand_of(source).map_or(Label::PLAIN, |stand| stand.label),
+            Kind::Isolated => Label::PLAIN,
+        };
+        loaded.join(beneath)
     }
 
     /// Returns what runs in the background around now, for the run of an occurrence. A run that knows nothing of the main

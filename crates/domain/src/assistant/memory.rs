@@ -16,7 +16,7 @@ use crate::delivery::Deliveries;
 use crate::effort::Effort;
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
-use crate::label::Label;
+use crate::label::{Label, Realm, Realms};
 use crate::permission::{Modes, links};
 use crate::ping_budget::PingBudget;
 use crate::record::{Mark, Message, MessageId};
@@ -25,7 +25,7 @@ use crate::run::Run;
 use crate::sent::Sent;
 use crate::settings::Settings;
 use crate::thinking::Thinking;
-use crate::tool::ToolCall;
+use crate::tool::{Class, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 /// What the journal knows when the assistant wakes up.
@@ -79,10 +79,10 @@ pub struct Messages {
     pub cards: Arc<Cards>,
     /// Whether the human is to be reached, and what waits because they are not.
     pub attending: Attending,
-    /// The addresses that the human wrote since the start, oldest first, shared with every copy of this memory.
+    /// The addresses that the human wrote lately, oldest first, shared with every copy of this memory.
     pub links: Arc<VecDeque<String>>,
-    /// The addresses that were seen in pages, search results and mail since the start, oldest first, shared with every
-    /// copy of this memory.
+    /// The addresses that were seen lately in pages, search results and mail, oldest first, shared with every copy of this
+    /// memory.
     pub seen: Arc<VecDeque<String>>,
     /// What was brought to webhooks.
     pub deliveries: Deliveries,
@@ -114,6 +114,25 @@ impl Messages {
         remember(&mut self.seen, links(text).filter(|link| !repeated(link)));
     }
 
+    /// Remembers the addresses that the user wrote before the last start, and those that results of tools showed then.
+    pub fn recall(&mut self, written: &[String], shown: &[(ToolCall, ToolResult)]) {
+        for words in written {
+            self.remember_links(words);
+        }
+        for (call, result) in shown {
+            let class = match call.name.as_str() {
+                "WebFetch" => Class::Fetches,
+                "WebSearch" => Class::Searches,
+                "mcp" => Class::Foreign,
+                "Bash" => Class::Shell,
+                _ => continue,
+            };
+            if shows_addresses(class, result) {
+                self.remember_seen(&result.text, &call.input);
+            }
+        }
+    }
+
     /// What is known by `mark` has been heard.
     pub(super) fn remember(&mut self, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
@@ -122,6 +141,23 @@ impl Messages {
         if heard.len() > MARKS {
             heard.pop_first();
         }
+    }
+}
+
+/// Whether the addresses in `result`, of a tool of this class, were written by somebody outside: in pages, search results, mail
+/// and results of servers. What agents and earlier conversations tell is written by a model, which could have composed
+/// an address.
+pub(super) fn shows_addresses(class: Class, result: &ToolResult) -> bool {
+    match class {
+        Class::Fetches | Class::Searches | Class::Foreign => result.label.is_tainted(),
+        Class::Shell => result.label.outside == Realms::of(Realm::Mail),
+        Class::Own
+        | Class::Notes
+        | Class::Plans
+        | Class::Reads
+        | Class::Edits
+        | Class::Acts
+        | Class::Delegates => false,
     }
 }
 

@@ -3,13 +3,14 @@
 use jiff::Zoned;
 
 use super::approving::Caller;
+use super::memory::shows_addresses;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::context::{data_block, sources};
 use crate::conversation::{Block, Branch, Reach, Said, calls};
 use crate::cost::Call;
-use crate::label::{Label, Realm, Realms};
+use crate::label::Label;
 use crate::permission::{Authority, Ruling};
-use crate::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult};
+use crate::tool::{Outcome, ServerKinds, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 impl Assistant {
@@ -63,18 +64,12 @@ impl Assistant {
         (Answer::Results(results), minutes.effects().into_iter().chain(aside).collect())
     }
 
-    /// Remembers the addresses in results that somebody outside wrote: pages, search results, mail and tools of servers.
-    /// What agents and earlier conversations tell is written by a model, which could have composed an address.
+    /// Remembers the addresses in results that somebody outside wrote.
     fn note_links(&mut self, calls: &[ToolCall], results: &[ToolResult]) {
-        for result in results.iter().filter(|result| result.label.is_tainted()) {
+        for result in results {
             let Some(call) = calls.iter().find(|call| call.id == result.call) else { continue };
             let spec = self.tools.iter().find(|tool| tool.name == call.name);
-            let from_outside = match spec.map(|spec| spec.class) {
-                Some(Class::Fetches | Class::Searches | Class::Foreign) => true,
-                Some(Class::Shell) => result.label.outside == Realms::of(Realm::Mail),
-                Some(_) | None => false,
-            };
-            if from_outside {
+            if spec.is_some_and(|spec| shows_addresses(spec.class, result)) {
                 self.memory.messages.remember_seen(&result.text, &call.input);
             }
         }

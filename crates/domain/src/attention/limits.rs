@@ -89,8 +89,11 @@ impl PingLimits {
         format!("An ordinary ping now would not ring: {why}. Its words would {digest}.")
     }
 
-    /// Tells a run what a critical ping would lead to now.
-    pub fn tell_critical(&self) -> String {
+    /// Tells a run what a critical ping would lead to now, where text from outside may be in it (`outside`).
+    pub fn tell_critical(&self, outside: bool) -> String {
+        if outside {
+            return "A critical ping would be refused: text from outside is in this run.".to_owned();
+        }
         match self.critical_left() {
             0 => format!("A critical ping now would be refused: all {CRITICAL} of today are used."),
             left => format!("A critical ping now would ring: {left} of {CRITICAL} are left today."),
@@ -182,9 +185,16 @@ mod tests {
             let critical = Used { count, ..free.budget.critical };
             PingLimits { budget: PingBudget { critical, ..free.budget }, ..free }
         };
-        assert_eq!(used(0).tell_critical(), "A critical ping now would ring: 3 of 3 are left today.");
-        assert_eq!(used(2).tell_critical(), "A critical ping now would ring: 1 of 3 are left today.");
-        assert_eq!(used(3).tell_critical(), "A critical ping now would be refused: all 3 of today are used.");
+        assert_eq!(used(0).tell_critical(false), "A critical ping now would ring: 3 of 3 are left today.");
+        assert_eq!(used(2).tell_critical(false), "A critical ping now would ring: 1 of 3 are left today.");
+        assert_eq!(
+            used(3).tell_critical(false),
+            "A critical ping now would be refused: all 3 of today are used."
+        );
+        assert_eq!(
+            used(0).tell_critical(true),
+            "A critical ping would be refused: text from outside is in this run."
+        );
         let one_more = PingLimits { set_aside: (0, 1), ..used(2) };
         assert_eq!(one_more.critical_left(), 0);
     }

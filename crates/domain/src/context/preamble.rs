@@ -25,6 +25,8 @@ pub struct Preamble {
     pub busy: Busy,
     /// The limits on its pings.
     pub limits: PingLimits,
+    /// Text from outside is in what it reads first.
+    pub outside: bool,
     /// What else fires around now.
     pub ahead: Vec<Upcoming>,
     /// Which tools it may use, after everything that adds to them or takes from them.

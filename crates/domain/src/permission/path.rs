@@ -15,7 +15,7 @@ const STATE: &str = "state";
 pub const OUTSIDE: &str = "outside";
 
 /// What says who may do what, or what runs by itself.
-const AUTHORITY: [&str; 11] = [
+const AUTHORITY: [&str; 13] = [
     "routines",
     "reminders",
     "webhooks",
@@ -27,6 +27,9 @@ const AUTHORITY: [&str; 11] = [
     ".mcp.json",
     "claude.md",
     "agents.md",
+    // Where the model is and who answers for it, and what work may cost.
+    "settings.toml",
+    "prices.toml",
 ];
 
 /// What is planned in files that other programs read too.

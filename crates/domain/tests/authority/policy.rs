@@ -34,7 +34,7 @@ enum Column {
 use Column as C;
 
 /// Calls, and the column that each belongs to, by hand. `#` is any word.
-const CALLS: [(&str, &str, Column); 30] = [
+const CALLS: [(&str, &str, Column); 31] = [
     ("report_updates", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#","critical":true}"##, C::Alarm),
@@ -51,6 +51,7 @@ const CALLS: [(&str, &str, Column); 30] = [
     ("Write", r##"{"file_path":"outside/../reminders./#.md"}"##, C::Authority),
     ("Edit", r##"{"file_path":".claude/agents/#.md"}"##, C::Authority),
     ("Edit", r##"{"file_path":"MCP.json"}"##, C::Authority),
+    ("Edit", r##"{"file_path":"./Settings.toml"}"##, C::Authority),
     ("Write", r##"{"file_path":"notes/../STATE/#.json"}"##, C::Never),
     ("Write", "{}", C::Never),
     ("Bash", r##"{"command":"ollim-bot mail search #"}"##, C::Harmless),

@@ -1,6 +1,7 @@
 //! The limits on pings: what a run is told of them is what then happens.
 
 use domain::conversation::Said;
+use domain::label::{Label, Realm};
 use testkit::puppet::{Line, Puppet};
 use testkit::story::Story;
 
@@ -70,6 +71,23 @@ fn the_fourth_critical_ping_is_refused_as_the_run_was_told() {
     assert_eq!(count(&story, "to the human> a critical ping"), 3, "{}", story.told());
     let told = preamble(&story);
     assert!(told.contains("A critical ping now would be refused: all 3 of today are used."), "{told}");
+}
+
+/// Text from outside rings no alarm: a critical ping of a run that begins with such text is refused, and the run is told so
+/// before.
+#[test]
+fn a_critical_ping_is_refused_after_outside_text_as_the_run_was_told() {
+    for (label, rings) in [(Label::private(Realm::Tasks), 1), (Label::both(Realm::Mail), 0)] {
+        let mut story = at("16T11:55", trying_both());
+        story.leaves_with_label("routine:post", "a letter came", label);
+        story.file("routines/mail.md", &mail("0 12")).passes("10m");
+        let told = preamble(&story);
+        let refused = "A critical ping would be refused: text from outside is in this run.";
+        assert_eq!(told.contains(refused), rings == 0, "{told}");
+        assert_eq!(told.contains("A critical ping now would ring: "), rings == 1, "{told}");
+        assert_eq!(count(&story, "to the human> a critical ping"), rings, "{}", story.told());
+        assert_eq!(count(&story, "to the human> an ordinary ping"), 1, "{}", story.told());
+    }
 }
 
 /// An empty budget refuses an ordinary ping, and the run is told so before.

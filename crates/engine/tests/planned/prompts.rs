@@ -65,7 +65,7 @@ fn a_background_run_reads_what_holds_for_it_and_what_comes() {
 
         Ping budget: 5/5
         An ordinary ping now would ring.
-        A critical ping now would ring: 3 of 3 are left today. `critical=True` bypasses the budget and all other limits. It is meant only for the gravest cases.
+        A critical ping now would ring: 3 of 3 are left today. `critical=True` bypasses the budget and all other limits, but is refused once text from outside (mail, pages, the calendar) is in this run. It is meant only for the gravest cases.
         At least 45 minutes lie between two ordinary pings, and at most 6 ring in a day: 0 so far.
         Quiet hours: 10:00 PM to 8:00 AM.
         Upcoming bg tasks (next 3h):

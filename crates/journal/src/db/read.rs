@@ -4,20 +4,25 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
-use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Head, Image, Said, SessionId};
+use domain::conversation::{
+    Block, Branch, Conversation, Entry, EntryId, Head, Image, Said, SessionId, calls,
+};
 use domain::cost::Source;
 use domain::inbox::{Inbox, Kept, KeptId};
 use domain::label::Label;
 use domain::record::{Address, Message, MessageId, ReplyTo, SessionChange, SurfaceName};
 use domain::run::Kind;
 use domain::sent::{InquiryId, SentId};
-use domain::tool::ToolCall;
+use domain::tool::{ToolCall, ToolResult};
 use domain::turn::TurnId;
 use jiff::Timestamp;
 use rusqlite::types::{Type, ValueRef};
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Database, FileChange, body};
+
+/// How many of the newest messages and entries are searched for addresses at a start.
+const RECALLED: u32 = 1_000;
 
 impl Database {
     /// All that the assistant knows when it wakes up. What was said stays where it is.
@@ -27,7 +32,7 @@ impl Database {
             self.connection.query_row(&sql, [], |row| row.get(0))
         };
         let heads = self.heads()?;
-        Ok(Memory {
+        let mut memory = Memory {
             turns: Turns {
                 unfinished: self.unfinished()?,
                 runs: self.runs()?,
@@ -58,7 +63,39 @@ impl Database {
             },
             plans: self.plans()?,
             chosen: Chosen::default(),
-        })
+        };
+        memory.messages.recall(&self.written()?, &self.outside_results()?);
+        Ok(memory)
+    }
+
+    /// What the user wrote in the newest messages, oldest first.
+    fn written(&self) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT text FROM messages WHERE id > (SELECT max(id) FROM messages) - ? AND surface <> ? \
+                   AND inquiry IS NULL ORDER BY id";
+        let bounds = params![RECALLED, SurfaceName::House.as_str()];
+        self.connection.prepare_cached(sql)?.query_map(bounds, |row| row.get(0))?.collect()
+    }
+
+    /// The newest results of tools with text from outside, oldest first, each with its call.
+    fn outside_results(&self) -> rusqlite::Result<Vec<(ToolCall, ToolResult)>> {
+        let sql = "SELECT parent, id FROM entries WHERE id > (SELECT max(id) FROM entries) - ? AND kind = 'tools' \
+                   AND own NOT LIKE '%;' AND parent IS NOT NULL ORDER BY id";
+        let ids = |row: &Row<'_>| Ok((EntryId(row.get(0)?), EntryId(row.get(1)?)));
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let steps = statement.query_map([RECALLED], ids)?.collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut shown = Vec::new();
+        for (answer, results) in steps {
+            let (Said::Assistant(blocks, _), Said::Tools(results)) =
+                (self.entry(answer)?.said, self.entry(results)?.said)
+            else {
+                continue;
+            };
+            for result in results {
+                let call = calls(&blocks).find(|call| call.id == result.call).cloned();
+                shown.extend(call.map(|call| (call, result)));
+            }
+        }
+        Ok(shown)
     }
 
     /// The number of the next message. One that was taken back has no row, but the time that it was for still names it.

@@ -16,7 +16,8 @@ pub fn section(preamble: &Preamble, now: &Zoned) -> Option<String> {
     }
     let mut lines = vec![format!("Ping {}", preamble.limits.budget.tell())];
     lines.push(preamble.limits.tell_ordinary(preamble.busy == Busy::Talking, now));
-    lines.push(format!("{} {CRITICAL}", preamble.limits.tell_critical()));
+    let critical = preamble.limits.tell_critical(preamble.outside);
+    lines.push(if preamble.outside { critical } else { format!("{critical} {CRITICAL}") });
     lines.extend(preamble.limits.tell_rules());
     lines.extend(schedule(&preamble.ahead, now));
     lines.extend(refills(preamble, now.timestamp()));
@@ -42,8 +43,8 @@ const BLOCKED: [&str; 1] = [
     concerns their health deserves a ping.",
 ];
 
-const CRITICAL: &str =
-    "`critical=True` bypasses the budget and all other limits. It is meant only for the gravest cases.";
+const CRITICAL: &str = "`critical=True` bypasses the budget and all other limits, but is refused once text from outside (mail, pages, the \
+    calendar) is in this run. It is meant only for the gravest cases.";
 
 fn schedule(ahead: &[Upcoming], now: &Zoned) -> Vec<String> {
     if ahead.is_empty() {

@@ -26,6 +26,7 @@ fn plain() -> Preamble {
             rung_today: 0,
             last: None,
         },
+        outside: false,
         ahead: Vec::new(),
         tools: ToolRule::Usual,
     }
@@ -139,7 +140,7 @@ fn a_run_that_may_ping_sees_what_else_may_need_one() {
 
             Ping budget: 3/5 (next refill in 45 min)
             An ordinary ping now would ring.
-            A critical ping now would ring: 3 of 3 are left today. `critical=True` bypasses the budget and all other limits. It is meant only for the gravest cases.
+            A critical ping now would ring: 3 of 3 are left today. `critical=True` bypasses the budget and all other limits, but is refused once text from outside (mail, pages, the calendar) is in this run. It is meant only for the gravest cases.
             At least 45 minutes lie between two ordinary pings, and at most 6 ring in a day: 0 so far.
             Quiet hours: 10:00 PM to 8:00 AM.
             Upcoming bg tasks (next 3h):

@@ -100,6 +100,23 @@ fn the_matrix_is_what_was_promised() {
     assert_eq!(row(ASIDE, both), row(MAIN, both));
 }
 
+/// Files that say who may do what, or where the model is, are changed only with a yes: also by a job that may write files of
+/// their kind, and in the mode that edits files without asking.
+#[test]
+fn files_that_give_power_are_not_edited_without_a_yes() {
+    let edit = |path: &str, place, knows| {
+        let tools = ToolRule::Only(list(&["Write(**.md)", "Write(**.toml)", "Write(**.json)"]));
+        let input = format!(r#"{{"file_path":{path:?}}}"#);
+        sign("Write", &input, &Authority { tools, mode: Mode::AcceptEdits, ..authority(place, knows) })
+    };
+    for knows in [Label::PLAIN, Label::both(Realm::Mail)] {
+        for path in ["routines/a.md", "mcp.json", "CLAUDE.md", "settings.toml", "./Prices.toml"] {
+            assert_eq!((edit(path, ASIDE, knows), edit(path, MAIN, knows)), ('?', '?'), "{path}");
+        }
+        assert_eq!(edit("notes/list.toml", ASIDE, knows), '+');
+    }
+}
+
 /// With text from outside and private things around, only a search that the user asked for in this turn is made.
 #[test]
 fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
