@@ -48,7 +48,9 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
 #[test]
 fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
     for (path, told) in [
-        ("routines", None),
+        ("routines", Some("no routine runs")),
+        ("webhooks", Some("no webhook can be called")),
+        (".claude/agents", Some("your own subagents can't be used")),
         ("state/marks", None),
         ("state/routine_sessions", Some("can't keep it")),
         ("state/backups", Some("I can't make backups of our conversation")),
