@@ -72,7 +72,8 @@ struct Past {
 /// How much a life holds at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// The characters of all that the assistant has in mind, written out.
+    /// The characters of all that the assistant has in mind, written out. The inbox is left out: the model fills it, and the
+    /// user of a life never takes anything out.
     pub memory: usize,
     /// The tasks of the runtime.
     pub tasks: usize,
@@ -211,7 +212,10 @@ impl Life {
     /// # Panics
     /// If the state directory cannot be read.
     pub fn size(&self) -> Size {
-        let memory = self.house.as_ref().map_or(0, |(house, _)| format!("{:?}", house.knows()).len());
+        let memory = self.house.as_ref().map_or(0, |(house, _)| {
+            let (all, inbox) = (house.knows(), &house.knows().inbox);
+            format!("{all:?}").len() - format!("{inbox:?}").len()
+        });
         let files = std::fs::read_dir(self.dir.path().join("state")).expect("a state directory");
         let state =
             files.flatten().filter(|file| !file.file_name().to_string_lossy().starts_with("journal.db"));
