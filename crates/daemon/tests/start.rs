@@ -77,6 +77,31 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
     }
 }
 
+/// P8: the first copy of the journal is made soon after the first words, and holds them.
+#[test]
+fn the_first_backup_is_made_soon_after_the_first_words() {
+    let program = Program::offline(BINARY);
+    let running = program.start();
+    running.converse("remember: locker 214").expect("an answer");
+    let backups = program.data().join("state/backups");
+    let backup = || {
+        let files = std::fs::read_dir(&backups).into_iter().flatten().flatten();
+        files.map(|file| file.path()).find(|path| path.extension().is_some_and(|end| end == "db"))
+    };
+    let backup = testkit::kill::wait(async {
+        loop {
+            match backup() {
+                Some(path) => break path,
+                None => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            }
+        }
+    });
+    let copy = rusqlite::Connection::open(backup).expect("a journal");
+    let words = "SELECT EXISTS (SELECT 1 FROM messages WHERE text = 'remember: locker 214')";
+    assert!(copy.query_row(words, [], |row| row.get::<_, bool>(0)).expect("a row"));
+    running.terminate();
+}
+
 /// SU-1: whoever comes second leaves before it asks anything of the model's program or of Discord.
 #[test]
 fn whoever_comes_second_touches_nothing() {
