@@ -62,6 +62,7 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
         let place = program.data().join(path);
         program.start().terminate();
         let _ = std::fs::remove_dir_all(&place).or_else(|_| std::fs::remove_file(&place));
+        std::fs::create_dir_all(place.parent().expect("a directory")).expect("a directory");
         // It leads to itself, so nothing can be read or made there, whoever we are.
         std::os::unix::fs::symlink(place.file_name().expect("a name"), &place).expect("a link");
         let running = program.start();
