@@ -77,7 +77,7 @@ pub struct Size {
     pub memory: usize,
     /// The tasks of the runtime.
     pub tasks: usize,
-    /// The bytes of the state files, without the journal.
+    /// The bytes of the state files, without the journal and the history of sessions, which keep everything (DD-7).
     pub state: u64,
 }
 
@@ -207,7 +207,7 @@ impl Life {
         self.runtime.metrics().num_alive_tasks()
     }
 
-    /// How much it holds now, apart from the journal, which keeps everything.
+    /// How much it holds now, apart from what keeps everything.
     ///
     /// # Panics
     /// If the state directory cannot be read.
@@ -217,8 +217,8 @@ impl Life {
             format!("{all:?}").len() - format!("{inbox:?}").len()
         });
         let files = std::fs::read_dir(self.dir.path().join("state")).expect("a state directory");
-        let state =
-            files.flatten().filter(|file| !file.file_name().to_string_lossy().starts_with("journal.db"));
+        let grows = |name: &str| name.starts_with("journal.db") || name == "session_history.jsonl";
+        let state = files.flatten().filter(|file| !grows(&file.file_name().to_string_lossy()));
         let state = state.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
         Size { memory, tasks: self.tasks(), state }
     }
