@@ -197,6 +197,16 @@ impl Life {
         self.database().query_row(sql, [stage], |row| row.get(0)).expect("a count")
     }
 
+    /// How many times of the last day at which jobs were due have ended so. Older ones are forgotten some day.
+    ///
+    /// # Panics
+    /// If its journal cannot be read.
+    pub fn count_of_a_day(&self, stage: &str) -> u64 {
+        let since = self.clock.now().timestamp() - SignedDuration::from_hours(24);
+        let sql = "SELECT count(*) FROM occurrences WHERE stage = ? AND due >= ?";
+        self.database().query_row(sql, (stage, since.as_microsecond()), |row| row.get(0)).expect("a count")
+    }
+
     /// How often what it had in mind was held against what is written.
     pub fn recalled(&self) -> u64 {
         self.past.recalled.times
