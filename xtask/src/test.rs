@@ -17,6 +17,7 @@ pub mod claude;
 pub mod dependencies;
 pub mod failed;
 pub mod foreign;
+pub mod litestream;
 pub mod machine;
 pub mod mcp;
 pub mod radicale;
@@ -78,6 +79,7 @@ fn steps(report: &mut Report, root: &Path, length: Length) {
     mcp::steps(report, root);
     if length == Length::Long {
         foreign::steps(report, root);
+        litestream::steps(report, root);
     }
     dependencies::steps(report, root);
     report.step("clean checkout", || checkout.compare(&Checkout::look(root)));
@@ -166,12 +168,12 @@ fn tests(root: &Path, length: Length) -> Outcome {
     }
     let mut words = vec!["nextest", "run", "--workspace", "--no-fail-fast", "--color", "never"];
     if length == Length::Long {
-        // The real claude program and a real Radicale are tested in steps of their own, which install them first.
+        // The real claude program, Radicale and Litestream are tested in steps of their own, which install them first.
         words.extend([
             "--run-ignored",
             "all",
             "-E",
-            "not binary(claude) and not test(/::claude$/) and not binary(radicale)",
+            "not binary(claude) and not test(/::claude$/) and not binary(radicale) and not binary(litestream)",
         ]);
     }
     cargo(root, &words).counting(report::nextest).run()
@@ -217,7 +219,13 @@ mod tests {
             unknown.starts_with("there is no step \"foreign\". The steps are: \"toolchain\", "),
             "{unknown}"
         );
-        for name in ["\"mcp servers\"", "\"foreign tests\"", "\"claude tests\"", "\"advisories\""] {
+        for name in [
+            "\"mcp servers\"",
+            "\"foreign tests\"",
+            "\"litestream tests\"",
+            "\"claude tests\"",
+            "\"advisories\"",
+        ] {
             assert!(unknown.contains(name), "{unknown}");
         }
     }

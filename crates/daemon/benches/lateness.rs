@@ -16,6 +16,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use daemon::house::Doors;
@@ -50,6 +51,10 @@ enum Model {
     Speaks,
     /// It calls a tool that the user is asked about.
     Asks,
+    /// It calls a tool that does not end: an agent, whose own request is met with silence.
+    Delegates,
+    /// It answers once, and is silent then.
+    AnswersOnce,
     /// Nobody listens there.
     Dead,
 }
@@ -60,18 +65,22 @@ enum Beside {
     Nothing,
     /// The user said something, which is being answered.
     Answer,
+    /// The conversation is being summed up.
+    Compaction,
     /// A hundred answers wait to be sent to Discord.
     Outbox,
 }
 
-const TROUBLES: [(&str, Model, Beside); 8] = [
+const TROUBLES: [(&str, Model, Beside); 10] = [
     (NO_TROUBLE, Model::Answers, Beside::Nothing),
     ("no model", Model::Offline, Beside::Nothing),
     ("a dead model", Model::Dead, Beside::Answer),
     ("a silent model", Model::Silent, Beside::Answer),
     ("a stream of pings", Model::Pings, Beside::Answer),
     ("a long answer", Model::Speaks, Beside::Answer),
+    ("a tool that does not end", Model::Delegates, Beside::Answer),
     ("an open approval", Model::Asks, Beside::Answer),
+    ("a compaction", Model::AnswersOnce, Beside::Compaction),
     ("a full outbox", Model::Offline, Beside::Outbox),
 ];
 
@@ -126,6 +135,13 @@ async fn begin(client: &Client, discord: &Discord, beside: Beside) {
         Beside::Answer => {
             client.command("/permissions default").await.unwrap();
             client.say(&"good morning".into()).await.unwrap();
+        }
+        Beside::Compaction => {
+            let mut events = client.events().await.unwrap();
+            client.say(&"good morning".into()).await.unwrap();
+            while events.next().await.unwrap().unwrap().name != "ended" {}
+            client.command("/compact").await.unwrap();
+            while events.next().await.unwrap().unwrap().name != "compacting" {}
         }
         Beside::Outbox => {
             for number in 0..100 {
@@ -182,22 +198,26 @@ fn listen(model: Model) -> String {
     if matches!(model, Model::Dead) {
         return url;
     }
+    let asked = Arc::new(AtomicUsize::new(0));
     std::thread::spawn(move || {
         while let Ok((socket, _)) = listener.accept() {
-            std::thread::spawn(move || answer(socket, model));
+            let asked = Arc::clone(&asked);
+            std::thread::spawn(move || answer(socket, model, &asked));
         }
     });
     url
 }
 
-/// Answers one request. The connection is closed afterwards.
-fn answer(mut socket: TcpStream, model: Model) -> std::io::Result<()> {
-    let mut asked = vec![0; 1 << 16];
-    let read = socket.read(&mut asked)?;
-    if asked[..read].starts_with(b"GET") {
+/// Answers one request, after so many that were `asked` before. The connection is closed afterwards.
+fn answer(mut socket: TcpStream, model: Model, asked: &AtomicUsize) -> std::io::Result<()> {
+    let mut request = vec![0; 1 << 16];
+    let read = socket.read(&mut request)?;
+    if request[..read].starts_with(b"GET") {
         return socket.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     }
-    if matches!(model, Model::Silent) {
+    let is_first = asked.fetch_add(1, Ordering::SeqCst) == 0;
+    let is_silent_later = matches!(model, Model::Delegates | Model::AnswersOnce);
+    if matches!(model, Model::Silent) || (is_silent_later && !is_first) {
         std::thread::sleep(Duration::from_secs(600));
     }
     socket.write_all(format!("{HEAD}{START}").as_bytes())?;
@@ -214,7 +234,8 @@ fn answer(mut socket: TcpStream, model: Model) -> std::io::Result<()> {
             }
         }
         Model::Asks => socket.write_all(format!("{CALL}{STOP_FOR_TOOLS}{END}").as_bytes()),
-        Model::Answers | Model::Offline | Model::Silent | Model::Dead => {
+        Model::Delegates => socket.write_all(format!("{TASK}{STOP_FOR_TOOLS}{END}").as_bytes()),
+        Model::Answers | Model::AnswersOnce | Model::Offline | Model::Silent | Model::Dead => {
             socket.write_all(format!("{TEXT}{WORD}{STOP}{END}").as_bytes())
         }
     }
@@ -231,6 +252,10 @@ const WORD: &str = "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\
 const CALL: &str = concat!(
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\",",
     "\"name\":\"inbox_remove\",\"input\":{\"number\":1}}}\n\n"
+);
+const TASK: &str = concat!(
+    "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\",",
+    "\"name\":\"Task\",\"input\":{\"subagent_type\":\"guide\",\"prompt\":\"How do reminders work?\"}}}\n\n"
 );
 const STOP: &str = concat!(
     "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",

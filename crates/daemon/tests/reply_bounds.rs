@@ -3,8 +3,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use testkit::kill::{Program, Running};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
@@ -48,9 +50,31 @@ impl Flood {
     }
 }
 
+/// What holds a reply back after its first part: until it is opened, one piece comes now and then.
+#[derive(Default)]
+struct Gate {
+    open: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn set(&self, open: bool) {
+        *held(&self.open) = open;
+        self.changed.notify_all();
+    }
+
+    /// Waits a moment. Returns whether it is open.
+    fn is_open(&self) -> bool {
+        let moment = Duration::from_millis(20);
+        let waited = self.changed.wait_timeout_while(held(&self.open), moment, |open| !*open);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
 /// A server of the Messages API in threads of its own, and the size of each request for a reply.
 struct Server {
     url: String,
+    gate: Arc<Gate>,
     flood: Arc<Mutex<Flood>>,
     requests: Arc<Mutex<Vec<usize>>>,
 }
@@ -61,15 +85,17 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let flood = Arc::new(Mutex::new(Flood::text("ok", 1)));
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (played, counted) = (Arc::clone(&flood), Arc::clone(&requests));
+        let gate = Arc::new(Gate { open: Mutex::new(true), changed: Condvar::new() });
+        let (played, counted, passed) = (Arc::clone(&flood), Arc::clone(&requests), Arc::clone(&gate));
         std::thread::spawn(move || {
             for socket in listener.incoming().flatten() {
-                let (played, counted) = (Arc::clone(&played), Arc::clone(&counted));
+                let (played, counted, passed) =
+                    (Arc::clone(&played), Arc::clone(&counted), Arc::clone(&passed));
                 // A client that hangs up early ends its answer.
-                std::thread::spawn(move || drop(serve(socket, &played, &counted)));
+                std::thread::spawn(move || drop(serve(socket, &played, &counted, &passed)));
             }
         });
-        Self { url, flood, requests }
+        Self { url, gate, flood, requests }
     }
 
     fn plays(&self, flood: Flood) {
@@ -81,7 +107,12 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(mut socket: TcpStream, flood: &Mutex<Flood>, requests: &Mutex<Vec<usize>>) -> std::io::Result<()> {
+fn serve(
+    mut socket: TcpStream,
+    flood: &Mutex<Flood>,
+    requests: &Mutex<Vec<usize>>,
+    gate: &Gate,
+) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket.try_clone()?);
     let (mut first, mut length) = (String::new(), 0);
     reader.read_line(&mut first)?;
@@ -105,7 +136,11 @@ fn serve(mut socket: TcpStream, flood: &Mutex<Flood>, requests: &Mutex<Vec<usize
     socket.write_all(start.as_bytes())?;
     let many = again.repeat((64 * 1024 / again.len().max(1)).clamp(1, times.max(1)));
     let count = many.len() / again.len().max(1);
-    for _ in 0..times / count {
+    socket.write_all(many.as_bytes())?;
+    while !gate.is_open() {
+        socket.write_all(again.as_bytes())?;
+    }
+    for _ in 1..times / count {
         socket.write_all(many.as_bytes())?;
     }
     for _ in 0..times % count {
@@ -130,14 +165,47 @@ fn newest_answer(running: &Running) -> String {
     newest.and_then(|entry| entry["text"].as_str()).unwrap_or_default().to_owned()
 }
 
+fn answered_by(server: &Server) -> Program {
+    let mut program = Program::new(BINARY);
+    program.set("ANTHROPIC_API_KEY", "sk-test").set("ANTHROPIC_BASE_URL", &server.url);
+    program.set("OLLIM_MODEL", "anthropic:claude-test-1");
+    program
+}
+
+/// A reminder that becomes due in the middle of endless words, and of a reply of 5 MB, is shown before the reply has ended.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the program lives in the time of the wall")]
+fn a_reminder_is_shown_during_a_reply_without_end() {
+    for (name, times) in [("endless words", usize::MAX), ("5 MB of words", 5_000_000 / 9)] {
+        let server = Server::open();
+        let program = answered_by(&server);
+        std::fs::create_dir_all(program.data().join("reminders")).expect("a folder");
+        let running = program.start();
+        server.plays(Flood::text("word and ", times));
+        server.gate.set(false);
+        let mut events = running.events().expect("its events");
+        let due = Timestamp::now() + SignedDuration::from_secs(2);
+        let reminder = format!("---\nid: oven\nrun-at: {due}\n---\nmind the oven\n");
+        std::fs::write(program.data().join("reminders/oven.md"), reminder).expect("a file");
+        let message = running.say("tell me everything").expect("a message");
+        let shown = events.find(|event| {
+            assert!(event.name != "ended", "{name}: the reply ended first: {event:?}");
+            event.name == "card" && event.data["words"] == "mind the oven"
+        });
+        println!("{name}: the reminder came {:?} after it was due", Timestamp::now().duration_since(due));
+        assert!(shown.is_some(), "{name}");
+        server.gate.set(true);
+        let ended = events.ended(message).expect("an end");
+        assert!(ended.data.to_string().contains("larger than 500 KB"), "{name}: {}", ended.data);
+    }
+}
+
 /// Endless words, a reply of 5 MB, endless thinking, endless arguments of a call, one event of 3 MB and a line without an
 /// end: each is stopped at the bound, the user is told, and the next request and the memory of the program stay small.
 #[test]
 fn a_reply_without_end_costs_a_bounded_amount_of_memory() {
     let server = Server::open();
-    let mut program = Program::new(BINARY);
-    program.set("ANTHROPIC_API_KEY", "sk-test").set("ANTHROPIC_BASE_URL", &server.url);
-    program.set("OLLIM_MODEL", "anthropic:claude-test-1");
+    let program = answered_by(&server);
     let running = program.start();
     let idle = most_memory(&running);
     let endless = usize::MAX;

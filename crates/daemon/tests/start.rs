@@ -48,7 +48,9 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
 #[test]
 fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
     for (path, told) in [
-        ("routines", None),
+        ("routines", Some("no routine runs")),
+        ("webhooks", Some("no webhook can be called")),
+        (".claude/agents", Some("your own subagents can't be used")),
         ("state/marks", None),
         ("state/routine_sessions", Some("can't keep it")),
         ("state/backups", Some("I can't make backups of our conversation")),
@@ -60,6 +62,7 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
         let place = program.data().join(path);
         program.start().terminate();
         let _ = std::fs::remove_dir_all(&place).or_else(|_| std::fs::remove_file(&place));
+        std::fs::create_dir_all(place.parent().expect("a directory")).expect("a directory");
         // It leads to itself, so nothing can be read or made there, whoever we are.
         std::os::unix::fs::symlink(place.file_name().expect("a name"), &place).expect("a link");
         let running = program.start();
@@ -73,6 +76,31 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
         assert_eq!(reminders.count(), 1, "{path}");
         running.terminate();
     }
+}
+
+/// P8: the first copy of the journal is made soon after the first words, and holds them.
+#[test]
+fn the_first_backup_is_made_soon_after_the_first_words() {
+    let program = Program::offline(BINARY);
+    let running = program.start();
+    running.converse("remember: locker 214").expect("an answer");
+    let backups = program.data().join("state/backups");
+    let backup = || {
+        let files = std::fs::read_dir(&backups).into_iter().flatten().flatten();
+        files.map(|file| file.path()).find(|path| path.extension().is_some_and(|end| end == "db"))
+    };
+    let backup = testkit::kill::wait(async {
+        loop {
+            match backup() {
+                Some(path) => break path,
+                None => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            }
+        }
+    });
+    let copy = rusqlite::Connection::open(backup).expect("a journal");
+    let words = "SELECT EXISTS (SELECT 1 FROM messages WHERE text = 'remember: locker 214')";
+    assert!(copy.query_row(words, [], |row| row.get::<_, bool>(0)).expect("a row"));
+    running.terminate();
 }
 
 /// SU-1: whoever comes second leaves before it asks anything of the model's program or of Discord.

@@ -2,12 +2,13 @@
 //! or it says that it is missing.
 #![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use domain::dice::Dice;
 use rusqlite::{Connection, OpenFlags};
+use testkit::PATIENCE;
 use testkit::kill::{Backstage, Program, Running, stdout};
 use testkit::model_server::Act;
 
@@ -42,17 +43,28 @@ const DAMAGES: [Damage; 8] = [
 #[derive(Debug, Default)]
 struct Tally {
     kills: usize,
-    damaged: usize,
+    /// How often each damage was done.
+    damaged: BTreeMap<Damage, usize>,
+    /// The frames after which a log was cut: all up to some number.
+    cut_after: BTreeSet<usize>,
     acknowledged: usize,
     whole: usize,
     named: usize,
     lost: usize,
 }
 
+impl Tally {
+    /// How many logs were damaged.
+    fn damages(&self) -> usize {
+        self.damaged.values().sum()
+    }
+}
+
 #[test]
 fn damage_to_the_write_ahead_log_loses_nothing_without_a_notice() {
-    let tally = survive(1, 16);
-    assert!(tally.damaged >= 8, "{tally:?}");
+    let mut tally = Tally::default();
+    survive(1, 16, &mut tally);
+    assert!(tally.damages() >= 8, "{tally:?}");
 }
 
 /// The same, 500 times.
@@ -60,19 +72,18 @@ fn damage_to_the_write_ahead_log_loses_nothing_without_a_notice() {
 #[ignore = "long: 500 kills take minutes"]
 fn five_hundred_kills_with_damage_lose_nothing_without_a_notice() {
     let began = Instant::now();
-    let mut sum = Tally::default();
+    let mut tally = Tally::default();
     for seed in 100..110 {
-        let tally = survive(seed, 50);
-        sum.kills += tally.kills;
-        sum.damaged += tally.damaged;
-        sum.acknowledged += tally.acknowledged;
-        sum.whole += tally.whole;
-        sum.named += tally.named;
-        sum.lost += tally.lost;
-        println!("after seed {seed}: {sum:?}, {} s", began.elapsed().as_secs());
+        survive(seed, 50, &mut tally);
+        println!("after seed {seed}: {tally:?}, {} s", began.elapsed().as_secs());
     }
-    assert_eq!(sum.kills, 500);
-    assert!(sum.damaged >= 250 && sum.named >= 50, "{sum:?}");
+    assert_eq!(tally.kills, 500);
+    assert!(tally.damages() >= 250 && tally.named >= 50, "{tally:?}");
+    assert!(tally.damaged.len() == 5 && tally.damaged.values().all(|times| *times >= 20), "{tally:?}");
+    assert!(
+        tally.cut_after.len() >= 20 && tally.cut_after.iter().copied().eq(0..tally.cut_after.len()),
+        "{tally:?}"
+    );
 }
 
 /// `doctor` compares the journal with its mark while the program is down.
@@ -96,13 +107,12 @@ fn the_doctor_says_what_is_missing() {
     assert!(unmarked.contains("! journal  state/journal.mark is missing, so "), "{unmarked}");
 }
 
-/// A life of so many kills, each with damage as the dice of `seed` fall.
-fn survive(seed: u64, kills: usize) -> Tally {
+/// A life of so many kills, each with damage as the dice of `seed` fall, which is added to `tally`.
+fn survive(seed: u64, kills: usize, tally: &mut Tally) {
     let backstage = Backstage::open();
     backstage.model().answering(|_| Act::says("it is kept"));
     let program = Program::answered_by(BINARY, &backstage);
     let mut dice = Dice::new(seed);
-    let mut tally = Tally::default();
     let mut acknowledged = BTreeSet::new();
     let mut running = program.start();
     for kill in 0..kills {
@@ -116,7 +126,9 @@ fn survive(seed: u64, kills: usize) -> Tally {
         running.kill();
         let damage = DAMAGES[dice.roll() as usize % DAMAGES.len()];
         tally.kills += 1;
-        tally.damaged += usize::from(inflict(damage, program.data(), &mut dice));
+        if inflict(damage, program.data(), &mut dice, &mut tally.cut_after) {
+            *tally.damaged.entry(damage).or_default() += 1;
+        }
 
         running = program.start();
         let there = texts(program.data());
@@ -142,7 +154,6 @@ fn survive(seed: u64, kills: usize) -> Tally {
         acknowledged.retain(|text| !lost.contains(text));
     }
     running.terminate();
-    tally
 }
 
 /// How many messages of the human the notices say are missing; nothing, if they say that nothing is.
@@ -162,8 +173,9 @@ fn say(running: &Running, text: &str, dice: &mut Dice) -> bool {
     acknowledged
 }
 
-/// Damages the log of the data directory; whether there was one to damage.
-fn inflict(damage: Damage, data: &Path, dice: &mut Dice) -> bool {
+/// Damages the log of the data directory; whether there was one to damage. A log is cut after the first frame that is not among
+/// those of `cut_after`, so that in the end logs were cut after every frame.
+fn inflict(damage: Damage, data: &Path, dice: &mut Dice, cut_after: &mut BTreeSet<usize>) -> bool {
     let path = log(data);
     let Ok(mut bytes) = std::fs::read(&path) else { return false };
     let frames = bytes.len().saturating_sub(32) / FRAME;
@@ -174,7 +186,9 @@ fn inflict(damage: Damage, data: &Path, dice: &mut Dice) -> bool {
         Damage::Removed => std::fs::remove_file(&path).expect("to remove it"),
         Damage::IndexRemoved => drop(std::fs::remove_file(path.with_extension("db-shm"))),
         Damage::Cut => {
-            bytes.truncate(32 + roll(frames) * FRAME + [0, 0, 24, 1000][roll(4)]);
+            let next = (0..frames).find(|frame| !cut_after.contains(frame)).unwrap_or_else(|| roll(frames));
+            cut_after.insert(next);
+            bytes.truncate(32 + next * FRAME + [0, 0, 24, 1000][roll(4)]);
             std::fs::write(&path, bytes).expect("to write it");
         }
         Damage::BitFlipped => {
@@ -200,7 +214,7 @@ fn log(data: &Path) -> PathBuf {
 fn texts(data: &Path) -> BTreeSet<String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let journal = Connection::open_with_flags(data.join("state/journal.db"), flags).expect("a journal");
-    journal.busy_timeout(Duration::from_secs(60)).expect("patience");
+    journal.busy_timeout(PATIENCE).expect("patience");
     let mut messages = journal.prepare("SELECT text FROM messages").expect("messages");
     let texts = messages.query_map([], |row| row.get(0)).expect("rows");
     texts.collect::<Result<_, _>>().expect("texts")

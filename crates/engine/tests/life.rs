@@ -103,7 +103,12 @@ fn the_same_seed_is_the_same_life() {
 #[ignore = "a year of life takes a quarter of an hour"]
 fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {
     let mut life = Life::new("2026-01-01T00:00[Europe/Berlin]", 365);
-    let sizes: Vec<Size> = (0..365).map(|_| life.go_on(1).size()).collect();
+    let mut done = 0;
+    let mut sizes: Vec<Size> = Vec::new();
+    for _ in 0..365 {
+        sizes.push(life.go_on(1).size());
+        done += life.count_of_a_day("done");
+    }
     life.end();
     assert_eq!(life.wrong(), [""; 0]);
     let middle = |days: &[Size], of: fn(&Size) -> u64| {
@@ -121,7 +126,7 @@ fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {
         println!("{name}: {early} in the first months, {late} in the last ones");
         assert!(late <= early + early / 4 + 2, "{name} grew from {early} to {late}");
     }
-    println!("{} occurrences done, memory compared {} times", life.count("done"), life.recalled());
-    assert!(life.count("done") > 5_000, "it has hardly lived: {}", life.count("done"));
+    println!("{done} occurrences done, memory compared {} times", life.recalled());
+    assert!(done > 5_000, "it has hardly lived: {done}");
     assert!(life.recalled() > 4_000, "it was hardly looked at: {}", life.recalled());
 }

@@ -27,7 +27,8 @@ use crate::migration::keep_before;
 use crate::passing::{self, Lasts};
 use crate::paths::Paths;
 use crate::plans::PlanFiles;
-use crate::reports::ReportFile;
+use crate::reports::{self, ReportFile};
+use crate::run_messages;
 use crate::sent::SentFiles;
 use crate::sessions::SessionFiles;
 use crate::state::StateFiles;
@@ -105,6 +106,9 @@ pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -
     }
 }
 
+/// Under these names the journal holds what it wrote into state files.
+const FILE_NOTES: [&str; 2] = [reports::NOTE, run_messages::NOTE];
+
 fn is_unsound(paths: &Paths) -> bool {
     matches!(peek(paths), Ok(Some(database)) if !database.is_sound())
 }
@@ -144,8 +148,15 @@ fn open_once(
     database.fold_when_closed(false).map_err(|error| sorted(&place.paths, &error))?;
     let rescued = untold(&place.paths.database(), place.disk.as_ref());
     let rescued = rescued.map_err(|error| sorted(&place.paths, &error))?;
+    let extent = database.extent().map_err(|error| sorted(&place.paths, &error))?;
+    // Put here without the files that belong to it, such as from a replica after the disk was lost.
+    let is_alone = known.is_none() && mark == Mark::Missing && extent.commits > FIRST;
+    if is_alone {
+        database.forget_files(&FILE_NOTES).map_err(|error| sorted(&place.paths, &error))?;
+    }
     // A journal that took the place of another one may be older than the files.
-    let journal = if rescued.is_empty() && laid.is_none() { Standing::Usual } else { Standing::Replaced };
+    let is_usual = rescued.is_empty() && laid.is_none() && !is_alone;
+    let journal = if is_usual { Standing::Usual } else { Standing::Replaced };
     for notice in &rescued {
         tracing::warn!(notice, "The journal was not as it was left.");
     }
@@ -155,7 +166,7 @@ fn open_once(
         database.make_fleeting().map_err(|error| sorted(&place.paths, &error))?;
     } else {
         let extent = database.extent().map_err(|error| sorted(&place.paths, &error))?;
-        notices.extend((!is_rescued).then(|| unmarked(&mark, &extent, &place)).flatten());
+        notices.extend((!is_rescued).then(|| unmarked(&mark, &extent, &place, is_alone)).flatten());
         database.follow_with(Marker::new(&place.paths.database(), Arc::clone(&place.disk), &extent));
     }
     let mut files =
@@ -226,36 +237,49 @@ fn sweep_all(place: &Place, notices: &mut Vec<String>) -> io::Result<()> {
         (place.paths.backups(), "I can't make backups of our conversation"),
         (place.paths.before_migration(), "an older journal can't be kept when its format changes"),
     ];
+    let mut tell = |directory: &Path, error: &io::Error, lost: &str| {
+        notices.push(format!(
+            "{} can't be used ({error}), so {lost}. Everything else works. Make it a directory that this account can read \
+             and write, and restart.",
+            directory.display()
+        ));
+    };
     for (directory, lost) in features {
         if let Err(error) = sweep(disk, &directory) {
-            notices.push(format!(
-                "{} can't be used ({error}), so {lost}. Everything else works. Make it a directory that this account can \
-                 read and write, and restart.",
-                directory.display()
-            ));
+            tell(&directory, &error, lost);
         }
     }
-    for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
-        sweep_files(disk, &place.paths.root().join(folder));
+    let folders = [
+        ("routines", "no routine runs"),
+        ("reminders", "no reminder comes"),
+        ("webhooks", "no webhook can be called"),
+        (".claude/agents", "your own subagents can't be used"),
+    ];
+    for (folder, lost) in folders {
+        let folder = place.paths.root().join(folder);
+        match sweep_files(disk, &folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => tell(&folder, &error, lost),
+            Ok(()) | Err(_) => {}
+        }
     }
     let ours: Vec<&str> = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]).collect();
     sweep_beside(disk, place.paths.root(), &ours)
 }
 
-/// Takes half-written files of ours away. What people keep there, and a folder that cannot be read, stay as
-/// they are.
-fn sweep_files(disk: &dyn Disk, folder: &Path) {
+/// Takes half-written files of ours away. What people keep there stays as it is.
+fn sweep_files(disk: &dyn Disk, folder: &Path) -> io::Result<()> {
     let ours = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let number = name.strip_suffix(".tmp").and_then(|name| name.rsplit_once(".md."));
         number
             .is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    for listed in disk.list(folder).unwrap_or_default().iter().filter(|listed| ours(&listed.path)) {
+    for listed in disk.list(folder)?.iter().filter(|listed| ours(&listed.path)) {
         if let Err(error) = disk.remove(&listed.path) {
             tracing::warn!(%error, path = %listed.path.display(), "A half-written file stays.");
         }
     }
+    Ok(())
 }
 
 /// Removes what writes that never ended left in the state of `paths`, for the process `pid`, and says how many there
@@ -315,8 +339,8 @@ fn cut_short(path: &Path, mark: &Mark) -> Option<Unopened> {
 }
 
 /// What the human should know where nothing tells whether the journal is whole. One that is new, or of an earlier version, has
-/// no mark yet.
-fn unmarked(mark: &Mark, extent: &Extent, place: &Place) -> Option<String> {
+/// no mark yet, and one that `is_alone` was put here without it.
+fn unmarked(mark: &Mark, extent: &Extent, place: &Place, is_alone: bool) -> Option<String> {
     let why = match mark {
         Mark::Missing if extent.commits > FIRST => "missing",
         Mark::Damaged => "damaged",
@@ -332,6 +356,14 @@ fn unmarked(mark: &Mark, extent: &Extent, place: &Place) -> Option<String> {
         },
     );
     let file = mark_of(&place.paths.database());
+    if is_alone {
+        return Some(format!(
+            "The journal was put here without {}, so I can't tell whether its end is complete. {until}. Notes, routines, \
+             reminders and settings are files that the journal doesn't hold: if some are missing, take them from your newest \
+             export.",
+            file.display()
+        ));
+    }
     Some(format!(
         "{} was {why}, so I can't tell whether the end of the journal is complete. {until}; if you miss something after \
          that, look at `ollim-bot doctor`. I wrote a new one.",

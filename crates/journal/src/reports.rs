@@ -25,7 +25,7 @@ use crate::paths::Paths;
 const ELSEWHERE: &str = "elsewhere";
 
 /// Under this name the journal holds what was in the file.
-const NOTE: &str = "state:pending_updates";
+pub const NOTE: &str = "state:pending_updates";
 
 /// The file, and the zone in which it tells times.
 pub struct ReportFile {

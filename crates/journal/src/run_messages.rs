@@ -20,7 +20,7 @@ use crate::files::fork_messages::{ForkMessages, Reading};
 use crate::files::{Found, Trouble};
 
 /// Under this name the journal holds the time of the newest message that was in the file, and the hash of its text.
-const NOTE: &str = "state:fork_messages";
+pub const NOTE: &str = "state:fork_messages";
 
 /// The file.
 pub struct RunMessageFile {

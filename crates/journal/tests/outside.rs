@@ -430,3 +430,47 @@ fn records_that_a_crash_kept_from_the_file_are_not_removed() {
     let both = [501, 502].map(|id| found(&opened, id).is_some());
     assert_eq!((both, listed(&house)), ([true, true], vec![501, 502]));
 }
+
+/// A journal that is put into a directory where the program never was, such as from a replica after the disk was lost: files
+/// that did not come along are written again, and none of them counts as removed. An older one from an archive removes nothing.
+#[test]
+fn a_journal_that_comes_alone_keeps_all_that_its_files_said() {
+    for older in [false, true] {
+        let lost = House::new();
+        let opened = lost.open();
+        lost.talk(&opened);
+        let routine = ItemId::parse("mail").unwrap();
+        let stand = Stand { session: session("own"), entry: EntryId(2), label: Label::PLAIN };
+        lost.write(&opened, vec![Record::Plan(PlanChange::Session(routine.clone(), Some(stand)))]);
+        lost.write(&opened, kept(&[sent(7, NOW)]));
+        lost.write(&opened, vec![left(1, "one")]);
+        let (updates, messages) = (lost.read(UPDATES), lost.read(MESSAGES));
+        lost.write(&opened, kept(&[sent(8, NOW)]));
+        lost.write(&opened, vec![left(2, "two")]);
+        drop(opened);
+
+        let house = House::new();
+        std::fs::create_dir_all(house.path("")).unwrap();
+        std::fs::copy(lost.path("journal.db"), house.path("journal.db")).unwrap();
+        if older {
+            house.put(UPDATES, updates.as_deref());
+            house.put(MESSAGES, messages.as_deref());
+        }
+        let opened = house.open();
+        let notices = opened.notices.join("\n");
+        assert!(notices.contains("The journal was put here without "), "{notices}");
+        assert!(notices.contains("take them from your newest export"), "{notices}");
+        assert_eq!(waiting(&opened), ["one", "two"], "{older}");
+        assert_eq!(house.read(UPDATES).unwrap().matches("message").count(), 2, "{older}");
+        assert_eq!(listed(&house), [7, 8], "{older}");
+        assert_eq!(house.read("sessions.json").as_deref().map(str::trim), Some("new"), "{older}");
+        let stand = opened.memory.plans.sessions.get(&routine);
+        assert_eq!(stand.map(|stand| stand.session.as_str()), Some("own"), "{older}");
+        let named = house.read("routine_sessions/mail");
+        assert_eq!(named.as_deref().map(str::trim), Some("own"), "{older}");
+        assert_eq!(house.look(&opened, true), [], "{older}");
+        drop(opened);
+        let again = house.open();
+        assert_eq!((again.notices.len(), waiting(&again).len()), (0, 2), "{older}: {:?}", again.notices);
+    }
+}

@@ -176,7 +176,7 @@ impl Line {
         loop {
             // A piece that is there already is read even after the deadline, so the time is looked at here too.
             if Instant::now() >= end {
-                return Err(assembly.went_silent(&format!("not done after {} s", self.total.as_secs_f32())));
+                return Err(assembly.went_silent(&self.overdue()));
             } else if Instant::now() >= deadline {
                 return Err(assembly.went_silent(&self.silence()));
             }
@@ -211,12 +211,15 @@ impl Line {
     /// Reads a body that comes as one text.
     pub async fn whole(&self, mut response: Response) -> Result<String, Failure> {
         let mut body = Vec::new();
+        let end = Instant::now() + self.total;
         loop {
-            match timeout(self.stall, response.chunk()).await {
+            let deadline = end.min(Instant::now() + self.stall);
+            match timeout_at(deadline, response.chunk()).await {
                 Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
                 Ok(Ok(None)) => break,
                 Ok(Err(_)) => return Err(Failure::Broken("the connection was lost".to_owned())),
-                Err(_) => return Err(Failure::Unreachable(self.silence())),
+                Err(_) if Instant::now() < end => return Err(Failure::Unreachable(self.silence())),
+                Err(_) => return Err(Failure::Unreachable(self.overdue())),
             }
             if body.len() > EVENT_BYTES {
                 return Err(garbled(&format!("an answer longer than {} MB", EVENT_BYTES / 1024 / 1024)));
@@ -253,6 +256,10 @@ impl Line {
 
     fn silence(&self) -> String {
         format!("silent for {} s", self.stall.as_secs_f32())
+    }
+
+    fn overdue(&self) -> String {
+        format!("not done after {} s", self.total.as_secs_f32())
     }
 }
 

@@ -72,11 +72,12 @@ struct Past {
 /// How much a life holds at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// The characters of all that the assistant has in mind, written out.
+    /// The characters of all that the assistant has in mind, written out. The inbox is left out: the model fills it, and the
+    /// user of a life never takes anything out.
     pub memory: usize,
     /// The tasks of the runtime.
     pub tasks: usize,
-    /// The bytes of the state files, without the journal.
+    /// The bytes of the state files, without the journal and the history of sessions, which keep everything (DD-7).
     pub state: u64,
 }
 
@@ -196,6 +197,16 @@ impl Life {
         self.database().query_row(sql, [stage], |row| row.get(0)).expect("a count")
     }
 
+    /// How many times of the last day at which jobs were due have ended so. Older ones are forgotten some day.
+    ///
+    /// # Panics
+    /// If its journal cannot be read.
+    pub fn count_of_a_day(&self, stage: &str) -> u64 {
+        let since = self.clock.now().timestamp() - SignedDuration::from_hours(24);
+        let sql = "SELECT count(*) FROM occurrences WHERE stage = ? AND due >= ?";
+        self.database().query_row(sql, (stage, since.as_microsecond()), |row| row.get(0)).expect("a count")
+    }
+
     /// How often what it had in mind was held against what is written.
     pub fn recalled(&self) -> u64 {
         self.past.recalled.times
@@ -206,15 +217,18 @@ impl Life {
         self.runtime.metrics().num_alive_tasks()
     }
 
-    /// How much it holds now, apart from the journal, which keeps everything.
+    /// How much it holds now, apart from what keeps everything.
     ///
     /// # Panics
     /// If the state directory cannot be read.
     pub fn size(&self) -> Size {
-        let memory = self.house.as_ref().map_or(0, |(house, _)| format!("{:?}", house.knows()).len());
+        let memory = self.house.as_ref().map_or(0, |(house, _)| {
+            let (all, inbox) = (house.knows(), &house.knows().inbox);
+            format!("{all:?}").len() - format!("{inbox:?}").len()
+        });
         let files = std::fs::read_dir(self.dir.path().join("state")).expect("a state directory");
-        let state =
-            files.flatten().filter(|file| !file.file_name().to_string_lossy().starts_with("journal.db"));
+        let grows = |name: &str| name.starts_with("journal.db") || name == "session_history.jsonl";
+        let state = files.flatten().filter(|file| !grows(&file.file_name().to_string_lossy()));
         let state = state.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
         Size { memory, tasks: self.tasks(), state }
     }

@@ -332,6 +332,20 @@ pub const ROWS: &[Row] = &[
         }),
     ),
     row(
+        "reminder during a compaction, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a compaction, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
+        "reminder during a tool that does not end, page and terminal, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a tool that does not end, page and terminal, p99: ", Unit::Time)
+        }),
+    ),
+    row(
         "reminder during an open approval, page and terminal, p99",
         Target::AtMost(ms(50.0)),
         by(LATENESS, |said| {
@@ -374,6 +388,18 @@ pub const ROWS: &[Row] = &[
         "reminder during a long answer, Discord, p99",
         Target::AtMost(ms(50.0)),
         by(LATENESS, |said| after(said, "reminder during a long answer, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during a compaction, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| after(said, "reminder during a compaction, Discord, p99: ", Unit::Time)),
+    ),
+    row(
+        "reminder during a tool that does not end, Discord, p99",
+        Target::AtMost(ms(50.0)),
+        by(LATENESS, |said| {
+            after(said, "reminder during a tool that does not end, Discord, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during an open approval, Discord, p99",
@@ -419,6 +445,18 @@ pub const ROWS: &[Row] = &[
         }),
     ),
     told(
+        "reminder during a compaction, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a compaction, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
+        "reminder during a tool that does not end, page and terminal, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a tool that does not end, page and terminal, median: ", Unit::Time)
+        }),
+    ),
+    told(
         "reminder during an open approval, page and terminal, median",
         by(LATENESS, |said| {
             after(said, "reminder during an open approval, page and terminal, median: ", Unit::Time)
@@ -453,6 +491,16 @@ pub const ROWS: &[Row] = &[
     told(
         "reminder during a long answer, Discord, median",
         by(LATENESS, |said| after(said, "reminder during a long answer, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a compaction, Discord, median",
+        by(LATENESS, |said| after(said, "reminder during a compaction, Discord, median: ", Unit::Time)),
+    ),
+    told(
+        "reminder during a tool that does not end, Discord, median",
+        by(LATENESS, |said| {
+            after(said, "reminder during a tool that does not end, Discord, median: ", Unit::Time)
+        }),
     ),
     told(
         "reminder during an open approval, Discord, median",

@@ -17,8 +17,11 @@ pub struct Cards {
 }
 
 impl Cards {
-    /// These cards.
-    pub fn new(cards: Vec<(Card, PostKey)>) -> Self {
+    /// Those of these cards that are not too old beside the newest one.
+    pub fn new(mut cards: Vec<(Card, PostKey)>) -> Self {
+        let newest = cards.iter().map(|(card, _)| card.rang).max();
+        let oldest = newest.and_then(|newest| newest.checked_sub(KEPT).ok()).unwrap_or(Timestamp::MIN);
+        cards.retain(|(card, _)| card.rang > oldest);
         let unanswered = cards.iter().filter(|(card, _)| card.waits()).map(|(card, _)| card.id.clone());
         let unanswered = unanswered.collect();
         let all = cards.into_iter().map(|(card, post)| (card.id.clone(), (card, post))).collect();
@@ -90,5 +93,33 @@ impl Cards {
 impl Card {
     fn waits(&self) -> bool {
         self.state == State::Open && self.chase != Chase::Left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::ItemId;
+
+    #[test]
+    fn cards_that_were_too_old_while_running_are_too_old_after_a_start() {
+        let first: Timestamp = "2026-11-16T09:00:00Z".parse().unwrap();
+        let card = |day: i64| Card {
+            id: CardId(ItemId::parse(&format!("d{day}")).unwrap()),
+            words: "call".to_owned(),
+            said: "⏰ call".to_owned(),
+            rang: first + jiff::SignedDuration::from_hours(24 * day),
+            state: State::Open,
+            snoozes: 0,
+            chase: Chase::Left,
+            followed: None,
+        };
+        let post = PostKey("words:1".to_owned());
+        let all: Vec<(Card, PostKey)> = (0..40).map(|day| (card(day), post.clone())).collect();
+        let mut kept = Cards::new(Vec::new());
+        all.iter().cloned().for_each(|(card, post)| kept.keep(card, post));
+        let read = Cards::new(all);
+        assert_eq!(format!("{read:?}"), format!("{kept:?}"));
+        assert_eq!(read.under(&post).len() as i64, KEPT.as_hours() / 24);
     }
 }

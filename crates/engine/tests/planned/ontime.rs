@@ -132,6 +132,23 @@ fn the_models_words_take_the_place_of_the_reminder_in_time() {
     assert_eq!(story.contexts().len(), 1);
 }
 
+/// A turn that begins late has only the rest of the minute: it counts from the due time, not from the beginning of the turn.
+#[test]
+fn the_minute_of_the_model_counts_from_the_due_time() {
+    let mut story = at("16T08:59:50");
+    story.with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
+    story.model([Line::holds("Once upon"), Line::holds("Time to call"), Line::says("Fine.")]);
+    story.human_begins("tell me a story").passes("50s").human_stops().passes("15s");
+    assert_eq!(story.contexts().len(), 2, "{}", story.told());
+    assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 asked");
+    story.passes("6s");
+    assert!(story.occurrences().contains("done"), "{}", story.occurrences());
+    assert_eq!(story.posted(), ["⏰ call the dentist"]);
+    assert_eq!(story.told().matches("⏰ call the dentist").count(), 1, "{}", story.told());
+    story.human("how are you?");
+    assert!(story.told().contains("Fine."), "{}", story.told());
+}
+
 /// A reminder in a chain needs its turn, however late that comes. What is said then is a message of its own.
 #[test]
 fn a_reminder_that_is_more_than_words_has_its_turn_later() {

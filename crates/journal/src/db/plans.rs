@@ -120,6 +120,18 @@ impl Database {
         self.change(|transaction| transaction.execute(sql, row).map(drop))
     }
 
+    /// Forgets what the files of routines' sessions and those of `notes` said: one that is missing is written again, instead
+    /// of being taken for one that was removed.
+    pub fn forget_files(&mut self, notes: &[&str]) -> rusqlite::Result<()> {
+        self.change(|transaction| {
+            transaction.execute("UPDATE routine_sessions SET filed = NULL", [])?;
+            for note in notes {
+                transaction.execute("DELETE FROM keepsakes WHERE name = ?", [note])?;
+            }
+            Ok(())
+        })
+    }
+
     /// Forgets where the session of a routine stands.
     pub fn forget_session(&mut self, routine: &ItemId) -> rusqlite::Result<()> {
         let sql = "DELETE FROM routine_sessions WHERE routine = ?";

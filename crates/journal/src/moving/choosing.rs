@@ -63,8 +63,8 @@ impl Why {
     }
 }
 
-/// Where copies of the journal are.
-const COPIES: [&str; 2] = ["backups", "before-migration"];
+/// Where copies of the journal are, of which the last one is what Litestream keeps beside it.
+const COPIES: [&str; 3] = ["backups", "before-migration", ".journal.db-litestream"];
 
 /// Why the thing called `name` stays out, whoever asks for it; nothing, if it may go in.
 pub fn refusal(name: &str) -> Option<Why> {
@@ -137,6 +137,7 @@ mod tests {
             ("routines/a.md.0.tmp", Why::Running),
             ("state/backups", Why::Copy),
             ("state/backups/journal-20261115T000000Z.db", Why::Copy),
+            ("state/.journal.db-litestream/ltx/0/1-1.ltx", Why::Copy),
             (".git/hooks/pre-commit", Why::Machine),
             (".git/config", Why::Machine),
             (".git/modules/x/config", Why::Machine),

@@ -130,7 +130,7 @@ async fn a_program_that_is_ready_at_the_third_start_answers() {
     let rig = Rig::with(
         |settings| {
             settings.program = counting(&folder, &late);
-            settings.patience = hurried(Duration::from_secs(60));
+            settings.patience = hurried(Duration::from_secs(180));
         },
         Company::default(),
     )

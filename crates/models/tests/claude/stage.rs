@@ -81,7 +81,7 @@ pub fn settings(program: PathBuf, home: &TempDir, url: &str) -> Settings {
         environment: known,
         choices: Choices { model: Some("claude-test-1".to_owned()), ..Choices::default() },
         own_tools: Vec::new(),
-        patience: Patience { start: Duration::from_secs(60), ..Patience::default() },
+        patience: Patience { start: Duration::from_secs(180), ..Patience::default() },
         leash: Leash::None,
     }
 }

@@ -183,13 +183,18 @@ async fn silent_at(wire: Wire, server: &Server, (event, words): (usize, &str), c
 
 /// Sends `start`, then `again` every 20 seconds of virtual time, for an hour. Gives what came of it and after how long.
 async fn keeps_sending(wire: Wire, start: &str, again: &str) -> (Failure, Duration) {
+    keeps_sending_after(HEAD, wire, start, again).await
+}
+
+/// The same, after another head of the response.
+async fn keeps_sending_after(head: &str, wire: Wire, start: &str, again: &str) -> (Failure, Duration) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let model = wire.model(&format!("http://{}", listener.local_addr().unwrap()));
     let context = context(vec![human("hi")]);
     let sends = async {
         let (mut socket, _) = listener.accept().await.unwrap();
         let _ = socket.read(&mut vec![0; 65536]).await;
-        socket.write_all(format!("{HEAD}{start}").as_bytes()).await.unwrap();
+        socket.write_all(format!("{head}{start}").as_bytes()).await.unwrap();
         tokio::time::pause();
         for _ in 0..180 {
             tokio::time::sleep(Duration::from_secs(20)).await;
@@ -246,6 +251,16 @@ async fn a_reply_has_so_much_time_in_all() {
         assert_eq!(failure, expected, "{again}");
         assert!((599..=601).contains(&waited.as_secs()), "{waited:?}: {again}");
     }
+}
+
+/// So has one that comes as one text and not as a stream.
+#[tokio::test]
+async fn a_reply_in_one_piece_has_so_much_time_in_all() {
+    let head = HEAD.replace("text/event-stream", "application/json");
+    assert_ne!(head, HEAD);
+    let (failure, waited) = keeps_sending_after(&head, BOTH[1], "{", " ").await;
+    assert_eq!(failure, Failure::Unreachable("not done after 600 s".to_owned()));
+    assert!((599..=601).contains(&waited.as_secs()), "{waited:?}");
 }
 
 #[tokio::test]

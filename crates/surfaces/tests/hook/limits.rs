@@ -145,7 +145,15 @@ async fn a_proof_that_cannot_be_right_is_refused_before_the_body() {
     let old = SIGNED.replace("1614265330", "1614260000");
     let short = "webhook-id: a\r\nwebhook-timestamp: 1614265330\r\nwebhook-signature: v1,x\r\n".to_owned();
     let hex = "x-github-delivery: 1\r\nx-hub-signature-256: sha256=1\r\n".to_owned();
-    for (slug, proof) in [("standard", old), ("standard", short), ("github", hex)] {
+    let secret = format!("authorization: Bearer {}\r\n", WHSEC.replace(char::is_numeric, "x"));
+    let proofs = [
+        ("standard", old),
+        ("standard", short),
+        ("github", hex),
+        ("bearer", secret),
+        ("bearer", String::new()),
+    ];
+    for (slug, proof) in proofs {
         let mut stream = connect(port).await;
         let text = format!("POST /hook/{slug} HTTP/1.1\r\nhost: x\r\n{proof}content-length: 12\r\n\r\n");
         stream.write_all(text.as_bytes()).await.unwrap();

@@ -114,6 +114,17 @@ async fn who_does_not_finish_the_body_is_told_so() {
     assert_eq!(answer.status, 408, "{answer:?}");
 }
 
+/// K3: the cookie is looked at before the body has come.
+#[tokio::test]
+async fn a_caller_without_the_right_cookie_is_refused_before_the_body() {
+    let rig = Rig::with(Limits { body: Duration::from_secs(3_600), ..Limits::HOUSE }).await;
+    for path in ["/api/messages", "/api/commands"] {
+        let raw = rig.stranger("POST", path, "").without("content-length").with("content-length", "100");
+        let answer = rig.send(&raw).await;
+        assert_eq!(answer.status, 401, "{path}: {answer:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_stranger_who_stays_too_long_is_shown_out() {
     let stay = Duration::from_millis(50);

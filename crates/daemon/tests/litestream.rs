@@ -1,0 +1,164 @@
+//! The journal is replicated by a real Litestream, with the configuration of the guide, and the disk is lost.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+use testkit::PATIENCE;
+use testkit::kill::{Backstage, Program, Running, stderr, stdout};
+use testkit::model_server::Act;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+const GUIDE: &str = include_str!("../../../docs/help/backup.md");
+
+/// The paths in the configuration of the guide.
+const JOURNAL: &str = "/srv/ollim-bot/state/journal.db";
+const REPLICA: &str = "/mnt/other-disk/ollim-journal";
+
+#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+fn litestream() -> PathBuf {
+    match std::env::var_os("OLLIM_TEST_LITESTREAM") {
+        Some(path) => path.into(),
+        None => panic!("set OLLIM_TEST_LITESTREAM to a litestream program, or run `cargo xtask test`"),
+    }
+}
+
+/// Litestream with the configuration of the guide. Dropping it ends it.
+struct Replication {
+    process: Child,
+    folder: TempDir,
+    journal: PathBuf,
+}
+
+impl Replication {
+    fn start(journal: PathBuf) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (_, config) = GUIDE.split_once("```yaml\n").expect("a configuration in the guide");
+        let (config, _) = config.split_once("```").expect("its end");
+        assert!(config.contains(JOURNAL) && config.contains(REPLICA), "{config}");
+        let replica = folder.path().join("replica").display().to_string();
+        let config = config.replace(JOURNAL, &journal.display().to_string()).replace(REPLICA, &replica);
+        std::fs::write(folder.path().join("litestream.yml"), config).expect("a file");
+        let mut command = Command::new(litestream());
+        command.args(["replicate", "-config"]).arg(folder.path().join("litestream.yml"));
+        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("litestream starts");
+        Self { process, folder, journal }
+    }
+
+    /// Restores the journal into the file `to`. Returns false if there is nothing to restore yet.
+    fn restore(&self, to: &Path) -> bool {
+        let mut command = Command::new(litestream());
+        command.args(["restore", "-config"]).arg(self.folder.path().join("litestream.yml"));
+        let output = command.arg("-o").arg(to).arg(&self.journal).output().expect("litestream runs");
+        output.status.success() && to.exists()
+    }
+
+    /// Waits until all of `texts` are in the replica, and says how long that took.
+    fn follows(&self, texts: &BTreeSet<String>) -> Duration {
+        self.follows_until(|copy| messages(copy).is_superset(texts))
+    }
+
+    /// Waits until a restored copy `is_there`, and says how long that took.
+    fn follows_until(&self, is_there: impl Fn(&Connection) -> bool) -> Duration {
+        let began = Instant::now();
+        loop {
+            let copy = tempfile::tempdir().expect("a folder");
+            let copy = copy.path().join("journal.db");
+            if self.restore(&copy) && is_there(&reader(&copy)) {
+                return began.elapsed();
+            }
+            assert!(began.elapsed() < PATIENCE, "the replica stays behind");
+        }
+    }
+}
+
+impl Drop for Replication {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn reader(journal: &Path) -> Connection {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let journal = Connection::open_with_flags(journal, flags).expect("a journal");
+    let sound: String = journal.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("a check");
+    assert_eq!(sound, "ok");
+    journal
+}
+
+fn messages(journal: &Connection) -> BTreeSet<String> {
+    let mut messages = journal.prepare("SELECT text FROM messages").expect("messages");
+    let texts = messages.query_map([], |row| row.get(0)).expect("rows");
+    texts.collect::<Result<_, _>>().expect("texts")
+}
+
+fn say(running: &Running, texts: &mut BTreeSet<String>, count: usize) {
+    for _ in 0..count {
+        let text = format!("message {}", texts.len());
+        running.converse(&text).expect("an end");
+        texts.insert(text);
+    }
+}
+
+/// The conversation goes on after the disk was lost, with and without an archive from before, and the update that waited for
+/// it still comes.
+#[test]
+#[ignore = "needs Litestream; cargo xtask test --long runs it"]
+fn the_loss_of_a_disk_costs_seconds() {
+    for has_archive in [true, false] {
+        let backstage = Backstage::open();
+        backstage.model().answering(|_| Act::says("it is kept"));
+        let program = Program::answered_by(BINARY, &backstage);
+        let running = program.start();
+        let journal = program.data().join("state/journal.db");
+        let replication = Replication::start(journal.clone());
+        let mut texts = BTreeSet::new();
+        say(&running, &mut texts, 5);
+        replication.follows(&texts);
+        let archive = program.home().join("backup.tar.gz").display().to_string();
+        let exported = program.run(&["export", &archive]);
+        assert!(exported.status.success(), "{}", stderr(&exported));
+        say(&running, &mut texts, 30);
+        let behind = replication.follows(&texts);
+        let update = r#"[{"ts": "2026-11-16T09:00:00+01:00", "message": "the price fell"}]"#;
+        std::fs::write(program.data().join("state/pending_updates.json"), update).expect("an update");
+        let waiting = "SELECT EXISTS (SELECT 1 FROM reports WHERE text = 'the price fell')";
+        replication.follows_until(|copy| copy.query_row(waiting, [], |row| row.get(0)).expect("a row"));
+        println!("the replica is {behind:?} behind, with the time of restoring it");
+
+        let session = std::fs::read_to_string(program.data().join("state/sessions.json")).expect("a session");
+        running.kill();
+        std::fs::remove_dir_all(program.data()).expect("to lose it");
+        if has_archive {
+            let imported = program.run(&["import", &archive]);
+            assert!(imported.status.success(), "{}", stderr(&imported));
+            std::fs::remove_file(&journal).expect("a journal of the archive");
+        } else {
+            std::fs::create_dir_all(program.data().join("state")).expect("a folder");
+        }
+        assert!(replication.restore(&journal));
+        drop(replication);
+        let running = program.start();
+        assert_eq!(messages(&reader(&journal)), texts);
+        let notices = running.get("/api/health").expect("its health")["notices"].to_string();
+        assert!(notices.contains("The journal was put here without "), "{notices}");
+        let restored =
+            std::fs::read_to_string(program.data().join("state/sessions.json")).expect("a session");
+        assert_eq!(restored.trim(), session.trim(), "archive: {has_archive}; {notices}");
+        let before = backstage.requests().len();
+        running.converse("and now?").expect("an end");
+        let requests = backstage.requests();
+        let asked = requests[before..].iter().map(|request| format!("{request:?}")).collect::<String>();
+        assert!(asked.contains("message 34"), "the conversation goes on: {asked}");
+        assert!(asked.contains("the price fell"), "what waited still comes: {asked}");
+        let doctor = stdout(&program.run(&["doctor"]));
+        assert!(doctor.contains("✓ journal  sound, "), "{doctor}");
+        running.terminate();
+    }
+}
