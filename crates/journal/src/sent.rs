@@ -65,7 +65,7 @@ impl SentFiles {
     }
 
     /// What another program changed in `fork_messages.json` since we last read or wrote it.
-    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Option<StateEdit> {
+    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Vec<StateEdit> {
         self.messages.changed(database, at_once, now)
     }
 

@@ -41,6 +41,8 @@ pub enum StateEdit {
         /// Those that were removed.
         gone: Vec<SentId>,
     },
+    /// A file was damaged. What is told of it.
+    Damaged(String),
 }
 
 /// The source of an update of another program.
@@ -98,6 +100,7 @@ impl Assistant {
                 );
                 self.set_stand(id, None, words, &mut minutes);
             }
+            StateEdit::Damaged(words) => minutes.shown.push(Shown::Notice(words)),
             StateEdit::UpdateAdded { at, text } => self.add_update(at, text, &mut minutes),
             StateEdit::RunMessages { kept, gone } => self.set_run_messages(kept, gone, &mut minutes),
             StateEdit::UpdateRemoved(id) => {
