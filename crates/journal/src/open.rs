@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::{
-    Aside, Database, Extent, FIRST, Laid, Mark, Marker, PathCache, Unopened, finish_laying, make_if_missing,
-    mark_of, read_mark, rescue, untold,
+    Aside, Database, Extent, FIRST, Laid, Mark, Marker, PathCache, Unopened, finish_laying, is_counted_at,
+    make_if_missing, mark_of, read_mark, rescue, untold,
 };
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::files;
@@ -134,6 +134,8 @@ fn open_once(
     sweep_all(&place, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
     let mark = read_mark(&place.paths.database(), place.disk.as_ref());
     let mark = mark.map_err(|error| sorted(&place.paths, &error))?;
+    // Opening a journal that was never counted begins to count it.
+    let never_had_mark = mark == Mark::Missing && matches!(is_counted_at(&place.paths.database()), Ok(false));
     let emptied = emptied(&place, known, &mark).map_err(|error| sorted(&place.paths, &error))?;
     if tracked == Tracked::ByGit {
         notices.extend(keep_before(&place.paths, place.disk.as_ref(), place.now));
@@ -155,7 +157,8 @@ fn open_once(
         database.make_fleeting().map_err(|error| sorted(&place.paths, &error))?;
     } else {
         let extent = database.extent().map_err(|error| sorted(&place.paths, &error))?;
-        notices.extend((!is_rescued).then(|| unmarked(&mark, &extent, &place)).flatten());
+        let expects_mark = !(is_rescued || never_had_mark);
+        notices.extend(expects_mark.then(|| unmarked(&mark, &extent, &place)).flatten());
         database.follow_with(Marker::new(&place.paths.database(), Arc::clone(&place.disk), &extent));
     }
     let mut files =
