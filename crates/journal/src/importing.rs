@@ -115,7 +115,7 @@ impl<'a> Import<'a> {
             }
             if let Some(end) = ends.get(&origin.session).cloned().flatten() {
                 let known = Origin { end: Some(end), ..origin };
-                database.write(&[Record::from(SentChange::Kept(vec![known]))])?;
+                database.write(&[Record::from(SentChange::Kept(vec![known], self.now))])?;
             }
         }
         Ok(())

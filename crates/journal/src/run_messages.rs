@@ -107,7 +107,8 @@ impl RunMessageFile {
             return Ok(());
         }
         changes.log();
-        let records = [SentChange::Kept(changes.kept), SentChange::Removed(changes.gone)].map(Record::from);
+        let records =
+            [SentChange::Kept(changes.kept, now), SentChange::Removed(changes.gone)].map(Record::from);
         database.write(&records).map(drop)
     }
 

@@ -35,9 +35,9 @@ impl SentFiles {
         for record in records {
             let Record::Message(MessageChange::Sent(change)) = record else { continue };
             match change {
-                SentChange::Kept(origins) if origins.is_empty() => {}
+                SentChange::Kept(origins, _) if origins.is_empty() => {}
                 SentChange::Removed(ids) if ids.is_empty() => {}
-                SentChange::Kept(_) | SentChange::Pruned(_) | SentChange::Removed(_) => {
+                SentChange::Kept(..) | SentChange::Pruned(_) | SentChange::Removed(_) => {
                     self.messages.follow(database);
                 }
                 SentChange::Asks(_) | SentChange::Asked(_) => tell(self.show_inquiries(database)),

@@ -389,7 +389,7 @@ fn sent(id: u64, at: Timestamp) -> Origin {
 }
 
 fn kept(origins: &[Origin]) -> Vec<Record> {
-    vec![Record::from(SentChange::Kept(origins.to_vec()))]
+    vec![Record::from(SentChange::Kept(origins.to_vec(), NOW))]
 }
 
 fn line(id: u64, run: &str, seconds: i64) -> String {
@@ -481,6 +481,26 @@ fn records_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_r
     assert_eq!(house.look(&opened, true), []);
     assert_eq!(listed(&house), [501, 502, 503, 504]);
     assert_eq!(house.look(&opened, false), []);
+}
+
+/// The time in a record of another program says nothing about how old the other records are.
+#[test]
+fn a_record_from_the_future_removes_no_other() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    house.write(&opened, kept(&[sent(501, NOW)]));
+    let now = NOW.as_second();
+    let lines = [line(501, "run", now), line(506, "old", now + 30 * 86400)];
+    house.put(MESSAGES, Some(&format!("[{}]", lines.join(","))));
+    let edits = house.look(&opened, true);
+    let [StateEdit::RunMessages { kept: added, .. }] = &edits[..] else { panic!("{edits:?}") };
+    assert_eq!(added.iter().map(|origin| origin.id.0).collect::<Vec<_>>(), [506]);
+    house.write(&opened, kept(added));
+    assert_eq!(house.look(&opened, true), []);
+    assert_eq!(listed(&house), [501, 506]);
+    drop(opened);
+    assert!(found(&house.open(), 501).is_some());
 }
 
 #[test]

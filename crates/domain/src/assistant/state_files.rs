@@ -129,7 +129,7 @@ impl Assistant {
         let kept: Vec<Origin> = kept.into_iter().filter(|origin| !sent.has(origin)).collect();
         if !kept.is_empty() {
             sent.keep(&kept, minutes.at);
-            minutes.records.push(Record::from(SentChange::Kept(kept)));
+            minutes.records.push(Record::from(SentChange::Kept(kept, minutes.at)));
         }
         if sent.remove(&gone) {
             minutes.records.push(Record::from(SentChange::Removed(gone)));
