@@ -173,7 +173,7 @@ fn open_once(
     let disk = Arc::clone(&place.disk);
     let mut import = projects.map(|projects| Import::new(&*disk, projects, place.now));
     if let Some(import) = &mut import {
-        let imported = import.main(&mut database, &mut notices);
+        let imported = import.main(&mut database, journal, &mut notices);
         imported.map_err(|error| sorted(&place.paths, &error))?;
     }
     let git = files.git();
@@ -370,7 +370,7 @@ fn emptied(place: &Place, known: Option<Seen>, mark: &Mark) -> io::Result<Option
 
 /// Whether the journal is the one that was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+pub(crate) enum Standing {
     /// It is.
     Usual,
     /// It took the place of one that was damaged, or written by a newer program.
