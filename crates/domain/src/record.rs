@@ -208,8 +208,8 @@ pub enum ForkChange {
 pub enum SentChange {
     /// A run showed this.
     Showed(Showed),
-    /// These came from a run that has ended.
-    Kept(Vec<Origin>),
+    /// These came from a run that has ended, or were left by another program. The time is that of the change.
+    Kept(Vec<Origin>, Timestamp),
     /// Records of messages that were older than seven days at this time were removed.
     Pruned(Timestamp),
     /// Another program removed the records of these messages.

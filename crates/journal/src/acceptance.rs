@@ -3,6 +3,8 @@
 //! What the file of a job asks for is accepted line by line. It holds as soon as the human writes it by one of our own doors
 //! (a command, the page, a yes to an edit); what any other program writes there waits for `accept`.
 
+use std::collections::BTreeSet;
+
 use domain::schedule::{FileNews, Reminder, Routine, WebhookSpec, What};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -153,6 +155,21 @@ impl ToldFiles {
             tracing::warn!(%error, file, "What was told of a file is not remembered.");
         }
         false
+    }
+
+    /// Forgets what was told of all files that are not among `wrong`. Of the files in a folder that is among them nothing is
+    /// known, so what was told of these stays.
+    pub(crate) fn forget_all_but(&self, wrong: &BTreeSet<String>) {
+        let told = self.0.names_from(&told_name("")).unwrap_or_else(|error| {
+            tracing::warn!(%error, "What was told of files could not be looked up.");
+            Vec::new()
+        });
+        for file in told.iter().filter_map(|name| name.strip_prefix(&told_name(""))) {
+            let folder = file.split_once('/').map(|(folder, _)| folder);
+            if !wrong.contains(file) && !folder.is_some_and(|folder| wrong.contains(folder)) {
+                self.forget(file);
+            }
+        }
     }
 
     fn forget(&self, file: &str) {

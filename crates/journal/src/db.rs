@@ -53,7 +53,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::passing::{self, Lasts};
 
-pub use commits::{Extent, FIRST, forget_commits, raise_commits};
+pub use commits::{Extent, FIRST, forget_commits, is_counted_at, raise_commits};
 pub use damage::{back_up_daily, newest_backup};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 
 use crate::db::Database;
 use crate::disk::Disk;
+use crate::open::Standing;
 use crate::transcripts::{self, Item, NotRead};
 
 /// The most runs whose conversations are imported for replies.
@@ -45,8 +46,14 @@ impl<'a> Import<'a> {
         Self { disk, projects, now, entries: HashMap::new(), labels: HashMap::new() }
     }
 
-    /// Imports the main session, if nothing was said in it here. The outcome is told in `notices`, a failure once.
-    pub fn main(&mut self, database: &mut Database, notices: &mut Vec<String>) -> rusqlite::Result<()> {
+    /// Imports the main session, if nothing was said in it here. The outcome is told in `notices`, a failure once. A session that
+    /// has no transcript is one of ours if the `journal` took the place of another one: then nothing is told.
+    pub fn main(
+        &mut self,
+        database: &mut Database,
+        journal: Standing,
+        notices: &mut Vec<String>,
+    ) -> rusqlite::Result<()> {
         let Some(session) = database.main_session()? else { return Ok(()) };
         if database.head_of(&session)?.is_some_and(|head| head.entry.is_some()) {
             return Ok(());
@@ -57,6 +64,10 @@ impl<'a> Import<'a> {
                 imported.count,
                 imported.path.display()
             )),
+            Err(NotRead::Missing { .. }) if journal == Standing::Replaced => {
+                // Nor is it told at a later start.
+                tell_once(database, &session, &mut Vec::new(), String::new)?;
+            }
             Err(why) => tell_once(database, &session, notices, || {
                 format!(
                     "Our earlier conversation could not be imported: {why}. We start over under its name. If the transcripts \
@@ -115,7 +126,7 @@ impl<'a> Import<'a> {
             }
             if let Some(end) = ends.get(&origin.session).cloned().flatten() {
                 let known = Origin { end: Some(end), ..origin };
-                database.write(&[Record::from(SentChange::Kept(vec![known]))])?;
+                database.write(&[Record::from(SentChange::Kept(vec![known], self.now))])?;
             }
         }
         Ok(())

@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::{
-    Aside, Database, Extent, FIRST, Laid, Mark, Marker, PathCache, Unopened, finish_laying, make_if_missing,
-    mark_of, read_mark, rescue, untold,
+    Aside, Database, Extent, FIRST, Laid, Mark, Marker, PathCache, Unopened, finish_laying, is_counted_at,
+    make_if_missing, mark_of, read_mark, rescue, untold,
 };
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::files;
@@ -138,6 +138,8 @@ fn open_once(
     sweep_all(&place, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
     let mark = read_mark(&place.paths.database(), place.disk.as_ref());
     let mark = mark.map_err(|error| sorted(&place.paths, &error))?;
+    // Opening a journal that was never counted begins to count it.
+    let never_had_mark = mark == Mark::Missing && matches!(is_counted_at(&place.paths.database()), Ok(false));
     let emptied = emptied(&place, known, &mark).map_err(|error| sorted(&place.paths, &error))?;
     if tracked == Tracked::ByGit {
         notices.extend(keep_before(&place.paths, place.disk.as_ref(), place.now));
@@ -150,7 +152,7 @@ fn open_once(
     let rescued = rescued.map_err(|error| sorted(&place.paths, &error))?;
     let extent = database.extent().map_err(|error| sorted(&place.paths, &error))?;
     // Put here without the files that belong to it, such as from a replica after the disk was lost.
-    let is_alone = known.is_none() && mark == Mark::Missing && extent.commits > FIRST;
+    let is_alone = !never_had_mark && known.is_none() && mark == Mark::Missing && extent.commits > FIRST;
     if is_alone {
         database.forget_files(&FILE_NOTES).map_err(|error| sorted(&place.paths, &error))?;
     }
@@ -166,7 +168,8 @@ fn open_once(
         database.make_fleeting().map_err(|error| sorted(&place.paths, &error))?;
     } else {
         let extent = database.extent().map_err(|error| sorted(&place.paths, &error))?;
-        notices.extend((!is_rescued).then(|| unmarked(&mark, &extent, &place, is_alone)).flatten());
+        let expects_mark = !(is_rescued || never_had_mark);
+        notices.extend(expects_mark.then(|| unmarked(&mark, &extent, &place, is_alone)).flatten());
         database.follow_with(Marker::new(&place.paths.database(), Arc::clone(&place.disk), &extent));
     }
     let mut files =
@@ -181,7 +184,7 @@ fn open_once(
     let disk = Arc::clone(&place.disk);
     let mut import = projects.map(|projects| Import::new(&*disk, projects, place.now));
     if let Some(import) = &mut import {
-        let imported = import.main(&mut database, &mut notices);
+        let imported = import.main(&mut database, journal, &mut notices);
         imported.map_err(|error| sorted(&place.paths, &error))?;
     }
     let git = files.git();
@@ -399,7 +402,7 @@ fn emptied(place: &Place, known: Option<Seen>, mark: &Mark) -> io::Result<Option
 
 /// Whether the journal is the one that was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+pub(crate) enum Standing {
     /// It is.
     Usual,
     /// It took the place of one that was damaged, or written by a newer program.

@@ -139,8 +139,7 @@ impl ReportFile {
     }
 
     fn hold(&mut self, updates: &[PendingUpdate], hash: String) {
-        let updates = updates.iter().map(|update| (micros(update.at.at), update.message.clone())).collect();
-        self.held = Held { hash, updates, newest: self.held.newest };
+        self.held = Held { hash, updates: keys(updates), newest: self.held.newest };
     }
 
     fn take_changes(&self, database: &mut Database, updates: &[PendingUpdate]) -> rusqlite::Result<()> {
@@ -216,24 +215,12 @@ impl ReportFile {
             return Ok(Vec::new());
         }
         let Reading::Updates(updates, hash) = reading else {
-            let found = self.file.peek(now).map_err(|error| error.to_string())?;
-            if let Some(damage) = found.damage {
-                tracing::warn!(%damage, "pending_updates.json cannot be read and is written again.");
-            }
-            let hash = self.file.reading().map_err(|error| error.to_string())?.hash().to_owned();
-            self.held = Held { hash, updates: Vec::new(), newest: self.held.newest };
-            self.write(database, false)?;
-            self.keep_note(database)?;
-            return Ok(Vec::new());
+            return self.mend(database, now);
         };
-        let listed: Vec<(Timestamp, String)> =
-            updates.iter().map(|update| (micros(update.at.at), update.message.clone())).collect();
-        let mut edits = Vec::new();
-        for (at, text) in listed.iter().filter(|update| !self.held.updates.contains(update)) {
-            if !database.has_report(*at, text).map_err(|error| error.to_string())? {
-                edits.push(StateEdit::UpdateAdded { at: *at, text: text.clone() });
-            }
-        }
+        let listed = keys(&updates);
+        let new: Vec<(Timestamp, String)> =
+            listed.iter().filter(|update| !self.held.updates.contains(update)).cloned().collect();
+        let mut edits = added(database, &new).map_err(|error| error.to_string())?;
         let waiting = database.reports().map_err(|error| error.to_string())?;
         let gone = waiting.iter().filter(|report| {
             let key = key(report);
@@ -253,6 +240,37 @@ impl ReportFile {
         Ok(edits)
     }
 
+    /// Takes over what can be read of a damaged file. What is missing from it counts as damaged, and not as removed.
+    fn mend(&mut self, database: &mut Database, now: Timestamp) -> Result<Vec<StateEdit>, String> {
+        let found = self.file.peek(now).map_err(|error| error.to_string())?;
+        let damage: Vec<StateEdit> =
+            found.damage.iter().map(|damage| StateEdit::Damaged(damage.to_string())).collect();
+        // Whatever of it could be read stands there now.
+        let reading = self.file.reading().map_err(|error| error.to_string())?;
+        let Reading::Updates(updates, hash) = reading else { return Ok(damage) };
+        let listed = keys(&updates);
+        let edits = added(database, &listed).map_err(|error| error.to_string())?;
+        tracing::warn!(
+            damage = found.damage.map(|damage| damage.to_string()),
+            added = edits.len(),
+            "pending_updates.json was damaged."
+        );
+        if edits.is_empty() {
+            self.hold(&updates, hash);
+            self.seen = None;
+            self.write(database, false)?;
+            self.keep_note(database)?;
+        } else {
+            // The hash stays that of our last text, so that nothing is written over the new ones until they are followed.
+            let is_new = |key: &(Timestamp, String)| {
+                edits.contains(&StateEdit::UpdateAdded { at: key.0, text: key.1.clone() })
+            };
+            self.held.updates = listed.into_iter().filter(|key| !is_new(key)).collect();
+            self.seen = Some(hash);
+        }
+        Ok(damage.into_iter().chain(edits).collect())
+    }
+
     /// Whether the file shows what the journal holds, as far as is known.
     pub fn is_quiet(&self) -> bool {
         self.seen.is_none() && !self.behind
@@ -267,6 +285,21 @@ impl ReportFile {
 /// The time as finely as the journal holds it.
 fn micros(at: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at)
+}
+
+fn keys(updates: &[PendingUpdate]) -> Vec<(Timestamp, String)> {
+    updates.iter().map(|update| (micros(update.at.at), update.message.clone())).collect()
+}
+
+/// Those of `listed` that the journal never held.
+fn added(database: &Database, listed: &[(Timestamp, String)]) -> rusqlite::Result<Vec<StateEdit>> {
+    let mut added = Vec::new();
+    for (at, text) in listed {
+        if !database.has_report(*at, text)? {
+            added.push(StateEdit::UpdateAdded { at: *at, text: text.clone() });
+        }
+    }
+    Ok(added)
 }
 
 fn key(report: &Report) -> (Timestamp, String) {

@@ -107,7 +107,8 @@ impl RunMessageFile {
             return Ok(());
         }
         changes.log();
-        let records = [SentChange::Kept(changes.kept), SentChange::Removed(changes.gone)].map(Record::from);
+        let records =
+            [SentChange::Kept(changes.kept, now), SentChange::Removed(changes.gone)].map(Record::from);
         database.write(&records).map(drop)
     }
 
@@ -122,10 +123,10 @@ impl RunMessageFile {
 
     /// What another program changed in the file since we last read or wrote it. `at_once` is for the start, when nobody is
     /// writing it.
-    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Option<StateEdit> {
+    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Vec<StateEdit> {
         self.changes(database, at_once, now).unwrap_or_else(|error| {
             self.warn(&error);
-            None
+            Vec::new()
         })
     }
 
@@ -134,34 +135,53 @@ impl RunMessageFile {
         database: &mut Database,
         at_once: bool,
         now: Timestamp,
-    ) -> Result<Option<StateEdit>, String> {
+    ) -> Result<Vec<StateEdit>, String> {
         let reading = self.file.reading().map_err(|error| error.to_string())?;
         if reading.hash() == self.held.hash {
             self.seen = None;
             if self.behind {
                 self.write(database)?;
             }
-            return Ok(None);
+            return Ok(Vec::new());
         }
         if !at_once && self.seen.as_deref() != Some(reading.hash()) {
             self.seen = Some(reading.hash().to_owned());
-            return Ok(None);
+            return Ok(Vec::new());
         }
         self.seen = None;
         let Reading::Messages(messages, hash) = reading else {
-            let found = self.file.load(now).map_err(|error| error.to_string())?;
-            if let Some(damage) = found.damage {
-                tracing::warn!(%damage, "fork_messages.json cannot be read and is written again.");
-            }
-            return self.write(database).map(|()| None);
+            return self.mend(database, now);
         };
         let changes =
             changes(database, &messages, &self.held.messages, now).map_err(|error| error.to_string())?;
         if changes.is_empty() {
-            return self.agree(database, messages, hash).map(|()| None);
+            return self.agree(database, messages, hash).map(|()| Vec::new());
         }
         changes.log();
-        Ok(Some(StateEdit::RunMessages { kept: changes.kept, gone: changes.gone }))
+        Ok(vec![StateEdit::RunMessages { kept: changes.kept, gone: changes.gone }])
+    }
+
+    /// Takes over what can be read of a damaged file. What is missing from it counts as damaged, and not as removed.
+    fn mend(&mut self, database: &mut Database, now: Timestamp) -> Result<Vec<StateEdit>, String> {
+        let found = self.file.load(now).map_err(|error| error.to_string())?;
+        if let Some(damage) = &found.damage {
+            tracing::warn!(%damage, "fork_messages.json was damaged.");
+        }
+        let mut edits: Vec<StateEdit> =
+            found.damage.iter().map(|damage| StateEdit::Damaged(damage.to_string())).collect();
+        // Whatever of it could be read stands there now.
+        let reading = self.file.reading().map_err(|error| error.to_string())?;
+        let Reading::Messages(messages, _) = reading else { return Ok(edits) };
+        let changes = changes(database, &messages, &[], now).map_err(|error| error.to_string())?;
+        if changes.is_empty() {
+            self.write(database)?;
+            return Ok(edits);
+        }
+        changes.log();
+        // The hash stays that of our last text, so that nothing is written over the new ones until they are followed.
+        self.held.messages.retain(|held| messages.iter().any(|listed| key(listed) == key(held)));
+        edits.push(StateEdit::RunMessages { kept: changes.kept, gone: changes.gone });
+        Ok(edits)
     }
 
     /// Whether the file shows what the journal holds, as far as is known.

@@ -35,9 +35,9 @@ impl SentFiles {
         for record in records {
             let Record::Message(MessageChange::Sent(change)) = record else { continue };
             match change {
-                SentChange::Kept(origins) if origins.is_empty() => {}
+                SentChange::Kept(origins, _) if origins.is_empty() => {}
                 SentChange::Removed(ids) if ids.is_empty() => {}
-                SentChange::Kept(_) | SentChange::Pruned(_) | SentChange::Removed(_) => {
+                SentChange::Kept(..) | SentChange::Pruned(_) | SentChange::Removed(_) => {
                     self.messages.follow(database);
                 }
                 SentChange::Asks(_) | SentChange::Asked(_) => tell(self.show_inquiries(database)),
@@ -65,7 +65,7 @@ impl SentFiles {
     }
 
     /// What another program changed in `fork_messages.json` since we last read or wrote it.
-    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Option<StateEdit> {
+    pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Vec<StateEdit> {
         self.messages.changed(database, at_once, now)
     }
 

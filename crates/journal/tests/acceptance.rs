@@ -250,6 +250,52 @@ async fn a_restart_does_not_repeat_what_was_told_of_a_file() {
     assert_eq!(start(30), "told before: routines/mail.md");
 }
 
+/// What was told of a file that is fine or gone at a start is forgotten: the same mistake made later is told again.
+#[tokio::test]
+async fn a_file_that_was_mended_while_the_program_was_down_is_told_of_again() {
+    let rig = Rig::new();
+    let wrong = "---\nid: mail\n";
+    let start = |second: i64| {
+        let mut book = JobBook::open(Arc::new(RealDisk), &rig.paths(), TimeZone::UTC).remembering();
+        let now = rig.now + SignedDuration::from_secs(60 + second);
+        told(&book.look(now))
+    };
+    for (second, mend) in [(0, Some(mail(""))), (100, None)] {
+        rig.write("routines/mail.md", wrong);
+        assert!(start(second).starts_with("broken routines/mail.md"), "{second}");
+        match &mend {
+            Some(mended) => rig.write("routines/mail.md", mended),
+            None => std::fs::remove_file(rig.home.path().join("routines/mail.md")).unwrap(),
+        }
+        assert!(!start(second + 10).contains("broken"), "{second}");
+        rig.write("routines/mail.md", wrong);
+        assert!(start(second + 20).starts_with("broken routines/mail.md"), "{second}: it is told anew");
+        assert_eq!(start(second + 30), "told before: routines/mail.md");
+        rig.write("routines/mail.md", &mail(""));
+        start(second + 40);
+    }
+}
+
+/// Of the files in a folder that cannot be read at a start nothing is known, so what was told of them is not forgotten.
+#[tokio::test]
+async fn what_was_told_of_files_in_a_folder_that_cannot_be_read_is_remembered() {
+    let rig = Rig::new();
+    rig.write("routines/mail.md", "---\nid: mail\n");
+    let start = |second: i64| {
+        let mut book = JobBook::open(Arc::new(RealDisk), &rig.paths(), TimeZone::UTC).remembering();
+        let now = rig.now + SignedDuration::from_secs(60 + second);
+        told(&book.look(now))
+    };
+    assert!(start(0).starts_with("broken routines/mail.md"));
+    let (folder, elsewhere) = (rig.home.path().join("routines"), rig.home.path().join("away"));
+    std::fs::rename(&folder, &elsewhere).unwrap();
+    std::fs::write(&folder, "no folder").unwrap();
+    assert!(start(10).starts_with("broken routines: it cannot be read"));
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::rename(&elsewhere, &folder).unwrap();
+    assert_eq!(start(20), "told before: routines/mail.md");
+}
+
 /// What the user accepts holds at once, and not at the next look at all files.
 #[tokio::test]
 async fn what_is_accepted_holds_at_once() {

@@ -241,6 +241,64 @@ fn updates_of_other_programs_are_seen_while_the_program_runs() {
     assert_eq!(house.look(&opened, true), [StateEdit::UpdateRemoved(ReportId(5))]);
 }
 
+/// Splits the notice of a damaged file `name` from the other edits.
+fn damage_told(edits: Vec<StateEdit>, name: &str) -> Vec<StateEdit> {
+    let (told, others): (Vec<_>, Vec<_>) =
+        edits.into_iter().partition(|edit| matches!(edit, StateEdit::Damaged(_)));
+    let [StateEdit::Damaged(words)] = &told[..] else { panic!("one notice: {told:?}") };
+    assert!(words.contains(name) && words.contains("was damaged"), "{words}");
+    others
+}
+
+#[test]
+fn updates_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_runs() {
+    let house = House::new();
+    let opened = house.open();
+    house.write(&opened, vec![left(1, "one"), left(2, "two")]);
+    let ours: serde_json::Value = serde_json::from_str(&house.read(UPDATES).unwrap()).unwrap();
+    // The record of the update "two" is one of the bad ones.
+    let theirs = r#"{"ts": "2026-01-02T03:04:05+01:00", "message": "theirs"}"#;
+    house.put(UPDATES, Some(&format!(r#"[{}, {{"ts": 7}}, {theirs}]"#, ours[0])));
+    let added =
+        StateEdit::UpdateAdded { at: "2026-01-02T02:04:05Z".parse().unwrap(), text: "theirs".to_owned() };
+    assert_eq!(house.look(&opened, false), []);
+    assert_eq!(damage_told(house.look(&opened, false), UPDATES), std::slice::from_ref(&added));
+    // Until the assistant has followed, nothing of ours is written over it, and the damage is told once.
+    house.write(&opened, vec![left(3, "three")]);
+    assert!(house.read(UPDATES).unwrap().contains("theirs"));
+    assert_eq!(house.look(&opened, false), [added]);
+    let report = Report {
+        id: ReportId(4),
+        at: "2026-01-02T02:04:05Z".parse().unwrap(),
+        from: "elsewhere".to_owned(),
+        text: "theirs".to_owned(),
+        label: Label::PLAIN,
+    };
+    house.write(&opened, vec![Record::Report(ReportChange::Left(report))]);
+    assert_eq!(house.look(&opened, false), []);
+    let all = house.read(UPDATES).unwrap();
+    assert!(["one", "two", "three", "theirs"].iter().all(|text| all.contains(text)), "{all}");
+    assert_eq!(house.look(&opened, false), []);
+    // A file of which nothing can be read takes nothing away, and is told as well.
+    house.put(UPDATES, Some("[{"));
+    assert_eq!(damage_told(house.look(&opened, true), UPDATES), []);
+    assert_eq!(house.read(UPDATES).as_deref(), Some(all.as_str()));
+    assert_eq!(house.look(&opened, true), []);
+}
+
+/// What can be read of a damaged file and was read by main long ago does not stay in the file.
+#[test]
+fn a_damaged_file_shows_no_update_that_was_read_already() {
+    let house = House::new();
+    let opened = house.open();
+    house.write(&opened, vec![left(1, "one")]);
+    let ours: serde_json::Value = serde_json::from_str(&house.read(UPDATES).unwrap()).unwrap();
+    house.write(&opened, vec![read_by_main(1)]);
+    house.put(UPDATES, Some(&format!("[{}, 7]", ours[0])));
+    assert_eq!(damage_told(house.look(&opened, true), UPDATES), []);
+    assert_eq!(house.read(UPDATES), None);
+}
+
 #[test]
 fn updates_that_were_removed_while_the_program_was_down_stay_removed() {
     let house = House::new();
@@ -331,7 +389,7 @@ fn sent(id: u64, at: Timestamp) -> Origin {
 }
 
 fn kept(origins: &[Origin]) -> Vec<Record> {
-    vec![Record::from(SentChange::Kept(origins.to_vec()))]
+    vec![Record::from(SentChange::Kept(origins.to_vec(), NOW))]
 }
 
 fn line(id: u64, run: &str, seconds: i64) -> String {
@@ -390,7 +448,7 @@ fn records_of_sent_messages_are_followed_while_the_program_runs() {
 
     // A file without records forgets all, and one that cannot be read nothing.
     house.put(MESSAGES, Some("[{]"));
-    assert_eq!(house.look(&opened, true), []);
+    assert_eq!(damage_told(house.look(&opened, true), MESSAGES), []);
     assert_eq!(listed(&house), [501, 503, 504, 506, 507]);
     for text in [None, Some(""), Some("[]")] {
         house.put(MESSAGES, text);
@@ -398,6 +456,51 @@ fn records_of_sent_messages_are_followed_while_the_program_runs() {
         let [StateEdit::RunMessages { kept: added, gone }] = &edits[..] else { panic!("{edits:?}") };
         assert_eq!((added.len(), gone.len()), (0, 5), "{text:?}");
     }
+}
+
+#[test]
+fn records_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_runs() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    house.write(&opened, kept(&[sent(501, NOW), sent(502, NOW)]));
+    let now = NOW.as_second();
+    // The record of the message 502 is the bad one.
+    let lines = [line(501, "run", now), r#"{"message_id": 502}"#.to_owned(), line(503, "old", now - 60)];
+    house.put(MESSAGES, Some(&format!("[{}]", lines.join(","))));
+    assert_eq!(house.look(&opened, false), [], "it may be half written");
+    let edits = damage_told(house.look(&opened, false), MESSAGES);
+    let [StateEdit::RunMessages { kept: added, gone }] = &edits[..] else { panic!("{edits:?}") };
+    assert_eq!(added.iter().map(|origin| origin.id.0).collect::<Vec<_>>(), [503]);
+    assert_eq!(gone, &[], "a damaged file does not tell what was removed");
+    // Until the assistant has followed, nothing of ours is written over it, and the damage is told once.
+    house.write(&opened, kept(&[sent(504, NOW)]));
+    assert_eq!(listed(&house), [501, 503]);
+    assert_eq!(house.look(&opened, true), edits);
+    house.write(&opened, kept(added));
+    assert_eq!(house.look(&opened, true), []);
+    assert_eq!(listed(&house), [501, 502, 503, 504]);
+    assert_eq!(house.look(&opened, false), []);
+}
+
+/// The time in a record of another program says nothing about how old the other records are.
+#[test]
+fn a_record_from_the_future_removes_no_other() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    house.write(&opened, kept(&[sent(501, NOW)]));
+    let now = NOW.as_second();
+    let lines = [line(501, "run", now), line(506, "old", now + 30 * 86400)];
+    house.put(MESSAGES, Some(&format!("[{}]", lines.join(","))));
+    let edits = house.look(&opened, true);
+    let [StateEdit::RunMessages { kept: added, .. }] = &edits[..] else { panic!("{edits:?}") };
+    assert_eq!(added.iter().map(|origin| origin.id.0).collect::<Vec<_>>(), [506]);
+    house.write(&opened, kept(added));
+    assert_eq!(house.look(&opened, true), []);
+    assert_eq!(listed(&house), [501, 506]);
+    drop(opened);
+    assert!(found(&house.open(), 501).is_some());
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn origin(id: u64, at: Timestamp) -> Origin {
 }
 
 fn kept(origins: Vec<Origin>) -> Vec<Record> {
-    vec![Record::from(SentChange::Kept(origins))]
+    vec![Record::from(SentChange::Kept(origins, now()))]
 }
 
 fn file(dir: &TempDir, name: &str) -> Value {

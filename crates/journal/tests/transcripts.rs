@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::conversation::{Branch, Said, SessionId, Text as _};
+use domain::conversation::{Branch, Conversation, EntryId, Said, SessionId, Text as _};
+use domain::record::{Record, SessionChange};
 use domain::sent::{Found, SentId};
 use engine::ports::Journal as _;
 use jiff::Timestamp;
@@ -113,6 +114,34 @@ fn on_the_way(opened: &Opened, entry: domain::conversation::EntryId) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let path = runtime.block_on(opened.journal.path(entry)).unwrap();
     path.iter().map(|entry| entry.said.text() + "\n").collect()
+}
+
+/// A session of ours has no transcript: if our journal is lost, the notice about that says all.
+#[test]
+fn a_lost_journal_is_not_told_as_a_failed_import() {
+    let house = House::new();
+    let opened = house.open();
+    let session = SessionId::read("0ff1ce00-1111-4222-8333-444455556666").unwrap();
+    let mut conversation = Conversation::new(Default::default(), EntryId(1));
+    let records = vec![
+        Record::Moved(conversation.create(Branch::Main, session.clone(), NOW)),
+        Record::Session(SessionChange::Saved(session.clone(), NOW)),
+    ];
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(opened.journal.write(records)).unwrap();
+    drop(opened);
+    let state = house.dir.path().join("data/state");
+    assert_eq!(std::fs::read_to_string(state.join("sessions.json")).unwrap().trim(), session.as_str());
+    for end in ["db", "db-wal", "db-shm"] {
+        let _ = std::fs::remove_file(state.join(format!("journal.{end}")));
+    }
+    let opened = house.open();
+    let notices = opened.notices.join("\n");
+    assert!(notices.contains("there was no backup"), "{notices}");
+    assert!(!notices.contains("could not be imported"), "{notices}");
+    opened.journal.told();
+    drop(opened);
+    assert_eq!(house.open().notices, Vec::<String>::new(), "nor is it at the next start");
 }
 
 /// Two calls of one answer, side chains, lines of the program itself, thinking, and a link between lines.

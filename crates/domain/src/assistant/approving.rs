@@ -79,7 +79,7 @@ impl Assistant {
     /// PM-7, PM-12: the approval is there before anybody can see it. If other messages wait for this turn to end, the turn
     /// does not wait for the answer: a yes makes a grant later.
     fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
-        if !self.memory.messages.waiting.is_empty() {
+        if self.others_wait() {
             let id = self.put_to_the_human((&call, Waits::Nobody), caller, minutes);
             minutes.records.push(Record::Approval(ApprovalChange::Left(id)));
             let decision = Decision::refused(&call, Refused::Unanswered(id));
@@ -217,12 +217,16 @@ impl Assistant {
     /// Other messages wait for the turn that speaks: if it waits for a yes, it goes on without, and the card stays open.
     pub(super) fn wait_no_longer(&mut self, minutes: &mut Minutes) {
         let turn = self.speaking().map(|(_, running)| running.turn);
-        // A reminder was shown already, so the question does not have to make way for its turn.
-        let is_shown =
-            |message: &Message| self.memory.plans.asked(message.id).is_some_and(|asked| asked.shown);
-        if turn.is_some() && !self.memory.messages.waiting.iter().all(is_shown) {
+        if turn.is_some() && self.others_wait() {
             self.leave_waiting(|approval| Some(approval.turn) == turn, minutes);
         }
+    }
+
+    /// Whether messages wait for which an approval makes way. A reminder that was shown already is none.
+    fn others_wait(&self) -> bool {
+        let is_shown =
+            |message: &Message| self.memory.plans.asked(message.id).is_some_and(|asked| asked.shown);
+        !self.memory.messages.waiting.iter().all(is_shown)
     }
 
     /// PM-11, PM-16: something else comes first, and every turn that waits is told so.
@@ -351,8 +355,11 @@ mod tests {
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Block, Conversation, EntryId, Json};
+    use crate::cost::Source;
     use crate::dice::Dice;
+    use crate::occurrence::{Key, Occurrence, Stage};
     use crate::permission::Mode;
+    use crate::schedule::Lateness;
     use crate::tool::{Class, ToolSpec};
 
     /// An assistant in the middle of a turn, with a tool that is asked for.
@@ -413,6 +420,34 @@ mod tests {
             matches!(effect, Effect::Decide(TurnId(1), ApprovalId(1), decision) if decision.refusal().is_none())
         });
         assert!(told, "{effects:?}");
+    }
+
+    /// A reminder that rang while the turn worked was shown already, so the turn waits for the answer all the same.
+    #[test]
+    fn a_reminder_that_was_shown_does_not_keep_a_turn_from_waiting() {
+        for shown in [true, false] {
+            let mut assistant = speaking();
+            let mut minutes = Minutes::at(&at("08:00"));
+            let words = ("tea".to_owned(), Label::PLAIN);
+            let message = assistant.our_labelled_message(Branch::Main, words, &mut minutes);
+            let due = minutes.at;
+            let key = Key { source: Source::Reminder("tea".to_owned()), due };
+            let occurrence = Occurrence {
+                key: key.clone(),
+                name: "tea".to_owned(),
+                words: "tea".to_owned(),
+                lateness: Lateness::OnTime,
+                tries: 1,
+                stage: Stage::Asked(message.id),
+                since: due,
+                shown,
+            };
+            assistant.memory.plans.open.insert_mut(key, occurrence);
+            assistant.memory.messages.waiting.push_back(message);
+            let (rulings, _) = asks(&mut assistant, vec![call(1)], "08:01");
+            let waits = matches!(rulings[..], [Ruling::Asked(ApprovalId(1), _)]);
+            assert_eq!(waits, shown, "{rulings:?}");
+        }
     }
 
     /// Everything that grows has an end: who asks too much at once is refused, and told.

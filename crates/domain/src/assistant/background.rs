@@ -152,7 +152,7 @@ impl Assistant {
         if let Some(Head { entry: Some(entry), session, label }) = head {
             let origins = run.flush(&session, Spot { entry, label }, minutes.at);
             Arc::make_mut(&mut self.memory.messages.sent).keep(&origins, minutes.at);
-            minutes.records.push(Record::from(SentChange::Kept(origins)));
+            minutes.records.push(Record::from(SentChange::Kept(origins, minutes.at)));
             let (from, kind, at) = (run.parent.clone(), Kind::of(run.aside), minutes.at);
             minutes.records.push(Record::Session(SessionChange::Ran { run: session, from, kind, at }));
         }

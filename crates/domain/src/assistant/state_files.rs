@@ -41,6 +41,8 @@ pub enum StateEdit {
         /// Those that were removed.
         gone: Vec<SentId>,
     },
+    /// A file was damaged. What is told of it.
+    Damaged(String),
 }
 
 /// The source of an update of another program.
@@ -98,6 +100,7 @@ impl Assistant {
                 );
                 self.set_stand(id, None, words, &mut minutes);
             }
+            StateEdit::Damaged(words) => minutes.shown.push(Shown::Notice(words)),
             StateEdit::UpdateAdded { at, text } => self.add_update(at, text, &mut minutes),
             StateEdit::RunMessages { kept, gone } => self.set_run_messages(kept, gone, &mut minutes),
             StateEdit::UpdateRemoved(id) => {
@@ -126,7 +129,7 @@ impl Assistant {
         let kept: Vec<Origin> = kept.into_iter().filter(|origin| !sent.has(origin)).collect();
         if !kept.is_empty() {
             sent.keep(&kept, minutes.at);
-            minutes.records.push(Record::from(SentChange::Kept(kept)));
+            minutes.records.push(Record::from(SentChange::Kept(kept, minutes.at)));
         }
         if sent.remove(&gone) {
             minutes.records.push(Record::from(SentChange::Removed(gone)));

@@ -60,6 +60,12 @@ impl Database {
         })
     }
 
+    /// All names that begin with `start`, in order.
+    pub fn names_from(&self, start: &str) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT DISTINCT name FROM accepted WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name";
+        self.connection.prepare_cached(sql)?.query_map([start], |row| row.get(0))?.collect()
+    }
+
     /// Accepts `name` no more, whatever its content.
     pub fn refuse(&self, name: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM accepted WHERE name = ?";

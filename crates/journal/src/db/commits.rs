@@ -7,7 +7,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 
 use super::{Database, Unopened};
 
@@ -164,6 +164,16 @@ pub fn raise_commits(path: &Path, commits: u64) -> Result<bool, Unopened> {
         Database { connection, mark: None }.count_beyond(commits).map_err(Unopened::sorted)?;
     }
     Ok(has_place)
+}
+
+/// Whether the journal at `path` is counted. One of an earlier format is not, until it is brought up to date.
+pub fn is_counted_at(path: &Path) -> Result<bool, Unopened> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;
+    let sql = "SELECT 1 FROM keepsakes WHERE name = ?";
+    let counted = is_counted(&connection)
+        .and_then(|has_place| if has_place { connection.prepare(sql)?.exists([NAME]) } else { Ok(false) });
+    counted.map_err(Unopened::sorted)
 }
 
 /// Whether the format has a table for the number.

@@ -152,9 +152,10 @@ pub fn write_sent(transaction: &Transaction<'_>, change: &SentChange) -> rusqlit
             let row = params![showed.entry.0, showed.branch.to_string(), showed.source.to_string()];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
-        SentChange::Kept(origins) => {
+        SentChange::Kept(origins, now) => {
             if let Some(newest) = origins.last() {
-                forget(transaction, "origins", newest.at)?;
+                // A record of another program may be from the future.
+                forget(transaction, "origins", newest.at.min(*now))?;
             }
             origins.iter().try_for_each(|origin| keep_origin(transaction, origin))
         }

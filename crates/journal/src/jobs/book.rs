@@ -52,6 +52,7 @@ impl JobBook {
     /// Looks at all files and tells what changed since the last look. Only those that changed are read.
     pub fn look(&mut self, now: Timestamp) -> Vec<FileNews> {
         let mut news = Vec::new();
+        let is_first = self.shelf.is_new();
         let mut changed = self.waiting();
         self.shelf.begin_look();
         for kind in Kind::ALL {
@@ -65,7 +66,24 @@ impl JobBook {
             }
         }
         news.extend(self.read(changed, now));
+        if is_first {
+            self.forget_mended(&news);
+        }
         self.remember(news, now)
+    }
+
+    /// Forgets what was told before the start of files that are fine or gone now. The first look tells of all others.
+    fn forget_mended(&self, news: &[FileNews]) {
+        if !self.remembers {
+            return;
+        }
+        let wrong = news.iter().filter_map(|news| match news {
+            FileNews::Broken { file, .. } | FileNews::Held { file, .. } => Some(file.clone()),
+            FileNews::Plans(_) | FileNews::Gone(_) | FileNews::Mended(_) => None,
+        });
+        if let Some(told) = ToldFiles::open(&Paths::new(&self.root)) {
+            told.forget_all_but(&wrong.collect());
+        }
     }
 
     /// Looks at these files, and at those that should be looked at again, and tells what changed.

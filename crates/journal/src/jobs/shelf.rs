@@ -32,6 +32,11 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
+    /// Whether no file was looked at yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.looks == 0
+    }
+
     /// All files are looked at from here on.
     pub(super) fn begin_look(&mut self) {
         self.looks += 1;
