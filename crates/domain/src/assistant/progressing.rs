@@ -8,7 +8,7 @@ use crate::context::{data_block, sources};
 use crate::conversation::{Block, Branch, Reach, Said, calls};
 use crate::cost::Call;
 use crate::label::{Label, Realm, Realms};
-use crate::permission::{Authority, Ruling};
+use crate::permission::{Authority, Clock, Ruling};
 use crate::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
@@ -32,7 +32,8 @@ impl Assistant {
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = called.clone();
         }
-        let caller = Caller { turn, branch, authority: Authority { kinds, ..authority } };
+        let clock = Clock { now: now.clone(), habits: self.memory.chosen.settings.habits() };
+        let caller = Caller { turn, branch, authority: Authority { kinds, clock: Some(clock), ..authority } };
         let mut rulings = Vec::with_capacity(called.len());
         for (index, call) in called.into_iter().enumerate() {
             rulings.push(if index < most {

@@ -31,7 +31,7 @@ impl Assistant {
         };
         let (knows, links) = (self.label_of(&branch), self.links_for(&branch, &running));
         let request = self.request_of(&branch, &running);
-        Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new() })
+        Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new(), clock: None })
     }
 
     /// The addresses that the user wrote, to us or into the file of the job that runs, and those that were seen.

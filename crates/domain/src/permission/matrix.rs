@@ -8,9 +8,12 @@
 //! | web search | free | free; with private things around only a search that the user asked for |
 //! | fetch of an address that was written by the user or seen | free | free |
 //! | fetch of a composed address, a tool of a server without an accepted kind | ask | ask |
-//! | authority | ask; a routine without tools is free if the user asked for it in this turn | ask |
+//! | authority | ask; a routine without tools, and quiet hours, are free if the user asked for them in this turn | ask |
 //! | third parties, deletion | ask | ask |
 //! | shell with a network | ask | never |
+//!
+//! Words for the planner are in the row of what they mean. Those that the user wrote in this turn, and that the model only
+//! passes on, are free.
 //!
 //! A tool of a server is in the row of the kind that the user accepted for it. One that opens an address is free only if
 //! the user wrote that address in this turn: what the server sends along is not known here.
@@ -19,7 +22,7 @@
 //! text those are free, because the user wrote them down.
 
 use super::deed::{Corner, Deed, Power, To, address_in};
-use super::{Allowed, Authority, Mode, Refused, Shut};
+use super::{Allowed, Authority, Mode, Refused, Shut, plan_words};
 use crate::place::Place;
 use crate::tool::ToolCall;
 use crate::tool::pattern::{MAIN, Pattern};
@@ -48,12 +51,20 @@ pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell 
         Power::Notes => notes(call, deed, authority),
         Power::Reversible | Power::Caged => free,
         Power::Routine if !tainted && authority.request.is_some() => free,
+        Power::Routine | Power::Authority | Power::Destructive if passes_on(call, authority) => free,
         Power::Routine | Power::Authority | Power::Destructive => Cell::Ask,
         Power::Egress => egress(call, deed, authority),
         Power::Networked if tainted => shut(Shut::Network),
         Power::Networked => Cell::Ask,
         Power::Human => shut(Shut::Human),
     }
+}
+
+/// Whether the user, who is there, wrote exactly these words for the planner in this turn, and nothing else. Then the
+/// model, whatever it has read, chose none of them.
+fn passes_on(call: &ToolCall, authority: &Authority) -> bool {
+    let same = |(words, request): (String, &String)| words.split_whitespace().eq(request.split_whitespace());
+    !is_unattended(authority.place) && plan_words::said(call).zip(authority.request.as_ref()).is_some_and(same)
 }
 
 /// A note is free. An edit of another file of the user is asked for, unless the job may make it.
