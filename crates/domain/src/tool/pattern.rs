@@ -123,14 +123,16 @@ impl<'a> Pattern<'a> {
     pub fn forbids(self, call: &ToolCall, clock: Option<&Clock>) -> bool {
         let given = |key: &str| call.input.text(key);
         if call.name == SERVERS && self.name != SERVERS {
-            let has_argument = matches!(self.extent, Extent::Part(part) if part != "*");
-            return self.is_of_server(&given("tool").unwrap_or_default()) && !has_argument;
+            // The arguments of tools of servers cannot be compared, so the whole tool is meant.
+            return self.is_of_server(&given("tool").unwrap_or_default());
         }
         let part = match self.extent {
             Extent::Whole => return self.names(&call.name),
             Extent::Part(part) => part,
         };
-        if self.name == "Bash" && stands_for(call, clock).iter().any(|command| command::may_run(part, command)) {
+        if self.name == "Bash"
+            && stands_for(call, clock).iter().any(|command| command::may_run(part, command))
+        {
             return true;
         }
         match (self.name, call.name.as_str()) {
