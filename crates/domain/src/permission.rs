@@ -245,7 +245,11 @@ fn is_listed(call: &ToolCall, class: Class, authority: &Authority) -> bool {
     let main = || covered(MAIN.iter().filter_map(|line| Pattern::read(line).ok()), call);
     match &authority.tools {
         ToolRule::Only(listed) => covered(patterns(listed), call),
-        ToolRule::Except(listed) if listed.iter().any(|line| forbids(line, call, authority.clock.as_ref())) => false,
+        ToolRule::Except(listed)
+            if listed.iter().any(|line| forbids(line, call, authority.clock.as_ref())) =>
+        {
+            false
+        }
         ToolRule::Except(_) | ToolRule::Usual if unattended && class != Class::Own => {
             matches!(authority.tools, ToolRule::Except(_)) && main()
         }

@@ -64,7 +64,8 @@ pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell 
 /// model, whatever it has read, chose none of them.
 fn passes_on(call: &ToolCall, authority: &Authority) -> bool {
     let same = |(words, request): (String, &String)| words.split_whitespace().eq(request.split_whitespace());
-    !is_unattended(authority.place) && plan_words::said(call).zip(authority.request.as_ref()).is_some_and(same)
+    !is_unattended(authority.place)
+        && plan_words::said(call).zip(authority.request.as_ref()).is_some_and(same)
 }
 
 /// A note is free. An edit of another file of the user is asked for, unless the job may make it.
@@ -97,15 +98,26 @@ fn wrote(address: &str, authority: &Authority) -> bool {
     !address.is_empty() && request.split_whitespace().any(|word| address_in(word) == address)
 }
 
-/// Whether the user asked for this search in this turn: they wrote a word of the query that says something.
+/// Words that say nothing alone, which a query may have besides those of the user.
+const SMALL: [&str; 24] = [
+    "a", "an", "and", "are", "at", "by", "for", "from", "how", "in", "is", "near", "of", "on", "or", "the",
+    "to", "vs", "what", "when", "where", "who", "why", "with",
+];
+
+/// Whether the user asked for this search in this turn: they wrote every word of the query that says something, and the
+/// query has nothing but words.
 fn asked_for(call: &ToolCall, authority: &Authority) -> bool {
     let words = |text: &str| -> Vec<String> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        words.filter(|word| word.chars().count() > 3).collect()
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
     };
     let asked = words(authority.request.as_deref().unwrap_or_default());
     let query = call.input.text("query").unwrap_or_default();
-    words(&query).iter().any(|word| asked.contains(word))
+    // Other characters, such as those that nobody sees, could spell something.
+    let is_plain = query.chars().all(|c| c.is_alphanumeric() || c == ' ' || c.is_ascii_punctuation());
+    let is_said = |word: &String| asked.contains(word) || SMALL.contains(&word.as_str());
+    let query = words(&query);
+    is_plain && query.iter().all(is_said) && query.iter().any(|word| asked.contains(word))
 }
 
 /// Whether the file of the job names the host or the tool of a server, and not only that anything may be reached. An

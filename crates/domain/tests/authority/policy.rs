@@ -172,8 +172,7 @@ fn case(dice: &mut Dice) -> Case {
     };
     let mode = Mode::ALL[(dice.roll() % 4) as usize];
     let links = vec!["https://typed.example/page".to_owned()];
-    let authority =
-        Authority {
+    let authority = Authority {
         place,
         tools,
         mode,
@@ -289,7 +288,16 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
         let mut parent = match from_main {
             true => {
                 let (place, tools) = (Place::Main(Follow::Alone), ToolRule::Usual);
-                Authority { place, tools, mode, knows, links, request: None, kinds: ServerKinds::new(), clock: clock() }
+                Authority {
+                    place,
+                    tools,
+                    mode,
+                    knows,
+                    links,
+                    request: None,
+                    kinds: ServerKinds::new(),
+                    clock: clock(),
+                }
             }
             false => Authority {
                 place,

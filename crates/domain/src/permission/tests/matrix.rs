@@ -113,19 +113,38 @@ fn the_matrix_is_what_was_promised() {
     assert_eq!(row(ASIDE, both), row(MAIN, both));
 }
 
-/// With text from outside and private things around, only a search that the user asked for in this turn is made.
+/// With text from outside and private things around, only a search that the user asked for in this turn is made: every
+/// word of it that says something is theirs.
 #[test]
 fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
-    let search = |request: Option<&str>, knows| {
-        let request = request.map(str::to_owned);
-        sign("WebSearch", r#"{"query":"Trains to Lisbon"}"#, &Authority { request, ..authority(MAIN, knows) })
+    let search = |query: &str, (place, request): (Place, Option<&str>), knows| {
+        let authority = Authority { request: request.map(str::to_owned), ..authority(place, knows) };
+        sign("WebSearch", &format!("{{\"query\":\"{query}\"}}"), &authority)
     };
     let both = Label::both(Realm::Mail);
-    assert_eq!(search(Some("look up trains, please"), both), '+');
-    assert_eq!(search(Some("what does the mail say?"), both), '?');
-    assert_eq!(search(None, both), '?');
-    assert_eq!(search(None, Label::outside(Realm::Web)), '+');
-    assert_eq!(search(None, Label::private(Realm::Chat)), '+');
+    let asked = |query: &str, request: &str| search(query, (MAIN, Some(request)), both);
+    assert_eq!(asked("Trains to Lisbon", "look up trains to Lisbon, please"), '+');
+    assert_eq!(asked("the trains in Lisbon?", "are there trains near lisbon"), '+');
+    assert_eq!(asked("Zug nach Köln", "such einen Zug nach köln"), '+');
+    let request = "look up trains to lisbon, please";
+    for query in [
+        "trains to lisbon 4711",
+        "trains to lisbon for anna",
+        "trains to lisbon evil.example",
+        "train-s to lisbon",
+        "trains\u{200b}\u{200b} to lisbon",
+        "the",
+        "",
+    ] {
+        assert_eq!(asked(query, request), '?', "{query:?}");
+    }
+    assert_eq!(asked("Trains to Lisbon", "what does the mail say?"), '?');
+    assert_eq!(search("Trains to Lisbon", (MAIN, None), both), '?');
+    assert_eq!(search("my pin 4711", (MAIN, None), Label::outside(Realm::Web)), '+');
+    assert_eq!(search("my pin 4711", (MAIN, None), Label::private(Realm::Chat)), '+');
+    // In the background the file of the job is what the user asked; all else leaves a card.
+    assert_eq!(search("trains to lisbon", (ASIDE, Some(request)), both), '+');
+    assert_eq!(search("trains to lisbon 4711", (ASIDE, Some(request)), both), '?');
 }
 
 /// A routine without tools is planned at once if the user asks for it, and nothing from outside may be behind it.
@@ -156,7 +175,9 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
     };
     let (clean, both) = (Label::private(Realm::Chat), Label::both(Realm::Mail));
     let (asked, other) = (Some("please do that"), Some("what is in my mail?"));
-    for words in ["stretch every weekday at 3pm", "stretch every 2 days at 9", "quiet 23-7", "quiet hours off"] {
+    for words in
+        ["stretch every weekday at 3pm", "stretch every 2 days at 9", "quiet 23-7", "quiet hours off"]
+    {
         assert_eq!(sign(words, MAIN, asked, clean), '+', "{words}");
         assert_eq!(sign(words, MAIN, None, clean), '?', "{words}");
         assert_eq!(sign(words, MAIN, other, both), '?', "{words}");
@@ -168,9 +189,15 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
     }
     assert_eq!(sign("clear my inbox", MAIN, asked, clean), '?');
     assert_eq!(sign("clear my inbox", MAIN, Some("clear my inbox"), both), '+');
-    for words in
-        ["tea in 4 min", "today", "undo", "pause until thursday", "focus 25", "dentist friday 9", "cancel tea"]
-    {
+    for words in [
+        "tea in 4 min",
+        "today",
+        "undo",
+        "pause until thursday",
+        "focus 25",
+        "dentist friday 9",
+        "cancel tea",
+    ] {
         assert_eq!(sign(words, MAIN, other, both), '+', "{words}");
         assert_eq!(sign(words, ASIDE, other, both), '+', "{words}");
     }
@@ -256,7 +283,8 @@ fn a_wide_yes_does_not_reach_where_outside_words_are() {
             };
             let class =
                 TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, class)| *class).expect("a tool");
-            let grave = deed_at(&call(name, input), class, clock().as_ref()).power.is_grave() && !input.contains(TYPED);
+            let grave = deed_at(&call(name, input), class, clock().as_ref()).power.is_grave()
+                && !input.contains(TYPED);
             assert!(!(grave && allowed(&tainted, &consent)), "{name} {input} in {mode:?}");
             let unasked = allowed(&tainted, &Consent::default());
             assert_eq!(allowed(&tainted, &consent), unasked, "{name} {input} in {mode:?}");
