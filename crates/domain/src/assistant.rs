@@ -3,6 +3,7 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod addresses;
 mod approving;
 mod asking;
 mod at_once;

@@ -11,13 +11,13 @@ use crate::agent::Agent;
 use crate::approval::Approvals;
 use crate::attention::Attending;
 use crate::card::Cards;
-use crate::conversation::{Branch, Conversation, EntryId, Head, Json};
+use crate::conversation::{Branch, Conversation, EntryId, Head};
 use crate::delivery::Deliveries;
 use crate::effort::Effort;
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
 use crate::label::Label;
-use crate::permission::{Modes, links};
+use crate::permission::Modes;
 use crate::ping_budget::PingBudget;
 use crate::record::{Mark, Message, MessageId};
 use crate::report::{Report, ReportId};
@@ -84,36 +84,19 @@ pub struct Messages {
     /// The addresses that were seen in pages, search results and mail since the start, oldest first, shared with every
     /// copy of this memory.
     pub seen: Arc<VecDeque<String>>,
+    /// What models wrote into calls since the start and what could be an address, oldest first, shared with every copy of
+    /// this memory.
+    pub composed: Arc<VecDeque<String>>,
     /// What was brought to webhooks.
     pub deliveries: Deliveries,
     /// The number of the next message.
     pub next: MessageId,
 }
 
-/// How many of the newest addresses are remembered.
-const LINKS: usize = 500;
-
 /// How many of the newest marks are remembered.
 pub const MARKS: usize = 2_000;
 
 impl Messages {
-    /// The human wrote these words.
-    pub(super) fn remember_links(&mut self, words: &str) {
-        remember(&mut self.links, links(words));
-    }
-
-    /// `text` came from outside, in answer to `input`. An address that stands in the input was composed by the model and
-    /// only repeated, so it does not count as seen.
-    pub(super) fn remember_seen(&mut self, text: &str, input: &Json) {
-        let given = input.canonical().0.to_lowercase();
-        let repeated = |link: &String| {
-            let link = link.to_lowercase();
-            let (_, address) = link.split_once("://").unwrap_or_default();
-            given.contains(address.trim_end_matches('/'))
-        };
-        remember(&mut self.seen, links(text).filter(|link| !repeated(link)));
-    }
-
     /// What is known by `mark` has been heard.
     pub(super) fn remember(&mut self, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
@@ -121,16 +104,6 @@ impl Messages {
         heard.insert(mark);
         if heard.len() > MARKS {
             heard.pop_first();
-        }
-    }
-}
-
-fn remember(all: &mut Arc<VecDeque<String>>, links: impl Iterator<Item = String>) {
-    for link in links.filter(|link| !all.contains(link)).collect::<Vec<_>>() {
-        let all = Arc::make_mut(all);
-        all.push_back(link);
-        if all.len() > LINKS {
-            all.pop_front();
         }
     }
 }
@@ -209,6 +182,7 @@ impl Memory {
                 attending: Attending::default(),
                 links: Arc::default(),
                 seen: Arc::default(),
+                composed: Arc::default(),
                 deliveries: Deliveries::default(),
                 next: MessageId(1),
             },

@@ -43,6 +43,7 @@ impl Database {
                 attending: self.attending()?,
                 links: Arc::default(),
                 seen: Arc::default(),
+                composed: Arc::default(),
                 deliveries: self.deliveries()?,
                 next: self.next_message()?,
             },
