@@ -59,6 +59,10 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let mut minutes = Minutes::at(now);
         self.note_links(&running, &results);
+        let knows = self.label_of(&branch);
+        for call in &running.unanswered {
+            self.note_writing(call, knows, &minutes);
+        }
         let results = self.as_data(results);
         self.say_on(&branch, Said::Tools(results.clone()), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {

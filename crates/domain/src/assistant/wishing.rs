@@ -57,6 +57,10 @@ impl Assistant {
         if !matches!(source, Source::Routine(_) | Source::Reminder(_)) {
             return None;
         }
+        // A model wrote it where outside text was, so nobody knows whose words they are.
+        if self.label_of_words(source).is_tainted() {
+            return None;
+        }
         // What it was told may hold what commands of its skills printed; its file does not.
         let planned =
             self.memory.plans.agenda.get(source).map(|plan| plan.planned.message().as_str().to_owned());
