@@ -31,7 +31,7 @@ pub fn deed_at(call: &ToolCall, class: Class, clock: Option<&Clock>) -> Deed {
     match plans.then(|| said(call)).flatten().zip(clock) {
         Some((words, clock)) => {
             let reads = Label::private(Realm::Tasks);
-            Deed { power: power(&clock.read(&words)), to: To::Nobody, reads }
+            Deed { power: power(&clock.read(&words), &call.name), to: To::Nobody, reads }
         }
         None => deed(call, class),
     }
@@ -58,14 +58,15 @@ pub(super) fn said(call: &ToolCall) -> Option<String> {
     }
 }
 
-/// What words have power over that mean this.
-fn power(meant: &Meant) -> Power {
+/// What words have power over that mean this and are given to `tool`.
+fn power(meant: &Meant, tool: &str) -> Power {
     match meant {
         Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => Power::Routine,
         // Like a routine without tools, quiet hours are free only where the user asked for something and nothing from
         // outside can be behind it.
         Meant::Ease(Ease::Hours(_)) => Power::Routine,
-        Meant::Change(Change::Name(_)) => Power::Authority,
+        // The planner refuses a name; what is captured sets it.
+        Meant::Change(Change::Name(_)) if tool != SCHEDULE => Power::Authority,
         Meant::Change(Change::ClearInbox) => Power::Destructive,
         Meant::Plan(_) | Meant::Ease(_) | Meant::Change(_) => Power::Reversible,
         Meant::Talk(_)

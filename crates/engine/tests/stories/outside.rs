@@ -228,7 +228,7 @@ fn network() -> Line {
 const TAINTED: &str = "text from outside is in this conversation";
 
 /// A job that reads mail plans a reminder. What the mail may have said is known of the reminder when it rings on main, also
-/// after a restart, and when it rings once more.
+/// after a restart.
 #[test]
 fn a_reminder_that_mail_may_have_written_is_known_when_it_rings() {
     let mut story = story();
@@ -237,14 +237,14 @@ fn a_reminder_that_mail_may_have_written_is_known_when_it_rings() {
     job.terms.tools = domain::schedule::ToolRule::Only(tools.map(str::to_owned).to_vec());
     story.model([
         command("gmail unread"),
-        Line::calls("schedule", r#"{"words":"pay Anna tomorrow at 10"}"#),
+        Line::calls("schedule", r#"{"words":"pay Anna in 20 min"}"#),
         Line::says("Done."),
     ]);
     story.background(job);
     story.model([network(), Line::says("Not now.")]).human("hello");
     assert!(!story.told().contains(TAINTED), "main has read nothing: {}", story.told());
     story.crash();
-    story.model([Line::says("Pay Anna.")]).passes("26h");
+    story.model([Line::says("Pay Anna.")]).passes("21m");
     let before = story.told().len();
     assert!(story.told().contains("Pay Anna."), "{}", story.told());
     story.model([network(), Line::says("Not now.")]).human("what was that?");
