@@ -66,8 +66,8 @@ impl Messages {
     }
 }
 
-/// The class of the tool of `call`, made before the last start, as far as its results may show addresses. What a server's
-/// tool does is accepted anew at each start, so nothing is known of what it did then.
+/// The class of the tool of `call`, made before the last start, as far as its results may show addresses. Tools of servers
+/// are left out: the kind that one had then is not kept.
 fn class_then(call: &ToolCall) -> Option<Class> {
     match call.name.as_str() {
         "WebFetch" => Some(Class::Fetches),

@@ -168,10 +168,10 @@ mod tests {
             let kinds = kind.map(|kind| (tool, kind)).into_iter().collect();
             let blocks = vec![Block::Call(call)];
             let may_run = Progress::MayRun { blocks, spent: Vec::new(), kinds, most: 1 };
-            match self.0.asked(Request::Turn(TURN, may_run), &at()).0 {
-                Answer::Decided(mut rulings) => rulings.remove(0),
-                answer => panic!("{answer:?}"),
-            }
+            let Answer::Decided(mut rulings) = self.0.asked(Request::Turn(TURN, may_run), &at()).0 else {
+                panic!("the step was not decided upon");
+            };
+            rulings.remove(0)
         }
 
         /// A call is made, and `text` comes of it.
