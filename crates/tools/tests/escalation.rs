@@ -176,7 +176,7 @@ fn authority(dice: &mut Dice) -> Authority {
     let labels =
         [Label::PLAIN, Label::private(Realm::Chat), Label::outside(Realm::Web), Label::both(Realm::Server)];
     let knows = labels[(dice.roll() % 4) as usize];
-    let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
+    let now = "2026-11-16T08:00[Europe/Madrid]".parse().unwrap();
     Authority {
         place,
         tools,
