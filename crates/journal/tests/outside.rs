@@ -34,6 +34,9 @@ struct House {
     runtime: tokio::runtime::Runtime,
 }
 
+/// The name of a tool, an input, and a result with its label, or none.
+type Called<'a> = (&'a str, &'a str, Option<(Label, &'a str)>);
+
 impl House {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -85,9 +88,8 @@ impl House {
         self.write(opened, records);
     }
 
-    /// After [`House::talk`], a model calls tools on main one after the other, each with an input, and each has a result
-    /// with a label, or none.
-    fn call(&self, opened: &Opened, calls: &[(&str, &str, Option<(Label, &str)>)]) {
+    /// After [`House::talk`], a model calls these tools on main, one after the other.
+    fn call(&self, opened: &Opened, calls: &[Called<'_>]) {
         let head = Head { entry: Some(EntryId(2)), session: session("new"), label: Label::PLAIN };
         let mut conversation = Conversation::new([(Branch::Main, head)].into(), EntryId(3));
         let id = || "c".to_owned();
