@@ -6,6 +6,7 @@ pub mod running;
 use std::sync::Arc;
 
 use domain::context::skills::{Loaded, NamedSkills, SkillSummary, beside, section};
+use domain::dice::Dice;
 use domain::label::{Label, Realm};
 use futures_util::future::BoxFuture;
 use journal::files::skills::{Kept, Skills};
@@ -62,7 +63,11 @@ impl SkillShelf {
     /// SK-9, SK-12: loads the skills of these names, in order; those that are missing are left out. What the human has
     /// not accepted as it is runs no command and brings no tool along.
     async fn loaded(&self, wanted: &NamedSkills) -> Loaded {
-        let mut expansion = Expansion::new(&*self.commands).within(&wanted.tools);
+        let Ok(seed) = getrandom::u64() else {
+            tracing::warn!("The system gives no random numbers, so the skills of a job were left out.");
+            return Loaded::default();
+        };
+        let mut expansion = Expansion::new(&*self.commands).within(&wanted.tools).quoting(Dice::new(seed));
         let (mut loaded, mut tools) = (Vec::new(), Vec::<String>::new());
         for name in &wanted.names {
             let Some(kept) = self.find(name).await else { continue };

@@ -3,6 +3,7 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod addresses;
 mod approving;
 mod asking;
 mod at_once;
@@ -36,6 +37,7 @@ mod loading;
 mod memory;
 mod minutes;
 mod missing;
+mod origins;
 mod persisting;
 mod pinging;
 mod planning;
@@ -73,6 +75,7 @@ pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, L
 pub use holding::Known;
 pub use leaving::Way;
 pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
+pub use origins::PlanOrigin;
 pub use plans::{Broken, Flaw, Plans};
 pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Rein, Request, Reshape, Saying, Shelf, Step,
@@ -94,6 +97,7 @@ use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
 use compacting::Wanted;
 use minutes::Minutes;
+use origins::Written;
 use posting::Posting;
 use retrying::Retry;
 use running::{Errand, Owed, Running, Sending, Turned};
@@ -134,6 +138,8 @@ struct Wants {
     digest: Option<Timestamp>,
     /// Whether the job files were read since the start.
     knows_files: bool,
+    /// Calls that planned something a moment ago where outside text was.
+    written: Vec<Written>,
 }
 
 /// What is known of turns whose model may be away.
@@ -245,6 +251,10 @@ impl Assistant {
         unfinished.sort_by_key(|left| left.branch != Branch::Main);
         self.resume_runs(&unfinished, &mut minutes);
         for left in unfinished {
+            let knows = self.label_of(&left.branch);
+            for call in &left.unanswered {
+                self.note_writing(call, knows, &minutes);
+            }
             self.resume(left, &mut minutes);
         }
         self.turn_around(&mut minutes);

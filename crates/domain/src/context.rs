@@ -55,6 +55,9 @@ use crate::tool::ToolSpec;
 /// The most characters of one tool's result that the model reads; what is left out is counted.
 pub const TOOL_RESULT_CHARS: usize = 30_000;
 
+/// The beginning of the line of a search result below which the words of the vendor's model stand.
+pub const SEARCH_ANSWER: &str = "\nAnswer of ";
+
 /// One request for a reply.
 #[derive(Clone, Debug)]
 pub struct Context {

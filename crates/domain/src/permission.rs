@@ -8,11 +8,14 @@ mod matrix;
 mod mode;
 pub mod own_command;
 mod path;
+mod plan_words;
 mod refusal;
 
 pub use deed::{Corner, Deed, Power, To, deed, links, server_deed, site};
 pub use mode::{Mode, Modes};
 pub use path::OUTSIDE;
+pub(crate) use plan_words::same_commands;
+pub use plan_words::{Clock, deed_at};
 pub use refusal::{Refused, Shut};
 
 use crate::approval::{ApprovalId, Consent};
@@ -142,6 +145,8 @@ pub struct Authority {
     pub request: Option<String>,
     /// What the tools of servers do that are called in this step, as the user accepted them.
     pub kinds: ServerKinds,
+    /// The time and the habits by which words for the planner are read. Without them such words are taken for the worst.
+    pub clock: Option<Clock>,
 }
 
 impl Authority {
@@ -154,6 +159,7 @@ impl Authority {
         links: Vec::new(),
         request: None,
         kinds: ServerKinds::new(),
+        clock: None,
     };
 
     /// The accepted kind of the tool of a server that `call` names.
@@ -185,7 +191,7 @@ fn weigh(call: &ToolCall, tools: &[ToolSpec], authority: &Authority, consent: &C
     let deed = if tool.class == Class::Foreign {
         server_deed(call, authority.kind_of(call))
     } else {
-        deed(call, tool.class)
+        deed_at(call, tool.class, authority.clock.as_ref())
     };
     match cell(call, &deed, authority) {
         Cell::Free(allowed) => Some(Decision::allowed(call, allowed)),
@@ -239,7 +245,11 @@ fn is_listed(call: &ToolCall, class: Class, authority: &Authority) -> bool {
     let main = || covered(MAIN.iter().filter_map(|line| Pattern::read(line).ok()), call);
     match &authority.tools {
         ToolRule::Only(listed) => covered(patterns(listed), call),
-        ToolRule::Except(listed) if listed.iter().any(|line| forbids(line, call)) => false,
+        ToolRule::Except(listed)
+            if listed.iter().any(|line| forbids(line, call, authority.clock.as_ref())) =>
+        {
+            false
+        }
         ToolRule::Except(_) | ToolRule::Usual if unattended && class != Class::Own => {
             matches!(authority.tools, ToolRule::Except(_)) && main()
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub use crate::approval::ApprovalChange;
-use crate::assistant::Replanned;
+use crate::assistant::{PlanOrigin, Replanned};
 use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
@@ -97,6 +97,8 @@ pub enum PlanChange {
     Changes(Arc<Vec<Replanned>>),
     /// Something happened to a delivery.
     Delivery(DeliveryChange),
+    /// This is known of the words of a job.
+    Written(Source, PlanOrigin, Timestamp),
 }
 
 /// Where the session of a persistent routine stands.

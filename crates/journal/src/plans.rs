@@ -106,6 +106,7 @@ impl PlanFiles {
                 | PlanChange::Forgotten(_)
                 | PlanChange::Occurred(_)
                 | PlanChange::Rest(_)
+                | PlanChange::Written(..)
                 | PlanChange::Delivery(_)
                 | PlanChange::Changes(_) => Ok(()),
             };

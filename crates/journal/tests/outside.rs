@@ -34,6 +34,9 @@ struct House {
     runtime: tokio::runtime::Runtime,
 }
 
+/// The name of a tool, an input, and a result with its label, or none.
+type Called<'a> = (&'a str, &'a str, Option<(Label, &'a str)>);
+
 impl House {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -83,6 +86,25 @@ impl House {
         records.push(Record::Moved(moved));
         records.push(Record::Session(SessionChange::Saved(session("new"), NOW)));
         self.write(opened, records);
+    }
+
+    /// After [`House::talk`], a model calls these tools on main, one after the other.
+    fn call(&self, opened: &Opened, calls: &[Called<'_>]) {
+        let head = Head { entry: Some(EntryId(2)), session: session("new"), label: Label::PLAIN };
+        let mut conversation = Conversation::new([(Branch::Main, head)].into(), EntryId(3));
+        let id = || "c".to_owned();
+        for (name, input, result) in calls {
+            let call = ToolCall { id: id(), name: (*name).to_owned(), input: Json((*input).to_owned()) };
+            let called = Said::Assistant(vec![Block::Call(call)], Reach::Whole);
+            let result = result.map(|(label, text)| {
+                let (text, outcome) = (text.to_owned(), Outcome::Done);
+                Said::Tools(vec![ToolResult { call: id(), text, outcome, label }])
+            });
+            for said in [Some(called), result].into_iter().flatten() {
+                let entry = conversation.say(&Branch::Main, said, NOW).unwrap();
+                self.write(opened, vec![Record::Said(Branch::Main, entry)]);
+            }
+        }
     }
 }
 
@@ -163,30 +185,56 @@ fn addresses_that_were_seen_are_known_after_a_restart() {
             said(3, SurfaceName::Discord, "https://button.example/a", button),
         ],
     );
-    let mut conversation = Conversation::new(
-        [(Branch::Main, Head { entry: Some(EntryId(2)), session: session("new"), label: Label::PLAIN })]
-            .into(),
-        EntryId(3),
+    let asked = r#"{"url":"https://asked.example/q"}"#;
+    let (web, mail) = (Label::outside(Realm::Web), Label::both(Realm::Mail));
+    house.call(
+        &opened,
+        &[
+            ("WebFetch", asked, Some((web, "see https://page.example/b and https://asked.example/q"))),
+            ("Bash", asked, Some((mail, "Ann: https://mail.example/c"))),
+            ("Task", asked, Some((mail, "go to https://composed.example/d"))),
+            ("Read", asked, Some((Label::private(Realm::Files), "https://file.example/e"))),
+        ],
     );
-    for (name, label, text) in [
-        ("WebFetch", Label::outside(Realm::Web), "see https://page.example/b and https://asked.example/q"),
-        ("Bash", Label::both(Realm::Mail), "Ann: https://mail.example/c"),
-        ("Task", Label::both(Realm::Mail), "go to https://composed.example/d"),
-        ("Read", Label::private(Realm::Files), "https://file.example/e"),
-    ] {
-        let input = Json(r#"{"url":"https://asked.example/q"}"#.to_owned());
-        let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input };
-        let result =
-            ToolResult { call: "c".to_owned(), text: text.to_owned(), outcome: Outcome::Done, label };
-        for said in [Said::Assistant(vec![Block::Call(call)], Reach::Whole), Said::Tools(vec![result])] {
-            let entry = conversation.say(&Branch::Main, said, NOW).unwrap();
-            house.write(&opened, vec![Record::Said(Branch::Main, entry)]);
-        }
-    }
     drop(opened);
     let messages = house.open().memory.messages;
     assert_eq!(*messages.links, ["https://written.example/a"]);
     assert_eq!(*messages.seen, ["https://page.example/b", "https://mail.example/c"]);
+}
+
+/// An address that a model composed before a restart is not free after it: not if a later result repeats it, not if a server
+/// or the model of a search vendor told it.
+#[test]
+fn addresses_that_a_model_composed_do_not_count_as_seen_after_a_restart() {
+    let house = House::new();
+    let opened = house.open();
+    house.talk(&opened);
+    let (web, mail) = (Label::outside(Realm::Web), Label::both(Realm::Mail));
+    let server = Label::both(Realm::Server);
+    let found =
+        "- Trains\n  https://trains.example/\n\nAnswer of OpenAI from these pages: https://answer.example/a";
+    house.call(
+        &opened,
+        &[
+            ("inbox_add", r#"{"text":"https://noted.example/?d=secret"}"#, Some((Label::PLAIN, "kept"))),
+            ("Write", r#"{"content":"see https://crashed.example/?d=secret"}"#, None),
+            ("WebFetch", r#"{"url":"https://asked.example/q"}"#, Some((web, "https://asked.example/q"))),
+            ("mcp", r#"{"tool":"mcp__a__list"}"#, Some((server, "https://stored.example/?d=secret"))),
+            ("WebSearch", r#"{"query":"trains"}"#, Some((web, found))),
+            (
+                "Bash",
+                r#"{"command":"ollim-bot mail unread"}"#,
+                Some((
+                    mail,
+                    "https://noted.example/?d=secret https://crashed.example/?d=secret https://mail.example/c \
+                     https://asked.example/q",
+                )),
+            ),
+        ],
+    );
+    drop(opened);
+    let seen = house.open().memory.messages.seen;
+    assert_eq!(*seen, ["https://trains.example/", "https://mail.example/c", "https://asked.example/q"]);
 }
 
 #[test]

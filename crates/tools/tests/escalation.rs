@@ -11,7 +11,8 @@ use domain::approval::{ApprovalId, Consent, Grant};
 use domain::conversation::Json;
 use domain::dice::Dice;
 use domain::label::{Label, Realm};
-use domain::permission::{Authority, Mode, decide};
+use domain::permission::{Authority, Clock, Mode, decide};
+use domain::phrase::Habits;
 use domain::place::{Aside, Follow, Place};
 use domain::schedule::ToolRule;
 use domain::tool::{Outcome, ServerKinds, ToolCall};
@@ -175,6 +176,7 @@ fn authority(dice: &mut Dice) -> Authority {
     let labels =
         [Label::PLAIN, Label::private(Realm::Chat), Label::outside(Realm::Web), Label::both(Realm::Server)];
     let knows = labels[(dice.roll() % 4) as usize];
+    let now = "2026-11-16T08:00[Europe/Madrid]".parse().unwrap();
     Authority {
         place,
         tools,
@@ -183,6 +185,7 @@ fn authority(dice: &mut Dice) -> Authority {
         links: Vec::new(),
         request: None,
         kinds: ServerKinds::new(),
+        clock: Some(Clock { now, habits: Habits::default() }),
     }
 }
 

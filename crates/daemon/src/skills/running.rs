@@ -23,7 +23,7 @@ impl Commands for InTheCage {
         Box::pin(async move {
             match (own_command::ours(words), &self.shell) {
                 (Some(words), _) => match self.own.run(&words).await {
-                    Ok(told) => Ended::Code(0, told.text, String::new()),
+                    Ok(told) => Ended::Told(told),
                     Err(why) => Ended::Code(1, String::new(), why),
                 },
                 (None, _) if words.is_empty() => Ended::NotFound,

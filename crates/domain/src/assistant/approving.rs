@@ -134,6 +134,7 @@ impl Assistant {
         let rule = Rule::Allowed(Allowed::Approved(approval.id));
         let decision = Decision { call: approval.call.clone(), rule, knows: Label::PLAIN };
         minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision, minutes.at)));
+        self.note_writing(&approval.call, approval.knows, minutes);
         minutes.carried.push(approval.clone());
     }
 

@@ -100,22 +100,36 @@ impl Assistant {
     /// Words of our own on main. Nothing is said in the middle of a turn: it is shown, and main reads it afterwards.
     /// Gives what it is posted under, if it was said.
     pub(super) fn speak(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
-        let said = self.show_words(text, minutes);
+        self.speak_of((text, Label::PLAIN), minutes)
+    }
+
+    /// The same, for words of which more is known.
+    pub(super) fn speak_of(
+        &mut self,
+        (text, label): (&str, Label),
+        minutes: &mut Minutes,
+    ) -> Option<PostKey> {
+        let said = self.show_words((text, label), minutes);
         if said.is_none() {
-            self.report(("reminder", Label::PLAIN), text.to_owned(), minutes);
+            self.report(("reminder", label), text.to_owned(), minutes);
         }
         said
     }
 
     /// Like `speak`, for words of which main reads in another way.
-    pub(super) fn show_words(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
+    pub(super) fn show_words(
+        &mut self,
+        (text, label): (&str, Label),
+        minutes: &mut Minutes,
+    ) -> Option<PostKey> {
         self.ensure_main(minutes);
         if self.running.contains_key(&Branch::Main) {
             minutes.shown.push(Shown::Notice(text.to_owned()));
             return None;
         }
         let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);
-        self.say_on(&Branch::Main, said, minutes).map(|entry| PostKey::words(&entry))
+        let entry = self.say_knowing(&Branch::Main, (said, label), minutes);
+        entry.map(|entry| PostKey::words(&entry))
     }
 }
 

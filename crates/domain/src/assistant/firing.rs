@@ -71,8 +71,10 @@ impl Assistant {
         let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
         let prompt = self.prompt(planned, (&occurrence, loaded), minutes);
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
-            return self.put_to_main(occurrence, (prompt, loaded.label), minutes);
+            let label = loaded.label.join(self.label_of_words(&occurrence.key.source));
+            return self.put_to_main(occurrence, (prompt, label), minutes);
         };
+        let ahead = self.label_ahead(planned, &occurrence, kind, minutes);
         let aside = match kind {
             Kind::Forked => Aside::Forked(follow(planned)),
             Kind::Isolated => Aside::Isolated(follow(planned)),
@@ -80,11 +82,29 @@ impl Assistant {
         };
         let terms = Terms { tools: with_tools(allowance(terms, kind), &loaded.tools), ..terms.clone() };
         let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
+        let words = self.label_of_words(&source);
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
         // The preamble names upcoming tasks of the user.
-        let label = loaded.label.join(Label::private(Realm::Tasks));
+        let label = loaded.label.join(Label::private(Realm::Tasks)).join(words).join(ahead);
         let branch = self.set_off((job, label), Some(occurrence.key.due), minutes);
         self.stands(occurrence, Stage::Running(branch), minutes);
+    }
+
+    /// What is known of the words of other jobs that the preamble tells.
+    fn label_ahead(
+        &self,
+        planned: &Planned,
+        occurrence: &Occurrence,
+        kind: Kind,
+        minutes: &Minutes,
+    ) -> Label {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let around = (&occurrence.key.source, occurrence.key.due);
+        let ahead = self.ahead(around, (kind == Kind::Isolated).then_some(planned), &now);
+        let told = ahead.iter().filter(|fire| !fire.file.is_empty());
+        let sources =
+            told.flat_map(|fire| [Source::Routine(fire.id.clone()), Source::Reminder(fire.id.clone())]);
+        sources.fold(Label::PLAIN, |label, source| label.join(self.label_of_words(&source)))
     }
 
     /// SC-14, SC-21 to SC-25: what the job is told, with what we put before it.
@@ -363,7 +383,8 @@ impl Assistant {
 
     /// The words of a reminder, said on main as they were written.
     fn say_as_written(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
-        self.speak(&put_plainly(occurrence, minutes), minutes);
+        let label = self.label_of_words(&occurrence.key.source);
+        self.speak_of((&put_plainly(occurrence, minutes), label), minutes);
     }
 
     /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.

@@ -5,7 +5,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Assistant, Minutes};
 use crate::attention::HeldFor;
 use crate::card::{Card, Chase, put_otherwise};
-use crate::label::Label;
 use crate::post::PostKey;
 
 /// How long to wait for an answer if the human wants no follow-up.
@@ -45,7 +44,7 @@ impl Assistant {
                 false => {
                     self.keep_back(
                         (card.source(), "reminder".to_owned()),
-                        (card.words.clone(), Label::PLAIN),
+                        (card.words.clone(), self.label_of_words(&card.source())),
                         HeldFor::Unanswered,
                         minutes,
                     );
@@ -66,7 +65,8 @@ impl Assistant {
     }
 
     fn follow_up_on(&mut self, (card, post): (Card, PostKey), minutes: &mut Minutes) {
-        let said = self.speak(&put_otherwise(&card), minutes);
+        let label = self.label_of_words(&card.source());
+        let said = self.speak_of((&put_otherwise(&card), label), minutes);
         let followed = said.unwrap_or_else(|| PostKey::card(&card.id, minutes.at));
         let card = Card { chase: Chase::Twice(minutes.at), followed: Some(followed), ..card };
         self.write_card((card, post), minutes);

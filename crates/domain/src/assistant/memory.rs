@@ -11,13 +11,13 @@ use crate::agent::Agent;
 use crate::approval::Approvals;
 use crate::attention::Attending;
 use crate::card::Cards;
-use crate::conversation::{Branch, Conversation, EntryId, Head, Json};
+use crate::conversation::{Branch, Conversation, EntryId, Head};
 use crate::delivery::Deliveries;
 use crate::effort::Effort;
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
-use crate::label::{Label, Realm, Realms};
-use crate::permission::{Modes, links};
+use crate::label::Label;
+use crate::permission::Modes;
 use crate::ping_budget::PingBudget;
 use crate::record::{Mark, Message, MessageId};
 use crate::report::{Report, ReportId};
@@ -25,7 +25,7 @@ use crate::run::Run;
 use crate::sent::Sent;
 use crate::settings::Settings;
 use crate::thinking::Thinking;
-use crate::tool::{Class, ToolCall, ToolResult};
+use crate::tool::ToolCall;
 use crate::turn::TurnId;
 
 /// What the journal knows when the assistant wakes up.
@@ -84,55 +84,19 @@ pub struct Messages {
     /// The addresses that were seen lately in pages, search results and mail, oldest first, shared with every copy of this
     /// memory.
     pub seen: Arc<VecDeque<String>>,
+    /// What models wrote into calls lately and what could be an address, oldest first, shared with every copy of this
+    /// memory.
+    pub composed: Arc<VecDeque<String>>,
     /// What was brought to webhooks.
     pub deliveries: Deliveries,
     /// The number of the next message.
     pub next: MessageId,
 }
 
-/// How many of the newest addresses are remembered.
-const LINKS: usize = 500;
-
 /// How many of the newest marks are remembered.
 pub const MARKS: usize = 2_000;
 
 impl Messages {
-    /// The human wrote these words.
-    pub(super) fn remember_links(&mut self, words: &str) {
-        remember(&mut self.links, links(words));
-    }
-
-    /// `text` came from outside, in answer to `input`. An address that stands in the input was composed by the model and
-    /// only repeated, so it does not count as seen.
-    pub(super) fn remember_seen(&mut self, text: &str, input: &Json) {
-        let given = input.canonical().0.to_lowercase();
-        let repeated = |link: &String| {
-            let link = link.to_lowercase();
-            let (_, address) = link.split_once("://").unwrap_or_default();
-            given.contains(address.trim_end_matches('/'))
-        };
-        remember(&mut self.seen, links(text).filter(|link| !repeated(link)));
-    }
-
-    /// Remembers the addresses that the user wrote before the last start, and those that results of tools showed then.
-    pub fn recall(&mut self, written: &[String], shown: &[(ToolCall, ToolResult)]) {
-        for words in written {
-            self.remember_links(words);
-        }
-        for (call, result) in shown {
-            let class = match call.name.as_str() {
-                "WebFetch" => Class::Fetches,
-                "WebSearch" => Class::Searches,
-                "mcp" => Class::Foreign,
-                "Bash" => Class::Shell,
-                _ => continue,
-            };
-            if shows_addresses(class, result) {
-                self.remember_seen(&result.text, &call.input);
-            }
-        }
-    }
-
     /// What is known by `mark` has been heard.
     pub(super) fn remember(&mut self, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
@@ -140,33 +104,6 @@ impl Messages {
         heard.insert(mark);
         if heard.len() > MARKS {
             heard.pop_first();
-        }
-    }
-}
-
-/// Whether the addresses in `result`, of a tool of this class, were written by somebody outside: in pages, search results, mail
-/// and results of servers. What agents and earlier conversations tell is written by a model, which could have composed
-/// an address.
-pub(super) fn shows_addresses(class: Class, result: &ToolResult) -> bool {
-    match class {
-        Class::Fetches | Class::Searches | Class::Foreign => result.label.is_tainted(),
-        Class::Shell => result.label.outside == Realms::of(Realm::Mail),
-        Class::Own
-        | Class::Notes
-        | Class::Plans
-        | Class::Reads
-        | Class::Edits
-        | Class::Acts
-        | Class::Delegates => false,
-    }
-}
-
-fn remember(all: &mut Arc<VecDeque<String>>, links: impl Iterator<Item = String>) {
-    for link in links.filter(|link| !all.contains(link)).collect::<Vec<_>>() {
-        let all = Arc::make_mut(all);
-        all.push_back(link);
-        if all.len() > LINKS {
-            all.pop_front();
         }
     }
 }
@@ -245,6 +182,7 @@ impl Memory {
                 attending: Attending::default(),
                 links: Arc::default(),
                 seen: Arc::default(),
+                composed: Arc::default(),
                 deliveries: Deliveries::default(),
                 next: MessageId(1),
             },

@@ -87,6 +87,7 @@ impl Assistant {
 
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
     pub(super) fn planned(&mut self, planned: Arc<Planned>, minutes: &mut Minutes) {
+        self.note_origin(&planned, minutes);
         let (source, plans) = (planned.source(), &mut self.memory.plans);
         let before = plans.agenda.get(&source).map(|plan| plan.planned.name());
         let before = before.filter(|before| *before != planned.name());

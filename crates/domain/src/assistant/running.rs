@@ -6,7 +6,7 @@ use super::compacting::Compacting;
 use crate::conversation::Branch;
 use crate::cost::{Account, Most};
 use crate::record::{Message, MessageId};
-use crate::tool::ToolCall;
+use crate::tool::{ServerKinds, ToolCall};
 use crate::turn::TurnId;
 
 /// A turn that goes on.
@@ -18,6 +18,8 @@ pub(super) struct Running {
     pub(super) owed: Owed,
     /// Calls that were let through and have no result yet.
     pub(super) unanswered: Vec<ToolCall>,
+    /// What the tools of servers do that are called in this step.
+    pub(super) kinds: ServerKinds,
     /// The most that the call can use which it makes now, if nobody waits for it.
     pub(super) calling: Option<Most>,
     /// The most that its web searches in progress can use, if nobody waits for it.
@@ -33,6 +35,7 @@ impl Running {
             account,
             owed,
             unanswered: Vec::new(),
+            kinds: ServerKinds::new(),
             calling: None,
             searching: Most::default(),
         }

@@ -31,7 +31,7 @@ impl Assistant {
         };
         let (knows, links) = (self.label_of(&branch), self.links_for(&branch, &running));
         let request = self.request_of(&branch, &running);
-        Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new() })
+        Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new(), clock: None })
     }
 
     /// The addresses that the user wrote, to us or into the file of the job that runs, and those that were seen.
@@ -55,6 +55,10 @@ impl Assistant {
     fn written_for(&self, branch: &Branch, running: &Running) -> Option<String> {
         let source = self.memory.turns.runs.get(branch).map(|run| &run.source)?;
         if !matches!(source, Source::Routine(_) | Source::Reminder(_)) {
+            return None;
+        }
+        // A model wrote it where outside text was, so nobody knows whose words they are.
+        if self.label_of_words(source).is_tainted() {
             return None;
         }
         // What it was told may hold what commands of its skills printed; its file does not.

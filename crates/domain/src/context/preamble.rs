@@ -173,7 +173,7 @@ impl Preamble {
             let name = tool.split('(').next().unwrap_or(tool);
             let name = name.strip_prefix("mcp__discord__").unwrap_or(name);
             let call = ToolCall { id: String::new(), name: name.to_owned(), input: Json("{}".to_owned()) };
-            forbidden.iter().any(|line| line.trim() == tool || forbids(line, &call))
+            forbidden.iter().any(|line| line.trim() == tool || forbids(line, &call, None))
         };
         let tools = MAIN.into_iter().chain(["inbox_list", "status"]);
         tools.filter(|tool| !is_elsewhere(tool) && !is_forbidden(tool)).map(str::to_owned).collect()

@@ -28,7 +28,7 @@ pub enum Power {
     Notes,
     /// It changes what somebody may do, or what runs by itself.
     Authority,
-    /// It plans a routine that brings no tools of its own.
+    /// It plans a routine that brings no tools of its own, or sets quiet hours.
     Routine,
     /// It changes something of the user's own, and that can be taken back.
     Reversible,
@@ -111,7 +111,8 @@ pub fn deed(call: &ToolCall, class: Class) -> Deed {
     match class {
         Class::Own => plain(Power::Tells, Label::PLAIN),
         Class::Notes => plain(Power::Notes, Label::PLAIN),
-        Class::Plans => plain(Power::Reversible, Label::private(Realm::Tasks)),
+        // What it does is in its words, see `deed_at`.
+        Class::Plans => plain(Power::Authority, Label::private(Realm::Tasks)),
         Class::Reads => plain(Power::Reads, path::read_label(call)),
         Class::Edits => path::edit(call),
         Class::Acts => plain(Power::Destructive, Label::PLAIN),

@@ -8,9 +8,12 @@
 //! | web search | free | free; with private things around only a search that the user asked for |
 //! | fetch of an address that was written by the user or seen | free | free |
 //! | fetch of a composed address, a tool of a server without an accepted kind | ask | ask |
-//! | authority | ask; a routine without tools is free if the user asked for it in this turn | ask |
+//! | authority | ask; a routine without tools, and quiet hours, are free if the user asked for them in this turn | ask |
 //! | third parties, deletion | ask | ask |
 //! | shell with a network | ask | never |
+//!
+//! Words for the planner are in the row of what they mean. Those that the user wrote in this turn, and that the model only
+//! passes on, are free.
 //!
 //! A tool of a server is in the row of the kind that the user accepted for it. One that opens an address is free only if
 //! the user wrote that address in this turn: what the server sends along is not known here.
@@ -19,7 +22,7 @@
 //! text those are free, because the user wrote them down.
 
 use super::deed::{Corner, Deed, Power, To, address_in};
-use super::{Allowed, Authority, Mode, Refused, Shut};
+use super::{Allowed, Authority, Mode, Refused, Shut, plan_words};
 use crate::place::Place;
 use crate::tool::ToolCall;
 use crate::tool::pattern::{MAIN, Pattern};
@@ -48,12 +51,21 @@ pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell 
         Power::Notes => notes(call, deed, authority),
         Power::Reversible | Power::Caged => free,
         Power::Routine if !tainted && authority.request.is_some() => free,
+        Power::Routine | Power::Authority | Power::Destructive if passes_on(call, authority) => free,
         Power::Routine | Power::Authority | Power::Destructive => Cell::Ask,
         Power::Egress => egress(call, deed, authority),
         Power::Networked if tainted => shut(Shut::Network),
         Power::Networked => Cell::Ask,
         Power::Human => shut(Shut::Human),
     }
+}
+
+/// Whether the user, who is there, wrote exactly these words for the planner in this turn, and nothing else. Then the
+/// model, whatever it has read, chose none of them.
+fn passes_on(call: &ToolCall, authority: &Authority) -> bool {
+    let same = |(words, request): (String, &String)| words.split_whitespace().eq(request.split_whitespace());
+    !is_unattended(authority.place)
+        && plan_words::said(call).zip(authority.request.as_ref()).is_some_and(same)
 }
 
 /// A note is free. An edit of another file of the user is asked for, unless the job may make it.
@@ -86,15 +98,26 @@ fn wrote(address: &str, authority: &Authority) -> bool {
     !address.is_empty() && request.split_whitespace().any(|word| address_in(word) == address)
 }
 
-/// Whether the user asked for this search in this turn: they wrote a word of the query that says something.
+/// Words that say nothing alone, which a query may have besides those of the user.
+const SMALL: [&str; 24] = [
+    "a", "an", "and", "are", "at", "by", "for", "from", "how", "in", "is", "near", "of", "on", "or", "the",
+    "to", "vs", "what", "when", "where", "who", "why", "with",
+];
+
+/// Whether the user asked for this search in this turn: they wrote every word of the query that says something, and the
+/// query has nothing but words.
 fn asked_for(call: &ToolCall, authority: &Authority) -> bool {
     let words = |text: &str| -> Vec<String> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        words.filter(|word| word.chars().count() > 3).collect()
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
     };
     let asked = words(authority.request.as_deref().unwrap_or_default());
     let query = call.input.text("query").unwrap_or_default();
-    words(&query).iter().any(|word| asked.contains(word))
+    // Other characters, such as those that nobody sees, could spell something.
+    let is_plain = query.chars().all(|c| c.is_alphanumeric() || c == ' ' || c.is_ascii_punctuation());
+    let is_said = |word: &String| asked.contains(word) || SMALL.contains(&word.as_str());
+    let query = words(&query);
+    is_plain && query.iter().all(is_said) && query.iter().any(|word| asked.contains(word))
 }
 
 /// Whether the file of the job names the host or the tool of a server, and not only that anything may be reached. An

@@ -51,7 +51,9 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("mcp-servers", "" | "list") => foreign(Realm::Server),
         ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),
         ("routine", "add") if !widens(words) => change(Power::Routine, Realm::Tasks),
-        ("add" | "done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
+        // What it does is in its words, see `deed_at`.
+        ("add", _) => change(Power::Authority, Realm::Tasks),
+        ("done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
             change(Power::Reversible, Realm::Tasks)
         }
         ("reminder" | "routine", _) => change(Power::Authority, Realm::Tasks),

@@ -174,6 +174,8 @@ fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
         ("Bash(ollim-bot reminder *)", "schedule", "words", "tea in 4 min"),
         ("Read(**.md)", "Read", "file_path", "/srv/me/data/notes/A.MD"),
         ("Read(notes/**)", "Grep", "pattern", "x"),
+        ("mcp__docs__fetch(https://a.example)", "mcp", "tool", "mcp__docs__fetch"),
+        ("mcp__docs(x)", "mcp", "tool", "mcp__docs__fetch"),
         ("Edit(notes/**)", "Write", "file_path", "notes/../notes/a.md"),
         ("WebFetch(domain:example.com)", "WebFetch", "url", "https://me@example.com/a"),
         ("WebFetch(domain:example.com)", "WebFetch", "url", "https://ex%61mple.com/a"),

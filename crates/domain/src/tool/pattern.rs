@@ -16,7 +16,7 @@ pub use lists::{
 };
 
 use super::{Class, ToolCall};
-use crate::permission::{To, deed};
+use crate::permission::{Clock, To, deed, same_commands};
 
 /// What stands before the name of a tool of ours in the lists of job files.
 const OWN_SERVER: &str = "mcp__discord__";
@@ -119,18 +119,20 @@ impl<'a> Pattern<'a> {
     }
 
     /// Returns whether, in a list of what a job must do without, it forbids `call`. What cannot be compared is forbidden,
-    /// because it could be the call that the line names.
-    pub fn forbids(self, call: &ToolCall) -> bool {
+    /// because it could be the call that the line names. Words for the planner are read by `clock`.
+    pub fn forbids(self, call: &ToolCall, clock: Option<&Clock>) -> bool {
         let given = |key: &str| call.input.text(key);
         if call.name == SERVERS && self.name != SERVERS {
-            let has_argument = matches!(self.extent, Extent::Part(part) if part != "*");
-            return self.is_of_server(&given("tool").unwrap_or_default()) && !has_argument;
+            // The arguments of tools of servers cannot be compared, so the whole tool is meant.
+            return self.is_of_server(&given("tool").unwrap_or_default());
         }
         let part = match self.extent {
             Extent::Whole => return self.names(&call.name),
             Extent::Part(part) => part,
         };
-        if self.name == "Bash" && stands_for(call).iter().any(|command| command::may_run(part, command)) {
+        if self.name == "Bash"
+            && stands_for(call, clock).iter().any(|command| command::may_run(part, command))
+        {
             return true;
         }
         match (self.name, call.name.as_str()) {
@@ -253,12 +255,12 @@ pub fn covered<'a>(patterns: impl Iterator<Item = Pattern<'a>> + Clone, call: &T
 
 /// Returns whether, in a list of what a job must do without, the line `text` forbids `call`. A line that cannot be read
 /// forbids the tool that it names, as far as that can be read.
-pub fn forbids(text: &str, call: &ToolCall) -> bool {
+pub fn forbids(text: &str, call: &ToolCall, clock: Option<&Clock>) -> bool {
     match Pattern::read(text) {
-        Ok(pattern) => pattern.forbids(call),
+        Ok(pattern) => pattern.forbids(call, clock),
         Err(_) => {
             let name = text.split('(').next().unwrap_or_default().trim();
-            !name.is_empty() && (Pattern { name, extent: Extent::Whole }).forbids(call)
+            !name.is_empty() && (Pattern { name, extent: Extent::Whole }).forbids(call, clock)
         }
     }
 }
@@ -274,16 +276,15 @@ pub fn forbids_program(text: &str, words: &[String]) -> bool {
 }
 
 /// The commands of ours that do the same as a call of one of our tools.
-fn stands_for(call: &ToolCall) -> Vec<String> {
+fn stands_for(call: &ToolCall, clock: Option<&Clock>) -> Vec<&'static str> {
     let commands: &[&str] = match call.name.as_str() {
         "inbox_add" => &["ollim-bot inbox add x"],
         "inbox_list" => &["ollim-bot inbox", "ollim-bot inbox list"],
         "inbox_remove" => &["ollim-bot inbox remove x"],
-        "schedule" => &["ollim-bot reminder add x", "ollim-bot add x"],
         "status" => &["ollim-bot status"],
         _ => &[],
     };
-    commands.iter().map(|command| (*command).to_owned()).collect()
+    commands.iter().copied().chain(same_commands(call, clock)).collect()
 }
 
 /// Returns whether the arguments of a tool can be compared with what a pattern has in parentheses.

@@ -19,7 +19,8 @@ use domain::delivery::Delivery;
 use domain::dice::Dice;
 use domain::label::Label;
 use domain::model::Choices;
-use domain::permission::{Decision, Power, Refused, Rule, Ruling, deed, links};
+use domain::permission::{Clock, Decision, Power, Refused, Rule, Ruling, deed_at, links};
+use domain::phrase::Habits;
 use domain::place::{Aside, Follow};
 use domain::record::{Record, SurfaceName, TurnChange};
 use domain::run::Job;
@@ -330,7 +331,8 @@ impl House {
         assert!(self.kept.decided.contains(decision), "{call:?} ran before it was decided upon");
         let class = TOOLS.iter().find(|(name, _)| *name == call.name).map(|(_, class)| *class);
         let class = class.expect("a tool that is there");
-        let deed = deed(call, class);
+        let clock = Clock { now: self.now.clone(), habits: Habits::default() };
+        let deed = deed_at(call, class, Some(&clock));
         let typed = call.input.text("url").is_some_and(|url| self.typed.contains(&url));
         self.seen.ran.push(Ran { call: call.clone(), power: deed.power, knows: decision.knows, typed });
         let text = match (deed.reads.is_tainted(), deed.reads.is_private()) {

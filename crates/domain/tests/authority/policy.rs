@@ -4,12 +4,14 @@ use domain::approval::{ApprovalId, Consent, Grant, Scope, Standing};
 use domain::conversation::Json;
 use domain::dice::Dice;
 use domain::label::{Label, Realm};
-use domain::permission::{Authority, Mode, decide};
+use domain::permission::{Authority, Clock, Mode, decide};
+use domain::phrase::Habits;
 use domain::place::{Aside, Follow, Place};
 use domain::schedule::ToolRule;
 use domain::tool::{ServerKinds, ToolCall, ToolSpec};
 use jiff::Timestamp;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use crate::house::TOOLS;
 
@@ -34,7 +36,7 @@ enum Column {
 use Column as C;
 
 /// Calls, and the column that each belongs to, by hand. `#` is any word.
-const CALLS: [(&str, &str, Column); 31] = [
+const CALLS: [(&str, &str, Column); 37] = [
     ("report_updates", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#","critical":true}"##, C::Alarm),
@@ -42,7 +44,10 @@ const CALLS: [(&str, &str, Column); 31] = [
     ("save_context", "{}", C::Reversible),
     ("inbox_add", r##"{"text":"#"}"##, C::Note),
     ("inbox_remove", r##"{"number":1}"##, C::Destructive),
-    ("schedule", r##"{"words":"#"}"##, C::Reversible),
+    ("schedule", r##"{"words":"# tomorrow at 9"}"##, C::Reversible),
+    ("schedule", r##"{"words":"# every day at 9"}"##, C::Authority),
+    ("schedule", r##"{"words":"quiet hours 7-23"}"##, C::Authority),
+    ("schedule", r##"{"words":"clear my inbox"}"##, C::Destructive),
     ("Read", r##"{"file_path":"notes/#.md"}"##, C::Harmless),
     ("Read", r##"{"file_path":"outside/#.md"}"##, C::Harmless),
     ("Write", r##"{"file_path":"notes/#.md"}"##, C::Note),
@@ -57,6 +62,9 @@ const CALLS: [(&str, &str, Column); 31] = [
     ("Bash", r##"{"command":"ollim-bot mail search #"}"##, C::Harmless),
     ("Bash", r##"{"command":"ollim-bot tasks add #"}"##, C::Reversible),
     ("Bash", r##"{"command":"ollim-bot cal delete #"}"##, C::Destructive),
+    ("Bash", r##"{"command":"ollim-bot add # on friday at 9"}"##, C::Reversible),
+    ("Bash", r##"{"command":"ollim-bot add # every monday at 9"}"##, C::Authority),
+    ("Bash", r##"{"command":"ollim-bot add clear inbox"}"##, C::Destructive),
     ("Bash", r##"{"command":"ollim-bot routine add -m #"}"##, C::Authority),
     ("Bash", r##"{"command":"ollim-bot config model #"}"##, C::Never),
     ("Bash", r##"{"command":"ollim-bot tasks add #; ls"}"##, C::Harmless),
@@ -102,6 +110,14 @@ struct Case {
 
 fn specs() -> Vec<ToolSpec> {
     TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class }).to_vec()
+}
+
+fn clock() -> Option<Clock> {
+    static CLOCK: LazyLock<Clock> = LazyLock::new(|| {
+        let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
+        Clock { now, habits: Habits::default() }
+    });
+    Some(CLOCK.clone())
 }
 
 fn label(dice: &mut Dice) -> Label {
@@ -157,8 +173,16 @@ fn case(dice: &mut Dice) -> Case {
     };
     let mode = Mode::ALL[(dice.roll() % 4) as usize];
     let links = vec!["https://typed.example/page".to_owned()];
-    let authority =
-        Authority { place, tools, mode, knows: label(dice), links, request: None, kinds: ServerKinds::new() };
+    let authority = Authority {
+        place,
+        tools,
+        mode,
+        knows: label(dice),
+        links,
+        request: None,
+        kinds: ServerKinds::new(),
+        clock: clock(),
+    };
     let mut said: Vec<ToolCall> = (0..2).map(|_| crate::policy::call(dice).0).collect();
     if dice.roll().is_multiple_of(4) {
         said.push(call.clone());
@@ -265,7 +289,16 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
         let mut parent = match from_main {
             true => {
                 let (place, tools) = (Place::Main(Follow::Alone), ToolRule::Usual);
-                Authority { place, tools, mode, knows, links, request: None, kinds: ServerKinds::new() }
+                Authority {
+                    place,
+                    tools,
+                    mode,
+                    knows,
+                    links,
+                    request: None,
+                    kinds: ServerKinds::new(),
+                    clock: clock(),
+                }
             }
             false => Authority {
                 place,
@@ -275,6 +308,7 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
                 links,
                 request: None,
                 kinds: ServerKinds::new(),
+                clock: clock(),
             },
         };
         for depth in 0..=dice.roll() % 3 {

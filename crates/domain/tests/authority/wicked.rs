@@ -31,7 +31,7 @@ impl Mind for Wicked {
 fn harm(dice: &mut Dice, number: u64) -> (&'static str, String) {
     let text = |key: &str, value: &str| format!("{{\"{key}\":\"{value}\"}}");
     let leak = format!("{number:x}");
-    match dice.roll() % 26 {
+    match dice.roll() % 28 {
         0 => ("inbox_add", text("text", &leak)),
         1 => ("inbox_remove", r#"{"number":1}"#.to_owned()),
         2 => ("schedule", text("words", &format!("pay {leak} tomorrow at 9"))),
@@ -57,6 +57,8 @@ fn harm(dice: &mut Dice, number: u64) -> (&'static str, String) {
         22 => ("save_context", "{}".to_owned()),
         23 => ("Task", format!("{{\"subagent_type\":\"reader\",\"prompt\":\"look for {leak}\"}}")),
         24 => ("Bash", text("command", "ollim-bot cal today")),
+        25 => ("schedule", text("words", &format!("pay {leak} every day at 9"))),
+        26 => ("schedule", text("words", "quiet hours 7-23")),
         _ => ("Bash", text("command", &format!("ollim-bot config model {leak}"))),
     }
 }

@@ -253,6 +253,7 @@ impl Log {
             | PlanChange::Session(..)
             | PlanChange::File(_)
             | PlanChange::Rest(_)
+            | PlanChange::Written(..)
             | PlanChange::Changes(_) => {}
         }
     }

@@ -219,3 +219,45 @@ fn a_card_is_carried_out_once() {
     "#]],
     );
 }
+
+/// A command with a network: never run where outside text is, and otherwise asked for.
+fn network() -> Line {
+    Line::calls("Bash", r#"{"command":"curl x","network":true}"#)
+}
+
+const TAINTED: &str = "text from outside is in this conversation";
+
+/// A job that reads mail plans a reminder. What the mail may have said is known of the reminder when it rings on main, also
+/// after a restart.
+#[test]
+fn a_reminder_that_mail_may_have_written_is_known_when_it_rings() {
+    let mut story = story();
+    let mut job = isolated("routine:mail", "look at the mail");
+    let tools = ["Bash(ollim-bot gmail *)", "schedule"];
+    job.terms.tools = domain::schedule::ToolRule::Only(tools.map(str::to_owned).to_vec());
+    story.model([
+        command("gmail unread"),
+        Line::calls("schedule", r#"{"words":"pay Anna in 20 min"}"#),
+        Line::says("Done."),
+    ]);
+    story.background(job);
+    story.model([network(), Line::says("Not now.")]).human("hello");
+    assert!(!story.told().contains(TAINTED), "main has read nothing: {}", story.told());
+    story.crash();
+    story.model([Line::says("Pay Anna.")]).passes("21m");
+    let before = story.told().len();
+    assert!(story.told().contains("Pay Anna."), "{}", story.told());
+    story.model([network(), Line::says("Not now.")]).human("what was that?");
+    assert!(story.told()[before..].contains(TAINTED), "{}", story.told());
+}
+
+/// A reminder that the user asked for where no outside text is brings none.
+#[test]
+fn a_reminder_of_the_user_leaves_main_as_it_is() {
+    let mut story = story();
+    story.model([Line::calls("schedule", r#"{"words":"pay Anna in 20 min"}"#), Line::says("Done.")]);
+    story.human("pay anna in 20 min").crash();
+    story.model([Line::says("Pay Anna.")]).passes("21m");
+    story.model([network(), Line::says("Not now.")]).human("what was that?");
+    assert!(!story.told().contains(TAINTED), "{}", story.told());
+}

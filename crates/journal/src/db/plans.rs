@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::assistant::Plans;
+use domain::assistant::{PlanOrigin, Plans};
 use domain::conversation::{EntryId, SessionId};
 use domain::cost::Source;
 use domain::occurrence::{End, Key, Occurrence, Stage};
@@ -56,6 +56,12 @@ impl Database {
             let accounted = Accounted { rule: row.get(1)?, until: time_in(row, 2)? };
             plans.known.insert_mut(source_in(row, 0)?, accounted);
         }
+        let mut origins = self.connection.prepare("SELECT source, label, words FROM plan_origins")?;
+        let mut rows = origins.query([])?;
+        while let Some(row) = rows.next()? {
+            let origin = PlanOrigin { label: label_in(row, 1)?, words: row.get(2)? };
+            plans.origins.insert_mut(source_in(row, 0)?, origin);
+        }
         for occurrence in self.open_occurrences()? {
             plans.open.insert_mut(occurrence.key.clone(), occurrence);
         }
@@ -89,8 +95,13 @@ impl Database {
         let sql = "DELETE FROM occurrences WHERE since < min(?2, (SELECT max(since) FROM occurrences)) - ?1 AND stage NOT IN \
                    ('running', 'asked', 'again', 'queued') AND due < (SELECT max(due) FROM occurrences AS newest WHERE \
                    newest.source = occurrences.source)";
+        let origins = "DELETE FROM plan_origins WHERE at < ?2 - ?1 AND source NOT IN (SELECT source FROM plans) AND source \
+                       NOT IN (SELECT source FROM occurrences)";
         let row = [KEPT_DAYS * 86_400 * 1_000_000, now.as_microsecond()];
-        self.change(|transaction| transaction.execute(sql, row).map(drop))
+        self.change(|transaction| {
+            transaction.execute(sql, row)?;
+            transaction.execute(origins, row).map(drop)
+        })
     }
 
     /// Where the sessions of persistent routines stand.
@@ -227,6 +238,11 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
             transaction.prepare_cached(sql)?.execute([source.to_string()]).map(drop)
         }
         PlanChange::Occurred(occurrence) => occurred(transaction, occurrence),
+        PlanChange::Written(source, PlanOrigin { label, words }, at) => {
+            let sql = "INSERT OR REPLACE INTO plan_origins (source, at, label, words) VALUES (?, ?, ?, ?)";
+            let row = params![source.to_string(), at.as_microsecond(), label.to_string(), words];
+            transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
         PlanChange::Session(routine, Some(stand)) => {
             let sql = "INSERT INTO routine_sessions (routine, session, entry) VALUES (?, ?, ?) ON CONFLICT (routine) \
                        DO UPDATE SET session = excluded.session, entry = excluded.entry";

@@ -48,6 +48,7 @@ impl Database {
                 attending: self.attending()?,
                 links: Arc::default(),
                 seen: Arc::default(),
+                composed: Arc::default(),
                 deliveries: self.deliveries()?,
                 next: self.next_message()?,
             },
@@ -64,7 +65,7 @@ impl Database {
             plans: self.plans()?,
             chosen: Chosen::default(),
         };
-        memory.messages.recall(&self.written()?, &self.outside_results()?);
+        memory.messages.recall(&self.written()?, &self.newest_calls()?, &self.outside_results()?);
         Ok(memory)
     }
 
@@ -74,6 +75,21 @@ impl Database {
                    AND inquiry IS NULL ORDER BY id";
         let bounds = params![RECALLED, SurfaceName::House.as_str()];
         self.connection.prepare_cached(sql)?.query_map(bounds, |row| row.get(0))?.collect()
+    }
+
+    /// The newest calls of models, oldest first, also those without a result.
+    fn newest_calls(&self) -> rusqlite::Result<Vec<ToolCall>> {
+        let sql = "SELECT id FROM entries WHERE id > (SELECT max(id) FROM entries) - ? AND kind = 'assistant' \
+                   AND body LIKE '%\"call\"%' ORDER BY id";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let ids = statement.query_map([RECALLED], |row| row.get(0).map(EntryId))?;
+        let mut made = Vec::new();
+        for id in ids.collect::<rusqlite::Result<Vec<_>>>()? {
+            if let Said::Assistant(blocks, _) = self.entry(id)?.said {
+                made.extend(calls(&blocks).cloned());
+            }
+        }
+        Ok(made)
     }
 
     /// The newest results of tools with text from outside, oldest first, each with its call.

@@ -6,10 +6,10 @@ use super::Unopened;
 use super::commits::{begin_in_script, count_in_script};
 
 /// The format this program writes.
-const FORMAT: i64 = 13;
+const FORMAT: i64 = 14;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 33] = [
+pub const TABLES: [&str; 34] = [
     "deliveries",
     "delivery_marks",
     "accepted",
@@ -21,6 +21,7 @@ pub const TABLES: [&str; 33] = [
     "cards",
     "charges",
     "plans",
+    "plan_origins",
     "occurrences",
     "routine_sessions",
     "job_files",
@@ -46,7 +47,7 @@ pub const TABLES: [&str; 33] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 13] = [
+const STEPS: [(i64, &str); 14] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
@@ -60,6 +61,7 @@ const STEPS: [(i64, &str); 13] = [
     (11, include_str!("format_11.sql")),
     (12, include_str!("format_12.sql")),
     (13, include_str!("format_13.sql")),
+    (14, include_str!("format_14.sql")),
 ];
 
 /// All tables as the steps leave them. Many small changes to tables that nobody has filled take longer than making them.

@@ -296,3 +296,9 @@ CREATE TABLE delivery_marks (
     at   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX delivery_marks_by_age ON delivery_marks (at);
+CREATE TABLE plan_origins (
+    source TEXT PRIMARY KEY,  -- routine:mail, reminder:a1b2c3d4
+    at     INTEGER NOT NULL,
+    label  TEXT NOT NULL,
+    words  TEXT NOT NULL
+) STRICT;

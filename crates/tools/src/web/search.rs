@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::assistant::{Answer as Reply, Progress, Request};
+use domain::context::SEARCH_ANSWER;
 use domain::label::Label;
 use domain::tool::{Class, ToolSpec};
 use engine::ports::{Findings, FoundPage, SearchFailure, Searched, VendorSearch};
@@ -148,7 +149,7 @@ fn told(Findings { pages, answer }: Findings, name: &str) -> String {
     let (answer, rest) = beginning(answer.trim(), ANSWER);
     if !answer.is_empty() {
         let more = if rest == Rest::More { " (cut)" } else { "" };
-        text.push(format!("\nAnswer of {name} from these pages: {answer}{more}"));
+        text.push(format!("{SEARCH_ANSWER}{name} from these pages: {answer}{more}"));
     }
     match text.is_empty() {
         true => NOTHING_FOUND.to_owned(),

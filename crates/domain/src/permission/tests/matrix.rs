@@ -22,7 +22,7 @@ const TOOLS: [(&str, Class); 12] = [
 
 const TYPED: &str = "https://typed.example/a";
 
-const CALLS: [(&str, &str); 17] = [
+const CALLS: [(&str, &str); 23] = [
     ("Read", r#"{"file_path":"notes/a.md"}"#),
     ("Write", r#"{"file_path":"notes/a.md"}"#),
     ("Write", r#"{"file_path":"outside/a.md"}"#),
@@ -40,7 +40,19 @@ const CALLS: [(&str, &str); 17] = [
     ("WebSearch", r#"{"query":"tea"}"#),
     ("mcp__notes__add", "{}"),
     ("Bash", r#"{"command":"ollim-bot config model x"}"#),
+    ("schedule", r#"{"words":"stretch every day at 9"}"#),
+    ("schedule", r#"{"words":"quiet hours 7-23"}"#),
+    ("schedule", r#"{"words":"clear my inbox"}"#),
+    ("Bash", r#"{"command":"ollim-bot add tea tomorrow at 9"}"#),
+    ("Bash", r#"{"command":"ollim-bot add stretch every day at 9"}"#),
+    ("Bash", r#"{"command":"ollim-bot add name Mallory"}"#),
 ];
+
+/// The time at which words for the planner are read.
+fn clock() -> Option<Clock> {
+    let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
+    Some(Clock { now, habits: crate::phrase::Habits::default() })
+}
 
 fn specs() -> Vec<ToolSpec> {
     TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class }).to_vec()
@@ -65,6 +77,7 @@ fn authority(place: Place, knows: Label) -> Authority {
         links: vec![TYPED.to_owned()],
         request: None,
         kinds: ServerKinds::new(),
+        clock: clock(),
     }
 }
 
@@ -87,11 +100,11 @@ fn the_matrix_is_what_was_promised() {
     let (plain, private) = (Label::PLAIN, Label::private(Realm::Chat));
     let (web, both) = (Label::outside(Realm::Web), Label::both(Realm::Mail));
     // Read, note, outside note, routine | inbox, plan, remove | mail, add, delete | cage, network | typed, other,
-    // search, server | config
-    assert_eq!(row(MAIN, plain), "+++?++?++?+?+?+?-");
-    assert_eq!(row(MAIN, private), "+++?++?++?+?+?+?-");
-    assert_eq!(row(MAIN, web), "+++?++?++?+-+?+?-");
-    assert_eq!(row(MAIN, both), "+++?++?++?+-+???-");
+    // search, server | config | words: repeats, quiet hours, clear | add: once, repeats, name
+    assert_eq!(row(MAIN, plain), "+++?++?++?+?+?+?-???+??");
+    assert_eq!(row(MAIN, private), "+++?++?++?+?+?+?-???+??");
+    assert_eq!(row(MAIN, web), "+++?++?++?+-+?+?-???+??");
+    assert_eq!(row(MAIN, both), "+++?++?++?+-+???-???+??");
     assert_eq!(row(Place::Fork, private), row(MAIN, private));
     assert_eq!(row(Place::Fork, both), row(MAIN, both));
     assert_eq!(row(ASIDE, plain), row(MAIN, plain));
@@ -117,19 +130,38 @@ fn files_that_give_power_are_not_edited_without_a_yes() {
     }
 }
 
-/// With text from outside and private things around, only a search that the user asked for in this turn is made.
+/// With text from outside and private things around, only a search that the user asked for in this turn is made: every
+/// word of it that says something is theirs.
 #[test]
 fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
-    let search = |request: Option<&str>, knows| {
-        let request = request.map(str::to_owned);
-        sign("WebSearch", r#"{"query":"Trains to Lisbon"}"#, &Authority { request, ..authority(MAIN, knows) })
+    let search = |query: &str, (place, request): (Place, Option<&str>), knows| {
+        let authority = Authority { request: request.map(str::to_owned), ..authority(place, knows) };
+        sign("WebSearch", &format!("{{\"query\":\"{query}\"}}"), &authority)
     };
     let both = Label::both(Realm::Mail);
-    assert_eq!(search(Some("look up trains, please"), both), '+');
-    assert_eq!(search(Some("what does the mail say?"), both), '?');
-    assert_eq!(search(None, both), '?');
-    assert_eq!(search(None, Label::outside(Realm::Web)), '+');
-    assert_eq!(search(None, Label::private(Realm::Chat)), '+');
+    let asked = |query: &str, request: &str| search(query, (MAIN, Some(request)), both);
+    assert_eq!(asked("Trains to Lisbon", "look up trains to Lisbon, please"), '+');
+    assert_eq!(asked("the trains in Lisbon?", "are there trains near lisbon"), '+');
+    assert_eq!(asked("Zug nach Köln", "such einen Zug nach köln"), '+');
+    let request = "look up trains to lisbon, please";
+    for query in [
+        "trains to lisbon 4711",
+        "trains to lisbon for anna",
+        "trains to lisbon evil.example",
+        "train-s to lisbon",
+        "trains\u{200b}\u{200b} to lisbon",
+        "the",
+        "",
+    ] {
+        assert_eq!(asked(query, request), '?', "{query:?}");
+    }
+    assert_eq!(asked("Trains to Lisbon", "what does the mail say?"), '?');
+    assert_eq!(search("Trains to Lisbon", (MAIN, None), both), '?');
+    assert_eq!(search("my pin 4711", (MAIN, None), Label::outside(Realm::Web)), '+');
+    assert_eq!(search("my pin 4711", (MAIN, None), Label::private(Realm::Chat)), '+');
+    // In the background the file of the job is what the user asked; all else leaves a card.
+    assert_eq!(search("trains to lisbon", (ASIDE, Some(request)), both), '+');
+    assert_eq!(search("trains to lisbon 4711", (ASIDE, Some(request)), both), '?');
 }
 
 /// A routine without tools is planned at once if the user asks for it, and nothing from outside may be behind it.
@@ -146,6 +178,84 @@ fn a_routine_without_tools_is_free_where_the_user_asked_for_it() {
     assert_eq!(add("", asked, Label::both(Realm::Mail)), '?');
     assert_eq!(add(" --allowed-tools Bash", asked, private), '?');
     assert_eq!(add(" --background", asked, private), '?');
+}
+
+/// Words for the planner are in the row of what they mean: a routine and quiet hours are free where the user asked for
+/// something and nothing from outside can be behind it, and whatever the user wrote in just these words is free.
+#[test]
+fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
+    let row_of = sign;
+    let sign = |words: &str, place, request: Option<&str>, knows| {
+        let request = request.map(str::to_owned);
+        let authority = Authority { request, ..authority(place, knows) };
+        sign("schedule", &format!("{{\"words\":{words:?}}}"), &authority)
+    };
+    let (clean, both) = (Label::private(Realm::Chat), Label::both(Realm::Mail));
+    let (asked, other) = (Some("please do that"), Some("what is in my mail?"));
+    for words in
+        ["stretch every weekday at 3pm", "stretch every 2 days at 9", "quiet 23-7", "quiet hours off"]
+    {
+        assert_eq!(sign(words, MAIN, asked, clean), '+', "{words}");
+        assert_eq!(sign(words, MAIN, None, clean), '?', "{words}");
+        assert_eq!(sign(words, MAIN, other, both), '?', "{words}");
+        assert_eq!(sign(words, ASIDE, other, both), '?', "{words}");
+        assert_eq!(sign(words, MAIN, Some(&format!(" {words} ")), both), '+', "{words}");
+        assert_eq!(sign(words, MAIN, Some(&format!("{words}, she wrote")), both), '?', "{words}");
+        // What the file of a job says may have been written by a model.
+        assert_eq!(sign(words, ASIDE, Some(words), both), '?', "{words}");
+    }
+    assert_eq!(sign("clear my inbox", MAIN, asked, clean), '?');
+    assert_eq!(sign("clear my inbox", MAIN, Some("clear my inbox"), both), '+');
+    for words in [
+        "tea in 4 min",
+        "today",
+        "undo",
+        "pause until thursday",
+        "focus 25",
+        "dentist friday 9",
+        "cancel tea",
+    ] {
+        assert_eq!(sign(words, MAIN, other, both), '+', "{words}");
+        assert_eq!(sign(words, ASIDE, other, both), '+', "{words}");
+    }
+    // A clock is needed to read a time.
+    let blind = Authority { clock: None, ..authority(MAIN, both) };
+    assert_eq!(row_of("schedule", r#"{"words":"tea in 4 min"}"#, &blind), '?');
+}
+
+/// A command that a job must do without is not done in words for the planner either.
+#[test]
+fn words_for_the_planner_do_nothing_that_the_job_must_do_without() {
+    let is_refused = |line: &str, name: &str, input: &str| {
+        let tools = ToolRule::Except(list(&[line]));
+        sign(name, input, &Authority { tools, ..authority(MAIN, Label::PLAIN) }) == '-'
+    };
+    let words = |words: &str| format!("{{\"words\":{words:?}}}");
+    for (line, said) in [
+        ("Bash(ollim-bot routine *)", "stretch every day at 9"),
+        ("Bash(ollim-bot routine add *)", "pay rent every 1st at 9"),
+        ("Bash(ollim-bot routine *)", "cancel stretching"),
+        ("Bash(ollim-bot inbox remove *)", "clear my inbox"),
+        ("Bash(ollim-bot inbox clear)", "clear inbox"),
+        ("Bash(ollim-bot inbox remove *)", "done inbox:3"),
+        ("Bash(ollim-bot quiet *)", "quiet hours 7-23"),
+        ("Bash(ollim-bot config *)", "quiet 7-23"),
+        ("Bash(ollim-bot pause *)", "pause until thursday"),
+        ("Bash(ollim-bot reminder *)", "tea in 4 min"),
+        ("Bash(ollim-bot *)", "today"),
+    ] {
+        assert!(is_refused(line, "schedule", &words(said)), "{line}: {said}");
+    }
+    for (line, said) in [
+        ("Bash(ollim-bot routine *)", "tea in 4 min"),
+        ("Bash(ollim-bot inbox remove *)", "stretch every day at 9"),
+        ("Bash(ollim-bot quiet *)", "pause until thursday"),
+    ] {
+        assert!(!is_refused(line, "schedule", &words(said)), "{line}: {said}");
+    }
+    let add = r#"{"command":"ollim-bot add stretch every day at 9"}"#;
+    assert!(is_refused("Bash(ollim-bot routine *)", "Bash", add));
+    assert!(!is_refused("Bash(ollim-bot inbox *)", "Bash", add));
 }
 
 /// I3: a job that names where its words go may send them there while it is clean, and nowhere else.
@@ -190,7 +300,8 @@ fn a_wide_yes_does_not_reach_where_outside_words_are() {
             };
             let class =
                 TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, class)| *class).expect("a tool");
-            let grave = deed(&call(name, input), class).power.is_grave() && !input.contains(TYPED);
+            let grave = deed_at(&call(name, input), class, clock().as_ref()).power.is_grave()
+                && !input.contains(TYPED);
             assert!(!(grave && allowed(&tainted, &consent)), "{name} {input} in {mode:?}");
             let unasked = allowed(&tainted, &Consent::default());
             assert_eq!(allowed(&tainted, &consent), unasked, "{name} {input} in {mode:?}");

@@ -1,0 +1,203 @@
+//! Addresses: which ones the user wrote, which ones were seen in text of others, and which ones a model composed. Only the
+//! first two carry no private bytes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::memory::Messages;
+use crate::context::SEARCH_ANSWER;
+use crate::conversation::Json;
+use crate::label::{Realm, Realms};
+use crate::permission::links;
+use crate::tool::{Class, ServerKind, ToolCall, ToolResult};
+
+/// How many of the newest addresses are remembered.
+const LINKS: usize = 500;
+/// How many of the newest addresses are remembered that a model wrote into calls.
+const COMPOSED: usize = 2_000;
+/// How often an address that was encoded again and again is decoded.
+const DECODINGS: usize = 5;
+
+impl Messages {
+    /// The human wrote these words.
+    pub(super) fn remember_links(&mut self, words: &str) {
+        remember(&mut self.links, links(words), LINKS);
+    }
+
+    /// A model calls a tool with this input. What it wrote there and what was not known before does not count as seen if
+    /// it comes back in a result, of this call or of a later one.
+    pub(super) fn remember_composed(&mut self, input: &Json) {
+        let tokens = tokens(&input.canonical().0);
+        if tokens.is_empty() {
+            return;
+        }
+        let known: Vec<String> = self.links.iter().chain(self.seen.iter()).map(|link| normal(link)).collect();
+        let fresh = tokens.into_iter().filter(|token| !known.contains(token));
+        remember(&mut self.composed, fresh, COMPOSED);
+    }
+
+    /// `text` came from outside, in answer to `input`. An address in it that stands in the input, or that a model composed
+    /// before, was only repeated, so it does not count as seen.
+    pub(super) fn remember_seen(&mut self, text: &str, input: &Json) {
+        let given = tokens(&input.canonical().0);
+        let composed = &self.composed;
+        let fresh = links(text).filter(|link| {
+            let link = normal(link);
+            !given.iter().any(|token| token.contains(&link)) && !is_composed(&link, composed)
+        });
+        remember(&mut self.seen, fresh, LINKS);
+    }
+
+    /// Remembers the addresses that the user wrote before the last start, those that models composed in `calls`, and those
+    /// that results of tools showed. What a model composed anywhere in `calls` does not count as seen, also where a result
+    /// showed it before.
+    pub fn recall(&mut self, written: &[String], calls: &[ToolCall], shown: &[(ToolCall, ToolResult)]) {
+        for words in written {
+            self.remember_links(words);
+        }
+        for call in calls.iter().filter(|call| class_then(call) != Some(Class::Fetches)) {
+            self.remember_composed(&call.input);
+        }
+        for (call, result) in shown {
+            if let Some(text) = class_then(call).and_then(|class| shows_addresses(class, None, result)) {
+                self.remember_seen(text, &call.input);
+            }
+        }
+    }
+}
+
+/// The class of the tool of `call`, made before the last start, as far as its results may show addresses. Tools of servers
+/// are left out: the kind that one had then is not kept.
+fn class_then(call: &ToolCall) -> Option<Class> {
+    match call.name.as_str() {
+        "WebFetch" => Some(Class::Fetches),
+        "WebSearch" => Some(Class::Searches),
+        "Bash" => Some(Class::Shell),
+        _ => None,
+    }
+}
+
+/// The text in `result`, of a tool of this class, whose addresses were written by somebody outside: pages, search results
+/// and mail. What agents and earlier conversations tell is written by a model, which could have composed an address. So
+/// could what a server stores: of its tools only those count that search or open pages, as `kind` says.
+pub(super) fn shows_addresses(class: Class, kind: Option<ServerKind>, result: &ToolResult) -> Option<&str> {
+    let all = || Some(result.text.as_str()).filter(|_| result.label.is_tainted());
+    match class {
+        Class::Fetches => all(),
+        Class::Searches => all().map(pages_of_search),
+        Class::Foreign => all().filter(|_| matches!(kind, Some(ServerKind::Search | ServerKind::Fetch))),
+        Class::Shell => all().filter(|_| result.label.outside == Realms::of(Realm::Mail)),
+        Class::Own
+        | Class::Notes
+        | Class::Plans
+        | Class::Reads
+        | Class::Edits
+        | Class::Acts
+        | Class::Delegates => None,
+    }
+}
+
+/// What a search found, without the answer of a model that stands below it: that could have composed an address.
+fn pages_of_search(text: &str) -> &str {
+    text.split_once(SEARCH_ANSWER).map_or(text, |(pages, _)| pages)
+}
+
+/// Whether `link` is a part of something that a model wrote, or goes on where an address ends that it wrote.
+fn is_composed(link: &str, composed: &VecDeque<String>) -> bool {
+    composed.iter().any(|token| {
+        let goes_on = || token.contains(['/', '?']) && link.starts_with(token.as_str());
+        token.contains(link) || goes_on()
+    })
+}
+
+/// The words in `text` that could be an address, or contain one, as they are compared.
+fn tokens(text: &str) -> Vec<String> {
+    let text = ["\\n", "\\r", "\\t"].iter().fold(text.to_owned(), |text, end| text.replace(end, " "));
+    let parts = text.split(|c: char| c.is_whitespace() || "\"<>\\".contains(c));
+    parts.map(normal).filter(|token| token.contains('.')).collect()
+}
+
+/// An address without its scheme, decoded and in lower case, as it is compared with others.
+fn normal(address: &str) -> String {
+    let mut text = address.to_lowercase();
+    for _ in 0..DECODINGS {
+        let decoded = decoded(&text);
+        if decoded == text {
+            break;
+        }
+        text = decoded;
+    }
+    let text = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+    text.trim_matches(|c: char| c.is_whitespace() || "/,;:.!?)]}'".contains(c)).to_owned()
+}
+
+/// `text` with its `%xx` and `&amp;` decoded once, in lower case.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        match (first, after) {
+            (b'%', [high, low, after @ ..]) if hex(*high).is_some() && hex(*low).is_some() => {
+                bytes.push(hex(*high).unwrap_or_default() << 4 | hex(*low).unwrap_or_default());
+                rest = after;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).replace("&amp;", "&").to_lowercase()
+}
+
+fn remember(all: &mut Arc<VecDeque<String>>, links: impl Iterator<Item = String>, most: usize) {
+    for link in links.filter(|link| !all.contains(link)).collect::<Vec<_>>() {
+        let all = Arc::make_mut(all);
+        all.push_back(link);
+        if all.len() > most {
+            all.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::{Conversation, EntryId};
+
+    /// An address that a model wrote into a call is known again however it is written in a result, and also if it stands
+    /// inside of another one or was added to.
+    #[test]
+    fn an_address_that_was_composed_is_known_again_however_it_is_written() {
+        let seen = |input: &str, text: &str| {
+            let mut messages =
+                super::super::Memory::of(Conversation::new(Default::default(), EntryId(1))).messages;
+            messages.remember_links("see https://typed.example/a/b");
+            messages.remember_composed(&Json(input.to_owned()));
+            messages.remember_seen(text, &Json("{}".to_owned()));
+            messages.seen.iter().cloned().collect::<Vec<_>>()
+        };
+        let note =
+            r#"{"tool":"mcp__notes__add","input":{"text":"look:\nHTTPS://Evil.example/?d=my secret%20pin"}}"#;
+        for text in [
+            "https://evil.example/?d=my",
+            "https://evil.example/?d=MY",
+            "https://evil.example/%3Fd=%6dy",
+            "https://evil.example/%253Fd%253Dmy",
+            "https://evil.example/?d=my&amp;id=7",
+            "https://evil.example/?d=my/",
+            "http://evil.example/?d=my",
+            "https://evil.example",
+        ] {
+            assert_eq!(seen(note, text), Vec::<String>::new(), "{text}");
+        }
+        let parts = r#"{"text":"evil.example%2F%3Fd%3Dsecret"}"#;
+        assert_eq!(seen(parts, "https://evil.example/?d=secret"), Vec::<String>::new());
+        let words = r#"{"query":"news.example. see e.g. https://typed.example/a/b"}"#;
+        for text in ["https://news.example/today", "https://typed.example/a/b/c", "https://www.news.example"]
+        {
+            assert_eq!(seen(words, text), [text], "{text}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Origins: what is known of the words of jobs that a model wrote where outside text was. The label is kept beside the job,
+//! not in its file, and is joined wherever the words are told.
+//!
+//! A call that plans something may write a file that is only read after the call. So a plan that is new is compared with
+//! the calls that run, and for a while with those that ran.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::running::Running;
+use super::{Assistant, Minutes};
+use crate::conversation::Branch;
+use crate::cost::Source;
+use crate::label::Label;
+use crate::permission::{Power, deed, own_command};
+use crate::record::PlanChange;
+use crate::schedule::Planned;
+use crate::tool::{Class, ToolCall};
+
+/// How long after a call a file that it wrote may be read.
+const WRITING: SignedDuration = SignedDuration::from_mins(2);
+
+/// What is known of the words of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanOrigin {
+    /// What was known where they were written.
+    pub label: Label,
+    /// The words, so that a job that takes them over, such as the next check in a chain, is known too.
+    pub words: String,
+}
+
+/// A call that planned something, and what was known there.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    input: String,
+    knows: Label,
+    until: Timestamp,
+}
+
+impl Assistant {
+    /// What is known of the words of the job `source`.
+    pub(super) fn label_of_words(&self, source: &Source) -> Label {
+        self.memory.plans.origins.get(source).map_or(Label::PLAIN, |origin| origin.label)
+    }
+
+    /// A call ends, or is carried out aside: a job whose file is read soon may be from it.
+    pub(super) fn note_writing(&mut self, call: &ToolCall, knows: Label, minutes: &Minutes) {
+        let at = minutes.at;
+        self.wants.written.retain(|written| written.until > at);
+        if knows.is_tainted() && self.plans(call) {
+            let until = at.saturating_add(WRITING).unwrap_or(at);
+            self.wants.written.push(Written { input: call.input.canonical().0, knows, until });
+        }
+    }
+
+    /// The words of `planned` are new: they are known as those are that a model has just written.
+    pub(super) fn note_origin(&mut self, planned: &Planned, minutes: &mut Minutes) {
+        let (source, words) = (planned.source(), planned.message().as_str());
+        let known = self.memory.plans.agenda.get(&source);
+        if self.memory.plans.known.contains_key(&source)
+            || known.is_some_and(|plan| plan.planned.message().as_str() == words)
+        {
+            return;
+        }
+        let before = self.label_of_words(&source);
+        let writes = |running: &Running| {
+            let waits = |call: &ToolCall| {
+                let mut open = self.memory.approvals.open.iter();
+                open.any(|open| open.turn == running.turn && open.call.id == call.id)
+            };
+            running.unanswered.iter().any(|call| self.plans(call) && !waits(call))
+        };
+        let running = self.running.iter().filter(|(_, running)| writes(running));
+        let running: Vec<Branch> = running.map(|(branch, _)| branch.clone()).collect();
+        let label = running.iter().map(|branch| self.label_of(branch)).filter(|label| label.is_tainted());
+        let label = label.fold(before, Label::join);
+        let written = self.wants.written.iter().filter(|written| written.until > minutes.at);
+        let written = written.filter(|written| are_from(words, &written.input));
+        let label = written.fold(label, |label, written| label.join(written.knows));
+        let same = self.memory.plans.origins.values().filter(|origin| origin.words == words);
+        let label = same.fold(label, |label, origin| label.join(origin.label));
+        if label != Label::PLAIN {
+            let origin = PlanOrigin { label, words: words.to_owned() };
+            self.memory.plans.origins.insert_mut(source.clone(), origin.clone());
+            minutes.plan(Some(PlanChange::Written(source, origin, minutes.at)));
+        }
+    }
+
+    /// Whether `call` may plan something.
+    fn plans(&self, call: &ToolCall) -> bool {
+        match self.tools.iter().find(|tool| tool.name == call.name).map(|tool| tool.class) {
+            Some(Class::Plans) => true,
+            Some(Class::Edits) => deed(call, Class::Edits).power == Power::Authority,
+            Some(Class::Shell) => {
+                let words = call.input.text("command").and_then(|command| own_command::words(&command));
+                let first = words.and_then(|words| words.into_iter().next());
+                first.is_some_and(|first| ["reminder", "routine", "add"].contains(&first.as_str()))
+            }
+            Some(Class::Own) => call.name == "follow_up_chain",
+            Some(_) | None => false,
+        }
+    }
+}
+
+/// Whether every word of `words` is in `input`.
+fn are_from(words: &str, input: &str) -> bool {
+    let spelled = ["\\n", "\\t", "\\r"].iter().fold(input.to_owned(), |text, end| text.replace(end, " "));
+    let split = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let given = split(&spelled);
+    split(words).iter().all(|word| given.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use jiff::Zoned;
+
+    use super::super::{Answer, Event, Look, Memory, Planning, Progress, Request, Saying};
+    use super::*;
+    use crate::compaction::Room;
+    use crate::conversation::{Block, Conversation, EntryId, Json};
+    use crate::dice::Dice;
+    use crate::label::Realm;
+    use crate::record::SurfaceName;
+    use crate::schedule::{Charter, FileNews, ItemId, Moment, Prompt, Reminder, What};
+    use crate::tool::{Outcome, ServerKinds, ToolResult, ToolSpec};
+    use crate::turn::TurnId;
+
+    const TURN: TurnId = TurnId(1);
+
+    fn at(time: &str) -> Zoned {
+        format!("2026-11-15T{time}[Europe/Madrid]").parse().unwrap()
+    }
+
+    /// Main in the middle of a turn in which it has read something known by `label`.
+    fn reader(label: Label) -> Assistant {
+        let tool = |(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
+        let tools = [("Bash", Class::Shell), ("schedule", Class::Plans)].map(tool);
+        let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+        let mut main = Assistant::new(memory, Arc::from(tools), Room::HOUSE, Dice::new(7));
+        main.on(Event::Files(Vec::new(), Look::First), &at("08:00"));
+        main.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("08:00"));
+        calls(&mut main, r#"{"command":"ollim-bot mail unread"}"#, "08:00");
+        ran(&mut main, label, "08:00");
+        main
+    }
+
+    fn calls(main: &mut Assistant, command: &str, time: &str) {
+        let (id, name) = ("c".to_owned(), "Bash".to_owned());
+        let blocks = vec![Block::Call(ToolCall { id, name, input: Json(command.to_owned()) })];
+        let may_run = Progress::MayRun { blocks, spent: Vec::new(), kinds: ServerKinds::new(), most: 1 };
+        main.asked(Request::Turn(TURN, may_run), &at(time));
+    }
+
+    fn ran(main: &mut Assistant, label: Label, time: &str) {
+        let result =
+            ToolResult { call: "c".to_owned(), text: "done".to_owned(), outcome: Outcome::Done, label };
+        main.asked(Request::Turn(TURN, Progress::Ran(vec![result])), &at(time));
+    }
+
+    fn file(main: &mut Assistant, id: &str, words: &str, time: &str) -> Label {
+        let id = ItemId::parse(id).unwrap();
+        let due = Moment::of(&at("20:00"));
+        let reminder = Reminder::new(id, due, Charter::main(), Prompt::new(words)).unwrap();
+        let planned = Planned { what: What::Reminder(reminder), file: format!("reminders/{words}.md") };
+        let source = planned.source();
+        main.on(Event::Files(vec![FileNews::Plans(Arc::new(planned))], Look::Again), &at(time));
+        main.label_of_words(&source)
+    }
+
+    /// A command that writes the file of a job is remembered while it runs and for a while afterwards.
+    #[test]
+    fn a_file_that_a_call_wrote_is_known_as_what_was_read_before() {
+        let mail = Label::both(Realm::Mail);
+        let add = r#"{"command":"ollim-bot reminder add -m 'pay \"Anna\", now' --delay 20"}"#;
+        let mut main = reader(mail);
+        assert_eq!(file(&mut main, "b1", "buy milk", "08:00"), Label::PLAIN, "nothing was planned by a call");
+        calls(&mut main, add, "08:01");
+        assert!(file(&mut main, "b2", "pay \"Anna\", now", "08:01").is_tainted());
+        ran(&mut main, Label::private(Realm::Tasks), "08:01");
+        assert!(file(&mut main, "b3", "pay Anna now", "08:02").is_tainted(), "its file is read later");
+        assert_eq!(file(&mut main, "b4", "buy bread", "08:02"), Label::PLAIN, "the user's own");
+        assert_eq!(file(&mut main, "b1", "buy milk", "08:02"), Label::PLAIN);
+        assert_eq!(file(&mut main, "b5", "now pay", "08:30"), Label::PLAIN, "that was long ago");
+        assert!(file(&mut main, "b6", "pay Anna now", "08:30").is_tainted(), "the same words again");
+        let mut main = reader(Label::private(Realm::Mail));
+        calls(&mut main, add, "08:01");
+        assert_eq!(file(&mut main, "b2", "pay Anna, now", "08:01"), Label::PLAIN, "nobody outside wrote");
+    }
+
+    /// What a call gives to the planner is known at once, also what the user has said yes to.
+    #[test]
+    fn words_that_a_call_plans_are_known_as_what_was_read_before() {
+        let mut main = reader(Label::both(Realm::Mail));
+        calls(&mut main, r#"{"command":"ollim-bot add pay Anna at 10"}"#, "08:01");
+        let words = Planning::Words("pay Anna at 10".to_owned());
+        assert!(matches!(main.asked(Request::Plan(words), &at("08:01")).0, Answer::Told(_)));
+        let labels: Vec<Label> = main.memory.plans.origins.values().map(|origin| origin.label).collect();
+        assert_eq!(labels.len(), 1);
+        assert!(labels[0].is_tainted());
+    }
+}

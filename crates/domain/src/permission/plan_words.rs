@@ -1,0 +1,143 @@
+//! Words for the planner, of `schedule` or of `ollim-bot add`: they are read here as they are read when the call runs,
+//! because it is the words that say whether a reminder is planned, a routine begins or the inbox is cleared.
+
+use jiff::Zoned;
+
+use super::deed::{Deed, Power, To, deed};
+use super::own_command;
+use crate::attention::Ease;
+use crate::brain::{self, Change, Meant};
+use crate::label::{Label, Realm};
+use crate::phrase::{Habits, Reading, When};
+use crate::tool::{Class, ToolCall};
+
+/// The tool that takes words for the planner, and the command that does.
+const SCHEDULE: &str = "schedule";
+const ADD: &str = "add";
+
+/// The time and the habits of the user by which words for the planner are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// The time.
+    pub now: Zoned,
+    /// What the words for times of the day mean.
+    pub habits: Habits,
+}
+
+/// What `call`, of a tool of this class, would do if it is made now. See [`deed`], which knows no time and takes all
+/// words for the planner for the worst.
+pub fn deed_at(call: &ToolCall, class: Class, clock: Option<&Clock>) -> Deed {
+    let plans = matches!(class, Class::Plans | Class::Shell);
+    match plans.then(|| said(call)).flatten().zip(clock) {
+        Some((words, clock)) => {
+            let reads = Label::private(Realm::Tasks);
+            Deed { power: power(&clock.read(&words), &call.name), to: To::Nobody, reads }
+        }
+        None => deed(call, class),
+    }
+}
+
+impl Clock {
+    fn read(&self, words: &str) -> Meant {
+        brain::read(words, &self.now, &self.habits)
+    }
+}
+
+/// The words that `call` gives to the planner: nothing, if it gives none, or some that could be read in two ways.
+pub(super) fn said(call: &ToolCall) -> Option<String> {
+    match call.name.as_str() {
+        SCHEDULE => call.input.text("words"),
+        "Bash" => {
+            let words = own_command::words(&call.input.text("command")?)?;
+            let (first, words) = words.split_first()?;
+            // A flag may be taken for one of the words, or be read and left out of them.
+            let is_plain = first == ADD && !words.iter().any(|word| word.starts_with('-'));
+            is_plain.then(|| words.join(" "))
+        }
+        _ => None,
+    }
+}
+
+/// What words have power over that mean this and are given to `tool`.
+fn power(meant: &Meant, tool: &str) -> Power {
+    match meant {
+        Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => Power::Routine,
+        // Like a routine without tools, quiet hours are free only where the user asked for something and nothing from
+        // outside can be behind it.
+        Meant::Ease(Ease::Hours(_)) => Power::Routine,
+        // The planner refuses a name; what is captured sets it.
+        Meant::Change(Change::Name(_)) if tool != SCHEDULE => Power::Authority,
+        Meant::Change(Change::ClearInbox) => Power::Destructive,
+        Meant::Plan(_) | Meant::Ease(_) | Meant::Change(_) => Power::Reversible,
+        Meant::Talk(_)
+        | Meant::Status
+        | Meant::List(_)
+        | Meant::Keep(_)
+        | Meant::Untimed
+        | Meant::Unclear(_) => Power::Reversible,
+    }
+}
+
+/// The commands of ours that do the same as `call`, which gives words to the planner. Without a clock it could be any of
+/// them.
+pub(crate) fn same_commands(call: &ToolCall, clock: Option<&Clock>) -> Vec<&'static str> {
+    let gives_words = call.name == SCHEDULE || said(call).is_some();
+    if !gives_words {
+        return Vec::new();
+    }
+    let mut commands = vec!["ollim-bot reminder add x", "ollim-bot add x"];
+    match (said(call), clock) {
+        (Some(words), Some(clock)) => commands.extend(commands_for(&clock.read(&words))),
+        (Some(_), None) => commands.extend(ALL.iter().flat_map(|commands| commands.iter())),
+        // No words were given, so nothing is known of the call but its tool.
+        (None, _) => {}
+    }
+    commands
+}
+
+const ROUTINE: &[&str] = &["ollim-bot routine add x"];
+const CLEAR: &[&str] = &["ollim-bot inbox clear", "ollim-bot inbox remove x"];
+const DONE: &[&str] = &["ollim-bot done x", "ollim-bot inbox remove x"];
+const CANCEL: &[&str] =
+    &["ollim-bot reminder cancel x", "ollim-bot routine cancel x", "ollim-bot inbox remove x"];
+const MOVE: &[&str] = &["ollim-bot move x", "ollim-bot snooze x"];
+const UNDO: &[&str] = &["ollim-bot undo"];
+const PAUSE: &[&str] = &["ollim-bot pause", "ollim-bot pause x", "ollim-bot routine pause x"];
+const RESUME: &[&str] = &["ollim-bot resume", "ollim-bot routine resume x"];
+const QUIET: &[&str] = &["ollim-bot quiet x", "ollim-bot config quiet x"];
+const FOCUS: &[&str] = &["ollim-bot focus", "ollim-bot focus x"];
+const LIGHTER: &[&str] = &["ollim-bot lighter"];
+const NAME: &[&str] = &["ollim-bot config name x"];
+const ALL: [&[&str]; 12] =
+    [ROUTINE, CLEAR, DONE, CANCEL, MOVE, UNDO, PAUSE, RESUME, QUIET, FOCUS, LIGHTER, NAME];
+
+/// The commands of ours that do what words mean which change something.
+fn commands_for(meant: &Meant) -> &'static [&'static str] {
+    match meant {
+        Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => ROUTINE,
+        Meant::Change(change) => match change {
+            Change::ClearInbox => CLEAR,
+            Change::Done(_) => DONE,
+            Change::Cancel(_) => CANCEL,
+            Change::Move { .. } => MOVE,
+            Change::Undo => UNDO,
+            Change::Pause(_) => PAUSE,
+            Change::Resume => RESUME,
+            Change::Name(_) => NAME,
+            Change::Leave => &[],
+        },
+        Meant::Ease(ease) => match ease {
+            Ease::Hours(_) | Ease::QuietFor(_) => QUIET,
+            Ease::Focus(..) | Ease::Unfocus => FOCUS,
+            Ease::Lighter => LIGHTER,
+            Ease::Tell | Ease::Held => &[],
+        },
+        Meant::Plan(_)
+        | Meant::Talk(_)
+        | Meant::Status
+        | Meant::List(_)
+        | Meant::Keep(_)
+        | Meant::Untimed
+        | Meant::Unclear(_) => &[],
+    }
+}
