@@ -78,7 +78,7 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
     }
 }
 
-/// P8: the first copy of the journal is made soon after the first words, and holds them.
+/// The first copy of the journal is made soon after the first words, and holds them.
 #[test]
 fn the_first_backup_is_made_soon_after_the_first_words() {
     let program = Program::offline(BINARY);
