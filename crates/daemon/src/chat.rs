@@ -230,9 +230,10 @@ pub async fn obey_if_running(
 
 fn told(obeyed: Result<String, String>, output: &Output) -> Result<ExitCode, Failed> {
     let text = obeyed.map_err(Failed::NotDone)?;
-    match output.json {
-        true => print(&serde_json::json!({ "ok": true, "text": text }).to_string()),
-        false => print(&in_the_shell(&text)),
+    if output.json {
+        print(&serde_json::json!({ "ok": true, "text": text }).to_string())
+    } else {
+        print(&in_the_shell(&text))
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -338,7 +339,8 @@ async fn answer_in_documents(client: &Client, output: &Output) -> Result<(), Fai
 
 /// Until somebody asks this process to end.
 pub async fn told_to_stop() {
-    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let terminate = signal(SignalKind::terminate());
+    let interrupt = signal(SignalKind::interrupt());
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
         return std::future::pending().await;
     };

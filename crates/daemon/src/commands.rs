@@ -221,10 +221,7 @@ async fn order(
 
 /// Prints `value` as JSON, or `text` for people.
 fn answer(output: &Output, value: &serde_json::Value, text: &str) {
-    match output.json {
-        true => output.voice.print(&value.to_string()),
-        false => output.voice.print(text.trim_end()),
-    }
+    if output.json { output.voice.print(&value.to_string()) } else { output.voice.print(text.trim_end()) }
 }
 
 /// The commands of a chat that the command line has under the same name, and that answers name.

@@ -114,7 +114,8 @@ impl House {
         brain::check(settings)?;
         let now = clock.now().timestamp();
         let Opened { journal, mut memory, mut notices } = beginning::open(settings, &disk, now)?;
-        let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
+        let journal = Arc::new(journal);
+        let stage = Arc::new(Stage::default());
         let around =
             Surroundings { journal: journal.clone(), surface: stage.clone(), now, clock: clock.clone() };
         let Built { model, search, notice } = brain::brain(settings, around).await?;
@@ -144,7 +145,8 @@ impl House {
         let bundle = beginning::bundle(&names, doors);
         memory.chosen.agents = beginning::subagents(&journal, &bundle).await;
         let choices = beginning::choices(settings, model.name(), &mut memory, &mut notices);
-        let (known, dice) = (Known::of(&memory, &choices), Dice::new(beginning::seed()?));
+        let known = Known::of(&memory, &choices);
+        let dice = Dice::new(beginning::seed()?);
         let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
         let assistant = beginning::reaching(assistant.minding(purse).choosing_from(choices), settings, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
@@ -392,7 +394,8 @@ impl Wiring {
             session: None,
             notices,
         };
-        let (root, zone) = (settings.paths.root().to_owned(), settings.zone.value.clone());
+        let root = settings.paths.root().to_owned();
+        let zone = settings.zone.value.clone();
         let devices = KeptDevices::load(self.journal.clone()).await;
         let calendar = keepers::calendar(settings, Arc::clone(&self.disk), &self.clock);
         let ports = Ports {

@@ -117,9 +117,10 @@ fn read(words: &[String]) -> Result<Cli, Unread> {
     };
     let cli = Cli::try_parse_from(["ollim-bot"].into_iter().chain(words)).map_err(|error| {
         let text = error.to_string().trim_end().to_owned();
-        match matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            true => Unread::Help(text),
-            false => Unread::Wrong(text),
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            Unread::Help(text)
+        } else {
+            Unread::Wrong(text)
         }
     })?;
     match refusal(&cli) {

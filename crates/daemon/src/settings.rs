@@ -322,7 +322,8 @@ impl Settings {
             Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
             Brain::Offline | Brain::Keyless(_) => (Naming::default(), Thinks::ByItself),
         };
-        let (thinking, human) = (self.thinking, self.names.value.human.clone());
+        let thinking = self.thinking;
+        let human = self.names.value.human.clone();
         Choices { usual: usual.to_owned(), naming, thinks, thinking, human, ..Choices::default() }
     }
 
@@ -369,10 +370,7 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
         read => Ok(read?),
     };
     // A key that nobody asks for cannot be in the way.
-    let key = match wanted == "auto" || wanted.starts_with("anthropic:") {
-        true => read(key::ANTHROPIC)?,
-        false => None,
-    };
+    let key = if wanted == "auto" || wanted.starts_with("anthropic:") { read(key::ANTHROPIC)? } else { None };
     let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
         ("auto", None) => "offline",

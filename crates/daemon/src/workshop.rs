@@ -157,9 +157,10 @@ impl OwnCommands for Ours {
     }
 
     fn label(&self, words: &[String]) -> Label {
-        match words.first().is_some_and(|first| first == "cal") {
-            true => self.calendar,
-            false => own_command::power(words).1,
+        if words.first().is_some_and(|first| first == "cal") {
+            self.calendar
+        } else {
+            own_command::power(words).1
         }
     }
 }

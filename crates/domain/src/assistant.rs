@@ -181,8 +181,11 @@ impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
-        let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
-        let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
+        let running = BTreeMap::new();
+        let abandoned = BTreeMap::new();
+        let purse = Purse::default();
+        let choices = Arc::default();
+        let posting = Posting::default();
         let new = Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting };
         new.minding(Purse::default())
     }

@@ -206,8 +206,10 @@ impl Drive {
             world.surface.show(&Shown::Notice(text));
         }
         let task = start.purpose.task(&said);
-        let (branch, model, thinking, effort) =
-            (start.branch.clone(), start.model.clone(), start.thinking, start.effort);
+        let branch = start.branch.clone();
+        let model = start.model.clone();
+        let thinking = start.thinking;
+        let effort = start.effort;
         let context = Context {
             branch,
             model,
@@ -417,7 +419,8 @@ impl Drive {
     }
 
     fn tell_work(&self, call: &ToolCall, doing: Doing) {
-        let (turn, tool) = (self.start.turn, self.world.hands.caption(call));
+        let turn = self.start.turn;
+        let tool = self.world.hands.caption(call);
         self.world.surface.show(&Shown::Working { turn, tool, doing });
     }
 
@@ -483,7 +486,8 @@ impl Drive {
     }
 
     fn ended(mut self, ending: Ending) -> Ended {
-        let (usage, spent) = (self.turn.usage(), self.uncounted());
+        let usage = self.turn.usage();
+        let spent = self.uncounted();
         let mut said = self.turn.said().to_vec();
         said.drain(..self.written.min(said.len()));
         answer_calls(&mut said);

@@ -89,12 +89,13 @@ pub fn migrate(
         }
     })?;
     let database = Database::open(&paths.database()).map_err(|error| not_brought(paths, &error))?;
-    match database.is_sound() {
-        true => Ok(Some(Migrated { before, kept: Some(kept) })),
-        false => Err(NotOpened::NotNow(format!(
+    if database.is_sound() {
+        Ok(Some(Migrated { before, kept: Some(kept) }))
+    } else {
+        Err(NotOpened::NotNow(format!(
             "the journal is damaged. the one from before is kept as {}; the next start goes on from a good copy.",
             kept.display()
-        ))),
+        )))
     }
 }
 

@@ -79,7 +79,8 @@ fn unknown(routine: &ItemId, session: &SessionId) -> String {
 impl PlanFiles {
     /// The files of the data directory at `place`, whose history `git` keeps.
     pub fn new(place: &Place, git: Arc<Git>) -> Self {
-        let (disk, root) = (&place.disk, place.paths.root());
+        let disk = &place.disk;
+        let root = place.paths.root();
         Self {
             routines: Items::new(Arc::clone(disk), root, place.zone.clone()),
             reminders: Items::new(Arc::clone(disk), root, place.zone.clone()),

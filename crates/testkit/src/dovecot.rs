@@ -51,7 +51,8 @@ impl Dovecot {
         let place = tempfile::tempdir().expect("a place");
         let program = PLACES.iter().find(|place| Path::new(place).exists());
         let program = program.expect("Dovecot (Debian: dovecot-imapd); `cargo xtask test` installs it");
-        let (port, tls_port) = (free_port(), free_port());
+        let port = free_port();
+        let tls_port = free_port();
         certify(place.path());
         let maildir = Maildir(place.path().join("mail"));
         maildir.make("");
@@ -162,10 +163,8 @@ fn collect(folder: &Path, letters: &mut BTreeSet<PathBuf>) {
 
 /// The names of who runs it.
 fn who() -> (String, String) {
-    let (user, group) = match getuid().is_root() {
-        true => (NOBODY, NOBODY),
-        false => (getuid().as_raw(), getgid().as_raw()),
-    };
+    let (user, group) =
+        if getuid().is_root() { (NOBODY, NOBODY) } else { (getuid().as_raw(), getgid().as_raw()) };
     let name = |database: &str, id: u32| {
         let output = Command::new("getent").args([database, &id.to_string()]).output().expect("getent");
         let line = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -86,9 +86,10 @@ fn check_list(schema: &Value, items: &[Value], (path, at): (&str, &str), wrong: 
 
 fn unknown(path: &str, known: Option<&Map<String, Value>>) -> String {
     let known: Vec<String> = known.into_iter().flatten().map(|(name, _)| format!("`{name}`")).collect();
-    match known.is_empty() {
-        true => format!("`{path}` is not known; leave it out."),
-        false => format!("`{path}` is not known; use {}.", known.join(", ")),
+    if known.is_empty() {
+        format!("`{path}` is not known; leave it out.")
+    } else {
+        format!("`{path}` is not known; use {}.", known.join(", "))
     }
 }
 

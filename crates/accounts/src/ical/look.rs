@@ -96,7 +96,8 @@ pub(crate) fn chosen<'a>(
 fn time_called(series: &Entry, id: &str, (home, budget): (&TimeZone, &mut Budget)) -> Option<Moment> {
     let (_, stamp) = id::split(id)?;
     let day = super::moment::date(stamp.get(..8)?)?;
-    let (from, until) = (day.checked_sub(2.days()).ok()?, day.checked_add(2.days()).ok()?);
+    let from = day.checked_sub(2.days()).ok()?;
+    let until = day.checked_add(2.days()).ok()?;
     let bounds =
         (from.to_datetime(jiff::civil::Time::midnight()), until.to_datetime(jiff::civil::Time::midnight()));
     let mut all: Vec<_> = series.again.also.clone();

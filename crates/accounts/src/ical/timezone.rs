@@ -37,7 +37,8 @@ fn turn(zone: &TimeZone, at: Timestamp) -> Option<Turn> {
     let from = zone.to_offset(at.checked_sub(jiff::SignedDuration::from_secs(1)).ok()?);
     let info = zone.to_offset_info(at);
     let kind = if info.dst().is_dst() { "DAYLIGHT" } else { "STANDARD" };
-    let (to, name) = (info.offset(), info.abbreviation().to_owned());
+    let to = info.offset();
+    let name = info.abbreviation().to_owned();
     Some(Turn { at: at.to_zoned(TimeZone::fixed(from)), from, to, kind, name })
 }
 
@@ -60,7 +61,8 @@ fn part(kind: &str, start: &str, (from, to, name): (Offset, Offset, &str), rule:
 }
 
 fn signed(offset: Offset) -> String {
-    let (sign, seconds) = (if offset.seconds() < 0 { '-' } else { '+' }, offset.seconds().abs());
+    let sign = if offset.seconds() < 0 { '-' } else { '+' };
+    let seconds = offset.seconds().abs();
     let rest = if seconds % 60 == 0 { String::new() } else { format!("{:02}", seconds % 60) };
     format!("{sign}{:02}{:02}{rest}", seconds / 3600, seconds / 60 % 60)
 }

@@ -52,7 +52,8 @@ pub async fn examine(
         (false, settings) => everything((environment, paths), settings).await,
     };
     findings.extend(unmended);
-    let (wrong, warnings) = (count(&findings, State::Wrong), count(&findings, State::Warning));
+    let wrong = count(&findings, State::Wrong);
+    let warnings = count(&findings, State::Warning);
     let mended_lines: String = mended.iter().map(|line| format!("✓ mended   {line}\n")).collect();
     let lines: String = findings.iter().map(Finding::told).collect();
     let value: Vec<_> = findings.iter().map(Finding::as_json).collect();
@@ -256,13 +257,12 @@ fn models(settings: &Settings) -> Vec<Finding> {
         Some(Finding::new("jobs", State::Warning, format!("{}: `model`: {bad}", row.file)))
     };
     // Who has no model yet may get any.
-    match choices.is_offline() {
-        true => Vec::new(),
-        false => {
-            let routines = rows(&items::<Routine>(settings)).unwrap_or_default();
-            let reminders = rows(&items::<Reminder>(settings)).unwrap_or_default();
-            routines.into_iter().chain(reminders).filter_map(asked).collect()
-        }
+    if choices.is_offline() {
+        Vec::new()
+    } else {
+        let routines = rows(&items::<Routine>(settings)).unwrap_or_default();
+        let reminders = rows(&items::<Reminder>(settings)).unwrap_or_default();
+        routines.into_iter().chain(reminders).filter_map(asked).collect()
     }
 }
 

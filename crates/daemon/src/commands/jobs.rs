@@ -195,7 +195,8 @@ impl<'a> Desk<'a> {
         let path = self.items::<K>().add(&job).map_err(not_done)?;
         self.commit(&path, format!("add {} {id}", K::WORD));
         let row = Row::good(path, job);
-        let (zone, now) = (self.zone(), self.now.timestamp());
+        let zone = self.zone();
+        let now = self.now.timestamp();
         answer(self.output, &row.to_json(now, zone), &format!("scheduled {id}: {}", row.scheduled(zone)));
         Ok(ExitCode::SUCCESS)
     }
@@ -203,9 +204,10 @@ impl<'a> Desk<'a> {
     fn list<K: Job>(&self) -> Result<ExitCode, Failed> {
         let mut rows = self.rows::<K>()?;
         rows.sort_by_key(Row::comes);
-        let (zone, now) = (self.zone(), self.now.timestamp());
-        let (accepted, costs) =
-            (Accepted::look(&self.settings.paths), Costs::look(self.settings, &self.disk));
+        let zone = self.zone();
+        let now = self.now.timestamp();
+        let accepted = Accepted::look(&self.settings.paths);
+        let costs = Costs::look(self.settings, &self.disk);
         let line =
             |row: &Row| row.line(now, zone) + &costs.told(K::WORD, row) + &held(row, &accepted, "    ");
         let lines: Vec<String> = rows.iter().map(line).collect();
@@ -220,7 +222,8 @@ impl<'a> Desk<'a> {
     fn show<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
         let row = self.find::<K>(which, "show")?;
         let text = self.items::<K>().text(&row.path).unwrap_or_default();
-        let (zone, now) = (self.zone(), self.now.timestamp());
+        let zone = self.zone();
+        let now = self.now.timestamp();
         let mut value = row.to_json(now, zone);
         value["text"] = text.clone().into();
         let held = held(&row, &Accepted::look(&self.settings.paths), "");
@@ -233,9 +236,10 @@ impl<'a> Desk<'a> {
         let mut items = self.items::<K>();
         let before = items.text(&row.path).map_err(not_done)?;
         // Who has the whole file before them accepts all of it, and who gives a flag only what that asks for.
-        let (seen, after) = match changes.is_empty() {
-            true => (None, self.in_editor::<K>(&row, &before)?),
-            false => (Some(before.as_str()), changes.apply(&before).map_err(|bad| refused(&row, &bad))?),
+        let (seen, after) = if changes.is_empty() {
+            (None, self.in_editor::<K>(&row, &before)?)
+        } else {
+            (Some(before.as_str()), changes.apply(&before).map_err(|bad| refused(&row, &bad))?)
         };
         let Some(after) = (after != before).then_some(after) else {
             return self.done(&row, "unchanged");
@@ -303,16 +307,14 @@ impl<'a> Desk<'a> {
     fn next(&self, next: &Next) -> Result<ExitCode, Failed> {
         let row = self.find::<Routine>(&next.which, "next")?;
         let planned = row.job.as_ref().map_err(|bad| unread(&row, bad))?;
-        let (zone, now) = (self.zone(), self.now.timestamp());
+        let zone = self.zone();
+        let now = self.now.timestamp();
         let fires: Vec<Timestamp> =
             times::fires(&planned.what, row.pause, now, zone).take(usize::from(next.count)).collect();
         let iso = fires.iter().map(|fire| Moment::of(&fire.to_zoned(zone.clone())).to_string());
         let iso: Vec<String> = iso.collect();
         let text: Vec<String> = fires.iter().map(|fire| times::day_and_time(*fire, now, zone)).collect();
-        let text = match text.is_empty() {
-            true => times::never(planned, row.pause),
-            false => text.join("\n"),
-        };
+        let text = if text.is_empty() { times::never(planned, row.pause) } else { text.join("\n") };
         if let Some(paused) = paused(row.pause, now, zone).filter(|_| !fires.is_empty()) {
             self.output.voice.note(&format!("all that repeats is {paused}: ollim-bot resume ends that."));
         }

@@ -150,7 +150,8 @@ mod tests {
     use domain::assistant::Answer;
 
     fn unproven(starts: u32) -> Mark {
-        let (from, program) = ("abc".to_owned(), "/nowhere/ollim-bot".into());
+        let from = "abc".to_owned();
+        let program = "/nowhere/ollim-bot".into();
         Mark::Unproven(Unproven { from, commits: Vec::new(), program, starts, journal: None, at: None })
     }
 

@@ -124,7 +124,8 @@ fn touches(program: &mut Program, crashing: &Path, (archive, replace): (&Path, b
         ]);
         !output.status.success()
     };
-    let (mut low, mut high) = (0, 4096);
+    let mut low = 0;
+    let mut high = 4096;
     while low < high {
         let middle = usize::midpoint(low, high);
         if ends(program, middle) { low = middle + 1 } else { high = middle }

@@ -123,7 +123,8 @@ mod tests {
     }
 
     fn standing(asked: &ToolCall) -> Standing {
-        let (tool, scope) = (asked.name.clone(), Scope::of(asked));
+        let tool = asked.name.clone();
+        let scope = Scope::of(asked);
         Standing { id: ApprovalId(3), tool, scope, until: Timestamp::MAX }
     }
 

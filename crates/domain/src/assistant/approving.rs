@@ -119,7 +119,8 @@ impl Assistant {
     ) -> ApprovalId {
         let id = self.memory.approvals.next;
         self.memory.approvals.next = ApprovalId(id.0 + 1);
-        let (turn, branch) = (caller.turn, caller.branch.clone());
+        let turn = caller.turn;
+        let branch = caller.branch.clone();
         let knows = caller.authority.knows;
         let step = self.step_of(turn).unwrap_or(id);
         let approval = Approval { id, step, at: minutes.at, turn, branch, call: call.clone(), knows, waits };
@@ -204,7 +205,9 @@ impl Assistant {
 
     /// A yes that nobody waits for any more is good for one call, and the model is told to make it.
     fn grant(&mut self, approval: &Approval, minutes: &mut Minutes) {
-        let (id, call, until) = (approval.id, approval.call.clone(), later(minutes.at, OPEN_FOR));
+        let id = approval.id;
+        let call = approval.call.clone();
+        let until = later(minutes.at, OPEN_FOR);
         let knows = approval.knows;
         let words = context::allowed_late(&call, &minutes.at.to_zoned(minutes.zone.clone()));
         self.memory.approvals.consent.grants.push(Grant { id, call, until });
@@ -278,7 +281,8 @@ impl Assistant {
         minutes.shown.extend(left.into_iter().map(|approval| Shown::Approval(Asking::Open(approval))));
         self.leave_waiting(|_| true, minutes);
         for approval in std::mem::take(&mut self.memory.approvals.carried) {
-            let (ApprovalId(number), caption) = (approval.id, approval.caption());
+            let ApprovalId(number) = approval.id;
+            let caption = approval.caption();
             let used = Some(approval.call.id.clone());
             minutes.records.push(Record::Approval(ApprovalChange::Spent(approval.id, used, minutes.at)));
             let text = format!(
@@ -378,7 +382,8 @@ mod tests {
     }
 
     fn call(number: usize) -> Block {
-        let (id, input) = (format!("call-{number}"), Json(format!("{{\"n\":{number}}}")));
+        let id = format!("call-{number}");
+        let input = Json(format!("{{\"n\":{number}}}"));
         Block::Call(ToolCall { id, name: "act".to_owned(), input })
     }
 

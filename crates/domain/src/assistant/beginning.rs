@@ -94,7 +94,8 @@ impl Assistant {
         if branch == Branch::Main {
             self.limit_reminder(answers, minutes);
         }
-        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch, answers));
+        let errand = Errand::Answer(message, sending);
+        let account = self.account(&branch, answers);
         self.start(branch, Running::new(turn, errand, account, owed), minutes);
     }
 
@@ -105,7 +106,9 @@ impl Assistant {
             Errand::Answer(..) => Purpose::Answer,
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
-        let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
+        let turn = running.turn;
+        let account = running.account.clone();
+        let seed = self.dice.roll();
         let model = self.model(&branch);
         let thinking = self.thinking(&branch);
         let effort = self.effort(&branch);

@@ -184,7 +184,8 @@ impl Assistant {
             Act::Later => self.rings_again(&card, &Target::Later(LATER), &mut minutes),
             Act::NotToday => {
                 // At the time of day at which it rang.
-                let (rang, tomorrow) = (card.rang.to_zoned(now.time_zone().clone()), now.date().tomorrow());
+                let rang = card.rang.to_zoned(now.time_zone().clone());
+                let tomorrow = now.date().tomorrow();
                 let at = tomorrow.map(|day| day.to_datetime(rang.time()).to_zoned(now.time_zone().clone()));
                 let at = at.and_then(|at| at).map_err(|error| error.to_string());
                 at.and_then(|at| self.rings_again(&card, &once(at), &mut minutes))
@@ -343,7 +344,9 @@ impl Assistant {
         if let Some((card, post)) = self.memory.messages.cards.get(&card.id).cloned() {
             self.write_card((Card { chase: Chase::Left, ..card }, post), &mut minutes);
         }
-        let (id, at, to) = (self.next_message(), minutes.at, Address::Here);
+        let id = self.next_message();
+        let at = minutes.at;
+        let to = Address::Here;
         self.hear(
             Message { id, at, surface, to, text, images: Vec::new(), mark: None, label: Label::PLAIN },
             minutes,

@@ -84,9 +84,11 @@ impl Assistant {
         let input = Json(format!("{{\"command\":\"{}{id} --json\"}}", chore.command()));
         let call = ToolCall { id: PRESSED.to_owned(), name: "Bash".to_owned(), input };
         // No turn asks for it; it is written down with the newest one.
-        let (turn, branch) = (TurnId(self.memory.turns.next.0.saturating_sub(1)), Branch::Main);
+        let turn = TurnId(self.memory.turns.next.0.saturating_sub(1));
+        let branch = Branch::Main;
         let known = self.memory.messages.sent.label(on).unwrap_or_else(|| self.label_of(&Branch::Main));
-        let (at, waits) = (minutes.at, Waits::Card);
+        let at = minutes.at;
+        let waits = Waits::Card;
         let approval = Approval { id: number, step: number, at, turn, branch, call, knows: known, waits };
         self.memory.approvals.open.push(approval.clone());
         minutes.records.push(Record::Approval(ApprovalChange::Asked(approval.clone())));

@@ -60,7 +60,8 @@ impl Assistant {
         let Some(running) = self.running.remove(branch) else { return };
         self.wants.deadlines.remove(branch);
         self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
-        let (turn, ending) = (running.turn, Ending::Interrupted);
+        let turn = running.turn;
+        let ending = Ending::Interrupted;
         // Who is held has no task that could still end.
         if running.owed != Owed::Held {
             self.abandoned.insert(turn, (branch.clone(), running.clone()));

@@ -25,7 +25,8 @@ impl Assistant {
         minutes: &mut Minutes,
     ) -> Result<(), String> {
         let given = |key: &str| call.input.text(key).map(|text| text.trim().to_owned()).unwrap_or_default();
-        let (name, task) = (given("subagent_type"), given("prompt"));
+        let name = given("subagent_type");
+        let task = given("prompt");
         let agents = Arc::clone(&self.memory.chosen.agents);
         let Some(agent) = agents.iter().find(|agent| agent.name == name) else {
             let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();

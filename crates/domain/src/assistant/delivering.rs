@@ -137,7 +137,8 @@ impl Assistant {
             tools: ToolRule::Only(Vec::new()),
             ..Terms::default()
         };
-        let (name, aside) = ("reader".to_owned(), Aside::Isolated(Follow::Alone));
+        let name = "reader".to_owned();
+        let aside = Aside::Isolated(Follow::Alone);
         let prompt = Prompt::new(&context::to_be_checked(values));
         let key = occurrence.key.clone();
         self.stands(occurrence, Stage::Queued, minutes);
@@ -206,7 +207,8 @@ impl Assistant {
         };
         let terms = Terms { tools: allowance(&hook.terms, kind), ..hook.terms.clone() };
         let now = minutes.at.to_zoned(minutes.zone.clone());
-        let (source, due) = (occurrence.key.source.clone(), occurrence.key.due);
+        let source = occurrence.key.source.clone();
+        let due = occurrence.key.due;
         let preamble = Preamble {
             session: kind,
             voice: terms.voice,

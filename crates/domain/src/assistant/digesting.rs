@@ -153,7 +153,9 @@ pub(super) fn digest(telling: &Telling, shown: &Shown) -> Option<PostChange> {
     } else {
         return None;
     };
-    let (key, at, ring) = (PostKey::digest(telling.at), telling.at, Ring::Quiet);
+    let key = PostKey::digest(telling.at);
+    let at = telling.at;
+    let ring = Ring::Quiet;
     let sheet = Sheet { menu: digest_menu(telling), ..Sheet::of(&text) };
     (text == telling.text).then_some(PostChange::Posted(Post { key, at, ring, of, sheet }))
 }

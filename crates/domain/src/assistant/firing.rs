@@ -31,7 +31,8 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         let plans = &self.memory.plans;
-        let (source, overlap) = (&occurrence.key.source, planned.manner().overlap);
+        let source = &occurrence.key.source;
+        let overlap = planned.manner().overlap;
         match (plans.busy_with(source), plans.queued(source), overlap) {
             (None, _, _) => self.try_once(planned, occurrence, minutes),
             (Some(_), None, Overlap::Queue) => self.stands(occurrence, Stage::Queued, minutes),
@@ -81,7 +82,8 @@ impl Assistant {
             Kind::Persistent => Aside::Persistent,
         };
         let terms = Terms { tools: with_tools(allowance(terms, kind), &loaded.tools), ..terms.clone() };
-        let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
+        let source = occurrence.key.source.clone();
+        let name = occurrence.name.clone();
         let words = self.label_of_words(&source);
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
         // The preamble names upcoming tasks of the user.
@@ -125,7 +127,8 @@ impl Assistant {
             None => Where::Main,
             Some(terms) => Where::Aside { preamble: &preamble, reporting: terms.voice.reporting },
         };
-        let (id, body) = (planned.id().as_str(), planned.message().as_str());
+        let id = planned.id().as_str();
+        let body = planned.message().as_str();
         let scheduled = Scheduled { id, at, late: &late, skills: &loaded.section, body };
         match &planned.what {
             What::Routine(_) => scheduled.routine(),
@@ -287,13 +290,12 @@ impl Assistant {
             // A reminder needs no model: its words go out as they were written.
             (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
                 let note = if ending.is_at_limit() { UNPAID } else { AS_WRITTEN };
-                match occurrence.shown {
-                    true => {
-                        // Half an answer takes no place, but it is told.
-                        self.posting.has_no_place(&Branch::Main, self.says_more(&occurrence));
-                        self.end_shown(occurrence, note, minutes);
-                    }
-                    false => self.goes_out(occurrence, note, minutes),
+                if occurrence.shown {
+                    // Half an answer takes no place, but it is told.
+                    self.posting.has_no_place(&Branch::Main, self.says_more(&occurrence));
+                    self.end_shown(occurrence, note, minutes);
+                } else {
+                    self.goes_out(occurrence, note, minutes)
                 }
                 Ending::Finished
             }
@@ -320,9 +322,10 @@ impl Assistant {
     /// The conversation in which main was asked to do a job is over: a reminder is put to the next one.
     pub(super) fn asked_dropped(&mut self, message: MessageId, minutes: &mut Minutes) {
         let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return };
-        match is_reminder(&occurrence) {
-            true => self.stands(occurrence, Stage::Again(minutes.at), minutes),
-            false => self.settle(occurrence, End::Cancelled("you started over".to_owned()), minutes),
+        if is_reminder(&occurrence) {
+            self.stands(occurrence, Stage::Again(minutes.at), minutes)
+        } else {
+            self.settle(occurrence, End::Cancelled("you started over".to_owned()), minutes)
         }
     }
 
@@ -374,9 +377,10 @@ impl Assistant {
         let Some(occurrence) = self.memory.plans.asked(message).filter(|asked| is_reminder(asked)) else {
             return;
         };
-        let until = match self.is_plain(occurrence) {
-            true => self.phrased_until(occurrence, minutes.at),
-            false => minutes.at + PHRASING_TIME,
+        let until = if self.is_plain(occurrence) {
+            self.phrased_until(occurrence, minutes.at)
+        } else {
+            minutes.at + PHRASING_TIME
         };
         self.wants.deadlines.insert(Branch::Main, until);
     }

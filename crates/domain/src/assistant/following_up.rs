@@ -39,17 +39,16 @@ impl Assistant {
             .map(|(at, card, post)| (at, card.clone(), post.clone()))
             .collect();
         for (at, card, post) in due {
-            match card.chase == Chase::Once && self.may_follow_up(at, &post, minutes) {
-                true => self.follow_up_on((card, post), minutes),
-                false => {
-                    self.keep_back(
-                        (card.source(), "reminder".to_owned()),
-                        (card.words.clone(), self.label_of_words(&card.source())),
-                        HeldFor::Unanswered,
-                        minutes,
-                    );
-                    self.write_card((Card { chase: Chase::Left, ..card }, post), minutes);
-                }
+            if card.chase == Chase::Once && self.may_follow_up(at, &post, minutes) {
+                self.follow_up_on((card, post), minutes)
+            } else {
+                self.keep_back(
+                    (card.source(), "reminder".to_owned()),
+                    (card.words.clone(), self.label_of_words(&card.source())),
+                    HeldFor::Unanswered,
+                    minutes,
+                );
+                self.write_card((Card { chase: Chase::Left, ..card }, post), minutes);
             }
         }
     }

@@ -249,12 +249,10 @@ fn waits_with(occurrence: &Occurrence) -> MessageId {
 
 /// A reminder as it was written, and when it was for if it comes late.
 pub(super) fn put_plainly(occurrence: &Occurrence, minutes: &Minutes) -> String {
-    let (words, late) = (as_written(&occurrence.words), was_for(occurrence, &minutes.zone));
+    let words = as_written(&occurrence.words);
+    let late = was_for(occurrence, &minutes.zone);
     let now = minutes.at.to_zoned(minutes.zone.clone());
-    match late.is_empty() {
-        true => words,
-        false => format!("{words}{late}, i was away until {}", now.strftime("%H:%M")),
-    }
+    if late.is_empty() { words } else { format!("{words}{late}, i was away until {}", now.strftime("%H:%M")) }
 }
 
 fn was_for(occurrence: &Occurrence, zone: &TimeZone) -> String {

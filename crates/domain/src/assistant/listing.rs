@@ -62,7 +62,8 @@ impl Assistant {
                     || "nothing is planned".to_owned(),
                     |(at, ..)| format!("nothing is planned before {}", told(at)),
                 );
-                let (thing, step) = (without_step(&kept.text), step(&kept.text));
+                let thing = without_step(&kept.text);
+                let step = step(&kept.text);
                 format!("{thing}\nwhy: it has waited longest in your inbox, and {until}.{step}")
             }
             (Some((at, name, step)), None) => {
@@ -86,10 +87,7 @@ impl Assistant {
         let plans = plans.filter(|plan| is_called(plan, words)).take(LINES);
         let lines: Vec<String> =
             plans.map(|plan| format!("{} · {}", told_when(plan, now), plan.planned.name())).collect();
-        match lines.is_empty() {
-            true => format!("nothing planned is called `{words}`."),
-            false => lines.join("\n"),
-        }
+        if lines.is_empty() { format!("nothing planned is called `{words}`.") } else { lines.join("\n") }
     }
 
     /// What comes from the first of these days to the last, after now.
@@ -124,10 +122,7 @@ impl Assistant {
         if times.len() > LINES {
             lines.push(format!("and {} more", times.len() - LINES));
         }
-        match lines.is_empty() {
-            true => nothing.to_owned(),
-            false => lines.join("\n"),
-        }
+        if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") }
     }
 }
 

@@ -224,7 +224,9 @@ impl Assistant {
         let words = format!("[system] {STOP_REFUSED}");
         minutes.records.push(doing(run));
         minutes.close(turned.turn, Ending::Finished, ended.usage);
-        let (turn, branch, answers) = (turned.turn, turned.branch.clone(), turned.message.id);
+        let turn = turned.turn;
+        let branch = turned.branch.clone();
+        let answers = turned.message.id;
         minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
         let message = self.our_message(turned.branch.clone(), words, minutes);
         self.begin_on(Arrival::at(turned.branch.clone()), Arc::new(message), minutes);
@@ -292,12 +294,11 @@ impl Assistant {
         if !self.wants.overdue.remove(&turn) || ending == Ending::Finished {
             return ending;
         }
-        match self.memory.turns.runs.contains_key(branch) {
-            true => {
-                let time = length_of(self.memory.chosen.settings.timeouts.bg_fork_seconds);
-                Ending::Failed(Failure::Stopped(format!("it timed out after {time}.")))
-            }
-            false => ending,
+        if self.memory.turns.runs.contains_key(branch) {
+            let time = length_of(self.memory.chosen.settings.timeouts.bg_fork_seconds);
+            Ending::Failed(Failure::Stopped(format!("it timed out after {time}.")))
+        } else {
+            ending
         }
     }
 }

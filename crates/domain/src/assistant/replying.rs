@@ -186,7 +186,9 @@ impl Assistant {
         if let Err(full) = self.has_room() {
             return refused(&full);
         }
-        let (id, at, to) = (self.next_message(), minutes.at, Address::Button(on, inquiry));
+        let id = self.next_message();
+        let at = minutes.at;
+        let to = Address::Button(on, inquiry);
         self.hear(
             Message { id, at, surface, to, text, images: Vec::new(), mark: None, label: Label::PLAIN },
             minutes,
@@ -286,7 +288,8 @@ mod tests {
     }
 
     fn press() -> Request {
-        let (surface, action) = (SurfaceName::Page, Action::Inquire(inquiry()));
+        let surface = SurfaceName::Page;
+        let action = Action::Inquire(inquiry());
         Request::Press(Press { surface, on: MAIL, action })
     }
 

@@ -61,7 +61,9 @@ impl Assistant {
                 }
                 self.say_on(branch, plain(told), minutes);
                 minutes.close(*turn, Ending::Finished, ended.usage);
-                let (turn, branch, answers) = (*turn, branch.clone(), message.id);
+                let turn = *turn;
+                let branch = branch.clone();
+                let answers = message.id;
                 minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
             }
             None => {
@@ -159,7 +161,8 @@ impl Assistant {
         let heard = Said::Human(heard);
         let Some(entry) = self.say_on(&branch, heard, minutes) else { return false };
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
-        let (turn, answers) = (self.next_turn(), message.id);
+        let turn = self.next_turn();
+        let answers = message.id;
         let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
         minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
         self.stands_in_on(turn, &branch, message.surface);

@@ -33,14 +33,16 @@ impl Assistant {
         words: String,
         minutes: &mut Minutes,
     ) {
-        let (source, name) = (delivery.source(), delivery.name());
+        let source = delivery.source();
+        let name = delivery.name();
         let voice = delivery.hook.terms.voice;
         let terms = Terms { voice, tools: ToolRule::Only(Vec::new()), ..Terms::default() };
         let prompt = Prompt::new(&shown_as_it_came(delivery));
         let aside = Aside::Isolated(Follow::Alone);
         let job = Job { source: source.clone(), name: name.clone(), aside, terms, prompt };
         let (run, text) = self.branch_off(job, None, minutes);
-        let (branch, label) = (run.branch.clone(), from_a_webhook());
+        let branch = run.branch.clone();
+        let label = from_a_webhook();
         drop(run);
         self.stands(occurrence.clone(), Stage::Running(branch.clone()), minutes);
         self.memory.conversation.know(&branch, label);
@@ -83,7 +85,8 @@ impl Assistant {
 
     /// The ping, as a run would have asked for it.
     fn ring_with(&mut self, branch: &Branch, words: &str, minutes: &mut Minutes) {
-        let (id, name) = (format!("delivery-{branch}"), PlacedTool::Ping.name().to_owned());
+        let id = format!("delivery-{branch}");
+        let name = PlacedTool::Ping.name().to_owned();
         let call = ToolCall { id: id.clone(), name, input: Json("{}".to_owned()) };
         self.say_on(branch, Said::Assistant(vec![Block::Call(call)], Reach::Whole), minutes);
         let outcome = Outcome::Shown(Showing::Words(words.to_owned()));

@@ -39,9 +39,10 @@ impl Assistant {
             let turned = Turned { turn, branch, message: answers, sending: Sending::First };
             return self.open(turned, Owed::SinceBefore, minutes);
         }
-        let text = match self.memory.turns.runs.contains_key(&branch) {
-            true => format!("i stopped {ATTEMPTS} times in the middle of it, so i left it."),
-            false => format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again."),
+        let text = if self.memory.turns.runs.contains_key(&branch) {
+            format!("i stopped {ATTEMPTS} times in the middle of it, so i left it.")
+        } else {
+            format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again.")
         };
         let ending = Ending::Failed(Failure::Stopped(text));
         minutes.close(turn, ending.clone(), Usage::default());
@@ -122,7 +123,8 @@ impl Assistant {
     /// How much waits for the human.
     pub(super) fn numbers(&self, now: &Zoned) -> Numbers {
         let pings = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now);
-        let (updates, inbox) = (self.memory.reports.waiting.len(), self.memory.inbox.kept.len());
+        let updates = self.memory.reports.waiting.len();
+        let inbox = self.memory.inbox.kept.len();
         let here = self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone());
         let filled = self.memory.turns.filled.get(&here).copied();
         Numbers { updates, inbox, pings, filled, room: self.room_on(&here), limit: self.purse.limit }

@@ -23,13 +23,15 @@ impl Assistant {
     /// TL-2: where `turn` runs and what it may use there: nothing, if it has ended.
     pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
         let (branch, running) = self.run_of(turn)?;
-        let (modes, usual) = (self.memory.chosen.modes, ToolRule::Usual);
+        let modes = self.memory.chosen.modes;
+        let usual = ToolRule::Usual;
         let (place, tools, mode) = match (&branch, self.memory.turns.runs.get(&branch)) {
             (_, Some(run)) => (Place::Background(run.aside), run.terms.tools.clone(), modes.main),
             (Branch::Main, None) => (Place::Main(self.follows(turn)), usual, modes.main),
             (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
         };
-        let (knows, links) = (self.label_of(&branch), self.links_for(&branch, &running));
+        let knows = self.label_of(&branch);
+        let links = self.links_for(&branch, &running);
         let request = self.request_of(&branch, &running);
         Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new(), clock: None })
     }
@@ -123,7 +125,8 @@ impl Assistant {
         let mut embed = Embed { footer, ..embed }.fitted();
         for button in &mut embed.buttons {
             if let Action::Ask(prompt) = &button.action {
-                let (id, prompt) = (InquiryId(self.dice.id8()), prompt.clone());
+                let id = InquiryId(self.dice.id8());
+                let prompt = prompt.clone();
                 let inquiry = Inquiry { id: id.clone(), prompt, at: minutes.at, label };
                 Arc::make_mut(&mut self.memory.messages.sent).register(inquiry.clone());
                 minutes.records.push(Record::from(SentChange::Asks(inquiry)));
@@ -149,7 +152,8 @@ impl Assistant {
     /// What a background run wishes that its place admits.
     fn wished_aside(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, _)) = self.run_of(turn) else { return super::progressing::gone() };
-        let (minutes, tool) = (Minutes::at(now), wish.tool().name());
+        let minutes = Minutes::at(now);
+        let tool = wish.tool().name();
         match wish {
             Wish::Show(embed, urgency) => self.reach_out((&branch, urgency), Showing::Embed(embed), now),
             Wish::Ping(text, urgency) => self.reach_out((&branch, urgency), Showing::Words(text), now),

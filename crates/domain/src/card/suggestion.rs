@@ -35,7 +35,9 @@ impl Card {
         let said =
             format!("{moved} of {of} times you moved {name} from {} to {}{ASKS}", shown(from), shown(to));
         let id = CardId(ItemId::parse(&format!("{ABOUT}{id}")).ok()?);
-        let (words, state, chase) = (name.to_owned(), State::Open, Chase::Left);
+        let words = name.to_owned();
+        let state = State::Open;
+        let chase = Chase::Left;
         Some(Self { id, words, said, rang: at, state, snoozes: 0, chase, followed: None })
     }
 

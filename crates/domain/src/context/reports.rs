@@ -47,24 +47,22 @@ fn meanwhile(told: &[&Report], now: &Zoned, marker: &str) -> String {
         "{things} THE HUMAN TOLD YOU WHILE THERE WAS NO MODEL (all are in the inbox under their numbers: deal with \
          each, or ask; you see them only this once):"
     );
-    match told.is_empty() {
-        true => String::new(),
-        false => {
-            let listed = told[hidden..].iter().map(|report| line(report, now, marker));
-            lines(head, listed, hidden, "`inbox_list` tells them")
-        }
+    if told.is_empty() {
+        String::new()
+    } else {
+        let listed = told[hidden..].iter().map(|report| line(report, now, marker));
+        lines(head, listed, hidden, "`inbox_list` tells them")
     }
 }
 
 fn updates(reports: &[&Report], note: &str, now: &Zoned, marker: &str) -> String {
     let hidden = reports.len().saturating_sub(QUOTED);
     let head = format!("RECENT BACKGROUND UPDATES ({note}):");
-    match reports.is_empty() {
-        true => String::new(),
-        false => {
-            let listed = reports[hidden..].iter().map(|report| line(report, now, marker));
-            lines(head, listed, hidden, "`ollim-bot updates --all` lists them")
-        }
+    if reports.is_empty() {
+        String::new()
+    } else {
+        let listed = reports[hidden..].iter().map(|report| line(report, now, marker));
+        lines(head, listed, hidden, "`ollim-bot updates --all` lists them")
     }
 }
 

@@ -256,7 +256,8 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
 
 /// What stands after an "always" to `call`.
 fn always(call: &ToolCall) -> Consent {
-    let (tool, scope) = (call.name.clone(), Scope::of(call));
+    let tool = call.name.clone();
+    let scope = Scope::of(call);
     let standing = Standing { id: ApprovalId(9), tool, scope, until: Timestamp::MAX };
     Consent { always: vec![standing], grants: Vec::new() }
 }

@@ -101,7 +101,8 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     let home = |at: Zoned| {
         if matches!(hour, Hour::Offset(..)) { at.with_time_zone(now.time_zone().clone()) } else { at }
     };
-    let (at, other) = (home(at), other.map(home));
+    let at = home(at);
+    let other = other.map(home);
     if at <= *now {
         return Err(Note::Past(dated(at.date())));
     }
@@ -114,10 +115,7 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
 /// The moment when a clock shows `wall`; of a doubled hour the second, if the first is over.
 fn still_to_come(wall: DateTime, here: &Zoned) -> Option<Zoned> {
     let first = on_the_clock(here.time_zone(), wall)?;
-    match first > *here {
-        true => Some(first),
-        false => here.time_zone().to_ambiguous_zoned(wall).later().ok(),
-    }
+    if first > *here { Some(first) } else { here.time_zone().to_ambiguous_zoned(wall).later().ok() }
 }
 
 /// What the human should see about it.
@@ -157,12 +155,11 @@ pub(super) fn bare(am: Time, read: Time) -> Note {
 fn with_lead(said: &Said, at: Zoned, now: &Zoned, mut notes: Vec<Note>) -> Result<Settled, Note> {
     let Some(lead) = said.lead else { return Ok(Settled { when: When::Once(at), other: None, notes }) };
     let leave = lead.before(&at).ok_or_else(too_far)?;
-    let when = match leave > *now {
-        true => When::Lead { leave, at },
-        false => {
-            notes.push(Note::LeaveNow);
-            When::Once(at)
-        }
+    let when = if leave > *now {
+        When::Lead { leave, at }
+    } else {
+        notes.push(Note::LeaveNow);
+        When::Once(at)
     };
     Ok(Settled { when, other: None, notes })
 }
@@ -187,7 +184,8 @@ fn hour(said: &Said) -> Hour {
 /// A bare hour in a part of the day.
 pub(super) fn in_part(time: Time, part: Option<Part>) -> Hour {
     let half = |hours: i8| Time::new(time.hour() % 12 + hours, time.minute(), 0, 0).unwrap_or(time);
-    let (am, pm) = (half(0), half(12));
+    let am = half(0);
+    let pm = half(12);
     match (part, time.hour()) {
         (None, _) => Hour::Either(am, pm),
         (Some(Part::Morning), _) => Hour::At(am),
@@ -303,7 +301,8 @@ fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Wal
 
 /// What is said about a morning hour that is over, where the afternoon may have been meant.
 fn over_today(time: Time, now: Time) -> Note {
-    let (said, later) = (clock(time), time.wrapping_add(SignedDuration::from_hours(12)));
+    let said = clock(time);
+    let later = time.wrapping_add(SignedDuration::from_hours(12));
     let later =
         if later > now { format!("`{}` for the later one, or ", clock(later)) } else { String::new() };
     Note::Wrong(format!("{said} is over today; say {later}`tomorrow {said}`"))

@@ -105,7 +105,8 @@ impl Agenda {
         known: Option<Accounted>,
         (now, zone): (Timestamp, &TimeZone),
     ) -> Option<Accounted> {
-        let (source, rule) = (planned.source(), rule(&planned, zone));
+        let source = planned.source();
+        let rule = rule(&planned, zone);
         let known = self.forget(&source).map(|plan| plan.accounted).or(known);
         let kept = known.filter(|known| known.rule == rule);
         let until =
@@ -152,9 +153,10 @@ impl Agenda {
         let first = plan.next.filter(|next| *next <= now)?;
         let newest = self.newest(&plan.planned, (first, now), zone).unwrap_or(first);
         let late = now.duration_since(newest);
-        let lateness = match late <= ON_TIME {
-            true => Some(Lateness::OnTime),
-            false => if_missed(&plan.planned, newest, zone).allows(late).then_some(Lateness::Late),
+        let lateness = if late <= ON_TIME {
+            Some(Lateness::OnTime)
+        } else {
+            if_missed(&plan.planned, newest, zone).allows(late).then_some(Lateness::Late)
         };
         let (first, newest) = match &plan.planned.what {
             What::Routine(_) => (first, newest),
@@ -304,7 +306,9 @@ impl Agenda {
         zone: &TimeZone,
     ) -> Option<Missed> {
         let until = if kept { just_before(newest) } else { newest };
-        let (mut count, mut last, mut at) = (0, first, Some(first));
+        let mut count = 0;
+        let mut last = first;
+        let mut at = Some(first);
         while let Some(time) = at.filter(|time| *time <= until) {
             (count, last) = (count + 1, time);
             if count == COUNTED {
@@ -316,10 +320,7 @@ impl Agenda {
                 What::Reminder(_) => None,
             };
         }
-        let why = match kept {
-            true => "a later time of it was kept instead",
-            false => "it was too late when i could",
-        };
+        let why = if kept { "a later time of it was kept instead" } else { "it was too late when i could" };
         (count > 0).then(|| Missed { first, last, count, why: why.to_owned() })
     }
 }

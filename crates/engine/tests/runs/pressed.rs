@@ -88,7 +88,8 @@ fn press(story: &mut Story, case: Case, (on, label): (u64, &str)) {
 #[test]
 fn a_button_asks_exactly_once_whatever_happens() {
     for seed in 0..50 {
-        let (mut story, mut dice) = (shown(), Dice::new(seed));
+        let mut story = shown();
+        let mut dice = Dice::new(seed);
         let mut cases = Vec::new();
         for number in 0..BUTTONS {
             for (on, name) in EMBEDS {

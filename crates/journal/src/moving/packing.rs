@@ -136,12 +136,11 @@ impl Moment {
         let chosen = std::mem::take(&mut walk.chosen);
         let mut read = Vec::new();
         for chosen in chosen.into_iter().filter(|chosen| journal.is_none() || chosen.name != JOURNAL) {
-            match follows_the_journal(&chosen) {
-                true => {
-                    let bytes = order.disk.read(&chosen.path).map_err(Unread::of(&chosen.name))?;
-                    read.push((chosen, bytes));
-                }
-                false => walk.chosen.push(chosen),
+            if follows_the_journal(&chosen) {
+                let bytes = order.disk.read(&chosen.path).map_err(Unread::of(&chosen.name))?;
+                read.push((chosen, bytes));
+            } else {
+                walk.chosen.push(chosen)
             }
         }
         Ok(Self { journal, read, walk })
@@ -249,7 +248,8 @@ impl Packer<'_, '_> {
                 Err(error) => Err(Unread::of(&chosen.name)(error).into()),
             };
         }
-        let (hash, failed) = (Sha256::new(), None);
+        let hash = Sha256::new();
+        let failed = None;
         let mut parts = Parts { disk, path: chosen.path.clone(), at: 0, end: bytes, hash, failed };
         let name = format!("{DATA}{}", chosen.name);
         let appended = append(&mut self.archive, (&name, self.now, may_run), &mut parts, bytes);
@@ -265,7 +265,8 @@ impl Packer<'_, '_> {
     }
 
     fn add(&mut self, (name, may_run): (&str, bool), mut bytes: &[u8]) -> io::Result<()> {
-        let (hash, length) = (Sha256::new_with_prefix(bytes), bytes.len() as u64);
+        let hash = Sha256::new_with_prefix(bytes);
+        let length = bytes.len() as u64;
         append(&mut self.archive, (&format!("{DATA}{name}"), self.now, may_run), &mut bytes, length)?;
         self.done(name, length, hash);
         Ok(())

@@ -250,7 +250,8 @@ fn a_damaged_archive_is_refused() {
 #[test]
 fn what_the_list_does_not_say_is_refused() {
     let told = |change: &dyn Fn(&mut Manifest)| {
-        let (desk, target) = (Desk::new(), tempfile::tempdir().unwrap());
+        let desk = Desk::new();
+        let target = tempfile::tempdir().unwrap();
         let (archive, mut manifest) = desk.pack(Secrets::Stay);
         change(&mut manifest);
         let mut old = tar::Archive::new(GzDecoder::new(archive.as_slice()));

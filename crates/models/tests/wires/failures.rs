@@ -132,7 +132,8 @@ async fn an_address_where_nobody_listens_is_out_of_reach() {
 #[tokio::test]
 async fn silence_before_the_first_byte_is_out_of_reach() {
     for wire in BOTH {
-        let (server, gate) = (wire.serve().await, Gate::new());
+        let server = wire.serve().await;
+        let gate = Gate::new();
         server.script(Act::says("too late").held_back(&gate));
         let model = wire.model(&server.url());
         let context = context(vec![human("hi")]);
@@ -298,7 +299,8 @@ fn a_key_with_a_line_break_is_refused_before_anybody_is_called() {
 #[tokio::test]
 async fn a_request_that_is_dropped_ends_at_the_server_too() {
     for (wire, event) in BOTH.into_iter().zip([4, 2]) {
-        let (server, gate) = (wire.serve().await, Gate::new());
+        let server = wire.serve().await;
+        let gate = Gate::new();
         server.script(Act::says("one two three").held_at(event, &gate));
         let model = wire.model(&server.url());
         let context = context(vec![human("hi")]);

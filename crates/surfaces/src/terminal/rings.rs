@@ -47,7 +47,8 @@ pub fn hear(shown: &Shown, offers: &mut Offers, (now, clock): (Instant, &Zoned))
 }
 
 fn asked(approval: &Value, offers: &mut Offers, now: Instant) {
-    let (id, of) = (&approval["id"], format!("approval {}", approval["id"]));
+    let id = &approval["id"];
+    let of = format!("approval {}", approval["id"]);
     offers.make('y', &of, Deed::Give(format!("/allow {id}")), now);
     offers.make('n', &of, Deed::Give(format!("/deny {id}")), now);
 }
@@ -68,7 +69,8 @@ const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
 fn card(data: &Value, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Ring {
     let text = |name: &str| data[name].as_str().unwrap_or_default();
-    let (id, words) = (text("id"), one_line(text("words")));
+    let id = text("id");
+    let words = one_line(text("words"));
     let at: Option<Timestamp> = text("at").parse().ok();
     let settled = offers.is_about('u', id);
     offers.withdraw(id);
@@ -181,7 +183,8 @@ mod tests {
         let clock: Zoned = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
         let told = |rang: &str, state: &str| {
             let card = json!({ "id": "7c", "words": "leave", "rang": rang, "state": state, "moves": "act:rem_move:7c" });
-            let (mut offers, at) = (Offers::default(), (Instant::now(), &clock));
+            let mut offers = Offers::default();
+            let at = (Instant::now(), &clock);
             let first = open_still(&json!({ "cards": [card] }), &mut offers, at);
             let again = open_still(&json!({ "cards": [card] }), &mut offers, at);
             assert_eq!(again, None, "once is enough");
@@ -228,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_question_can_be_answered_with_a_letter_until_somebody_answered_it() {
-        let (mut offers, clock) = (Offers::default(), Zoned::default());
+        let mut offers = Offers::default();
+        let clock = Zoned::default();
         let shown = |name: &str| Shown { name: name.to_owned(), data: json!({ "id": 3, "caption": "act" }) };
         let ring = hear(&shown("asked"), &mut offers, (Instant::now(), &clock)).unwrap();
         assert_eq!(ring.words, "  [y] yes  [n] no\n");

@@ -166,10 +166,7 @@ impl Talk {
         self.prompt.follow(shown);
         let unasked = self.telling.is_unasked();
         let mut words = self.telling.hear(shown);
-        let took = match self.telling.follows(shown) {
-            true => self.progress.hear(shown, at.now),
-            false => Took::Short,
-        };
+        let took = if self.telling.follows(shown) { self.progress.hear(shown, at.now) } else { Took::Short };
         // Nobody waits here for the end alone.
         self.telling.ended();
         if can_be_taken_back(shown) {

@@ -87,7 +87,8 @@ impl World {
         if self.talk.messages.get(&id).is_some_and(|message| message.author != self.talk.bot.id) {
             return Err(Refusal::code(50005));
         }
-        let (payload, files) = (asked.call.body.payload(), asked.call.body.files());
+        let payload = asked.call.body.payload();
+        let files = asked.call.body.files();
         self.revise(id, Draft { payload, files, flags: SUPPRESS_EMBEDS })?;
         self.told(id)
     }

@@ -12,16 +12,17 @@ pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> A
     let sent: Value = serde_json::from_str(&received.body).unwrap_or_default();
     match (received.method.as_str(), rest) {
         ("GET", []) => list(world, received),
-        ("POST", []) => match sent["start"]["dateTime"].is_string() && sent["end"]["dateTime"].is_string() {
-            true => {
+        ("POST", []) => {
+            if sent["start"]["dateTime"].is_string() && sent["end"]["dateTime"].is_string() {
                 let mut event = sent;
                 event["id"] = json!(format!("event{}", world.events.len()));
                 event["status"] = json!("confirmed");
                 world.events.push(event.clone());
                 (200, event)
+            } else {
+                refused(400, "required", "Missing end time.")
             }
-            false => refused(400, "required", "Missing end time."),
-        },
+        }
         (method, [id]) => match world.events.iter().position(|event| event["id"] == *id) {
             Some(at) => one(world, (method, at), sent),
             None => refused(404, "notFound", "Not Found"),

@@ -124,8 +124,10 @@ impl Page {
 /// Looks at the lines of `file` from `from` on, `most` at most.
 fn lines(file: &mut impl Read, from: u64, most: u64) -> io::Result<Looked> {
     let mut page = Page::default();
-    let (mut chunk, mut line) = (vec![0; 64 * 1024], Vec::new());
-    let (mut looked, mut open) = (0, false);
+    let mut chunk = vec![0; 64 * 1024];
+    let mut line = Vec::new();
+    let mut looked = 0;
+    let mut open = false;
     loop {
         let count = file.read(&mut chunk)?;
         let bytes = &chunk[..count];

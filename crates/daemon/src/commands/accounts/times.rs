@@ -26,9 +26,10 @@ pub(super) fn time(said: &str, (now, habits): (&Zoned, &Habits)) -> Result<Zoned
 pub(super) fn day(said: &str, (now, habits): (&Zoned, &Habits)) -> Result<Date, Trouble> {
     let said = said.trim();
     let wrong = || Trouble::Wrong(format!("`{said}` is no day that i know. write it like 2026-11-20."));
-    match starts_with_date(said) {
-        true => said.parse().ok().filter(|_| said.len() == 10).ok_or_else(wrong),
-        false => in_words(said, (now, habits)).map(|at| at.date()).ok_or_else(wrong),
+    if starts_with_date(said) {
+        said.parse().ok().filter(|_| said.len() == 10).ok_or_else(wrong)
+    } else {
+        in_words(said, (now, habits)).map(|at| at.date()).ok_or_else(wrong)
     }
 }
 

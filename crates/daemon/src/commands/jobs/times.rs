@@ -93,7 +93,8 @@ pub fn never(planned: &Planned, pause: Rest) -> String {
 
 /// A time as people say it, on a clock in `zone`: `mon 16 nov 08:30`. Another year than that of `now` is named.
 pub fn day_and_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    let (time, now) = (time.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let time = time.to_zoned(zone.clone());
+    let now = now.to_zoned(zone.clone());
     let form = if time.year() == now.year() { "%a %-d %b %H:%M" } else { "%a %-d %b %Y %H:%M" };
     time.strftime(form).to_string().to_lowercase()
 }

@@ -45,7 +45,8 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
         here.asker.say(&format!("{} model  {}", found.state.mark(), found.text));
     }
     let mut chosen = choose(here, &given, key)?;
-    let (mut tries, mut typed) = (Tries::default(), None);
+    let mut tries = Tries::default();
+    let mut typed = None;
     let (draft, found) = loop {
         let draft = draft(here, &chosen, (key, typed.take()))?;
         let trial = here.keeping.trial(&draft)?;
@@ -61,9 +62,10 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
         }
         // Only a key that was refused is worth typing once more.
         typed = chosen.place(here).zip(draft.secret);
-        match given.model.is_none() && !chosen.name.starts_with("anthropic:") {
-            true => chosen = choose(here, &given, key)?,
-            false => wait(here)?,
+        if given.model.is_none() && !chosen.name.starts_with("anthropic:") {
+            chosen = choose(here, &given, key)?
+        } else {
+            wait(here)?
         }
     };
     let mut asides = here.keeping.keep(&draft)?;
@@ -141,11 +143,10 @@ fn is_same(one: &str, other: &str) -> bool {
 fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<Chosen, Ended> {
     let url = given.url.as_deref();
     if let Some(name) = given.model.as_deref().map(str::trim) {
-        return match is_brain(name) {
-            true => Ok(Chosen::new(name, url)),
-            false => {
-                Err(Failed::Usage(format!("--model: `{name}` is not a brain i know. {NO_MODEL}")).into())
-            }
+        return if is_brain(name) {
+            Ok(Chosen::new(name, url))
+        } else {
+            Err(Failed::Usage(format!("--model: `{name}` is not a brain i know. {NO_MODEL}")).into())
         };
     }
     if key.is_said() {

@@ -30,9 +30,10 @@ pub fn standing(settings: &Settings) -> Finding {
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     let names = &settings.names.value;
     let text = format!("{} · {zone} · i am {}", names.human, names.assistant);
-    let state = match settings.names.from == "OLLIM_USER_NAME" && settings.zone.from != "a guess" {
-        true => State::Fine,
-        false => State::Absent,
+    let state = if settings.names.from == "OLLIM_USER_NAME" && settings.zone.from != "a guess" {
+        State::Fine
+    } else {
+        State::Absent
     };
     Finding::new("you", state, text)
 }
@@ -67,7 +68,8 @@ pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
 
 /// The reminders that keep their moment, and so ring at another time of the clock in `zone`.
 fn staying(settings: &Settings, zone: &TimeZone) -> Option<String> {
-    let (before, now) = (&settings.zone.value, SystemClock::new(zone.clone()).now().timestamp());
+    let before = &settings.zone.value;
+    let now = SystemClock::new(zone.clone()).now().timestamp();
     let items = Items::<Reminder>::new(Arc::new(RealDisk), settings.paths.root(), before.clone());
     let stays = |planned: Planned| match &planned.what {
         What::Reminder(Reminder { cue: None, run_at, .. }) if run_at.at > now => {
@@ -127,9 +129,10 @@ fn answered(
 
 fn name_of(name: &str) -> Result<&str, Failed> {
     let name = name.trim();
-    match name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
-        true => Err(Failed::Usage(format!("a name has 1 to {LONGEST} letters, on one line."))),
-        false => Ok(name),
+    if name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
+        Err(Failed::Usage(format!("a name has 1 to {LONGEST} letters, on one line.")))
+    } else {
+        Ok(name)
     }
 }
 

@@ -21,7 +21,8 @@ pub struct Span {
 impl Span {
     /// Reads both ends. What has no offset is a time in `zone`; a date alone is its midnight.
     pub fn read((from, to): (&str, &str), zone: &TimeZone) -> Result<Self, Failed> {
-        let (from, to) = (read("--from", from, zone)?, read("--to", to, zone)?);
+        let from = read("--from", from, zone)?;
+        let to = read("--to", to, zone)?;
         let length = to.timestamp().duration_since(from.timestamp());
         if !length.is_positive() {
             return Err(Failed::Usage(format!(

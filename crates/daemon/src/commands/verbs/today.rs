@@ -41,11 +41,10 @@ impl Speaker<'_> {
             Failed::Usage(format!("`{words}` is no day that i know. {like}"))
         })?;
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
-        let (listed, window) = match self.output.json {
-            true => {
-                (Ok(Value::Null), reached.client.get(&format!("/api/schedule?from={from}&to={to}")).await)
-            }
-            false => (reached.ask(&format!("agenda for {words}")).await, Ok(Value::Null)),
+        let (listed, window) = if self.output.json {
+            (Ok(Value::Null), reached.client.get(&format!("/api/schedule?from={from}&to={to}")).await)
+        } else {
+            (reached.ask(&format!("agenda for {words}")).await, Ok(Value::Null))
         };
         reached.leave().await;
         answer(self.output, &window?, text(&listed?));

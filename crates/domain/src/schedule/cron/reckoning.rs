@@ -54,7 +54,9 @@ impl Fields {
 
     /// The first time that fits, on a calendar without changes, from `from` until before `until`.
     fn on_wall(&self, from: DateTime, until: DateTime) -> Option<DateTime> {
-        let (mut date, mut hour, mut minute) = (from.date(), from.hour(), from.minute());
+        let mut date = from.date();
+        let mut hour = from.hour();
+        let mut minute = from.minute();
         while date <= until.date() {
             if !has(self.months, date.month()) {
                 date = date.last_of_month().tomorrow().ok()?;

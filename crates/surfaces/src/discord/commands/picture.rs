@@ -86,10 +86,7 @@ fn wide(words: &str) -> usize {
 /// Where the words of a mark begin: after it, or before it where the picture ends.
 fn beside(left: usize, mark: &Mark) -> usize {
     let after = left + MARK.0 + 6;
-    match after + wide(&mark.words) <= SIZE.0 {
-        true => after,
-        false => left.saturating_sub(6 + wide(&mark.words)),
-    }
+    if after + wide(&mark.words) <= SIZE.0 { after } else { left.saturating_sub(6 + wide(&mark.words)) }
 }
 
 struct Canvas {
@@ -103,7 +100,8 @@ impl Canvas {
 
     fn fill(&mut self, (left, top): (usize, usize), (width, height): (usize, usize), ink: Ink) {
         for y in top..(top + height).min(SIZE.1) {
-            let (from, to) = (left.min(SIZE.0), (left + width).min(SIZE.0));
+            let from = left.min(SIZE.0);
+            let to = (left + width).min(SIZE.0);
             self.dots[y * SIZE.0 + from..y * SIZE.0 + to].fill(ink as u8);
         }
     }

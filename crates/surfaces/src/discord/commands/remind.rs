@@ -52,9 +52,10 @@ async fn planned(shared: &Shared, planning: Planning) -> Reply {
 /// Words that are certainly read as something to plan.
 fn asked(text: &str, (now, habits): (&Zoned, &Habits)) -> String {
     let meant = brain::read(text, now, habits);
-    match matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
-        true => text.to_owned(),
-        false => format!("remind me to {text}"),
+    if matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
+        text.to_owned()
+    } else {
+        format!("remind me to {text}")
     }
 }
 

@@ -95,10 +95,7 @@ fn description(wall: &[(Zoned, &Plan)], size: Size) -> String {
         format!("{} {} {}", number + 1, at.strftime(form).to_string().to_lowercase(), plan.planned.name())
     };
     let lines: Vec<String> = wall.iter().enumerate().map(line).collect();
-    match lines.is_empty() {
-        true => "nothing is planned.".to_owned(),
-        false => cut(&lines.join("\n"), DESCRIPTION),
-    }
+    if lines.is_empty() { "nothing is planned.".to_owned() } else { cut(&lines.join("\n"), DESCRIPTION) }
 }
 
 fn strips(wall: &[(Zoned, &Plan)], size: Size, now: &Zoned) -> Vec<Strip> {

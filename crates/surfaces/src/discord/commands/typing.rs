@@ -24,7 +24,8 @@ type Offer = (String, String);
 
 /// What is offered for `focused` of the command `name`.
 pub(super) async fn offers(shared: &Shared, (name, given): (&str, &[Given]), focused: &Given) -> Vec<Offer> {
-    let (now, typed) = (shared.ports.clock.now(), focused.value.trim());
+    let now = shared.ports.clock.now();
+    let typed = focused.value.trim();
     let all = match (name, focused.name.as_str()) {
         ("remind", _) => readings(typed, (&now, &habits(shared).await)),
         ("today", _) => days(typed, (&now, &habits(shared).await)),

@@ -191,7 +191,8 @@ impl Sending<'_> {
     }
 
     async fn becomes(&self, receipt: &Receipt, outgoing: &Outgoing) -> Result<(), Trouble> {
-        let (channel, id) = (self.shared.channel(), Snowflake(receipt.message));
+        let channel = self.shared.channel();
+        let id = Snowflake(receipt.message);
         match self.rest.edit_message(channel, id, outgoing).await {
             Ok(_) => Ok(()),
             // The human took it away; what changes there is not worth a message of its own.
@@ -207,9 +208,10 @@ impl Sending<'_> {
     }
 
     async fn create(&self, part: u32, outgoing: &Outgoing) -> Result<(), Trouble> {
-        let found = match self.doubt == Doubt::Unsure && self.age > REMEMBERED {
-            true => self.sent_before(outgoing).await?,
-            false => Sought::Nothing,
+        let found = if self.doubt == Doubt::Unsure && self.age > REMEMBERED {
+            self.sent_before(outgoing).await?
+        } else {
+            Sought::Nothing
         };
         let id = match found {
             Sought::Found(id) => id,

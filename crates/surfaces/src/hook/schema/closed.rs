@@ -42,19 +42,23 @@ impl<'a> Walk<'a> {
         match value {
             Value::Object(fields) => {
                 for (name, value) in fields {
-                    let (at, inner) = (below(path, name), self.under(schemas, name));
-                    match inner.is_empty() {
-                        true => wrong.push(format!("{at}: is not declared")),
-                        false => self.look(&inner, value, (&at, depth), wrong),
+                    let at = below(path, name);
+                    let inner = self.under(schemas, name);
+                    if inner.is_empty() {
+                        wrong.push(format!("{at}: is not declared"))
+                    } else {
+                        self.look(&inner, value, (&at, depth), wrong)
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, value) in items.iter().enumerate() {
-                    let (at, inner) = (below(path, &index.to_string()), self.within(schemas, index));
-                    match inner.is_empty() {
-                        true => wrong.push(format!("{at}: is not declared")),
-                        false => self.look(&inner, value, (&at, depth), wrong),
+                    let at = below(path, &index.to_string());
+                    let inner = self.within(schemas, index);
+                    if inner.is_empty() {
+                        wrong.push(format!("{at}: is not declared"))
+                    } else {
+                        self.look(&inner, value, (&at, depth), wrong)
                     }
                 }
             }
