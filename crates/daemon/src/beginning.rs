@@ -135,9 +135,11 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
 /// Shows the human what they should know, and sends what was done about a damaged journal where they are.
 pub async fn hand_over(
     notices: &[String],
-    (stage, desk): (&Stage, &Desk),
+    stage: &Stage,
+    desk: &Desk,
     journal: &Journal,
-    (settings, doors): (&Settings, Doors),
+    settings: &Settings,
+    doors: Doors,
 ) {
     notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
     match (&settings.places.discord, doors) {
@@ -199,7 +201,7 @@ mod tests {
                 }
             };
             let handing = async {
-                hand_over(&[], (&stage, &desk), &self.journal, (&settings, doors)).await;
+                hand_over(&[], &stage, &desk, &self.journal, &settings, doors).await;
                 drop(desk);
             };
             tokio::join!(handing, answering);

@@ -77,7 +77,7 @@ impl OwnCommands {
 
     async fn obey(self, cli: Cli) -> Result<(), String> {
         let paths = self.settings.paths.clone();
-        let done = commands::run(cli, (paths, Ok(self.settings)), self.disk, Vec::new());
+        let done = commands::run(cli, paths, Ok(self.settings), self.disk, Vec::new());
         match tokio::time::timeout(LONGEST, done).await {
             Ok(done) => done.map(drop).map_err(|failed| failed.to_string()),
             Err(_) => Err(format!("the command took longer than {} s and was left.", LONGEST.as_secs())),

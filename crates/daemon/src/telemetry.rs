@@ -196,11 +196,11 @@ async fn body(journal: &Journal, clock: &dyn Clock, began: Began) -> Result<Stri
     let now = clock.now().timestamp();
     // What grows has grown since the journal began, and not since this process did.
     let since = journal.began().await?.unwrap_or(began.at).min(now);
-    Ok(document(&samples, (since, now)).to_string())
+    Ok(document(&samples, since, now).to_string())
 }
 
 /// What OpenTelemetry reads.
-fn document(samples: &[Sample], (since, now): (jiff::Timestamp, jiff::Timestamp)) -> Value {
+fn document(samples: &[Sample], since: jiff::Timestamp, now: jiff::Timestamp) -> Value {
     let since = since.as_nanosecond().to_string();
     let now = now.as_nanosecond().to_string();
     let point = |sample: &Sample| {
@@ -268,7 +268,7 @@ mod tests {
         let number = Number { of: "micros", which: vec!["m".to_owned()], amount: 2_500_000 };
         let samples = [sample(number).unwrap(), Sample { of: UP, labels: vec![], value: 3.0 }];
         let time = jiff::Timestamp::from_second(1).unwrap();
-        let told = document(&samples, (time, time));
+        let told = document(&samples, time, time);
         let metrics = &told["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
         assert_eq!(metrics[0]["sum"]["dataPoints"][0]["asDouble"], 2.5);
         assert_eq!(metrics[0]["sum"]["dataPoints"][0]["attributes"][0]["value"]["stringValue"], "m");

@@ -33,7 +33,8 @@ const WORK: &str = "work";
 /// All of it. What the human should know about what is off goes into `notices`.
 pub fn workshop(
     settings: &Settings,
-    (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
+    journal: &Arc<Journal>,
+    disk: &Arc<dyn Disk>,
     vendor: Option<Arc<dyn VendorSearch>>,
     notices: &mut Vec<String>,
 ) -> Workshop {

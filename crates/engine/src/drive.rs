@@ -250,7 +250,7 @@ impl Drive {
         self.tell_notice();
         let measure = self.turn.measure();
         let came = reply.as_ref().and_then(|reply| reply.as_ref().ok());
-        let usage = self.used(&context, came, (&words, heard));
+        let usage = self.used(&context, came, &words, heard);
         self.count(usage);
         let before = self.turn.said().len();
         match reply {
@@ -308,7 +308,7 @@ impl Drive {
 
     /// What a call used. A server that answers and does not say is taken to have used what was read and said, or
     /// no limit would hold before it.
-    fn used(&self, context: &Context, came: Option<&Reply>, (words, heard): (&str, Usage)) -> Usage {
+    fn used(&self, context: &Context, came: Option<&Reply>, words: &str, heard: Usage) -> Usage {
         let told = came.map_or(heard, |reply| reply.usage);
         let answers = came.is_some() || !words.is_empty();
         if told != Usage::default() || !answers || self.world.model.is_free() {

@@ -215,7 +215,8 @@ fn notify_watch(paths: &Paths, at: Timestamp) {
 pub fn accept_change(
     paths: &Paths,
     file: &str,
-    (before, after): (&str, &str),
+    before: &str,
+    after: &str,
     at: Timestamp,
 ) -> Result<(), String> {
     let (Some(before), Some(after)) = (AskedFor::of(file, before), AskedFor::of(file, after)) else {
@@ -228,7 +229,7 @@ pub fn accept_change(
     if new.is_empty() && gone.is_empty() {
         Ok(())
     } else {
-        changed(paths, at, |database| database.accept_change(&after.name, (&new, &gone), at))
+        changed(paths, at, |database| database.accept_change(&after.name, &new, &gone, at))
     }
 }
 
@@ -237,7 +238,7 @@ pub fn accept_whole(paths: &Paths, asked: &AskedFor, at: Timestamp) -> Result<()
     let new: Vec<String> = asked.lines.iter().map(|line| hash_of(line)).collect();
     changed(paths, at, |database| {
         let gone = database.accepted(&asked.name)?;
-        database.accept_change(&asked.name, (&new, &gone), at)
+        database.accept_change(&asked.name, &new, &gone, at)
     })
 }
 

@@ -68,7 +68,8 @@ pub fn format(paths: &Paths, disk: &dyn Disk) -> Result<Option<i64>, Unopened> {
 pub fn migrate(
     paths: &Paths,
     disk: &dyn Disk,
-    (now, pid): (Timestamp, u32),
+    now: Timestamp,
+    pid: u32,
 ) -> Result<Option<Migrated>, NotOpened> {
     if standing(paths, disk)?.is_none() {
         return Ok(None);
@@ -175,7 +176,7 @@ pub fn lay_back(
     {
         remove(disk, &mark_of(&journal)).map_err(Unopened::of_disk)?;
     }
-    lay((&half, &journal), (Aside::Newer, now), &Laid::told, disk)
+    lay(&half, &journal, Aside::Newer, now, &Laid::told, disk)
 }
 
 /// Ends what was begun about the journal of `paths` and cut short: nothing, if nothing was.
@@ -197,7 +198,7 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
     // A number at the end would be that of a process.
     let half = path.with_extension("db.tmp");
     let _ = disk.remove(&half);
-    let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, (&half, &path)));
+    let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, &half, &path));
     if copied.is_err() {
         let _ = disk.remove(&half);
     }
@@ -207,7 +208,7 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
 }
 
 /// Brings the copy to the disk, and gives it its name.
-fn finish(disk: &dyn Disk, (half, path): (&Path, &Path)) -> Result<(), Unopened> {
+fn finish(disk: &dyn Disk, half: &Path, path: &Path) -> Result<(), Unopened> {
     disk.append(half, b"").map_err(Unopened::of_disk)?;
     disk.rename(half, path).map_err(Unopened::of_disk)?;
     path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir)).map_err(Unopened::of_disk)

@@ -180,7 +180,7 @@ fn open_once(
         .map_err(|error| sorted(&place.paths, &error))?;
     let mut sent = SentFiles::new(&place);
     sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
-    reconcile(&mut database, &mut files, (&place, journal), &mut notices)?;
+    reconcile(&mut database, &mut files, &place, journal, &mut notices)?;
     let disk = Arc::clone(&place.disk);
     let mut import = projects.map(|projects| Import::new(&*disk, projects, place.now));
     if let Some(import) = &mut import {
@@ -412,7 +412,8 @@ pub(crate) enum Standing {
 fn reconcile(
     database: &mut Database,
     files: &mut SessionFiles,
-    (place, journal): (&Place, Standing),
+    place: &Place,
+    journal: Standing,
     notices: &mut Vec<String>,
 ) -> Result<(), NotOpened> {
     let unmade = database.unmade().map_err(|error| sorted(&place.paths, &error))?;

@@ -153,7 +153,7 @@ impl PlanFiles {
                 }
                 Difference::Unknown(session) => {
                     let imported = match &mut import {
-                        Some(import) => import.routine(database, (&routine, &session), notices)?,
+                        Some(import) => import.routine(database, &routine, &session, notices)?,
                         None => false,
                     };
                     if !imported {
@@ -189,7 +189,7 @@ impl PlanFiles {
                 database.write(&[Record::Plan(PlanChange::Session(routine.clone(), Some(stand)))])?;
                 database.session_filed(&routine, &session)?;
             } else if let Some(import) = &mut import {
-                import.routine(database, (&routine, &session), notices)?;
+                import.routine(database, &routine, &session, notices)?;
             }
         }
         Ok(())

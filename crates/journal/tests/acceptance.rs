@@ -161,7 +161,7 @@ async fn a_change_accepts_what_it_asks_for_itself() {
     rig.begin().await;
     let file = "routines/mail.md";
     let paths = rig.paths();
-    let change = |before: &str, after: &str| accept_change(&paths, file, (before, after), rig.now).unwrap();
+    let change = |before: &str, after: &str| accept_change(&paths, file, before, after, rig.now).unwrap();
     let held = |text: &str| Accepted::look(&paths).held(&AskedFor::of(file, text).unwrap());
     let read = mail(READ);
     let both = mail(BOTH);

@@ -379,7 +379,7 @@ fn note(house: &House, name: &str) -> String {
 }
 
 /// As if the program had died between the journal and the file.
-fn dies_before_the_file(house: &House, (name, note): (&str, &str), (file, text): (&str, &str)) {
+fn dies_before_the_file(house: &House, name: &str, note: &str, file: &str, text: &str) {
     let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
     log.execute("UPDATE keepsakes SET value = ? WHERE name = ?", [note, name]).unwrap();
     house.put(file, Some(text));
@@ -394,7 +394,7 @@ fn a_file_that_a_crash_left_behind_is_no_change() {
     let noted = note(&house, UPDATES_NOTE);
     house.write(&opened, vec![left(2, "two")]);
     drop(opened);
-    dies_before_the_file(&house, (UPDATES_NOTE, &noted), (UPDATES, &before));
+    dies_before_the_file(&house, UPDATES_NOTE, &noted, UPDATES, &before);
     let opened = house.open();
     assert_eq!(waiting(&opened), ["one", "two"]);
     let before = house.read(UPDATES).unwrap();
@@ -402,7 +402,7 @@ fn a_file_that_a_crash_left_behind_is_no_change() {
     house.write(&opened, vec![read_by_main(1), read_by_main(2)]);
     assert_eq!(house.read(UPDATES), None);
     drop(opened);
-    dies_before_the_file(&house, (UPDATES_NOTE, &noted), (UPDATES, &before));
+    dies_before_the_file(&house, UPDATES_NOTE, &noted, UPDATES, &before);
     assert_eq!(waiting(&house.open()), [""; 0], "what was read is not read again");
     assert_eq!(house.read(UPDATES), None);
 }
@@ -586,7 +586,7 @@ fn records_that_a_crash_kept_from_the_file_are_not_removed() {
     let noted = note(&house, MESSAGES_NOTE);
     house.write(&opened, kept(&[sent(502, NOW)]));
     drop(opened);
-    dies_before_the_file(&house, (MESSAGES_NOTE, &noted), (MESSAGES, &before));
+    dies_before_the_file(&house, MESSAGES_NOTE, &noted, MESSAGES, &before);
     let opened = house.open();
     let both = [501, 502].map(|id| found(&opened, id).is_some());
     assert_eq!((both, listed(&house)), ([true, true], vec![501, 502]));

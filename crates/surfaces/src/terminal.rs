@@ -229,7 +229,7 @@ async fn talk(
                     }
                 };
                 prompt.follow(&shown);
-                let ring = rings::hear(&shown, &mut offers, (Instant::now(), &clock.now()));
+                let ring = rings::hear(&shown, &mut offers, Instant::now(), &clock.now());
                 let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
                 write(out, &prompt.beside(&words.replace(TOGETHER, " "))).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();

@@ -37,7 +37,7 @@ fn check(schema: &Value, input: &Value, path: &str, wrong: &mut Vec<String>) {
     }
     match input {
         Value::Object(fields) => check_object(schema, fields, path, wrong),
-        Value::Array(items) => check_list(schema, items, (path, &at), wrong),
+        Value::Array(items) => check_list(schema, items, path, &at, wrong),
         Value::String(text) => {
             let least = schema["minLength"].as_u64().unwrap_or(0);
             if (text.chars().take(least as usize).count() as u64) < least {
@@ -74,7 +74,7 @@ fn check_object(schema: &Value, fields: &Map<String, Value>, path: &str, wrong: 
     }
 }
 
-fn check_list(schema: &Value, items: &[Value], (path, at): (&str, &str), wrong: &mut Vec<String>) {
+fn check_list(schema: &Value, items: &[Value], path: &str, at: &str, wrong: &mut Vec<String>) {
     if let Some(most) = schema["maxItems"].as_u64().filter(|most| items.len() as u64 > *most) {
         let items_word = plural(most, "item");
         return wrong.push(format!("{at} may have at most {most} {items_word}, and has {}.", items.len()));

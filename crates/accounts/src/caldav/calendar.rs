@@ -88,7 +88,7 @@ impl CalDavCalendar {
         let object = self.object(id).await?;
         let stamp = self.stamp()?;
         let make = |bytes: &[u8]| {
-            let (bytes, event) = ical::update(&self.objects.name(), bytes, (id, change), &stamp)?;
+            let (bytes, event) = ical::update(&self.objects.name(), bytes, id, change, &stamp)?;
             Ok((Fate::Holds(bytes), event))
         };
         self.objects.change(&object.url, make).await

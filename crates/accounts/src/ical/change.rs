@@ -61,7 +61,8 @@ pub(crate) fn add(name: &str, bytes: &[u8], new: &Change, stamp: &Stamp) -> Resu
 pub(crate) fn update(
     name: &str,
     bytes: &[u8],
-    (id, change): (&str, &Change),
+    id: &str,
+    change: &Change,
     stamp: &Stamp,
 ) -> Result<Changed, Trouble> {
     let sheet = Sheet::read(name, bytes)?;
@@ -76,7 +77,7 @@ pub(crate) fn update(
     if one_of_many {
         single(&mut block, &time, entry, home);
     }
-    let times = new_times((entry, &time), change, home)?;
+    let times = new_times(entry, &time, change, home)?;
     let mut zone = String::new();
     if let Some((start, end)) = &times {
         let others = entries.iter().any(|other| other.uid == entry.uid && other.instead.is_some());
@@ -174,7 +175,8 @@ fn like_start(block: &Block, name: &str, time: &Moment, entry: &Entry, home: &Ti
 
 /// When an event is after the change; nothing, if that does not change.
 fn new_times(
-    (entry, time): (&Entry, &Moment),
+    entry: &Entry,
+    time: &Moment,
     change: &Change,
     home: &TimeZone,
 ) -> Result<Option<(Zoned, Zoned)>, Trouble> {

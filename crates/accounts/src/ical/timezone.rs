@@ -44,15 +44,15 @@ fn turn(zone: &TimeZone, at: Timestamp) -> Option<Turn> {
 
 fn told(zone: &TimeZone, turn: &Turn) -> String {
     let rule = yearly(zone, turn).map(|rule| format!("RRULE:{rule}\r\n")).unwrap_or_default();
-    part(turn.kind, &written(turn.at.datetime()), (turn.from, turn.to, &turn.name), &rule)
+    part(turn.kind, &written(turn.at.datetime()), turn.from, turn.to, &turn.name, &rule)
 }
 
 fn steady(zone: &TimeZone, at: &Zoned) -> String {
     let info = zone.to_offset_info(at.timestamp());
-    part("STANDARD", "19700101T000000", (info.offset(), info.offset(), info.abbreviation()), "")
+    part("STANDARD", "19700101T000000", info.offset(), info.offset(), info.abbreviation(), "")
 }
 
-fn part(kind: &str, start: &str, (from, to, name): (Offset, Offset, &str), rule: &str) -> String {
+fn part(kind: &str, start: &str, from: Offset, to: Offset, name: &str, rule: &str) -> String {
     format!(
         "BEGIN:{kind}\r\nDTSTART:{start}\r\nTZOFFSETFROM:{}\r\nTZOFFSETTO:{}\r\nTZNAME:{name}\r\n{rule}END:{kind}\r\n",
         signed(from),

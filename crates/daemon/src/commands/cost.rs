@@ -22,7 +22,8 @@ use crate::settings::Settings;
 /// Shows it.
 pub fn show(
     settings: &Settings,
-    (disk, days): (Arc<dyn Disk>, u16),
+    disk: Arc<dyn Disk>,
+    days: u16,
     by: CostBy,
     output: &Output,
 ) -> Result<ExitCode, Failed> {

@@ -40,16 +40,18 @@ const HOOKS: &str = "hooks";
 /// Looks at everything, as far as the settings can be read; 1 if something is wrong. What was loose was tightened before
 /// they were read, if that was asked for, and is told as mended.
 pub async fn examine(
-    (environment, paths): (&Environment, &Paths),
+    environment: &Environment,
+    paths: &Paths,
     settings: Result<&Settings, &Failed>,
-    (care, mut mended): (Care, Vec<String>),
+    care: Care,
+    mut mended: Vec<String>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let unmended = if care.fix { sweep(paths, &mut mended) } else { None };
     let mut findings = match (care.lint.lint, settings) {
         (true, Ok(settings)) => lint(settings),
         (true, Err(wrong)) => unreadable(environment, wrong),
-        (false, settings) => everything((environment, paths), settings).await,
+        (false, settings) => everything(environment, paths, settings).await,
     };
     findings.extend(unmended);
     let wrong = count(&findings, State::Wrong);
@@ -70,7 +72,8 @@ pub async fn examine(
 }
 
 async fn everything(
-    (environment, paths): (&Environment, &Paths),
+    environment: &Environment,
+    paths: &Paths,
     settings: Result<&Settings, &Failed>,
 ) -> Vec<Finding> {
     let here = settings.map_or(TimeZone::UTC, |settings| settings.zone.value.clone());

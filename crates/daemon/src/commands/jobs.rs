@@ -178,7 +178,7 @@ impl<'a> Desk<'a> {
             (Some(minutes), _) => {
                 Moment::after(&now, minutes).map(Some).map_err(|invalid| Failed::NotDone(invalid.to_string()))
             }
-            (None, Some(at)) => times::when(at, (&now, &self.habits())).map(Some),
+            (None, Some(at)) => times::when(at, &now, &self.habits()).map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -213,7 +213,7 @@ impl<'a> Desk<'a> {
         let lines: Vec<String> = rows.iter().map(line).collect();
         let text = if lines.is_empty() { K::NONE.to_owned() } else { lines.join("\n") };
         let (good, bad): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.job.is_ok());
-        let value = |row: &Row| costs.put((K::WORD, row), row.to_json(now, zone));
+        let value = |row: &Row| costs.put(K::WORD, row, row.to_json(now, zone));
         let json = |rows: Vec<&Row>| rows.into_iter().map(value).collect::<Vec<_>>();
         answer(self.output, &json!({ K::DIRECTORY: json(good), "invalid": json(bad) }), &text);
         Ok(ExitCode::SUCCESS)
@@ -276,11 +276,8 @@ impl<'a> Desk<'a> {
     }
 
     fn pause(&self, pause: &Pause) -> Result<ExitCode, Failed> {
-        let until = pause
-            .until
-            .as_deref()
-            .map(|until| times::when(until, (&self.now, &self.habits())))
-            .transpose()?;
+        let until =
+            pause.until.as_deref().map(|until| times::when(until, &self.now, &self.habits())).transpose()?;
         let value = until.map_or(Value::Flag(true), |until| Value::Text(until.to_string()));
         let row = self.find::<Routine>(&pause.which, "pause")?;
         self.rest(&row, &Change::Set(value), "pause")?;
@@ -333,7 +330,7 @@ impl<'a> Desk<'a> {
 
     fn find<K: Job>(&self, which: &Reference, verb: &str) -> Result<Row, Failed> {
         let rows = self.rows::<K>()?;
-        finding::find(rows, &which.id.join(" "), (K::WORD, verb), (&self.now, self.zone()))
+        finding::find(rows, &which.id.join(" "), K::WORD, verb, (&self.now, self.zone()))
     }
 
     fn rows<K: Job>(&self) -> Result<Vec<Row>, Failed> {

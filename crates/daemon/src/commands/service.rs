@@ -21,7 +21,8 @@ const NO_NAMESPACE: i32 = 226;
 
 /// Does what was asked for. Only who starts it needs settings that are right.
 pub async fn run(
-    (environment, paths): (&Environment, &Paths),
+    environment: &Environment,
+    paths: &Paths,
     settings: Result<&Settings, Failed>,
     action: ServiceAction,
     output: &Output,
@@ -29,7 +30,7 @@ pub async fn run(
     let unit = unit(&Service::read(environment), paths)?;
     match action {
         ServiceAction::Install => {
-            let done = install((environment, settings?), &unit).await?;
+            let done = install(environment, settings?, &unit).await?;
             answer(output, &done.value, &done.text);
             Ok(ExitCode::SUCCESS)
         }
@@ -37,7 +38,7 @@ pub async fn run(
         ServiceAction::Stop => order(&unit, "stop", output),
         ServiceAction::Restart => settings.and_then(|_| order(&unit, "restart", output)),
         ServiceAction::Status => status(&unit, output),
-        ServiceAction::Logs { lines, follow } => logs(paths, &unit, (lines, follow)),
+        ServiceAction::Logs { lines, follow } => logs(paths, &unit, lines, follow),
         ServiceAction::Remove => remove(&unit, output),
     }
 }
@@ -58,10 +59,7 @@ pub struct Done {
 }
 
 /// Makes the service and starts it. What it will not know of this shell is told.
-pub async fn install(
-    (environment, settings): (&Environment, &Settings),
-    unit: &Unit,
-) -> Result<Done, Failed> {
+pub async fn install(environment: &Environment, settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
     let manager = Manager;
     let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
     not_anothers(unit)?;
@@ -256,7 +254,7 @@ fn status_of_ours(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
 }
 
 /// Shows what systemd kept of the log, or else what we wrote into our own file.
-fn logs(paths: &Paths, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
+fn logs(paths: &Paths, unit: &Unit, lines: u32, follow: bool) -> Result<ExitCode, Failed> {
     let count = lines.to_string();
     let mut command = if unit.installed() == Installed::Ours && Manager.standing().is_ok() {
         let mut command = Command::new("journalctl");

@@ -59,7 +59,8 @@ pub struct Here {
 /// Sets up what was asked for.
 pub async fn run(
     wanted: Setup,
-    (environment, settings): (Environment, Settings),
+    environment: Environment,
+    settings: Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {

@@ -65,11 +65,11 @@ const JOBS: [&str; 2] = ["routines", "reminders"];
 /// Lives through it, and tells what happened.
 pub async fn show(settings: &Settings, wanted: &Wanted, output: &Output) -> Result<ExitCode, Failed> {
     let zone = &settings.zone.value;
-    let span = Span::read((&wanted.from, &wanted.to), zone)?;
+    let span = Span::read(&wanted.from, &wanted.to, zone)?;
     let script = wanted.script.as_deref().map(Script::read).transpose()?.unwrap_or_default();
     let copy = copied(&settings.paths)
         .map_err(|error| Failed::NotDone(format!("the job files cannot be copied: {error}")))?;
-    let facts = live(settings, &Paths::new(copy.path()), span, (script, wanted.seed)).await?;
+    let facts = live(settings, &Paths::new(copy.path()), span, script, wanted.seed).await?;
     if output.json {
         let values: Vec<String> = facts.iter().map(|fact| telling::value(fact, zone).to_string()).collect();
         print(&format!("[{}]", values.join(",\n")));
@@ -84,7 +84,8 @@ async fn live(
     settings: &Settings,
     paths: &Paths,
     span: Span,
-    (script, seed): (Script, u64),
+    script: Script,
+    seed: u64,
 ) -> Result<Vec<Fact>, Failed> {
     let clock = Arc::new(PlayedClock::new(&span.from));
     let zone = settings.zone.value.clone();

@@ -101,7 +101,7 @@ impl Renewer<'_> {
         let root = self.checkout.root();
         let target = root.join("target/renewal");
         let build = ["sh", "-c", &upgrade.build];
-        run_with(&build, (root, BUILD), &[("CARGO_TARGET_DIR", &target)]).await?;
+        run_with(&build, root, BUILD, &[("CARGO_TARGET_DIR", &target)]).await?;
         self.lay(&root.join(&upgrade.binary)).map_err(|error| {
             Trouble::Ours(format!("what was built ({}) cannot be taken: {error}", upgrade.binary.display()))
         })?;
@@ -132,7 +132,7 @@ impl Renewer<'_> {
         let new = self.laid();
         let data = trial.data().to_string_lossy().into_owned();
         let line = [&*new.to_string_lossy(), "--data-dir", &data, "self-check"];
-        let said = run(&line, (trial.place(), READY_WITHIN)).await;
+        let said = run(&line, trial.place(), READY_WITHIN).await;
         match said {
             Ok(said) if said.lines().last() == Some("ready") => Ok(()),
             Ok(said) => {

@@ -35,7 +35,7 @@ impl Trial {
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir();
             let trial = Self { place: place.map_err(|error| error.to_string())? };
-            copy((&paths, &*disk), &trial.data(), now).map(|()| trial)
+            copy(&paths, &*disk, &trial.data(), now).map(|()| trial)
         });
         copied.await.unwrap_or_else(|broken| Err(broken.to_string()))
     }
@@ -52,7 +52,7 @@ impl Trial {
 }
 
 /// The history of the files can be larger than all of them, and no start needs it.
-fn copy((paths, disk): (&Paths, &dyn Disk), to: &Path, now: Timestamp) -> Result<(), String> {
+fn copy(paths: &Paths, disk: &dyn Disk, to: &Path, now: Timestamp) -> Result<(), String> {
     let secrets = Secrets::GoAlong;
     let history = History::Stays;
     let order = Order { paths, disk, secrets, history, now, program: "an update" };

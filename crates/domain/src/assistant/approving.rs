@@ -38,7 +38,7 @@ impl Assistant {
             |name: &str| self.tools.iter().any(|tool| tool.name == name && tool.class == Class::Delegates);
         match ruling {
             Ruling::Decided(decision) if decision.refusal().is_none() && delegates(&decision.call.name) => {
-                match self.delegate(&decision.call, (caller.turn, &caller.branch), minutes) {
+                match self.delegate(&decision.call, caller.turn, &caller.branch, minutes) {
                     Ok(()) => Ruling::Delegated(decision.call),
                     Err(why) => Ruling::Answered(ToolResult {
                         call: decision.call.id,
@@ -80,7 +80,7 @@ impl Assistant {
     /// does not wait for the answer: a yes makes a grant later.
     fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
         if self.others_wait() {
-            let id = self.put_to_the_human((&call, Waits::Nobody), caller, minutes);
+            let id = self.put_to_the_human(&call, Waits::Nobody, caller, minutes);
             minutes.records.push(Record::Approval(ApprovalChange::Left(id)));
             let decision = Decision::refused(&call, Refused::Unanswered(id));
             let decision = Decision { knows: caller.authority.knows, ..decision };
@@ -88,7 +88,7 @@ impl Assistant {
             minutes.records.push(Record::Turn(decided));
             return Ruling::Decided(decision);
         }
-        let id = self.put_to_the_human((&call, Waits::Turn), caller, minutes);
+        let id = self.put_to_the_human(&call, Waits::Turn, caller, minutes);
         Ruling::Asked(id, call)
     }
 
@@ -99,7 +99,7 @@ impl Assistant {
             open.waits == Waits::Card && given.name == call.name && given.input.says_the_same_as(&call.input)
         };
         let known = self.memory.approvals.open.iter().find(same).map(|open| open.id);
-        let id = known.unwrap_or_else(|| self.put_to_the_human((call, Waits::Card), caller, minutes));
+        let id = known.unwrap_or_else(|| self.put_to_the_human(call, Waits::Card, caller, minutes));
         Decision { knows: caller.authority.knows, ..Decision::refused(call, Refused::Deferred(id)) }
     }
 
@@ -113,7 +113,8 @@ impl Assistant {
 
     fn put_to_the_human(
         &mut self,
-        (call, waits): (&ToolCall, Waits),
+        call: &ToolCall,
+        waits: Waits,
         caller: &Caller,
         minutes: &mut Minutes,
     ) -> ApprovalId {
@@ -156,7 +157,7 @@ impl Assistant {
             asked.unwrap_or_default(),
             result.text
         );
-        self.report(("card", result.label), text, &mut minutes);
+        self.report("card", result.label, text, &mut minutes);
         minutes.effects()
     }
 

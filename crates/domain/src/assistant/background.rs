@@ -35,7 +35,7 @@ impl Assistant {
         }
         let mut minutes = Minutes::at(now);
         let turn = self.memory.turns.next;
-        self.set_off((job, Label::PLAIN), None, &mut minutes);
+        self.set_off(job, Label::PLAIN, None, &mut minutes);
         (Answer::Begun(turn), minutes.effects())
     }
 
@@ -43,7 +43,8 @@ impl Assistant {
     /// branch.
     pub(super) fn set_off(
         &mut self,
-        (job, label): (Job, Label),
+        job: Job,
+        label: Label,
         due: Option<Timestamp>,
         minutes: &mut Minutes,
     ) -> Branch {
@@ -170,7 +171,7 @@ impl Assistant {
             return;
         }
         match (run.due, ending) {
-            (Some(due), _) => self.run_settled((&run, due), ending, minutes),
+            (Some(due), _) => self.run_settled(&run, due, ending, minutes),
             // The human knows of the limit of the day.
             (None, Ending::Failed(failure)) if run.doings.asker.is_none() && !ending.is_at_limit() => {
                 let why = failure.of_a_job();

@@ -61,9 +61,9 @@ impl Assistant {
             self.ensure_main(minutes);
             self.memory.main.before = self.memory.conversation.head(&branch).and_then(Spot::of);
         }
-        let (heard, told) = self.heard(&message, (&branch, &lead), minutes);
+        let (heard, told) = self.heard(&message, &branch, &lead, minutes);
         let known = told.join(label).join(message.label).join(self.begun_with(&branch));
-        let Some(entry) = self.say_knowing(&branch, (Said::Human(heard), known), minutes) else { return };
+        let Some(entry) = self.say_knowing(&branch, Said::Human(heard), known, minutes) else { return };
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let turn = self.next_turn();

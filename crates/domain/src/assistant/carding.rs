@@ -82,15 +82,16 @@ impl Assistant {
     pub(super) fn card_pressed(
         &mut self,
         surface: SurfaceName,
-        (id, act): (&CardId, Act),
+        id: &CardId,
+        act: Act,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         if let Act::Pick(option) = act {
             let names_a_card = chosen(&option).is_some();
             return match names_a_card {
-                true => self.picked(surface, (id, &option), now),
+                true => self.picked(surface, id, &option, now),
                 // A time of its own, for this card.
-                false => self.card_pressed(surface, (id, Act::Move(option)), now),
+                false => self.card_pressed(surface, id, Act::Move(option), now),
             };
         }
         let Some((card, post)) = self.memory.messages.cards.get(id).cloned() else {
@@ -225,7 +226,8 @@ impl Assistant {
     fn picked(
         &mut self,
         surface: SurfaceName,
-        (menu, option): (&CardId, &str),
+        menu: &CardId,
+        option: &str,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let gone = "that is settled, or too long ago. say it in words.";
@@ -241,7 +243,7 @@ impl Assistant {
                 let text = "kept. it stays as it is, and i do not bring it up by myself.".to_owned();
                 (Answer::Told(text), Vec::new())
             }
-            act => self.card_pressed(surface, (&id, Act::Move(act.to_owned())), now),
+            act => self.card_pressed(surface, &id, Act::Move(act.to_owned()), now),
         }
     }
 
@@ -299,7 +301,7 @@ impl Assistant {
         minutes.records.extend(card.followed.as_ref().map(|key| says(key, card.otherwise_sheet(now))));
         self.no_longer_held(&card.source(), minutes);
         if let Some(told) = told {
-            self.report(("reminder", Label::PLAIN), told, minutes);
+            self.report("reminder", Label::PLAIN, told, minutes);
         }
     }
 

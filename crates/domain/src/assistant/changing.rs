@@ -57,7 +57,7 @@ impl Assistant {
         let verb = if act == Act::Drop { "dropped" } else { "done" };
         let name = named(what);
         let Some(card) = self.open_card(what) else { return told(format!("{verb}: {name}.")) };
-        let (_, effects) = self.card_pressed(SurfaceName::House, (&card, act), now);
+        let (_, effects) = self.card_pressed(SurfaceName::House, &card, act, now);
         (Answer::Told(format!("{verb}: {name}. `undo` takes it back")), effects)
     }
 

@@ -65,7 +65,9 @@ impl Assistant {
     pub(super) fn press_chore(
         &mut self,
         surface: SurfaceName,
-        (on, chore, id): (SentId, Chore, &str),
+        on: SentId,
+        chore: Chore,
+        id: &str,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric() || "._@:=+/-".contains(c)) {
@@ -118,7 +120,7 @@ impl Assistant {
         }
         let title = title(&result.text).unwrap_or_else(|| "(no title)".to_owned());
         minutes.shown.push(Shown::Notice(chore.confirmed(&title)));
-        self.report(("button", result.label), chore.told(&title), minutes);
+        self.report("button", result.label, chore.told(&title), minutes);
         Some(())
     }
 }

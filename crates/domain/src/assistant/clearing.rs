@@ -59,7 +59,7 @@ impl Assistant {
     pub(super) fn cut_short(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let Some(running) = self.running.remove(branch) else { return };
         self.wants.deadlines.remove(branch);
-        self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
+        self.tell_unknown(running.turn, branch, &running.unanswered, minutes);
         let turn = running.turn;
         let ending = Ending::Interrupted;
         // Who is held has no task that could still end.

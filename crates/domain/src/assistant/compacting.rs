@@ -263,10 +263,10 @@ impl Assistant {
             self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(Spot::of);
         }
         let (lead, quoted) = self.quoted(&turned.message);
-        let (heard, told) = self.heard(&turned.message, (&turned.branch, &lead), minutes);
+        let (heard, told) = self.heard(&turned.message, &turned.branch, &lead, minutes);
         let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };
         let known = told.join(quoted);
-        if let Some(entry) = self.say_knowing(&turned.branch, (Said::Human(again), known), minutes) {
+        if let Some(entry) = self.say_knowing(&turned.branch, Said::Human(again), known, minutes) {
             self.hand_over(&turned.branch.clone(), entry.id, minutes);
         }
         self.open(turned, Owed::SinceBefore, minutes);

@@ -104,7 +104,7 @@ impl Assistant {
 
     fn begin_delivery(&mut self, occurrence: Occurrence, delivery: &Delivery, minutes: &mut Minutes) {
         if let Some(words) = delivery.words() {
-            return self.tell_delivery((occurrence, delivery), words, minutes);
+            return self.tell_delivery(occurrence, delivery, words, minutes);
         }
         if self.choices.is_offline() {
             let words = format!(
@@ -112,7 +112,7 @@ impl Assistant {
                 delivery.name(),
                 delivery.list()
             );
-            return self.tell_delivery((occurrence, delivery), words, minutes);
+            return self.tell_delivery(occurrence, delivery, words, minutes);
         }
         if occurrence.tries >= TRIES {
             return self.not_done(occurrence, "i stopped every time before it had begun", minutes);

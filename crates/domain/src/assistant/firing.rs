@@ -70,7 +70,7 @@ impl Assistant {
             return self.stands(occurrence, Stage::Again(again), minutes);
         }
         let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
-        let prompt = self.prompt(planned, (&occurrence, loaded), minutes);
+        let prompt = self.prompt(planned, &occurrence, loaded, minutes);
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
             let label = loaded.label.join(self.label_of_words(&occurrence.key.source));
             return self.put_to_main(occurrence, (prompt, label), minutes);
@@ -88,7 +88,7 @@ impl Assistant {
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
         // The preamble names upcoming tasks of the user.
         let label = loaded.label.join(Label::private(Realm::Tasks)).join(words).join(ahead);
-        let branch = self.set_off((job, label), Some(occurrence.key.due), minutes);
+        let branch = self.set_off(job, label, Some(occurrence.key.due), minutes);
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
@@ -113,7 +113,8 @@ impl Assistant {
     fn prompt(
         &self,
         planned: &Planned,
-        (occurrence, loaded): (&Occurrence, &Loaded),
+        occurrence: &Occurrence,
+        loaded: &Loaded,
         minutes: &Minutes,
     ) -> String {
         let now = minutes.at.to_zoned(minutes.zone.clone());
@@ -122,7 +123,7 @@ impl Assistant {
             Lateness::Late => context::late(&due, &now),
             Lateness::OnTime => String::new(),
         };
-        let preamble = self.preamble(planned, (occurrence, loaded), &now);
+        let preamble = self.preamble(planned, occurrence, loaded, &now);
         let at = match planned.charter().terms() {
             None => Where::Main,
             Some(terms) => Where::Aside { preamble: &preamble, reporting: terms.voice.reporting },
@@ -137,12 +138,7 @@ impl Assistant {
     }
 
     /// PR-1: what holds for a run of `planned`: nothing, for a job on main.
-    fn preamble(
-        &self,
-        planned: &Planned,
-        (occurrence, loaded): (&Occurrence, &Loaded),
-        now: &Zoned,
-    ) -> String {
+    fn preamble(&self, planned: &Planned, occurrence: &Occurrence, loaded: &Loaded, now: &Zoned) -> String {
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else { return String::new() };
         let around = (&occurrence.key.source, occurrence.key.due);
         let preamble = Preamble {
@@ -150,7 +146,7 @@ impl Assistant {
             voice: terms.voice,
             busy: self.busy(),
             limits: self.ping_limits(now),
-            outside: self.begins_with((&occurrence.key.source, kind), loaded.label).is_tainted(),
+            outside: self.begins_with(&occurrence.key.source, kind, loaded.label).is_tainted(),
             ahead: self.ahead(around, (kind == Kind::Isolated).then_some(planned), now),
             tools: as_told(&with_tools(allowance(terms, kind), &loaded.tools), terms.voice),
         };
@@ -159,7 +155,7 @@ impl Assistant {
 
     /// Returns the label of what a run of the job under `source` reads before its own words: the conversation that it stands on,
     /// the updates that are told with it, and what was `loaded` for it.
-    fn begins_with(&self, (source, kind): (&Source, Kind), loaded: Label) -> Label {
+    fn begins_with(&self, source: &Source, kind: Kind, loaded: Label) -> Label {
         let beneath = match kind {
             Kind::Forked => {
                 let main = self.main_at_rest().map_or(Label::PLAIN, |spot| spot.label);
@@ -179,7 +175,7 @@ impl Assistant {
         alone: Option<&Planned>,
         now: &Zoned,
     ) -> Vec<Upcoming> {
-        let ahead = self.memory.plans.agenda.around((source, due), now.timestamp());
+        let ahead = self.memory.plans.agenda.around(source, due, now.timestamp());
         let is_webhook = matches!(source, Source::Webhook(_));
         let is_hidden =
             |fire: &Upcoming| is_webhook || alone.is_some_and(|planned| planned.file != fire.file);
@@ -252,12 +248,7 @@ impl Assistant {
     }
 
     /// A run that was `due` has ended, and with it an occurrence, or one try of it.
-    pub(super) fn run_settled(
-        &mut self,
-        (run, due): (&Run, Timestamp),
-        ending: &Ending,
-        minutes: &mut Minutes,
-    ) {
+    pub(super) fn run_settled(&mut self, run: &Run, due: Timestamp, ending: &Ending, minutes: &mut Minutes) {
         let key = Key { source: run.source.clone(), due };
         let goes_on = Stage::Running(run.branch.clone());
         let open = self.memory.plans.open.get(&key).filter(|occurrence| occurrence.stage == goes_on);
@@ -388,7 +379,7 @@ impl Assistant {
     /// The words of a reminder, said on main as they were written.
     fn say_as_written(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         let label = self.label_of_words(&occurrence.key.source);
-        self.speak_of((&put_plainly(occurrence, minutes), label), minutes);
+        self.speak_of(&put_plainly(occurrence, minutes), label, minutes);
     }
 
     /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.

@@ -40,7 +40,7 @@ impl Assistant {
             .collect();
         for (at, card, post) in due {
             if card.chase == Chase::Once && self.may_follow_up(at, &post, minutes) {
-                self.follow_up_on((card, post), minutes)
+                self.follow_up_on(card, post, minutes)
             } else {
                 self.keep_back(
                     (card.source(), "reminder".to_owned()),
@@ -63,9 +63,9 @@ impl Assistant {
         wanted && calm && alone && minutes.at.duration_since(at) < STALE
     }
 
-    fn follow_up_on(&mut self, (card, post): (Card, PostKey), minutes: &mut Minutes) {
+    fn follow_up_on(&mut self, card: Card, post: PostKey, minutes: &mut Minutes) {
         let label = self.label_of_words(&card.source());
-        let said = self.speak_of((&put_otherwise(&card), label), minutes);
+        let said = self.speak_of(&put_otherwise(&card), label, minutes);
         let followed = said.unwrap_or_else(|| PostKey::card(&card.id, minutes.at));
         let card = Card { chase: Chase::Twice(minutes.at), followed: Some(followed), ..card };
         self.write_card((card, post), minutes);

@@ -20,15 +20,15 @@ impl Assistant {
     pub(super) fn list(&self, span: &Span, now: &Zoned) -> String {
         let today = now.date();
         match span {
-            Span::Today => self.days((today, today), &self.nothing_left(now), now),
+            Span::Today => self.days(today, today, &self.nothing_left(now), now),
             Span::Tomorrow => {
                 let tomorrow = today.tomorrow().unwrap_or(today);
-                self.days((tomorrow, tomorrow), "nothing tomorrow.", now)
+                self.days(tomorrow, tomorrow, "nothing tomorrow.", now)
             }
-            Span::Day(day) => self.days((*day, *day), "nothing that day.", now),
+            Span::Day(day) => self.days(*day, *day, "nothing that day.", now),
             Span::Week => {
                 let end = today.checked_add(6.days()).unwrap_or(today);
-                self.days((today, end), "nothing in the next seven days.", now)
+                self.days(today, end, "nothing in the next seven days.", now)
             }
             Span::Next => self.next_thing(now),
             Span::Inbox => crate::inbox::read_out(&self.memory.inbox.kept),
@@ -91,7 +91,7 @@ impl Assistant {
     }
 
     /// What comes from the first of these days to the last, after now.
-    fn days(&self, (first, last): (Date, Date), nothing: &str, now: &Zoned) -> String {
+    fn days(&self, first: Date, last: Date, nothing: &str, now: &Zoned) -> String {
         let zone = now.time_zone();
         // What one plan does on one day is one line.
         let mut times: Vec<(Vec<Zoned>, String)> = Vec::new();

@@ -28,7 +28,8 @@ impl Assistant {
     /// BF-21: the run on `branch` wants to reach the human. It does, or is told why not, or what it shows waits.
     pub(super) fn reach_out(
         &mut self,
-        (branch, urgency): (&Branch, Urgency),
+        branch: &Branch,
+        urgency: Urgency,
         showing: Showing,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
@@ -184,7 +185,7 @@ impl Assistant {
         (run.doings.reports, run.doings.untold) = (run.doings.reports + 1, false);
         minutes.records.push(doing(run));
         let source = run.source.to_string();
-        self.report((&source, self.label_of(branch)), text, &mut minutes);
+        self.report(&source, self.label_of(branch), text, &mut minutes);
         let told = "the main conversation will read it. go on, or stop.".to_owned();
         (Answer::Told(told), minutes.effects())
     }

@@ -95,7 +95,7 @@ impl Assistant {
         let before = before.filter(|before| *before != planned.name());
         let known = plans.known.get(&source).cloned();
         plans.known.remove_mut(&source);
-        let fresh = plans.agenda.plan(planned, known, (minutes.at, &minutes.zone));
+        let fresh = plans.agenda.plan(planned, known, minutes.at, &minutes.zone);
         if fresh.is_some() {
             self.call_off(&source, "its time was changed", minutes);
         }

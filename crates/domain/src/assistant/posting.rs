@@ -181,7 +181,7 @@ impl Assistant {
         let note = |ring, sheet| vec![PostChange::Posted(Post { key, at, ring, of: None, sheet })];
         match shown {
             Shown::Began { turn, branch, answers } => {
-                self.began((*turn, *answers), branch, now);
+                self.began(*turn, *answers, branch, now);
                 Vec::new()
             }
             Shown::Said { branch, entry } => {
@@ -242,7 +242,7 @@ impl Assistant {
     }
 
     /// A turn began: whose answer it is decides where it goes.
-    fn began(&mut self, (turn, answers): (TurnId, MessageId), branch: &Branch, now: &Zoned) {
+    fn began(&mut self, turn: TurnId, answers: MessageId, branch: &Branch, now: &Zoned) {
         if !self.is_here(branch) {
             return;
         }

@@ -18,7 +18,8 @@ impl Assistant {
     pub(super) fn may_run(
         &mut self,
         turn: TurnId,
-        (blocks, spent): (Vec<Block>, Vec<Call>),
+        blocks: Vec<Block>,
+        spent: Vec<Call>,
         kinds: ServerKinds,
         most: usize,
         now: &Zoned,

@@ -91,7 +91,7 @@ impl Assistant {
         back.extend(plans.iter().filter_map(|source| self.echo(source, now)));
         for card in &changed.settled {
             // In the same writing: a crash finds all of it taken back, or none of it.
-            let effects = self.card_pressed(SurfaceName::House, (card, Act::Undo), now).1;
+            let effects = self.card_pressed(SurfaceName::House, card, Act::Undo, now).1;
             minutes.absorb(effects);
             let words = self.memory.messages.cards.get(card).map(|(card, _)| card.words.clone());
             back.push(format!("taken back: {} is still to do.", words.unwrap_or_default()));

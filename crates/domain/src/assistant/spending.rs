@@ -26,7 +26,8 @@ impl Assistant {
     pub(super) fn may_spend(
         &mut self,
         turn: TurnId,
-        (spent, next): (Vec<Call>, Next),
+        spent: Vec<Call>,
+        next: Next,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };

@@ -30,7 +30,7 @@ impl Assistant {
         let found = self.memory.messages.attending.mood.moves.suggests(routine.id.as_str(), &now);
         let (Some(found), Some(from)) = (found, clock_of(routine)) else { return };
         let name = named(what);
-        let Some(card) = Card::suggesting((&routine.id, &name), from, found, minutes.at) else { return };
+        let Some(card) = Card::suggesting(&routine.id, &name, from, found, minutes.at) else { return };
         if found.to == from {
             return;
         }

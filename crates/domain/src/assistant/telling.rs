@@ -29,7 +29,8 @@ impl Assistant {
     /// The human gets `words`, now or when there is a good moment, and the delivery has ended.
     pub(super) fn tell_delivery(
         &mut self,
-        (occurrence, delivery): (Occurrence, &Delivery),
+        occurrence: Occurrence,
+        delivery: &Delivery,
         words: String,
         minutes: &mut Minutes,
     ) {
@@ -55,7 +56,7 @@ impl Assistant {
         }
         // What is held is reported when it is told.
         if voice.reporting != Reporting::Blocked && !matches!(told, Told::Held(_)) {
-            self.report((&source.to_string(), label), words, minutes);
+            self.report(&source.to_string(), label, words, minutes);
         }
         self.forgive_report(&branch);
         self.run_ended(&branch, &Ending::Finished, minutes);

@@ -23,7 +23,7 @@ use crate::turn::TurnId;
 impl Assistant {
     /// Goes on with a turn that the program died under, or gives it up after too many tries.
     pub(super) fn resume(&mut self, left: Unfinished, minutes: &mut Minutes) {
-        self.tell_unknown((left.turn, &left.branch), &left.unanswered, minutes);
+        self.tell_unknown(left.turn, &left.branch, &left.unanswered, minutes);
         let Unfinished { turn, branch, answers, attempts, calls, .. } = left;
         if calls > 0 {
             // What it has done already is not done once more without it.
@@ -65,7 +65,8 @@ impl Assistant {
     /// human is known not to have run, and nobody knows of the others.
     pub(super) fn tell_unknown(
         &mut self,
-        (turn, branch): (TurnId, &Branch),
+        turn: TurnId,
+        branch: &Branch,
         calls: &[ToolCall],
         minutes: &mut Minutes,
     ) {

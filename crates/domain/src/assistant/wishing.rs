@@ -78,8 +78,8 @@ impl Assistant {
         }
         let tool = wish.tool().name();
         match (wish, place) {
-            (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, (Footer::None, label), now),
-            (Wish::Show(embed, _), Place::Fork) => self.show(embed, (Footer::Fork, label), now),
+            (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, Footer::None, label, now),
+            (Wish::Show(embed, _), Place::Fork) => self.show(embed, Footer::Fork, label, now),
             (Wish::FollowUp(wait), Place::Background(_) | Place::Main(_)) => self.follow_up(turn, wait, now),
             (wish, Place::Background(_)) => self.wished_aside(turn, wish, now),
             // MC-20: main may speak while a fork is open, and forks are never nested.
@@ -120,7 +120,7 @@ impl Assistant {
 
     /// The embed is part of the tool's result, which is written down before anybody sees it. XB-6: what its
     /// buttons ask is kept now, each under a number of its own.
-    fn show(&mut self, embed: Embed, (footer, label): (Footer, Label), now: &Zoned) -> (Answer, Vec<Effect>) {
+    fn show(&mut self, embed: Embed, footer: Footer, label: Label, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let mut embed = Embed { footer, ..embed }.fitted();
         for button in &mut embed.buttons {
@@ -144,7 +144,7 @@ impl Assistant {
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         match showing {
-            Showing::Embed(embed) => self.show(embed, (Footer::Background, label), now),
+            Showing::Embed(embed) => self.show(embed, Footer::Background, label, now),
             Showing::Words(_) => (Answer::Shown(showing), Vec::new()),
         }
     }
@@ -155,8 +155,8 @@ impl Assistant {
         let minutes = Minutes::at(now);
         let tool = wish.tool().name();
         match wish {
-            Wish::Show(embed, urgency) => self.reach_out((&branch, urgency), Showing::Embed(embed), now),
-            Wish::Ping(text, urgency) => self.reach_out((&branch, urgency), Showing::Words(text), now),
+            Wish::Show(embed, urgency) => self.reach_out(&branch, urgency, Showing::Embed(embed), now),
+            Wish::Ping(text, urgency) => self.reach_out(&branch, urgency, Showing::Words(text), now),
             Wish::Report(text) => self.report_from(&branch, text, minutes),
             Wish::Compact(words) => self.compact_later(&branch, words, minutes),
             Wish::FollowUp(wait) => self.follow_up(turn, wait, now),

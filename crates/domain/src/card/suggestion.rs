@@ -26,7 +26,8 @@ pub struct Times {
 impl Card {
     /// The card that asks whether the routine `id`, called `name`, is to come at another time.
     pub fn suggesting(
-        (id, name): (&ItemId, &str),
+        id: &ItemId,
+        name: &str,
         from: Time,
         found: Suggestion,
         at: jiff::Timestamp,

@@ -94,7 +94,7 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     let here = now.with_time_zone(zone);
     let walls = match said.day.or(said.from) {
         None => any_day(hour, &here, habits)?,
-        Some(day) => on_day(said, (day, hour), &here, habits)?,
+        Some(day) => on_day(said, day, hour, &here, habits)?,
     };
     let at = still_to_come(walls.first, &here).ok_or_else(too_far)?;
     let other = walls.other.and_then(|wall| still_to_come(wall, &here)).filter(|other| other > now);
@@ -107,7 +107,7 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
         return Err(Note::Past(dated(at.date())));
     }
     within_reach(now, &at)?;
-    let notes = remarks(said, hour, (&walls, &at), (now, habits));
+    let notes = remarks(said, hour, &walls, &at, now, habits);
     let settled = with_lead(said, at, now, notes)?;
     Ok(Settled { other: other.map(When::Once), ..settled })
 }
@@ -119,12 +119,7 @@ fn still_to_come(wall: DateTime, here: &Zoned) -> Option<Zoned> {
 }
 
 /// What the human should see about it.
-fn remarks(
-    said: &Said,
-    hour: Hour,
-    (walls, at): (&Walls, &Zoned),
-    (now, habits): (&Zoned, &Habits),
-) -> Vec<Note> {
+fn remarks(said: &Said, hour: Hour, walls: &Walls, at: &Zoned, now: &Zoned, habits: &Habits) -> Vec<Note> {
     let mut notes = Vec::new();
     let wall = at.datetime();
     let day_meant = matches!(said.day, Some(Day::Weekday(_))) && is_day_of_month(said, wall.date());
@@ -225,7 +220,7 @@ fn any_day(hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
 }
 
 /// The hour on the day that was said.
-fn on_day(said: &Said, (day, hour): (Day, Hour), here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
+fn on_day(said: &Said, day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
     if let Some(gone) = gone(said.weekday, day, here.date()) {
         return Err(gone);
     }

@@ -103,7 +103,8 @@ impl Agenda {
         &mut self,
         planned: Arc<Planned>,
         known: Option<Accounted>,
-        (now, zone): (Timestamp, &TimeZone),
+        now: Timestamp,
+        zone: &TimeZone,
     ) -> Option<Accounted> {
         let source = planned.source();
         let rule = rule(&planned, zone);
@@ -151,7 +152,7 @@ impl Agenda {
     pub fn due_of(&self, source: &Source, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let plan = self.plans.get(source)?;
         let first = plan.next.filter(|next| *next <= now)?;
-        let newest = self.newest(&plan.planned, (first, now), zone).unwrap_or(first);
+        let newest = self.newest(&plan.planned, first, now, zone).unwrap_or(first);
         let late = now.duration_since(newest);
         let lateness = if late <= ON_TIME {
             Some(Lateness::OnTime)
@@ -163,7 +164,7 @@ impl Agenda {
             // However long it rested, it is the one that was due then.
             What::Reminder(reminder) => (kept_as(reminder.run_at.at), kept_as(reminder.run_at.at)),
         };
-        let missed = self.missed(plan, (first, newest, lateness.is_some()), zone);
+        let missed = self.missed(plan, first, newest, lateness.is_some(), zone);
         let kept = lateness.map(|lateness| (newest, lateness));
         Some(Due { planned: Arc::clone(&plan.planned), missed, kept })
     }
@@ -184,7 +185,7 @@ impl Agenda {
     }
 
     /// FS-3: what runs in the background around `now`, for the run of `running`, which was due at `due`.
-    pub fn around(&self, (running, due): (&Source, Timestamp), now: Timestamp) -> Vec<Upcoming> {
+    pub fn around(&self, running: &Source, due: Timestamp, now: Timestamp) -> Vec<Upcoming> {
         let far = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
         let soon = self.next.iter().take_while(|(at, _)| *at <= far).take(NEAREST).map(|(_, source)| source);
         let recent: BTreeMap<&Source, Timestamp> =
@@ -289,7 +290,8 @@ impl Agenda {
     fn newest(
         &self,
         planned: &Planned,
-        (first, now): (Timestamp, Timestamp),
+        first: Timestamp,
+        now: Timestamp,
         zone: &TimeZone,
     ) -> Option<Timestamp> {
         match &planned.what {
@@ -302,7 +304,9 @@ impl Agenda {
     fn missed(
         &self,
         plan: &Plan,
-        (first, newest, kept): (Timestamp, Timestamp, bool),
+        first: Timestamp,
+        newest: Timestamp,
+        kept: bool,
         zone: &TimeZone,
     ) -> Option<Missed> {
         let until = if kept { just_before(newest) } else { newest };
@@ -312,7 +316,7 @@ impl Agenda {
         while let Some(time) = at.filter(|time| *time <= until) {
             (count, last) = (count + 1, time);
             if count == COUNTED {
-                last = self.newest(&plan.planned, (first, until), zone).unwrap_or(time);
+                last = self.newest(&plan.planned, first, until, zone).unwrap_or(time);
                 break;
             }
             at = match &plan.planned.what {

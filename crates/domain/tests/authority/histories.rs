@@ -72,7 +72,7 @@ impl History {
             }
             2 => {
                 let more = self.label();
-                let entry = self.conversation.say_knowing(&branch, (Said::Human(heard("hello")), more), at);
+                let entry = self.conversation.say_knowing(&branch, Said::Human(heard("hello")), more, at);
                 self.keep(&branch, entry, more.join(Label::private(Realm::Chat)));
             }
             3 => {

@@ -201,7 +201,7 @@ fn case(dice: &mut Dice) -> Case {
 }
 
 /// Whether an "always" to `said` is one to `call`: the same words, the same note, or the same place in the web.
-fn is_same(said: &ToolCall, (call, column): (&ToolCall, Column)) -> bool {
+fn is_same(said: &ToolCall, call: &ToolCall, column: Column) -> bool {
     let start = |call: &ToolCall| call.input.0.split('/').take(3).map(str::to_owned).collect::<Vec<_>>();
     said.name == call.name
         && (said.input == call.input
@@ -221,7 +221,7 @@ fn was_allowed(case: &Case) -> bool {
                 Mode::AcceptEdits => case.column == C::Note,
                 Mode::DontAsk | Mode::Ask => false,
             };
-            let always = || case.said.iter().any(|said| is_same(said, (&case.call, case.column)));
+            let always = || case.said.iter().any(|said| is_same(said, &case.call, case.column));
             case.granted || (clean && (mode || always()))
         }
     }

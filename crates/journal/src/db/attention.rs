@@ -74,7 +74,8 @@ impl Database {
     pub(super) fn held_between(
         &self,
         source: &Source,
-        (from, to): (Timestamp, Timestamp),
+        from: Timestamp,
+        to: Timestamp,
     ) -> rusqlite::Result<Vec<(Held, Option<Timestamp>)>> {
         let sql = "SELECT id, at, source, name, words, why, label, told FROM held WHERE source = ?1 AND at BETWEEN ?2 \
                    AND ?3 AND why <> 'unanswered' ORDER BY id";

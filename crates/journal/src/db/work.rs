@@ -126,7 +126,7 @@ impl Database {
             Stage::Ended(_) => occurrence.since,
             Stage::Running(_) | Stage::Asked(_) | Stage::Again(_) | Stage::Queued => Timestamp::MAX,
         };
-        let held = self.held_between(&work.source, (*began, until))?;
+        let held = self.held_between(&work.source, *began, until)?;
         let card = match &work.source {
             Source::Reminder(id) => self.card_called(id)?,
             Source::Main

@@ -152,15 +152,15 @@ async fn silence_before_the_first_word_is_out_of_reach_and_after_it_a_cut() {
     let context = context(vec![human("hi")]);
     for (wire, heard) in BOTH.into_iter().zip([5, 3]) {
         let server = wire.serve().await;
-        let said = silent_at(wire, &server, (1, ""), &context).await;
+        let said = silent_at(wire, &server, 1, "", &context).await;
         assert_eq!(said, Failure::Unreachable("silent for 60 s".to_owned()));
-        let said = silent_at(wire, &server, (heard, "one two three four"), &context).await;
+        let said = silent_at(wire, &server, heard, "one two three four", &context).await;
         assert_eq!(said, Failure::CutOff("silent for 60 s".to_owned()));
     }
 }
 
 /// What comes of a server that is silent from an event on, by which these words were heard.
-async fn silent_at(wire: Wire, server: &Server, (event, words): (usize, &str), context: &Context) -> Failure {
+async fn silent_at(wire: Wire, server: &Server, event: usize, words: &str, context: &Context) -> Failure {
     let gate = Gate::new();
     server.script(Act::says("one two three four five").held_at(event, &gate));
     let model = wire.model(&server.url());

@@ -24,9 +24,9 @@ pub struct Ring {
 }
 
 /// Takes note of a card or a question, and gives what to tell of it.
-pub fn hear(shown: &Shown, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Option<Ring> {
+pub fn hear(shown: &Shown, offers: &mut Offers, now: Instant, clock: &Zoned) -> Option<Ring> {
     match shown.name.as_str() {
-        "card" => Some(card(&shown.data, offers, (now, clock))),
+        "card" => Some(card(&shown.data, offers, now, clock)),
         "asked" => {
             asked(&shown.data, offers, now);
             let loud = shown.data["caption"].as_str().map(|caption| format!("may i? {caption}"));
@@ -61,13 +61,13 @@ pub fn open_still(today: &Value, offers: &mut Offers, (now, clock): (Instant, &Z
     let rang: Timestamp = newest["rang"].as_str()?.parse().ok()?;
     let recent = clock.timestamp().duration_since(rang) < RECENT;
     let offered = newest["id"].as_str().is_some_and(|id| offers.is_about('m', id));
-    (recent && !offered).then(|| card(newest, offers, (now, clock)))
+    (recent && !offered).then(|| card(newest, offers, now, clock))
 }
 
 /// How long ago a reminder rang at most that is told to who has just come.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
-fn card(data: &Value, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Ring {
+fn card(data: &Value, offers: &mut Offers, now: Instant, clock: &Zoned) -> Ring {
     let text = |name: &str| data[name].as_str().unwrap_or_default();
     let id = text("id");
     let words = one_line(text("words"));
@@ -155,7 +155,7 @@ mod tests {
     fn told(offers: &mut Offers, data: Value) -> Ring {
         let clock: Zoned = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
         let shown = Shown { name: "card".to_owned(), data };
-        let ring = hear(&shown, offers, (Instant::now(), &clock)).unwrap();
+        let ring = hear(&shown, offers, Instant::now(), &clock).unwrap();
         Ring { words: ring.words.replace(TOGETHER, " "), ..ring }
     }
 
@@ -234,10 +234,10 @@ mod tests {
         let mut offers = Offers::default();
         let clock = Zoned::default();
         let shown = |name: &str| Shown { name: name.to_owned(), data: json!({ "id": 3, "caption": "act" }) };
-        let ring = hear(&shown("asked"), &mut offers, (Instant::now(), &clock)).unwrap();
+        let ring = hear(&shown("asked"), &mut offers, Instant::now(), &clock).unwrap();
         assert_eq!(ring.words, "  [y] yes  [n] no\n");
         assert_eq!(offers.get('y', Instant::now()), Some(&Deed::Give("/allow 3".to_owned())));
-        assert_eq!(hear(&shown("answered"), &mut offers, (Instant::now(), &clock)), None);
+        assert_eq!(hear(&shown("answered"), &mut offers, Instant::now(), &clock), None);
         assert_eq!(offers.get('y', Instant::now()), None);
     }
 }

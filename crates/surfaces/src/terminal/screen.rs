@@ -82,7 +82,7 @@ impl Screen {
     }
 
     /// The terminal has another size now.
-    pub fn resize(&mut self, (columns, rows): (u16, u16)) -> String {
+    pub fn resize(&mut self, columns: u16, rows: u16) -> String {
         let erased = self.erase();
         (self.columns, self.rows) = (usize::from(columns).max(NARROWEST), usize::from(rows).max(2));
         erased

@@ -188,7 +188,7 @@ impl<'a> Sitting<'a> {
         match input {
             Input::Resized(columns, rows) => {
                 self.seat.size = (columns, rows);
-                Ok(self.screen.resize((columns, rows)) + &self.show(""))
+                Ok(self.screen.resize(columns, rows) + &self.show(""))
             }
             Input::Key(key) => {
                 let wishes = self.talk.key(&key, &self.moment());

@@ -172,7 +172,7 @@ impl Talk {
         if can_be_taken_back(shown) {
             self.offers.make('u', "undo", Deed::Undo, at.now);
         }
-        let ring = rings::hear(shown, &mut self.offers, (at.now, &at.clock)).unwrap_or_default();
+        let ring = rings::hear(shown, &mut self.offers, at.now, &at.clock).unwrap_or_default();
         words.push_str(&ring.words);
         // What nobody waited for is heard, as a reminder is.
         let news = match shown.name.as_str() {

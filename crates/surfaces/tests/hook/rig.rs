@@ -110,7 +110,7 @@ impl Rig {
     pub fn right(&self, proof: Proof, id: &str, body: &str) -> Call {
         let secret = self.shelf.secret.borrow().clone().unwrap_or_default();
         let at = self.clock.now().timestamp();
-        let headers = sign(proof, &secret, (id, at), body.as_bytes());
+        let headers = sign(proof, &secret, id, at, body.as_bytes());
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes()));
         Call {
             method: "POST".to_owned(),

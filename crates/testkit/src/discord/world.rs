@@ -156,7 +156,7 @@ impl World {
     }
 
     /// Tells the bot about a reaction.
-    pub fn tell_reaction(&mut self, event: &str, (id, user): (MessageId, Id), emoji: &str) {
+    pub fn tell_reaction(&mut self, event: &str, id: MessageId, user: Id, emoji: &str) {
         let Some(message) = self.talk.messages.get(&id) else { return };
         let mut wire = json!({
             "user_id": user.to_string(), "channel_id": message.channel.to_string(),

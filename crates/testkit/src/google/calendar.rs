@@ -24,7 +24,7 @@ pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> A
             }
         }
         (method, [id]) => match world.events.iter().position(|event| event["id"] == *id) {
-            Some(at) => one(world, (method, at), sent),
+            Some(at) => one(world, method, at, sent),
             None => refused(404, "notFound", "Not Found"),
         },
         _ => refused(404, "notFound", "Not Found"),
@@ -47,7 +47,7 @@ fn list(world: &World, received: &Received) -> Answer {
     let mut found: Vec<Value> = world.events.clone();
     found.retain(|event| edge(&event["end"]) > Some(min) && edge(&event["start"]) < Some(max));
     found.sort_by_key(|event| edge(&event["start"]));
-    page(world, received, ("items", &found))
+    page(world, received, "items", &found)
 }
 
 fn edge(edge: &Value) -> Option<Timestamp> {
@@ -58,7 +58,7 @@ fn edge(edge: &Value) -> Option<Timestamp> {
     day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp())
 }
 
-fn one(world: &mut World, (method, at): (&str, usize), sent: Value) -> Answer {
+fn one(world: &mut World, method: &str, at: usize, sent: Value) -> Answer {
     match method {
         "GET" => (200, world.events[at].clone()),
         "PATCH" => (200, patched(&mut world.events[at], sent)),

@@ -9,8 +9,8 @@ use journal::Paths;
 use crate::exit::Failed;
 
 /// Reads a time that is still to come.
-pub fn when(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Failed> {
-    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, (now, habits)))?;
+pub fn when(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
+    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, now, habits))?;
     if moment.at <= now.timestamp() {
         return Err(Failed::Usage(format!("{} is already past. name a time to come.", short(moment))));
     }
@@ -18,7 +18,7 @@ pub fn when(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Fail
 }
 
 /// Reads a time in words, such as `tomorrow at 9`.
-fn in_words(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Failed> {
+fn in_words(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
     let reading = phrase::read(text, now, habits);
     let trouble = reading.notes.iter().find(|note| note.is_trouble());
     match (&reading.when, reading.what.is_empty()) {

@@ -48,7 +48,7 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
     let mut tries = Tries::default();
     let mut typed = None;
     let (draft, found) = loop {
-        let draft = draft(here, &chosen, (key, typed.take()))?;
+        let draft = draft(here, &chosen, key, typed.take())?;
         let trial = here.keeping.trial(&draft)?;
         let model::Looked { finding, cause } = model::examine(&trial.settings).await;
         if finding.state == State::Fine || chosen.name == "offline" {
@@ -188,7 +188,7 @@ fn server(here: &Here, given: &ModelSetup) -> Result<Chosen, Ended> {
 /// A secret that was typed, and the server that it was typed for.
 type Typed = Option<(String, (key::Vendor, Option<accounts::Secret>))>;
 
-fn draft(here: &Here, chosen: &Chosen, (key, typed): (Given<'_>, Typed)) -> Result<Draft, Ended> {
+fn draft(here: &Here, chosen: &Chosen, key: Given<'_>, typed: Typed) -> Result<Draft, Ended> {
     let draft = Draft::default().and("OLLIM_MODEL", Some(&chosen.name));
     let (Some(vendor), Some(place)) = (chosen.vendor(), chosen.place(here)) else {
         return Ok(if chosen.name == "offline" { draft } else { with_program(here, draft) });

@@ -31,7 +31,7 @@ pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended>
     }
     log::read(&keeping.environment().completed()?)?;
     keeping.keep_said(news, &settings.brain)?;
-    let done = install((keeping.environment(), settings), &unit).await?;
+    let done = install(keeping.environment(), settings, &unit).await?;
     let kept = if news.is_empty() { String::new() } else { format!("\n  kept for it: {}", news.join(", ")) };
     Ok(Done::changed("service", format!("{}{kept}", done.text)))
 }

@@ -53,9 +53,9 @@ pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     let names = &settings.names.value;
     let asks = nothing_new;
-    let name = answered(here, (asks, given.name), ("what are you called?", &names.human), name_of)?;
-    let bot_name = answered(here, (asks, given.bot_name), ("what am i called?", &names.assistant), name_of)?;
-    let timezone = answered(here, (asks, given.timezone), ("your time zone?", zone), zone_of)?;
+    let name = answered(here, asks, given.name, "what are you called?", &names.human, name_of)?;
+    let bot_name = answered(here, asks, given.bot_name, "what am i called?", &names.assistant, name_of)?;
+    let timezone = answered(here, asks, given.timezone, "your time zone?", zone, zone_of)?;
     let answers =
         [("OLLIM_USER_NAME", name), ("OLLIM_BOT_NAME", bot_name), ("OLLIM_TIMEZONE", timezone)].into_iter();
     let draft = answers.filter_map(|(variable, value)| Some((variable, value?)));
@@ -108,8 +108,10 @@ fn said_otherwise(here: &Here) -> Option<String> {
 /// What was given, or what the human answers: asked again while it is wrong, so that no other answer is lost.
 fn answered(
     here: &Here,
-    (asks, given): (bool, Option<String>),
-    (question, usual): (&str, &str),
+    asks: bool,
+    given: Option<String>,
+    question: &str,
+    usual: &str,
     read: fn(&str) -> Result<&str, Failed>,
 ) -> Result<Option<String>, Ended> {
     if given.is_some() || !asks {

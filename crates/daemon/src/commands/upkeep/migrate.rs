@@ -41,7 +41,7 @@ pub fn migrate(
         return Ok(ExitCode::SUCCESS);
     }
     let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
-    let done = migration::migrate(paths, disk, (now, std::process::id()))?;
+    let done = migration::migrate(paths, disk, now, std::process::id())?;
     let kept = done.and_then(|Migrated { kept, .. }| kept);
     let text = match &kept {
         Some(kept) => format!(

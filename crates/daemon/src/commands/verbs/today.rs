@@ -36,7 +36,7 @@ impl Speaker<'_> {
     pub(super) async fn day(&self, words: &str) -> Result<ExitCode, Failed> {
         let now = SystemClock::new(self.settings.zone.value.clone()).now();
         let habits = journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits();
-        let (from, to) = days(words, (&now, &habits)).ok_or_else(|| {
+        let (from, to) = days(words, &now, &habits).ok_or_else(|| {
             let like = "say one like `tomorrow`, `friday`, `24.12.` or `week`.";
             Failed::Usage(format!("`{words}` is no day that i know. {like}"))
         })?;
@@ -53,7 +53,7 @@ impl Speaker<'_> {
 }
 
 /// The first of the days that `words` name, and the one after the last.
-fn days(words: &str, (now, habits): (&Zoned, &Habits)) -> Option<(Date, Date)> {
+fn days(words: &str, now: &Zoned, habits: &Habits) -> Option<(Date, Date)> {
     let Meant::List(span) = read(&format!("agenda for {words}"), now, habits) else {
         return None;
     };

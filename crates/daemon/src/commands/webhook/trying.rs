@@ -61,7 +61,7 @@ impl Desk<'_> {
         let now = SystemClock::new(self.settings.zone.value.clone()).now().timestamp();
         let number = getrandom::u64().map_err(|error| Failed::NotDone(error.to_string()))?;
         let id = format!("test-{number:016x}");
-        let headers = hook::sign(hook.entrance.proof, &secret, (&id, now), body.as_bytes());
+        let headers = hook::sign(hook.entrance.proof, &secret, &id, now, body.as_bytes());
         let address = format!("{place}{}", hook.id)
             .parse()
             .map_err(|_| Failed::NotDone(format!("{} cannot be called.", hook.id)))?;

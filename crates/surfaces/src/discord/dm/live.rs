@@ -218,7 +218,7 @@ impl Live {
                         unfinished::end(shared, &key, part);
                     }
                     let id = posted?;
-                    keep(shared, &key, (part, id)).await?;
+                    keep(shared, &key, part, id).await?;
                 }
             }
         }
@@ -245,7 +245,7 @@ impl Live {
             None => {
                 let id = shared.rest.create_message(shared.channel(), &line, None).await?.id;
                 work.line = Some(id);
-                keep(shared, &line_key(turn), (0, id)).await
+                keep(shared, &line_key(turn), 0, id).await
             }
             Some(id) => shared.rest.edit_message(shared.channel(), id, &line).await.map(drop),
         }

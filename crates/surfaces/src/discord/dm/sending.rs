@@ -201,7 +201,7 @@ impl Sending<'_> {
             Err(Trouble::Refused { code: TOO_MANY_EDITS, .. }) => {
                 let nonce = nonce(&self.waiting.post.key, "again", receipt.part);
                 let message = self.rest.create_message(channel, outgoing, Some(&nonce)).await?;
-                keep(self.shared, &self.waiting.post.key, (receipt.part, message.id)).await
+                keep(self.shared, &self.waiting.post.key, receipt.part, message.id).await
             }
             Err(trouble) => Err(trouble),
         }
@@ -222,7 +222,7 @@ impl Sending<'_> {
                 self.post(part, &doubtful).await?
             }
         };
-        keep(self.shared, &self.waiting.post.key, (part, id)).await
+        keep(self.shared, &self.waiting.post.key, part, id).await
     }
 
     async fn post(&self, part: u32, outgoing: &Outgoing) -> Result<Snowflake, Trouble> {
@@ -315,11 +315,7 @@ pub(super) async fn post(
 }
 
 /// Keeps that this part of `key` is there.
-pub(super) async fn keep(
-    shared: &Shared,
-    key: &PostKey,
-    (part, id): (u32, Snowflake),
-) -> Result<(), Trouble> {
+pub(super) async fn keep(shared: &Shared, key: &PostKey, part: u32, id: Snowflake) -> Result<(), Trouble> {
     let receipt = Receipt { key: key.clone(), part, message: id.0 };
     let kept = shared.ports.outbox.became(receipt, shared.ports.clock.now().timestamp()).await;
     kept.map_err(|error| Trouble::Away(error.to_string()))?;

@@ -21,7 +21,7 @@ impl<'a> Walk<'a> {
     /// F5, WH-8: what was brought and not declared, or is too long.
     pub(super) fn mistakes(&self, brought: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
-        self.look(&self.parts(&[self.root]), brought, ("", DEPTH), &mut wrong);
+        self.look(&self.parts(&[self.root]), brought, "", DEPTH, &mut wrong);
         wrong
     }
 
@@ -31,13 +31,7 @@ impl<'a> Walk<'a> {
         if self.is_fixed(&field, value, DEPTH) { Kind::Fixed } else { Kind::Free }
     }
 
-    fn look(
-        &self,
-        schemas: &[&'a Value],
-        value: &Value,
-        (path, depth): (&str, usize),
-        wrong: &mut Vec<String>,
-    ) {
+    fn look(&self, schemas: &[&'a Value], value: &Value, path: &str, depth: usize, wrong: &mut Vec<String>) {
         let Some(depth) = depth.checked_sub(1) else { return wrong.push(format!("{path}: lies too deep")) };
         match value {
             Value::Object(fields) => {
@@ -47,7 +41,7 @@ impl<'a> Walk<'a> {
                     if inner.is_empty() {
                         wrong.push(format!("{at}: is not declared"))
                     } else {
-                        self.look(&inner, value, (&at, depth), wrong)
+                        self.look(&inner, value, &at, depth, wrong)
                     }
                 }
             }
@@ -58,7 +52,7 @@ impl<'a> Walk<'a> {
                     if inner.is_empty() {
                         wrong.push(format!("{at}: is not declared"))
                     } else {
-                        self.look(&inner, value, (&at, depth), wrong)
+                        self.look(&inner, value, &at, depth, wrong)
                     }
                 }
             }

@@ -113,7 +113,7 @@ fn every_tool(rig: &Rig, path: &str) -> Vec<Result<String, String>> {
     let grep = json!({"pattern": ".", "path": path, "output_mode": "content"});
     let folder = path.trim_end_matches("/secret");
     vec![
-        rig.files.read(path, (1, 10)),
+        rig.files.read(path, 1, 10),
         rig.files.edit(&serde_json::from_value(edit).unwrap()),
         rig.files.write(path, "PWNED"),
         rig.files.grep(serde_json::from_value(grep).unwrap()),
