@@ -76,9 +76,10 @@ fn plain(root: &Path, target: &Path) -> anyhow::Result<PathBuf> {
 fn alone(root: &Path, target: &Path) -> anyhow::Result<(PathBuf, &'static str)> {
     let installed = Program::new("rustup", &["target", "list", "--installed"]).within(root).answer();
     let musl = installed.unwrap_or_default().lines().any(|line| line == MUSL);
-    let (triple, how) = match musl {
-        true => (MUSL, "with musl"),
-        false => (GNU, "with glibc inside (+crt-static), because the musl target is not installed"),
+    let (triple, how) = if musl {
+        (MUSL, "with musl")
+    } else {
+        (GNU, "with glibc inside (+crt-static), because the musl target is not installed")
     };
     let words = ["build", "--release", "--locked", "--package", "ollim-bot", "--target", triple];
     let mut build = Program::new("cargo", &words).within(root);

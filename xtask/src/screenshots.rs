@@ -60,7 +60,8 @@ mod tests {
     #[test]
     fn each_picture_of_the_documentation_is_replaced_or_none_is() {
         let place = std::env::temp_dir().join(format!("ollim-screenshots-test-{}", std::process::id()));
-        let (pictures, screens) = (place.join("pictures"), place.join("screens"));
+        let pictures = place.join("pictures");
+        let screens = place.join("screens");
         let write = |folder: &Path, name: &str, text: &str| {
             std::fs::create_dir_all(folder).unwrap();
             std::fs::write(folder.join(name), text).unwrap();

@@ -125,34 +125,30 @@ fn toolchain(root: &Path) -> Outcome {
 
 /// The terminal is tested in a real one.
 fn tmux() -> Outcome {
-    match Machine.has("tmux", &["-V"]) {
-        true => Outcome::Passed(Vec::new()),
-        false => Machine.install(&["tmux"]),
-    }
+    if Machine.has("tmux", &["-V"]) { Outcome::Passed(Vec::new()) } else { Machine.install(&["tmux"]) }
 }
 
 /// Versions are signed with real keys. It tells no version, and fails at anything that is no file of keys.
 fn ssh_keygen() -> Outcome {
-    match Machine.has("sh", &["-c", "command -v ssh-keygen"]) {
-        true => Outcome::Passed(Vec::new()),
-        false => Machine.install(&["openssh-client"]),
+    if Machine.has("sh", &["-c", "command -v ssh-keygen"]) {
+        Outcome::Passed(Vec::new())
+    } else {
+        Machine.install(&["openssh-client"])
     }
 }
 
 /// What is made is looked at while it is made.
 fn strace() -> Outcome {
-    match Machine.has("strace", &["-V"]) {
-        true => Outcome::Passed(Vec::new()),
-        false => Machine.install(&["strace"]),
-    }
+    if Machine.has("strace", &["-V"]) { Outcome::Passed(Vec::new()) } else { Machine.install(&["strace"]) }
 }
 
 /// Mail is read from a real server. It is no program of everybody's path, and its parts are packages of their own.
 fn dovecot() -> Outcome {
     let is_there = |path: &str| Machine.has("test", &["-x", path]);
-    match is_there("/usr/sbin/dovecot") && is_there("/usr/lib/dovecot/imap") {
-        true => Outcome::Passed(Vec::new()),
-        false => Machine.install(&["dovecot-imapd"]),
+    if is_there("/usr/sbin/dovecot") && is_there("/usr/lib/dovecot/imap") {
+        Outcome::Passed(Vec::new())
+    } else {
+        Machine.install(&["dovecot-imapd"])
     }
 }
 

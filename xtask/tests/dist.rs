@@ -51,7 +51,8 @@ fn a_damaged_package_is_refused() {
 #[test]
 fn the_container_is_built_from_what_is_here() {
     let read = |path: &str| std::fs::read_to_string(tree::root().join(path)).unwrap();
-    let (container, manifest) = (read("Containerfile"), read("Cargo.toml"));
+    let container = read("Containerfile");
+    let manifest = read("Cargo.toml");
     let rust =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
     assert!(container.contains(&format!("/rust:{rust}-bookworm AS build\n")), "{container}");

@@ -45,7 +45,10 @@ impl Clock for Noon {
 
 /// Most events come once, over ten years; one in ten recurs, by rules of every kind.
 fn event(n: usize) -> String {
-    let (year, month, day, hour) = (2018 + n % 10, 1 + n / 10 % 12, 1 + n / 120 % 28, n % 24);
+    let year = 2018 + n % 10;
+    let month = 1 + n / 10 % 12;
+    let day = 1 + n / 120 % 28;
+    let hour = n % 24;
     let rule = match n % 40 {
         0 => "RRULE:FREQ=WEEKLY;BYDAY=MO,WE,FR\r\n",
         10 => "RRULE:FREQ=MONTHLY;BYDAY=-1FR;COUNT=60\r\n",

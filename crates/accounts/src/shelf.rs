@@ -87,7 +87,8 @@ impl Sheet {
     }
 
     fn too_big(&self) -> Trouble {
-        let (name, most) = (self.name(), self.most / 1_000_000);
+        let name = self.name();
+        let most = self.most / 1_000_000;
         Trouble::Garbled(format!(
             "{name} would be bigger than {most} MB, which is more than i read. move old things out of it."
         ))

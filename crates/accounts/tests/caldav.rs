@@ -38,8 +38,10 @@ impl Played {
     async fn new(answers: &[String]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (asked, mut serving) = (Arc::new(Mutex::new(Vec::new())), JoinSet::new());
-        let (heard, answers) = (Arc::clone(&asked), answers.to_vec());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let mut serving = JoinSet::new();
+        let heard = Arc::clone(&asked);
+        let answers = answers.to_vec();
         serving.spawn(async move {
             for n in 0.. {
                 let (mut stream, _) = listener.accept().await.unwrap();
@@ -71,7 +73,8 @@ impl Played {
     }
 
     async fn looked(&self) -> Result<usize, Trouble> {
-        let (from, until) = ("2026-11-01T00:00[Europe/Berlin]", "2026-12-01T00:00[Europe/Berlin]");
+        let from = "2026-11-01T00:00[Europe/Berlin]";
+        let until = "2026-12-01T00:00[Europe/Berlin]";
         let found = self.calendar().between(from.parse().unwrap(), until.parse().unwrap()).await;
         found.map(|events| events.len())
     }
@@ -79,7 +82,8 @@ impl Played {
 
 /// The head and the body of one request.
 async fn request(stream: &mut tokio::net::TcpStream) -> String {
-    let (mut text, mut buffer) = (String::new(), [0; 4096]);
+    let mut text = String::new();
+    let mut buffer = [0; 4096];
     loop {
         let read = stream.read(&mut buffer).await.unwrap();
         text.push_str(&String::from_utf8_lossy(&buffer[..read]));
@@ -275,7 +279,8 @@ async fn one_bad_object_takes_no_other_with_it() {
         object("unknown.ics", "&bomb;"),
     ];
     let played = Played::new(&[here(), multistatus(&all.concat())]).await;
-    let (from, until) = ("2026-11-01T00:00[Europe/Berlin]", "2026-12-01T00:00[Europe/Berlin]");
+    let from = "2026-11-01T00:00[Europe/Berlin]";
+    let until = "2026-12-01T00:00[Europe/Berlin]";
     let look = played.calendar().look(from.parse().unwrap(), until.parse().unwrap()).await.unwrap();
     let names: Vec<_> = look.events.iter().map(|event| event.summary.as_str()).collect();
     assert_eq!(names, ["A & B", "C"]);

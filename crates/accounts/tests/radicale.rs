@@ -42,7 +42,8 @@ fn told(events: &[Event]) -> String {
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 async fn a_task_is_added_changed_done_and_deleted() {
     let stage = Stage::new().await;
-    let (list, other) = (stage.tasks(), stage.tasks());
+    let list = stage.tasks();
+    let other = stage.tasks();
     let new = tasks::Change {
         title: Some("renew, the; passport".into()),
         due: Some(date(2026, 12, 1)),
@@ -135,7 +136,8 @@ async fn a_series_of_another_client_has_exceptions_across_a_clock_change() {
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 async fn two_windows_that_change_one_event_lose_nothing() {
     let stage = Stage::new().await;
-    let (one, two) = (stage.calendar(), stage.calendar());
+    let one = stage.calendar();
+    let two = stage.calendar();
     let event = one.add(span("Lunch", "2026-11-20T12:00", "2026-11-20T13:00")).await.unwrap();
     for n in 0..8 {
         let summary = Change { summary: Some(format!("Lunch {n}")), ..Change::default() };
@@ -182,7 +184,9 @@ async fn a_wrong_password_is_told() {
 fn november(events: usize, letters: usize) -> impl Iterator<Item = (String, String)> {
     let words = "w".repeat(letters);
     (0..events).map(move |n| {
-        let (day, hour, minute) = (1 + n % 28, n / 28 % 24, n / 672 % 60);
+        let day = 1 + n % 28;
+        let hour = n / 28 % 24;
+        let minute = n / 672 % 60;
         let event = format!(
             "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//other//EN\r\nBEGIN:VEVENT\r\nUID:event-{n}\r\n\
              DTSTAMP:20260101T000000Z\r\nDTSTART:202611{day:02}T{hour:02}{minute:02}00Z\r\nDURATION:PT30S\r\n\

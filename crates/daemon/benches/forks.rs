@@ -26,15 +26,14 @@ const COUNTED: usize = 300;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    match std::env::args().any(|argument| argument == crowd::SERVER) {
-        true => runtime.block_on(crowd::serve()),
-        false => {
-            let wire = Wire::listen();
-            let family = Family::new(10_000, &wire.url, 1);
-            runtime.block_on(first_requests(family, wire.moments));
-            let crowd = Crowd::gather();
-            runtime.block_on(crowd.measure());
-        }
+    if std::env::args().any(|argument| argument == crowd::SERVER) {
+        runtime.block_on(crowd::serve())
+    } else {
+        let wire = Wire::listen();
+        let family = Family::new(10_000, &wire.url, 1);
+        runtime.block_on(first_requests(family, wire.moments));
+        let crowd = Crowd::gather();
+        runtime.block_on(crowd.measure());
     }
 }
 

@@ -107,8 +107,10 @@ async fn measure(name: &str, dir: TempDir, model: Model, beside: Beside) {
     let discord = Discord::new(Setup::default(), Arc::new(VirtualClock::new(jiff::Zoned::now())));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = serve(discord.clone(), listener).unwrap();
-    let (token, base) = (discord.token(), format!("{}/api/v10", server.url()));
-    let (url, page) = (listen(model), format!("127.0.0.1:{}", free_port()));
+    let token = discord.token();
+    let base = format!("{}/api/v10", server.url());
+    let url = listen(model);
+    let page = format!("127.0.0.1:{}", free_port());
     let mut variables = vec![
         ("DISCORD_TOKEN", token.as_str()),
         ("DISCORD_API_BASE", base.as_str()),

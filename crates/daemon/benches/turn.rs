@@ -51,7 +51,8 @@ async fn with_a_model(dir: &TempDir, entries: u64) {
         open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Doors::Local).await;
     let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
     let mut moments = wire.moments;
-    let (mut out, mut back) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut back = Vec::new();
     for _ in 0..WARM_UP + COUNTED {
         let turn = turns.run("and now?").await;
         let (asked, spoke) = exchange(&mut moments).await;
@@ -67,7 +68,8 @@ async fn with_a_model(dir: &TempDir, entries: u64) {
 /// The first message after a start, when nothing of the conversation was read yet.
 async fn after_a_start(dir: &TempDir) {
     let wire = Wire::listen();
-    let (mut moments, mut took) = (wire.moments, Vec::new());
+    let mut moments = wire.moments;
+    let mut took = Vec::new();
     for _ in 0..STARTS {
         let house =
             open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Doors::Local)

@@ -49,7 +49,7 @@ fn main() {
         let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
         let clock = Arc::new(Shifted { from, since: Instant::now(), seconds_ahead: AtomicI64::new(0) });
         let mut set_ahead = signal(SignalKind::user_defined1()).expect("signals");
-        let opened = House::open_by(clock.clone(), (&settings, Vec::new()), disk, Doors::LocalAndPage).await;
+        let opened = House::open_by(clock.clone(), &settings, Vec::new(), disk, Doors::LocalAndPage).await;
         let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
         println!("ready");
         let mut told_to_stop = signal(SignalKind::terminate()).expect("signals");

@@ -222,7 +222,8 @@ impl Stage {
         let mut child = self.spawn(&unit, &socket, micros);
         self.write("pid", &child.id().to_string());
         let patience = Duration::from_micros(micros);
-        let (mut heard, mut stopping) = (Instant::now(), false);
+        let mut heard = Instant::now();
+        let mut stopping = false;
         loop {
             let mut letter = [0; 256];
             match ear.recv(&mut letter) {
@@ -289,7 +290,9 @@ fn value(unit: &str, name: &str) -> u64 {
 
 /// The words of a line, as systemd reads them.
 fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quoted = false;
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {

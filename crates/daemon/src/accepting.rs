@@ -22,7 +22,7 @@ use crate::settings::Settings;
 pub fn allow(paths: &Paths, file: &str, (before, after): (Option<&str>, &str)) -> Result<(), String> {
     match (before, AskedFor::of(file, after)) {
         (_, None) => Ok(()),
-        (Some(before), Some(_)) => accept_change(paths, file, (before, after), now()),
+        (Some(before), Some(_)) => accept_change(paths, file, before, after, now()),
         (None, Some(asked)) => accept_whole(paths, &asked, now()),
     }
 }
@@ -57,7 +57,8 @@ pub fn held(settings: &Settings, disk: &Arc<dyn Disk>) -> Vec<String> {
 pub async fn first_look(
     book: &mut JobBook,
     settings: &Settings,
-    (journal, disk): (&Journal, &Arc<dyn Disk>),
+    journal: &Journal,
+    disk: &Arc<dyn Disk>,
     now: Timestamp,
 ) -> Result<Vec<FileNews>, Failed> {
     let first = matches!(Accepted::look(&settings.paths), Accepted::Everything);

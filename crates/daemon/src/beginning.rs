@@ -23,7 +23,8 @@ use crate::settings::{Discord, LAST_GOOD, Settings};
 
 /// Opens the data directory.
 pub fn open(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Result<Opened, Failed> {
-    let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
+    let paths = settings.paths.clone();
+    let zone = settings.zone.value.clone();
     let place = Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() };
     Ok(journal::open_importing(place, Tracked::ByGit, settings.transcripts.as_deref())?)
 }
@@ -65,7 +66,8 @@ pub async fn subagents(journal: &Journal, bundle: &Bundle) -> Arc<[Agent]> {
 /// SU-6, SK-4: other programs that know skills find ours where they look for them. What is there already stays, unless it
 /// leads nowhere.
 pub fn link_skills(root: &Path) {
-    let (skills, link) = (root.join("skills"), root.join(".claude/skills"));
+    let skills = root.join("skills");
+    let link = root.join(".claude/skills");
     if !skills.is_dir() || link.exists() {
         return;
     }
@@ -133,9 +135,11 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
 /// Shows the human what they should know, and sends what was done about a damaged journal where they are.
 pub async fn hand_over(
     notices: &[String],
-    (stage, desk): (&Stage, &Desk),
+    stage: &Stage,
+    desk: &Desk,
     journal: &Journal,
-    (settings, doors): (&Settings, Doors),
+    settings: &Settings,
+    doors: Doors,
 ) {
     notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
     match (&settings.places.discord, doors) {
@@ -187,7 +191,8 @@ mod tests {
         /// What is still to be told after it was handed over, and the desk gave this answer.
         async fn left_after(&self, at: Door, doors: Doors, answer: Option<Answer>) -> Vec<String> {
             let (desk, mut pile) = Desk::new();
-            let (stage, settings) = (Stage::default(), settings(&self.home, at));
+            let stage = Stage::default();
+            let settings = settings(&self.home, at);
             let answering = async move {
                 while let (Some(letter), Some(answer)) = (pile.recv().await, &answer) {
                     if let Letter::Asked(_, reply) = letter {
@@ -196,7 +201,7 @@ mod tests {
                 }
             };
             let handing = async {
-                hand_over(&[], (&stage, &desk), &self.journal, (&settings, doors)).await;
+                hand_over(&[], &stage, &desk, &self.journal, &settings, doors).await;
                 drop(desk);
             };
             tokio::join!(handing, answering);

@@ -44,7 +44,7 @@ pub async fn run(
         Proof::NotNow(why) => return Err(not_put_back(why)),
         Proof::None | Proof::Owed => {}
     }
-    let mut house = match (open_within((settings, mended), &disk, &proof).await, &proof) {
+    let mut house = match (open_within(settings, mended, &disk, &proof).await, &proof) {
         (Err(failed), Proof::Owed) if !matches!(failed, Failed::Running(_)) => {
             return Err(match updating::go_back(&*disk, &settings.paths, &failed.to_string(), now) {
                 Proof::Back => updating::become_again(settings, &disk, &program),
@@ -59,7 +59,7 @@ pub async fn run(
     let watch = house.watched_over(settings);
     let client = house.client.clone();
     let renewed = house.renewed();
-    let well = updating::prove_well(&proof, house.desk.clone(), (Arc::clone(&disk), settings.paths.clone()));
+    let well = updating::prove_well(&proof, house.desk.clone(), Arc::clone(&disk), settings.paths.clone());
     let ended = tokio::select! {
         ended = talk_or_wait(&client, (settings, &disk), attached) => ended.map(|()| Ended::ForGood),
         () = told_to_stop() => Ok(Ended::ForGood),
@@ -92,7 +92,8 @@ enum Ended {
 
 /// Opens everything; a new program has so long to become ready.
 async fn open_within(
-    (settings, mended): (&Settings, Vec<String>),
+    settings: &Settings,
+    mended: Vec<String>,
     disk: &Arc<dyn Disk>,
     proof: &Proof,
 ) -> Result<House, Failed> {
@@ -230,9 +231,10 @@ pub async fn obey_if_running(
 
 fn told(obeyed: Result<String, String>, output: &Output) -> Result<ExitCode, Failed> {
     let text = obeyed.map_err(Failed::NotDone)?;
-    match output.json {
-        true => print(&serde_json::json!({ "ok": true, "text": text }).to_string()),
-        false => print(&in_the_shell(&text)),
+    if output.json {
+        print(&serde_json::json!({ "ok": true, "text": text }).to_string())
+    } else {
+        print(&in_the_shell(&text))
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -307,7 +309,7 @@ async fn sit_down(
     output: &Output,
 ) -> Result<(), Failed> {
     if let Some(look) = seating::able(settings) {
-        return seating::talk(client, (settings, disk), look, afterwards).await;
+        return seating::talk(client, settings, disk, look, afterwards).await;
     }
     let clock = SystemClock::new(settings.zone.value.clone());
     let reader = match (std::io::stdin().is_terminal(), output.json) {
@@ -338,7 +340,8 @@ async fn answer_in_documents(client: &Client, output: &Output) -> Result<(), Fai
 
 /// Until somebody asks this process to end.
 pub async fn told_to_stop() {
-    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let terminate = signal(SignalKind::terminate());
+    let interrupt = signal(SignalKind::interrupt());
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
         return std::future::pending().await;
     };

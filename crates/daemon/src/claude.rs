@@ -166,7 +166,9 @@ mod tests {
     #[tokio::test]
     async fn a_thousand_runs_leave_a_small_file() {
         let home = tempfile::tempdir().unwrap();
-        let (paths, disk, now) = (Paths::new(home.path()), Arc::new(RealDisk), Timestamp::UNIX_EPOCH);
+        let paths = Paths::new(home.path());
+        let disk = Arc::new(RealDisk);
+        let now = Timestamp::UNIX_EPOCH;
         let place = journal::Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 };
         let Opened { journal, .. } = journal::open(place).unwrap();
         let journal = Arc::new(journal);

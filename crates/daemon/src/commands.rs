@@ -47,7 +47,8 @@ use status::Depth;
 /// Does what was asked for. Who only looks, or repairs, goes on with settings that are wrong, and tells it.
 pub async fn run(
     cli: Cli,
-    (paths, read): (Paths, Result<Settings, Failed>),
+    paths: Paths,
+    read: Result<Settings, Failed>,
     disk: Arc<dyn Disk>,
     mut mended: Vec<String>,
 ) -> Result<ExitCode, Failed> {
@@ -64,11 +65,11 @@ pub async fn run(
             return status::show(&paths, Err(&wrong), Depth::Here, output).await;
         }
         (Err(wrong), Some(Command::Look(Look::Doctor(care)))) => {
-            return doctor::examine((&environment, &paths), Err(&wrong), (*care, mended), output).await;
+            return doctor::examine(&environment, &paths, Err(&wrong), *care, mended, output).await;
         }
         (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Service { action })))) => {
             let action = action.clone().unwrap_or(ServiceAction::Status);
-            return service::run((&environment, &paths), Err(wrong), action, output).await;
+            return service::run(&environment, &paths, Err(wrong), action, output).await;
         }
         (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Setup(_))))) => {
             setup::read_on(&environment, &wrong, output)?
@@ -105,17 +106,17 @@ pub async fn run(
         }
         Some(Command::Reminder { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            match remind(&desk, action, (&settings, output)).await? {
+            match remind(&desk, action, &settings, output).await? {
                 Wanted::Done(code) => Ok(code),
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
         }
         Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
         Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
-        Some(Command::Look(wanted)) => look(wanted, (&environment, &settings, mended), disk, output).await,
+        Some(Command::Look(wanted)) => look(wanted, &environment, &settings, mended, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Inner(inner)) => crate::inner(&inner),
-        Some(Command::Kit(wanted)) => kit(wanted, (environment, settings), disk, output).await,
+        Some(Command::Kit(wanted)) => kit(wanted, environment, settings, disk, output).await,
     }
 }
 
@@ -123,7 +124,8 @@ pub async fn run(
 async fn remind(
     desk: &jobs::Desk<'_>,
     action: Option<ReminderAction>,
-    (settings, output): (&Settings, &Output),
+    settings: &Settings,
+    output: &Output,
 ) -> Result<Wanted, Failed> {
     let plans = matches!(action, Some(ReminderAction::Add(_)));
     let wanted = desk.reminder(action).await?;
@@ -135,7 +137,8 @@ async fn remind(
 
 async fn kit(
     wanted: Kit,
-    (environment, settings): (Environment, Settings),
+    environment: Environment,
+    settings: Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
@@ -148,13 +151,15 @@ async fn kit(
         Kit::Webhook { action } => {
             webhook::run(&settings, disk, action.unwrap_or(WebhookAction::List), output).await
         }
-        Kit::Installing(wanted) => installing(wanted, (environment, settings), disk, output).await,
+        Kit::Installing(wanted) => installing(wanted, environment, settings, disk, output).await,
     }
 }
 
 async fn look(
     wanted: Look,
-    (environment, settings, mended): (&Environment, &Settings, Vec<String>),
+    environment: &Environment,
+    settings: &Settings,
+    mended: Vec<String>,
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
@@ -166,7 +171,7 @@ async fn look(
         Look::Completion { shell } => completion::print(shell),
         Look::Help { words } => help::show(&words, output),
         Look::Cost { forecast: true, .. } => cost::foresee(settings, disk, output),
-        Look::Cost { days, by, .. } => cost::show(settings, (disk, days), by, output),
+        Look::Cost { days, by, .. } => cost::show(settings, disk, days, by, output),
         Look::Updates { all } => updates::show(settings, disk, all, output),
         Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
         Look::Why { id } => why::show(settings, &id, output),
@@ -175,22 +180,23 @@ async fn look(
             status::show(&settings.paths, Ok(settings), depth, output).await
         }
         Look::Doctor(care) => {
-            doctor::examine((environment, &settings.paths), Ok(settings), (care, mended), output).await
+            doctor::examine(environment, &settings.paths, Ok(settings), care, mended, output).await
         }
     }
 }
 
 async fn installing(
     wanted: Installing,
-    (environment, settings): (Environment, Settings),
+    environment: Environment,
+    settings: Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     match wanted {
-        Installing::Setup(wanted) => setup::run(wanted, (environment, settings), disk, output).await,
+        Installing::Setup(wanted) => setup::run(wanted, environment, settings, disk, output).await,
         Installing::Service { action } => {
             let action = action.unwrap_or(ServiceAction::Status);
-            service::run((&environment, &settings.paths), Ok(&settings), action, output).await
+            service::run(&environment, &settings.paths, Ok(&settings), action, output).await
         }
         Installing::Auth { words } => auth::run(&words, &environment.completed()?),
         Installing::Man { out } => man::show(out.as_deref(), output),
@@ -221,10 +227,7 @@ async fn order(
 
 /// Prints `value` as JSON, or `text` for people.
 fn answer(output: &Output, value: &serde_json::Value, text: &str) {
-    match output.json {
-        true => output.voice.print(&value.to_string()),
-        false => output.voice.print(text.trim_end()),
-    }
+    if output.json { output.voice.print(&value.to_string()) } else { output.voice.print(text.trim_end()) }
 }
 
 /// The commands of a chat that the command line has under the same name, and that answers name.

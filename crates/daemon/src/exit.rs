@@ -58,7 +58,8 @@ impl fmt::Display for Ambiguous {
         let wide = |length: fn(&Candidate) -> &str| {
             self.candidates.iter().map(|it| length(it).chars().count()).max()
         };
-        let (id, name) = (wide(|it| &it.id).unwrap_or(0), wide(|it| &it.name).unwrap_or(0));
+        let id = wide(|it| &it.id).unwrap_or(0);
+        let name = wide(|it| &it.name).unwrap_or(0);
         for it in &self.candidates {
             writeln!(f, "  {:<id$}  {:<name$}  {}", it.id, it.name, it.when)?;
         }
@@ -90,7 +91,8 @@ impl Failed {
 
     /// It, for programs.
     pub fn as_json(&self) -> serde_json::Value {
-        let (code, kind) = (self.code(), self.kind());
+        let code = self.code();
+        let kind = self.kind();
         match self {
             Self::Ambiguous(Ambiguous { message, candidates, hint }) => {
                 let candidate = |it: &Candidate| json!({ "id": it.id, "name": it.name, "when": it.when });

@@ -58,10 +58,7 @@ enum Verdict {
 /// nobody looked does not count.
 fn judge(now: Duration, beat: Duration, looked: Duration, patience: Duration) -> Verdict {
     let frozen = now.saturating_sub(looked) > patience / 2;
-    match !frozen && now.saturating_sub(beat) > patience {
-        true => Verdict::Stalled,
-        false => Verdict::Alive,
-    }
+    if !frozen && now.saturating_sub(beat) > patience { Verdict::Stalled } else { Verdict::Alive }
 }
 
 /// Somebody who watches over the loop until this is dropped.
@@ -74,10 +71,12 @@ pub struct Watch {
 impl Watch {
     /// Watches over `pulse` for `notifier`, which waits for `watched` at most.
     pub fn begin(notifier: Notifier, watched: Duration, pulse: Pulse, state: &Path) -> Self {
-        let (over, mark) = (Arc::new(AtomicBool::new(false)), state.join(MARK));
+        let over = Arc::new(AtomicBool::new(false));
+        let mark = state.join(MARK);
         // A mark that cannot be made is missed by nobody but the notice after a fall.
         let _ = std::fs::write(&mark, "");
-        let (thread_over, thread_mark) = (Arc::clone(&over), mark.clone());
+        let thread_over = Arc::clone(&over);
+        let thread_mark = mark.clone();
         let thread = std::thread::spawn(move || {
             look_after(&notifier, watched, &pulse, &thread_over, &thread_mark);
         });
@@ -97,7 +96,8 @@ impl Drop for Watch {
 }
 
 fn look_after(notifier: &Notifier, watched: Duration, pulse: &Pulse, over: &AtomicBool, mark: &Path) {
-    let (patience, between) = (watched * 2 / 3, watched / 6);
+    let patience = watched * 2 / 3;
+    let between = watched / 6;
     let mut looked = pulse.began.elapsed();
     while !over.load(Ordering::Relaxed) {
         let now = pulse.began.elapsed();

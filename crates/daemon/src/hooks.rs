@@ -136,9 +136,10 @@ pub fn unfilled(hook: &WebhookSpec, fields: &[&str]) -> Option<String> {
     let comes = |field: &&&str| pick.is_empty() || pick.iter().any(|(name, _)| name == *field);
     let fields: Vec<&str> = fields.iter().filter(comes).copied().collect();
     let place = template::places(hook.words()).into_iter().find(|place| !fields.contains(place))?;
-    Some(match fields.is_empty() {
-        true => format!("there is a place {{{place}}}, and no call brings anything"),
-        false => format!("no call brings {{{place}}}. what comes is {}", fields.join(", ")),
+    Some(if fields.is_empty() {
+        format!("there is a place {{{place}}}, and no call brings anything")
+    } else {
+        format!("no call brings {{{place}}}. what comes is {}", fields.join(", "))
     })
 }
 
@@ -173,7 +174,8 @@ pub async fn serve(
         }
     };
     notices.extend(complaints(settings, Arc::clone(&disk)));
-    let (address, hooks) = (door.address(), Arc::new(HookFiles::new(settings, disk, secrets)));
+    let address = door.address();
+    let hooks = Arc::new(HookFiles::new(settings, disk, secrets));
     let ports = hook::Ports { desk, hooks, clock, address_header };
     tasks.spawn(hook::serve(door, ports, hook::Limits::HOUSE, stop.clone()));
     Some(address)

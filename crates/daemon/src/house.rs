@@ -91,7 +91,7 @@ impl House {
     /// Opens the data directory and starts everything.
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
         let clock = Arc::new(SystemClock::new(settings.zone.value.clone()));
-        Self::open_by(clock, (settings, Vec::new()), disk, doors).await
+        Self::open_by(clock, settings, Vec::new(), disk, doors).await
     }
 
     /// Opens every door, to stay. The human hears what was `mended` before, too.
@@ -101,20 +101,22 @@ impl House {
         mended: Vec<String>,
     ) -> Result<Self, Failed> {
         let clock = Arc::new(SystemClock::new(settings.zone.value.clone()));
-        Self::open_by(clock, (settings, mended), disk, Doors::LocalAndPage).await
+        Self::open_by(clock, settings, mended, disk, Doors::LocalAndPage).await
     }
 
     /// The same, by another clock.
     pub async fn open_by(
         clock: Arc<dyn Clock>,
-        (settings, mended): (&Settings, Vec<String>),
+        settings: &Settings,
+        mended: Vec<String>,
         disk: Arc<dyn Disk>,
         doors: Doors,
     ) -> Result<Self, Failed> {
         brain::check(settings)?;
         let now = clock.now().timestamp();
         let Opened { journal, mut memory, mut notices } = beginning::open(settings, &disk, now)?;
-        let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
+        let journal = Arc::new(journal);
+        let stage = Arc::new(Stage::default());
         let around =
             Surroundings { journal: journal.clone(), surface: stage.clone(), now, clock: clock.clone() };
         let Built { model, search, notice } = brain::brain(settings, around).await?;
@@ -126,7 +128,8 @@ impl House {
             model: Arc::clone(&model),
             hands: Arc::new(Toolbox::new(workshop::workshop(
                 settings,
-                (&journal, &disk),
+                &journal,
+                &disk,
                 search,
                 &mut notices,
             ))),
@@ -144,7 +147,8 @@ impl House {
         let bundle = beginning::bundle(&names, doors);
         memory.chosen.agents = beginning::subagents(&journal, &bundle).await;
         let choices = beginning::choices(settings, model.name(), &mut memory, &mut notices);
-        let (known, dice) = (Known::of(&memory, &choices), Dice::new(beginning::seed()?));
+        let known = Known::of(&memory, &choices);
+        let dice = Dice::new(beginning::seed()?);
         let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
         let assistant = beginning::reaching(assistant.minding(purse).choosing_from(choices), settings, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
@@ -168,7 +172,7 @@ impl House {
         if doors != Doors::Asked {
             house.spawn(chores::follow_state_files(journal.clone(), desk.clone(), clock.clone()));
         }
-        house.follow_jobs(settings, (&journal, &disk), (&desk, &clock)).await?;
+        house.follow_jobs(settings, &journal, &disk, &desk, &clock).await?;
         let ports = Wiring {
             desk: desk.clone(),
             journal: journal.clone(),
@@ -178,10 +182,10 @@ impl House {
             brain: model.name().to_owned(),
             discord: None,
         };
-        house.attend((settings, doors), &ports, errands);
+        house.attend(settings, doors, &ports, errands);
         beginning::keep_settings(settings, &*ports.disk, doors);
         house.open_doors(settings, ports, doors).await?;
-        beginning::hand_over(&house.notices, (&stage, &desk), &journal, (settings, doors)).await;
+        beginning::hand_over(&house.notices, &stage, &desk, &journal, settings, doors).await;
         house.spawn(chores::fold_when_idle(journal.clone()));
         let chores = chores::back_up_daily(journal.clone(), clock, stage);
         house.spawn(chores::once_placed(bundle, Check::new(settings), journal, chores));
@@ -192,13 +196,15 @@ impl House {
     async fn follow_jobs(
         &mut self,
         settings: &Settings,
-        (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
-        (desk, clock): (&Desk, &Arc<dyn Clock>),
+        journal: &Arc<Journal>,
+        disk: &Arc<dyn Disk>,
+        desk: &Desk,
+        clock: &Arc<dyn Clock>,
     ) -> Result<(), Failed> {
         let book = JobBook::open(Arc::clone(disk), &settings.paths, settings.zone.value.clone());
         let mut book = book.remembering();
         let now = clock.now().timestamp();
-        let news = accepting::first_look(&mut book, settings, (journal, disk), now).await?;
+        let news = accepting::first_look(&mut book, settings, journal, disk, now).await?;
         desk.tell(Event::Files(news, Look::First)).await;
         let watched = jobs::watch(book, Arc::clone(clock), jobs::LOOKS_EVERY);
         let (news, watch) =
@@ -208,7 +214,7 @@ impl House {
     }
 
     /// Attends to what is wanted of the program itself, where it runs for long, and lets others find our skills.
-    fn attend(&mut self, (settings, doors): (&Settings, Doors), wiring: &Wiring, errands: Errands) {
+    fn attend(&mut self, settings: &Settings, doors: Doors, wiring: &Wiring, errands: Errands) {
         if doors != Doors::LocalAndPage {
             return;
         }
@@ -237,7 +243,8 @@ impl House {
     /// Lives in the direct messages of Discord, if there is a token.
     fn enter_discord(
         &mut self,
-        (settings, doors): (&Settings, Doors),
+        settings: &Settings,
+        doors: Doors,
         wiring: &Wiring,
     ) -> Result<Option<line::Read>, Failed> {
         let (token, base) = match &settings.places.discord {
@@ -303,7 +310,7 @@ impl House {
     }
 
     async fn open_doors(&mut self, settings: &Settings, wiring: Wiring, doors: Doors) -> Result<(), Failed> {
-        let wiring = Wiring { discord: self.enter_discord((settings, doors), &wiring)?, ..wiring };
+        let wiring = Wiring { discord: self.enter_discord(settings, doors, &wiring)?, ..wiring };
         if let (Some(address), Doors::LocalAndPage) = (&settings.places.telemetry.sent_to, doors) {
             self.spawn(telemetry::export(address.clone(), wiring.journal.clone(), wiring.clock.clone()));
         }
@@ -329,7 +336,7 @@ impl House {
         let tasks = (&mut self.tasks, &self.stop);
         let hooks = hooks::serve((settings, doors), around, &mut self.notices, tasks).await;
         let token = telemetry::token_if_served(settings, &wiring.disk, &mut self.notices);
-        let app = wiring.app(settings, (page.clone(), hooks), token, self.notices.clone()).await?;
+        let app = wiring.app(settings, page.clone(), hooks, token, self.notices.clone()).await?;
         let file = bind_file(&settings.paths.state(), SOCKET)?;
         self.tasks.spawn(serve_unix(file, app.clone(), self.stop.clone()));
         if let Some(port) = port {
@@ -372,7 +379,8 @@ impl Wiring {
     async fn app(
         self,
         settings: &Settings,
-        (page, hooks): (String, Option<SocketAddr>),
+        page: String,
+        hooks: Option<SocketAddr>,
         token: Option<Digest>,
         notices: Vec<String>,
     ) -> Result<App, Failed> {
@@ -392,7 +400,8 @@ impl Wiring {
             session: None,
             notices,
         };
-        let (root, zone) = (settings.paths.root().to_owned(), settings.zone.value.clone());
+        let root = settings.paths.root().to_owned();
+        let zone = settings.zone.value.clone();
         let devices = KeptDevices::load(self.journal.clone()).await;
         let calendar = keepers::calendar(settings, Arc::clone(&self.disk), &self.clock);
         let ports = Ports {

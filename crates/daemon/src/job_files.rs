@@ -160,9 +160,10 @@ impl Sheet {
     }
 
     fn check(&self, text: &str) -> Result<What, BadText> {
-        match self.file.as_str().starts_with(Routine::DIRECTORY) {
-            true => Routine::read(text, &self.shelf.zone).map(What::Routine),
-            false => Reminder::read(text, &self.shelf.zone).map(What::Reminder),
+        if self.file.as_str().starts_with(Routine::DIRECTORY) {
+            Routine::read(text, &self.shelf.zone).map(What::Routine)
+        } else {
+            Reminder::read(text, &self.shelf.zone).map(What::Reminder)
         }
     }
 
@@ -222,8 +223,10 @@ mod tests {
     #[tokio::test]
     async fn only_whoever_saves_a_file_accepts_what_it_asks_for() {
         let (_home, shelf, file) = shelf();
-        let (paths, now) = (Paths::new(&shelf.root), jiff::Timestamp::UNIX_EPOCH);
-        let (disk, zone) = (Arc::clone(&shelf.disk), TimeZone::UTC);
+        let paths = Paths::new(&shelf.root);
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let disk = Arc::clone(&shelf.disk);
+        let zone = TimeZone::UTC;
         let place = journal::Place { paths: paths.clone(), disk, zone, now, pid: 1 };
         let journal = journal::open(place).unwrap().journal;
         journal.accept_the_first(Vec::new(), now).await.unwrap();

@@ -17,9 +17,10 @@ pub const OURSELVES: &str = "/proc/self/exe";
 
 /// The words that start a program on a leash.
 pub fn leash() -> Leash {
-    match cfg!(target_os = "linux") {
-        true => Leash::By(vec![OURSELVES.to_owned(), "leash".to_owned()]),
-        false => Leash::None,
+    if cfg!(target_os = "linux") {
+        Leash::By(vec![OURSELVES.to_owned(), "leash".to_owned()])
+    } else {
+        Leash::None
     }
 }
 

@@ -106,7 +106,7 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     let settings = log.and_then(|_| Settings::read(&environment));
     wire::provide();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(commands::run(cli, (paths, settings), disk, mended));
+    let done = runtime.block_on(commands::run(cli, paths, settings, disk, mended));
     // A terminal that is still being read cannot be told to stop, and must not keep us.
     runtime.shutdown_background();
     done

@@ -77,7 +77,7 @@ impl OwnCommands {
 
     async fn obey(self, cli: Cli) -> Result<(), String> {
         let paths = self.settings.paths.clone();
-        let done = commands::run(cli, (paths, Ok(self.settings)), self.disk, Vec::new());
+        let done = commands::run(cli, paths, Ok(self.settings), self.disk, Vec::new());
         match tokio::time::timeout(LONGEST, done).await {
             Ok(done) => done.map(drop).map_err(|failed| failed.to_string()),
             Err(_) => Err(format!("the command took longer than {} s and was left.", LONGEST.as_secs())),
@@ -117,9 +117,10 @@ fn read(words: &[String]) -> Result<Cli, Unread> {
     };
     let cli = Cli::try_parse_from(["ollim-bot"].into_iter().chain(words)).map_err(|error| {
         let text = error.to_string().trim_end().to_owned();
-        match matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            true => Unread::Help(text),
-            false => Unread::Wrong(text),
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            Unread::Help(text)
+        } else {
+            Unread::Wrong(text)
         }
     })?;
     match refusal(&cli) {

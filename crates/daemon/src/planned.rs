@@ -22,7 +22,8 @@ pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<Strin
     let items = Items::<Routine>::new(Arc::clone(disk), root, zone.clone());
     let next_month = now.last_of_month().and_then(|day| day.tomorrow()).and_then(|day| day.start_of_day());
     let next_month = next_month.unwrap_or_else(|_| now.clone()).timestamp();
-    let (mut planned, pause) = (BTreeMap::new(), pause(&Paths::new(root)));
+    let mut planned = BTreeMap::new();
+    let pause = pause(&Paths::new(root));
     for row in rows(&items).unwrap_or_default() {
         let source = row.source(Source::Routine).to_string();
         let Ok(job) = row.job else { continue };

@@ -88,8 +88,10 @@ mod tests {
     /// says, orders or runs something is told, and ends.
     #[tokio::test(start_paused = true)]
     async fn whoever_wants_something_of_one_that_stands_still_is_told() {
-        let (deaf, output) = (Deaf::open(), Output::default());
-        let (settings, disk) = (&deaf.settings, || Arc::new(RealDisk));
+        let deaf = Deaf::open();
+        let output = Output::default();
+        let settings = &deaf.settings;
+        let disk = || Arc::new(RealDisk);
         let job = "routine:mail".parse().unwrap();
         let failed = [
             Reached::new(settings, disk()).await.map(drop).unwrap_err(),

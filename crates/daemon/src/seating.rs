@@ -55,7 +55,8 @@ impl<'a> Typed<'a> {
 /// Talks with somebody whose keys are heard one by one.
 pub async fn talk(
     client: &Client,
-    (settings, disk): (&Settings, &Arc<dyn Disk>),
+    settings: &Settings,
+    disk: &Arc<dyn Disk>,
     look: Look,
     afterwards: Afterwards,
 ) -> Result<(), Failed> {

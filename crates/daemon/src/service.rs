@@ -81,7 +81,8 @@ pub fn look(service: &Service, paths: &Paths) -> Finding {
         Ok(standing) => standing,
         Err(unmanaged) => return unasked(&unmanaged),
     };
-    let (told, linger) = (standing.told(), manager.linger());
+    let told = standing.told();
+    let linger = manager.linger();
     match (standing.is_running(), linger) {
         (true, Linger::On) => Finding::fine("service", format!("{told}; it goes on when you log out")),
         (true, Linger::Off) => {

@@ -322,7 +322,8 @@ impl Settings {
             Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
             Brain::Offline | Brain::Keyless(_) => (Naming::default(), Thinks::ByItself),
         };
-        let (thinking, human) = (self.thinking, self.names.value.human.clone());
+        let thinking = self.thinking;
+        let human = self.names.value.human.clone();
         Choices { usual: usual.to_owned(), naming, thinks, thinking, human, ..Choices::default() }
     }
 
@@ -369,10 +370,7 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
         read => Ok(read?),
     };
     // A key that nobody asks for cannot be in the way.
-    let key = match wanted == "auto" || wanted.starts_with("anthropic:") {
-        true => read(key::ANTHROPIC)?,
-        false => None,
-    };
+    let key = if wanted == "auto" || wanted.starts_with("anthropic:") { read(key::ANTHROPIC)? } else { None };
     let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
         ("auto", None) => "offline",
@@ -389,20 +387,20 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
         (None, _) if wanted == "claude" => {
-            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, None))))
+            Ok(Brain::Claude(claude_code::settings(environment, file, paths, None)))
         }
         (Some(("claude", model)), _) if !model.is_empty() => {
-            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, Some(model)))))
+            Ok(Brain::Claude(claude_code::settings(environment, file, paths, Some(model))))
         }
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
-            Ok(Brain::Anthropic(messages_api(environment, file, (model, key))))
+            Ok(Brain::Anthropic(messages_api(environment, file, model, key)))
         }
         (Some(("anthropic", model)), None) if !model.is_empty() => Err(unset(
             "ANTHROPIC_API_KEY is not set. set it (or ANTHROPIC_API_KEY_FILE, or write state/anthropic.key), or use OLLIM_MODEL=offline.",
         )),
         (Some(("openai", model)), _) if !model.is_empty() => {
             let key = read(key::OPENAI)?;
-            let settings = chat_completions(environment, file, (model, key));
+            let settings = chat_completions(environment, file, model, key);
             settings.map(Brain::OpenAi).ok_or_else(|| {
                 unset("OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL to a server that needs none.")
             })
@@ -431,7 +429,8 @@ const CHAT_REPLY_TOKENS: u32 = 8192;
 fn messages_api(
     environment: &Environment,
     file: &File,
-    (model, key): (&str, anthropic::Key),
+    model: &str,
+    key: anthropic::Key,
 ) -> anthropic::Settings {
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or(ANTHROPIC_URL);
     anthropic::Settings {
@@ -450,7 +449,8 @@ fn messages_api(
 fn chat_completions(
     environment: &Environment,
     file: &File,
-    (model, key): (&str, Option<openai::Key>),
+    model: &str,
+    key: Option<openai::Key>,
 ) -> Option<openai::Settings> {
     let base_url = environment.get("OPENAI_BASE_URL");
     if base_url.is_none() && key.is_none() {

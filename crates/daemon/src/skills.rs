@@ -68,7 +68,8 @@ impl SkillShelf {
             return Loaded::default();
         };
         let mut expansion = Expansion::new(&*self.commands).within(&wanted.tools).quoting(Dice::new(seed));
-        let (mut loaded, mut tools) = (Vec::new(), Vec::<String>::new());
+        let mut loaded = Vec::new();
+        let mut tools = Vec::<String>::new();
         for name in &wanted.names {
             let Some(kept) = self.find(name).await else { continue };
             let acceptance = self.acceptance(&kept).await;
@@ -105,7 +106,8 @@ impl SkillShelf {
 
     /// SK-3: the skill of that name: nothing, if it is missing or cannot be read, which is told in the log.
     async fn find(&self, name: &str) -> Option<Kept> {
-        let (skills, name) = (self.skills.clone(), name.to_owned());
+        let skills = self.skills.clone();
+        let name = name.to_owned();
         let found = tokio::task::spawn_blocking(move || skills.find(&name)).await.ok()?;
         found.inspect_err(|bad| tracing::warn!("left out: {bad}")).ok().flatten()
     }
@@ -134,7 +136,8 @@ impl tools::skill::Skills for SkillShelf {
 
     fn read_file<'a>(&'a self, name: &'a str, file: &'a str) -> BoxFuture<'a, Result<String, String>> {
         let skills = self.skills.clone();
-        let (skill, path) = (name.to_owned(), file.to_owned());
+        let skill = name.to_owned();
+        let path = file.to_owned();
         Box::pin(async move {
             let read = tokio::task::spawn_blocking(move || skills.read_beside(&skill, &path)).await;
             let text = read.map_err(|_| "the file could not be read.".to_owned())?;

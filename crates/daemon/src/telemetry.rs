@@ -196,12 +196,13 @@ async fn body(journal: &Journal, clock: &dyn Clock, began: Began) -> Result<Stri
     let now = clock.now().timestamp();
     // What grows has grown since the journal began, and not since this process did.
     let since = journal.began().await?.unwrap_or(began.at).min(now);
-    Ok(document(&samples, (since, now)).to_string())
+    Ok(document(&samples, since, now).to_string())
 }
 
 /// What OpenTelemetry reads.
-fn document(samples: &[Sample], (since, now): (jiff::Timestamp, jiff::Timestamp)) -> Value {
-    let (since, now) = (since.as_nanosecond().to_string(), now.as_nanosecond().to_string());
+fn document(samples: &[Sample], since: jiff::Timestamp, now: jiff::Timestamp) -> Value {
+    let since = since.as_nanosecond().to_string();
+    let now = now.as_nanosecond().to_string();
     let point = |sample: &Sample| {
         let attribute =
             |(key, value): &(&'static str, String)| json!({ "key": key, "value": { "stringValue": value } });
@@ -210,10 +211,11 @@ fn document(samples: &[Sample], (since, now): (jiff::Timestamp, jiff::Timestamp)
     };
     let metric = |of: Kind| {
         let points: Vec<_> = samples.iter().filter(|sample| sample.of == of).map(point).collect();
-        match of.grows {
-            true => json!({ "name": of.name, "description": of.help, "sum":
-                { "aggregationTemporality": 2, "isMonotonic": true, "dataPoints": points } }),
-            false => json!({ "name": of.name, "description": of.help, "gauge": { "dataPoints": points } }),
+        if of.grows {
+            json!({ "name": of.name, "description": of.help, "sum":
+                { "aggregationTemporality": 2, "isMonotonic": true, "dataPoints": points } })
+        } else {
+            json!({ "name": of.name, "description": of.help, "gauge": { "dataPoints": points } })
         }
     };
     let kinds = COUNTED.iter().map(|(_, kind, _)| *kind).chain([MEMORY, UP]);
@@ -266,7 +268,7 @@ mod tests {
         let number = Number { of: "micros", which: vec!["m".to_owned()], amount: 2_500_000 };
         let samples = [sample(number).unwrap(), Sample { of: UP, labels: vec![], value: 3.0 }];
         let time = jiff::Timestamp::from_second(1).unwrap();
-        let told = document(&samples, (time, time));
+        let told = document(&samples, time, time);
         let metrics = &told["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
         assert_eq!(metrics[0]["sum"]["dataPoints"][0]["asDouble"], 2.5);
         assert_eq!(metrics[0]["sum"]["dataPoints"][0]["attributes"][0]["value"]["stringValue"], "m");
@@ -274,7 +276,8 @@ mod tests {
     }
 
     fn fresh(dir: &std::path::Path, now: jiff::Timestamp) -> journal::Opened {
-        let (paths, zone) = (journal::Paths::new(dir), jiff::tz::TimeZone::UTC);
+        let paths = journal::Paths::new(dir);
+        let zone = jiff::tz::TimeZone::UTC;
         let disk = Arc::new(journal::disk::RealDisk);
         journal::open(journal::Place { paths, disk, zone, now, pid: 1 }).unwrap()
     }

@@ -51,7 +51,8 @@ impl Vitals for Pulse {
 
     fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
         Box::pin(async move {
-            let (now, limit) = (self.clock.now(), limit(&self.desk).await);
+            let now = self.clock.now();
+            let limit = limit(&self.desk).await;
             let long = self.journal.report(now.clone(), LOOKS_BACK, limit).await?;
             let planned = planned(self.journal.paths().root(), &self.journal.disk(), &now);
             let report = self.journal.report(now, days, limit).await?;
@@ -81,9 +82,11 @@ mod tests {
     /// An open door is no proof that somebody is in: how it is, is told when the loop has answered.
     #[tokio::test]
     async fn a_loop_that_stands_still_is_not_called_well() {
-        let (home, zone) = (tempfile::tempdir().unwrap(), jiff::tz::TimeZone::UTC);
+        let home = tempfile::tempdir().unwrap();
+        let zone = jiff::tz::TimeZone::UTC;
         let clock = Arc::new(SystemClock::new(zone.clone()));
-        let (paths, disk) = (journal::Paths::new(home.path()), Arc::new(RealDisk));
+        let paths = journal::Paths::new(home.path());
+        let disk = Arc::new(RealDisk);
         let place = Place { paths, disk, zone, now: clock.now().timestamp(), pid: std::process::id() };
         let (desk, mut pile) = Desk::new();
         let pulse = Pulse {

@@ -33,7 +33,8 @@ const WORK: &str = "work";
 /// All of it. What the human should know about what is off goes into `notices`.
 pub fn workshop(
     settings: &Settings,
-    (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
+    journal: &Arc<Journal>,
+    disk: &Arc<dyn Disk>,
     vendor: Option<Arc<dyn VendorSearch>>,
     notices: &mut Vec<String>,
 ) -> Workshop {
@@ -157,9 +158,10 @@ impl OwnCommands for Ours {
     }
 
     fn label(&self, words: &[String]) -> Label {
-        match words.first().is_some_and(|first| first == "cal") {
-            true => self.calendar,
-            false => own_command::power(words).1,
+        if words.first().is_some_and(|first| first == "cal") {
+            self.calendar
+        } else {
+            own_command::power(words).1
         }
     }
 }

@@ -29,7 +29,8 @@ fn many_who_write_at_once_lose_nothing() {
     let program = Program::offline(BINARY);
     let add = |n: u32| {
         let title = format!("number {n}");
-        let (day, end) = (format!("2026-11-{n:02}T09:00"), format!("2026-11-{n:02}T10:00"));
+        let day = format!("2026-11-{n:02}T09:00");
+        let end = format!("2026-11-{n:02}T10:00");
         let task = program.command(&["tasks", "add", &title]).spawn().unwrap();
         let event = program.command(&["cal", "add", &title, "--start", &day, "--end", &end]).spawn().unwrap();
         [task, event]

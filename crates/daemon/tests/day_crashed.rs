@@ -43,9 +43,10 @@ fn reply(request: &Value) -> Act {
     if told.contains(KEEP) {
         return Act::says("[2026-11-16 09:00] I am routine r, and keep it short.");
     }
-    match newest.contains("routine r\\n") || newest.contains("routine r\"") || in_doubt {
-        true => Act::calls(SUM_UP, &json!({ "instructions": KEEP })),
-        false => day::reply(request),
+    if newest.contains("routine r\\n") || newest.contains("routine r\"") || in_doubt {
+        Act::calls(SUM_UP, &json!({ "instructions": KEEP }))
+    } else {
+        day::reply(request)
     }
 }
 
@@ -89,7 +90,8 @@ fn live(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> 
     let morning: Zoned = MORNING.parse().expect("a time");
     program.set("SHIFTED_TO", &(&morning + passed).to_string());
     program.set("CRASH_AT", &point.map(|point| point.to_string()).unwrap_or_default());
-    let (began, started) = (Instant::now(), program.try_start(program.command(&[])));
+    let began = Instant::now();
+    let started = program.try_start(program.command(&[]));
     // The clock that is set ahead also goes on by itself, and must not go back at the next start.
     let died = |later: SignedDuration| {
         let by_itself = SignedDuration::try_from(began.elapsed()).unwrap_or_default();

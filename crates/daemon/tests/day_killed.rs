@@ -39,7 +39,8 @@ fn live(seed: u64, kills: u32) {
     plan(program.data(), &start, &mut dice);
     // The last starts fall after the day, so that what is late has time to be done.
     let step = SignedDuration::from_hours(24) * 10 / (i32::try_from(kills).expect("few kills") * 9);
-    let (mut said, mut called) = (0, 0);
+    let mut said = 0;
+    let mut called = 0;
     for number in 0..kills {
         let now = &start + step * i32::try_from(number).expect("few kills");
         program.set("SHIFTED_TO", &now.to_string());
@@ -75,7 +76,8 @@ fn live(seed: u64, kills: u32) {
 
 /// The call `number`: every second is only shown, the others are looked at by a run.
 fn deliver(port: u16, number: u32) -> Option<u16> {
-    let (hook, key) = (hook_of(number), format!("delivery {number}"));
+    let hook = hook_of(number);
+    let key = format!("delivery {number}");
     let headers = [("authorization", "Bearer sesame"), ("idempotency-key", key.as_str())];
     let body = format!(r#"{{"what": "call w{number}."}}"#);
     call(port, hook, &headers, &body).map(|(status, _)| status)
@@ -103,7 +105,8 @@ fn plan(data: &Path, start: &Zoned, dice: &mut Dice) {
         std::fs::write(data.join(folder).join(name), text).expect("a file");
     };
     for number in 0..ROUTINES {
-        let (minute, hour) = (dice.roll() % 60, dice.roll() % 24);
+        let minute = dice.roll() % 60;
+        let hour = dice.roll() % 24;
         let aside = [
             "background: true",
             "background: true\nisolated: true",

@@ -102,9 +102,10 @@ fn linger(microseconds: u64) {
 fn reply(request: &Value) -> Act {
     let last = request["messages"].as_array().and_then(|messages| messages.last()).cloned();
     let content = last.unwrap_or_default()["content"].to_string();
-    match content.contains("call `report_updates` now") {
-        true => Act::calls("report_updates", &json!({ "message": "what the model found" })),
-        false => Act::says("so it is"),
+    if content.contains("call `report_updates` now") {
+        Act::calls("report_updates", &json!({ "message": "what the model found" }))
+    } else {
+        Act::says("so it is")
     }
 }
 

@@ -38,7 +38,8 @@ fn what_was_said_is_found_again() {
     let sessions = said(&program, &["history", "sessions", "-t", "main"]);
     assert!(sessions.contains("2 messages  call the dentist tomorrow at 10"), "{sessions}");
     let transcript = said(&program, &["history", "transcript"]);
-    let (first, last) = (transcript.find("dentist"), transcript.find("hello"));
+    let first = transcript.find("dentist");
+    let last = transcript.find("hello");
     assert!(first.is_some() && first < last, "{transcript}");
     let found = said(&program, &["history", "search", "the", "dent"]);
     assert!(found.contains("terminal on main, number 1"), "{found}");

@@ -20,7 +20,8 @@ fn after_a_kill_in_mid_answer_the_owed_answer_arrives() {
     for event in [0, 2, 3, 5] {
         let backstage = Backstage::open();
         let program = Program::answered_by(BINARY, &backstage);
-        let (first, second) = (Gate::new(), Gate::new());
+        let first = Gate::new();
+        let second = Gate::new();
         backstage.model().script([
             Act::says("the first try was cut short").held_at(event, &first),
             Act::says("the second try came through").held_back(&second),

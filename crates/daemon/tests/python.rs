@@ -19,7 +19,7 @@ const ROUTINE: &str = "---\nid: \"9f3a1c02\"\ncron: \"0 3 1 1 *\"\nbackground: t
                        update-main-session: \"freely\"\n---\nLook at the prices.\n";
 
 /// A line of a transcript, as the Claude Code program writes it.
-fn line(kind: &str, (uuid, parent): (&str, Option<&str>), content: &Value) -> String {
+fn line(kind: &str, uuid: &str, parent: Option<&str>, content: &Value) -> String {
     let message =
         json!({"id": format!("msg_{uuid}"), "role": kind, "model": "claude-sonnet-4-5", "content": content});
     let line = json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/srv/julius", "version": "2.1.69",
@@ -35,17 +35,17 @@ fn text(text: &str) -> Value {
 fn main_transcript() -> String {
     let boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": null, "logicalParentUuid": "a0",
         "compactMetadata": {"trigger": "manual", "preTokens": 10_668}, "timestamp": "2026-03-05T09:07:12.123Z"});
-    let summary = line("user", ("s1", Some("b1")), &json!("Summary: the boat is called Marlin."));
+    let summary = line("user", "s1", Some("b1"), &json!("Summary: the boat is called Marlin."));
     let summary = summary.replace("\"isSidechain\":false", "\"isSidechain\":false,\"isCompactSummary\":true");
     [
-        line("user", ("u0", None), &json!("words before the summary")),
-        line("assistant", ("a0", Some("u0")), &text("Yes.")),
+        line("user", "u0", None, &json!("words before the summary")),
+        line("assistant", "a0", Some("u0"), &text("Yes.")),
         format!("{boundary}\n"),
         summary,
-        line("user", ("u1", Some("s1")), &json!("where is the key of the shed?")),
-        line("assistant", ("a1", Some("u1")), &json!([{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "shed.md"}}])),
-        line("user", ("r1", Some("a1")), &json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "under the blue pot"}])),
-        line("assistant", ("a2", Some("r1")), &text("It is under the blue pot.")),
+        line("user", "u1", Some("s1"), &json!("where is the key of the shed?")),
+        line("assistant", "a1", Some("u1"), &json!([{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "shed.md"}}])),
+        line("user", "r1", Some("a1"), &json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "under the blue pot"}])),
+        line("assistant", "a2", Some("r1"), &text("It is under the blue pot.")),
     ]
     .concat()
 }
@@ -69,12 +69,12 @@ fn python() -> (Backstage, Program) {
     put(&program, "data/state/fork_messages.json", &sent.to_string());
     put(&program, "data/routines/prices.md", ROUTINE);
     let fork = [
-        line("user", ("f1", Some("a2")), &json!("[routine-bg:mail] look at the mail")),
-        line("assistant", ("f2", Some("f1")), &text("Anna asks about Lisbon.")),
+        line("user", "f1", Some("a2"), &json!("[routine-bg:mail] look at the mail")),
+        line("assistant", "f2", Some("f1"), &text("Anna asks about Lisbon.")),
     ];
     let prices = [
-        line("user", ("p1", None), &json!("[routine-bg:9f3a1c02] Look at the prices.")),
-        line("assistant", ("p2", Some("p1")), &text("The price was 417 today.")),
+        line("user", "p1", None, &json!("[routine-bg:9f3a1c02] Look at the prices.")),
+        line("assistant", "p2", Some("p1"), &text("The price was 417 today.")),
     ];
     for (session, text) in
         [(MAIN, main_transcript()), (FORK, main_transcript() + &fork.concat()), (PRICES, prices.concat())]

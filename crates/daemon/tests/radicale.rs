@@ -28,7 +28,8 @@ fn python() -> PathBuf {
 impl Radicale {
     /// One with a calendar of each of these kinds.
     fn start(kinds: &[&str]) -> Self {
-        let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port());
+        let folder = tempfile::tempdir().expect("a folder");
+        let port = free_port();
         std::fs::write(folder.path().join("users"), "me:canary-right\n").expect("a file");
         for kind in kinds {
             let place = folder.path().join("data/collection-root/me").join(kind.to_lowercase());
@@ -57,7 +58,8 @@ impl Radicale {
     }
 
     fn set_up(&self, program: &Program, password: &str) -> Output {
-        let (file, url) = (program.home().join("password"), format!("http://127.0.0.1:{}", self.port));
+        let file = program.home().join("password");
+        let url = format!("http://127.0.0.1:{}", self.port);
         std::fs::write(&file, password).expect("a file");
         let file = file.display().to_string();
         program.run(&[
@@ -90,7 +92,8 @@ fn kept(data: &Path) -> String {
 #[test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 fn a_calendar_server_is_connected_when_it_has_let_us_in() {
-    let (radicale, program) = (Radicale::start(&["VEVENT", "VTODO"]), Program::offline(BINARY));
+    let radicale = Radicale::start(&["VEVENT", "VTODO"]);
+    let program = Program::offline(BINARY);
     let wrong = radicale.set_up(&program, "canary-wrong");
     assert_eq!(wrong.status.code(), Some(1));
     assert!(
@@ -116,7 +119,8 @@ fn a_calendar_server_is_connected_when_it_has_let_us_in() {
 #[test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 fn what_the_server_does_not_have_stays_in_a_file() {
-    let (radicale, program) = (Radicale::start(&["VEVENT"]), Program::offline(BINARY));
+    let radicale = Radicale::start(&["VEVENT"]);
+    let program = Program::offline(BINARY);
     let done = radicale.set_up(&program, "canary-right");
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert!(stdout(&done).contains("tasks stay in a file of yours"), "{}", stdout(&done));

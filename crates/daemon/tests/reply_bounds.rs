@@ -86,11 +86,14 @@ impl Server {
         let flood = Arc::new(Mutex::new(Flood::text("ok", 1)));
         let requests = Arc::new(Mutex::new(Vec::new()));
         let gate = Arc::new(Gate { open: Mutex::new(true), changed: Condvar::new() });
-        let (played, counted, passed) = (Arc::clone(&flood), Arc::clone(&requests), Arc::clone(&gate));
+        let played = Arc::clone(&flood);
+        let counted = Arc::clone(&requests);
+        let passed = Arc::clone(&gate);
         std::thread::spawn(move || {
             for socket in listener.incoming().flatten() {
-                let (played, counted, passed) =
-                    (Arc::clone(&played), Arc::clone(&counted), Arc::clone(&passed));
+                let played = Arc::clone(&played);
+                let counted = Arc::clone(&counted);
+                let passed = Arc::clone(&passed);
                 // A client that hangs up early ends its answer.
                 std::thread::spawn(move || drop(serve(socket, &played, &counted, &passed)));
             }
@@ -114,7 +117,8 @@ fn serve(
     gate: &Gate,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket.try_clone()?);
-    let (mut first, mut length) = (String::new(), 0);
+    let mut first = String::new();
+    let mut length = 0;
     reader.read_line(&mut first)?;
     loop {
         let mut line = String::new();

@@ -111,7 +111,8 @@ fn a_life_that_cannot_be_played_is_refused() {
     check(&["--from", "tomorrow", "--to", "2026-03-27"], "`tomorrow` is not a time");
     check(&["--from", "2026-03-27", "--to", "2026-03-26"], "is not after --from");
     check(&["--from", "2026-03-27", "--to", "2036-03-26"], "a year (366 days) is the most");
-    let (from, to) = ("2026-03-27", "2026-03-28");
+    let from = "2026-03-27";
+    let to = "2026-03-28";
     check(&["--from", from, "--to", to, "--script", "nowhere.json"], "nowhere.json cannot be read");
     std::fs::write(program.home().join("bad.json"), r#"{"routine:night": [[{"pong": 1}]]}"#).unwrap();
     let bad = program.home().join("bad.json");

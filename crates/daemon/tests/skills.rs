@@ -73,7 +73,8 @@ fn named(names: &[&str]) -> NamedSkills {
 }
 
 fn shelf(settings: &Settings) -> SkillShelf {
-    let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
+    let paths = settings.paths.clone();
+    let zone = settings.zone.value.clone();
     let now = jiff::Timestamp::UNIX_EPOCH;
     let journal = open(Place { paths, disk: Arc::new(RealDisk), zone, now, pid: std::process::id() });
     SkillShelf::new(Arc::new(journal.expect("a journal").journal), Arc::new(commands(settings)))

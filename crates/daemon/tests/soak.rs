@@ -147,7 +147,8 @@ fn a_day_makes_it_no_larger() {
     connected.rest();
     let idle = connected.holds();
     assert!(idle.kilobytes < 65_000 && idle.own < 10_000, "{idle:?}");
-    let (first, second) = (connected.day(), connected.day());
+    let first = connected.day();
+    let second = connected.day();
     assert!(second.kilobytes < first.kilobytes * 105 / 100, "{idle:?} {first:?} {second:?}");
     // Lines to others come and go; one file for each of the fifty jobs would be seen.
     assert!(second.files <= idle.files + 10, "{idle:?} {first:?} {second:?}");
@@ -167,7 +168,8 @@ fn ninety_days_make_it_no_larger() {
     // that the next turn reads and writes only what is new. With the hourly look alone, nothing is added. They are let go
     // of when a conversation is compacted, at four fifths of what the model reads (`Room`), and `Limits` bounds the bytes
     // whatever happens.
-    let (early, late) = (days[9], days[89]);
+    let early = days[9];
+    let late = days[89];
     assert!(late.kilobytes < early.kilobytes * 105 / 100, "{days:?}");
     // Lines to others come and go, so the fewest of some days count.
     let fewest = |days: &[Holds]| days.iter().map(|holds| holds.files).min();

@@ -108,7 +108,8 @@ fn the_first_backup_is_made_soon_after_the_first_words() {
 fn whoever_comes_second_touches_nothing() {
     let mut program = Program::offline(BINARY);
     let running = program.start();
-    let (claude, called) = (program.home().join("claude"), program.home().join("called"));
+    let claude = program.home().join("claude");
+    let called = program.home().join("called");
     std::fs::write(&claude, format!("#!/bin/sh\necho called >> {}\n", called.display())).expect("a program");
     std::fs::set_permissions(&claude, std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .expect("a program");
@@ -143,10 +144,12 @@ fn the_number_that_a_dead_one_left_behind_is_not_told() {
 #[test]
 fn the_python_program_is_not_joined_by_another() {
     let program = Program::offline(BINARY);
-    let (state, number) = (program.data().join("state"), program.data().join("state/bot.pid"));
+    let state = program.data().join("state");
+    let number = program.data().join("state/bot.pid");
     std::fs::create_dir_all(&state).expect("a directory");
     std::fs::write(state.join("sessions.json"), "3f2c9a10-1111-4222-8333-444455556666").expect("a session");
-    let (python, script) = (program.home().join("python3"), program.home().join("ollim-bot"));
+    let python = program.home().join("python3");
+    let script = program.home().join("ollim-bot");
     std::os::unix::fs::symlink("/bin/sh", &python).expect("what reads it");
     std::fs::write(&script, "read line\n").expect("a program");
     let mut other = std::process::Command::new(&python);

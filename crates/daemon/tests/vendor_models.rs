@@ -378,7 +378,8 @@ fn settings_are_explained_from_the_record_of_the_model() {
 fn a_conversation_is_summed_up_within_the_window_of_the_model() {
     let talk = Talk::with("claude-sonnet-5-5");
     talk.backstage.model().change_model("claude-sonnet-5-5", |spec| spec.window = 100_000);
-    let (gate, used) = (Gate::new(), Usage { input: 85_000, ..Usage::default() });
+    let gate = Gate::new();
+    let used = Usage { input: 85_000, ..Usage::default() };
     let long = thinks().and_says("It is a long story.").charging(used).held_back(&gate);
     talk.releases_after_the_record(&gate, || talk.says("tell me", [long], "It is a long story."));
     let summary = "The user asked for a story and was told a long one.";

@@ -219,7 +219,9 @@ pub struct Approvals {
 
 impl Default for Approvals {
     fn default() -> Self {
-        let (open, closed, consent) = (Vec::new(), Arc::default(), Consent::default());
+        let open = Vec::new();
+        let closed = Arc::default();
+        let consent = Consent::default();
         Self { open, closed, consent, carried: Vec::new(), next: ApprovalId(1) }
     }
 }

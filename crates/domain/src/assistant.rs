@@ -181,8 +181,11 @@ impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
-        let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
-        let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
+        let running = BTreeMap::new();
+        let abandoned = BTreeMap::new();
+        let purse = Purse::default();
+        let choices = Arc::default();
+        let posting = Posting::default();
         let new = Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting };
         new.minding(Purse::default())
     }
@@ -297,7 +300,7 @@ impl Assistant {
                             && self.can_wait(&turned, &ended)
                             && !self.is_asked_for(&turned.branch) =>
                     {
-                        self.model_away((turned, &ended), why, &mut minutes);
+                        self.model_away(turned, &ended, why, &mut minutes);
                     }
                     Ending::Interrupted if self.wants.tried.recalled.contains(&turn) => {
                         self.hold_again(turned, &mut minutes);
@@ -323,7 +326,7 @@ impl Assistant {
     fn write_the_rest(&mut self, branch: &Branch, running: &Running, ended: &Ended, minutes: &mut Minutes) {
         let Left::Said(said) = &ended.left else { return };
         if !matches!(said.first(), Some(Said::Tools(_))) {
-            self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
+            self.tell_unknown(running.turn, branch, &running.unanswered, minutes);
         }
         for said in said {
             self.say_on(branch, said.clone(), minutes);
@@ -365,17 +368,18 @@ impl Assistant {
     }
 
     fn say_on(&mut self, branch: &Branch, said: Said, minutes: &mut Minutes) -> Option<Entry> {
-        self.say_knowing(branch, (said, Label::PLAIN), minutes)
+        self.say_knowing(branch, said, Label::PLAIN, minutes)
     }
 
     /// The same, where more is known of the words than they show.
     fn say_knowing(
         &mut self,
         branch: &Branch,
-        (said, more): (Said, Label),
+        said: Said,
+        more: Label,
         minutes: &mut Minutes,
     ) -> Option<Entry> {
-        let entry = self.memory.conversation.say_knowing(branch, (said, more), minutes.at)?;
+        let entry = self.memory.conversation.say_knowing(branch, said, more, minutes.at)?;
         minutes.records.push(Record::Said(branch.clone(), entry.clone()));
         minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
         self.track(branch, &entry, minutes);

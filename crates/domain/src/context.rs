@@ -170,7 +170,8 @@ mod tests {
     #[test]
     fn a_message_reads_time_first() {
         let check = |preface: &str, text: &str, expected: &str| {
-            let (preface, text) = (preface.to_owned(), text.to_owned());
+            let preface = preface.to_owned();
+            let text = text.to_owned();
             assert_eq!(heard(&Heard { preface, text, images: Vec::new() }), expected);
         };
         check("[now]", "hello", "[now] hello");

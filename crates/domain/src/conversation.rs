@@ -149,16 +149,11 @@ impl Conversation {
 
     /// Says `said` on `branch`; nothing happens on a branch that does not exist.
     pub fn say(&mut self, branch: &Branch, said: Said, at: Timestamp) -> Option<Entry> {
-        self.say_knowing(branch, (said, Label::PLAIN), at)
+        self.say_knowing(branch, said, Label::PLAIN, at)
     }
 
     /// The same, where more is known of the words than they show.
-    pub fn say_knowing(
-        &mut self,
-        branch: &Branch,
-        (said, more): (Said, Label),
-        at: Timestamp,
-    ) -> Option<Entry> {
+    pub fn say_knowing(&mut self, branch: &Branch, said: Said, more: Label, at: Timestamp) -> Option<Entry> {
         let head = self.heads.get_mut(branch)?;
         // The first words are known by what is known where they begin.
         let begun = if head.entry.is_none() { head.label } else { Label::PLAIN };

@@ -236,7 +236,9 @@ mod tests {
     /// XB-5: no more buttons than there is room for, and none where none were wanted.
     #[test]
     fn there_are_at_most_so_many_buttons() {
-        let (label, style, action) = ("Plan it".to_owned(), Style::default(), Action::Dismiss);
+        let label = "Plan it".to_owned();
+        let style = Style::default();
+        let action = Action::Dismiss;
         let button = Button { label, style, action };
         let many = Embed { buttons: vec![button; 30], ..Embed::titled("t") };
         assert_eq!(many.fitted().buttons.len(), 25);

@@ -192,8 +192,10 @@ impl Explanation {
             unpriced if unpriced == total.calls => "what it cost is not known".to_owned(),
             unpriced => format!("it cost {}, and {unpriced} calls have no known price", total.cost),
         };
-        let (read, written) = (total.usage.read(), total.usage.output);
-        let (read, written) = (short(read), short(written));
+        let read = total.usage.read();
+        let written = total.usage.output;
+        let read = short(read);
+        let written = short(written);
         Some(format!("{read} tokens read, {cached} % of them from the cache, {written} written; {money}."))
     }
 
@@ -264,7 +266,8 @@ mod tests {
         let tools = tools.map(|(tool, rule)| decided(tool, rule, Label::PLAIN)).to_vec();
         let end = Some(End { at: at(4), how: "finished".to_owned(), why: None });
         let calls = vec![call(Some(20_000)), call(Some(20_000))];
-        let (turn, outside) = (TurnId(7), Vec::new());
+        let turn = TurnId(7);
+        let outside = Vec::new();
         Explanation { turn, branch, message, opened: at(0), attempts: 1, calls, outside, tools, end }
     }
 

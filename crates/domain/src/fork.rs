@@ -89,7 +89,10 @@ impl Fork {
     pub fn begun(branch: Branch, root: Option<EntryId>, entering: Entering, at: Timestamp) -> Self {
         let Entering { topic, idle_minutes, .. } = entering;
         let idle_minutes = idle_minutes.filter(|minutes| *minutes > 0).unwrap_or(IDLE_MINUTES);
-        let (asked, seen, leaving, until) = (None, None, Leaving::Not, MessageId(0));
+        let asked = None;
+        let seen = None;
+        let leaving = Leaving::Not;
+        let until = MessageId(0);
         let thinking = Thinking::default();
         let effort = Effort::for_thinking(thinking);
         Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, thinking, effort, until }
@@ -110,7 +113,8 @@ impl Fork {
 /// XB-20: what is shown when a fork begins.
 pub fn begun_card(topic: Option<&str>) -> Embed {
     let button = |label: &str, style, exit| {
-        let (label, action) = (label.to_owned(), Action::Leave(exit));
+        let label = label.to_owned();
+        let action = Action::Leave(exit);
         Button { label, style, action }
     };
     let description = match topic {

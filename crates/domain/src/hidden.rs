@@ -26,12 +26,10 @@ pub fn is_joiner(c: char) -> bool {
 pub fn spelled_out(text: &str, also: impl Fn(char) -> bool) -> String {
     let mut spelled = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_hidden(c) || matches!(c, '\u{2028}' | '\u{2029}') || also(c) {
-            true => c
-                .encode_utf16(&mut [0; 2])
-                .iter()
-                .for_each(|half| spelled.push_str(&format!("\\u{half:04x}"))),
-            false => spelled.push(c),
+        if is_hidden(c) || matches!(c, '\u{2028}' | '\u{2029}') || also(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|half| spelled.push_str(&format!("\\u{half:04x}")))
+        } else {
+            spelled.push(c)
         }
     }
     spelled

@@ -241,7 +241,8 @@ mod tests {
     #[test]
     fn what_was_read_stays_read() {
         for number in (0..1 << 22).step_by(5_003) {
-            let (one, other) = (label(number), label(number.rotate_left(7) & 0x3f_ffff));
+            let one = label(number);
+            let other = label(number.rotate_left(7) & 0x3f_ffff);
             let both = one.join(other);
             assert!(one.within(both) && other.within(both), "{one} {other}");
             assert_eq!((both, both), (other.join(one), both.join(one)));

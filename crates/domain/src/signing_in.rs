@@ -64,7 +64,8 @@ mod tests {
     /// SU-3: a code is known by how it looks, and does not show itself.
     #[test]
     fn a_code_is_known_by_how_it_looks_and_does_not_show_itself() {
-        let (code, state) = ("aB3_-aB3_-aB3_-aB3_-", "x".repeat(43));
+        let code = "aB3_-aB3_-aB3_-aB3_-";
+        let state = "x".repeat(43);
         let whole = format!("{code}#{state}");
         let read = Code::read(&format!("  {whole}\n")).unwrap();
         assert_eq!(read.reveal(), whole);

@@ -128,7 +128,8 @@ impl Life {
 fn any_interleaving_hands_every_report_over_once() {
     let mut read = 0;
     for seed in 0..3_000 {
-        let (mut life, mut dice) = (Life::new(seed), Dice::new(seed ^ 0x5EED));
+        let mut life = Life::new(seed);
+        let mut dice = Dice::new(seed ^ 0x5EED);
         for number in 0..40 {
             match (dice.roll() % 10, life.turn()) {
                 (0..3, Some(turn)) => life.end(turn, Ending::Finished, 10),

@@ -25,7 +25,8 @@ impl Carrying {
 
     /// Carries out one.
     pub fn start(&mut self, approval: Approval) {
-        let (hands, desk) = (Arc::clone(&self.hands), self.desk.clone());
+        let hands = Arc::clone(&self.hands);
+        let desk = self.desk.clone();
         self.tasks.spawn(async move {
             let run = tokio::time::timeout(TOOL_TIME, hands.run(approval.turn, &approval.call, &desk));
             let result = run.await.unwrap_or_else(|_| too_long(&approval.call));

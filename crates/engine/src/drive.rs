@@ -206,8 +206,10 @@ impl Drive {
             world.surface.show(&Shown::Notice(text));
         }
         let task = start.purpose.task(&said);
-        let (branch, model, thinking, effort) =
-            (start.branch.clone(), start.model.clone(), start.thinking, start.effort);
+        let branch = start.branch.clone();
+        let model = start.model.clone();
+        let thinking = start.thinking;
+        let effort = start.effort;
         let context = Context {
             branch,
             model,
@@ -248,7 +250,7 @@ impl Drive {
         self.tell_notice();
         let measure = self.turn.measure();
         let came = reply.as_ref().and_then(|reply| reply.as_ref().ok());
-        let usage = self.used(&context, came, (&words, heard));
+        let usage = self.used(&context, came, &words, heard);
         self.count(usage);
         let before = self.turn.said().len();
         match reply {
@@ -306,7 +308,7 @@ impl Drive {
 
     /// What a call used. A server that answers and does not say is taken to have used what was read and said, or
     /// no limit would hold before it.
-    fn used(&self, context: &Context, came: Option<&Reply>, (words, heard): (&str, Usage)) -> Usage {
+    fn used(&self, context: &Context, came: Option<&Reply>, words: &str, heard: Usage) -> Usage {
         let told = came.map_or(heard, |reply| reply.usage);
         let answers = came.is_some() || !words.is_empty();
         if told != Usage::default() || !answers || self.world.model.is_free() {
@@ -417,7 +419,8 @@ impl Drive {
     }
 
     fn tell_work(&self, call: &ToolCall, doing: Doing) {
-        let (turn, tool) = (self.start.turn, self.world.hands.caption(call));
+        let turn = self.start.turn;
+        let tool = self.world.hands.caption(call);
         self.world.surface.show(&Shown::Working { turn, tool, doing });
     }
 
@@ -483,7 +486,8 @@ impl Drive {
     }
 
     fn ended(mut self, ending: Ending) -> Ended {
-        let (usage, spent) = (self.turn.usage(), self.uncounted());
+        let usage = self.turn.usage();
+        let spent = self.uncounted();
         let mut said = self.turn.said().to_vec();
         said.drain(..self.written.min(said.len()));
         answer_calls(&mut said);

@@ -127,10 +127,9 @@ impl House {
         let mut woken_at = None;
         loop {
             self.rest(clock).await;
-            let nap = self.until_woken().map(|nap| match woken_at == Some(clock.boot()) {
-                true => nap.max(MOMENT),
-                false => nap,
-            });
+            let nap = self
+                .until_woken()
+                .map(|nap| if woken_at == Some(clock.boot()) { nap.max(MOMENT) } else { nap });
             let again = self.owes().then_some(TRY_AGAIN);
             let left = end.saturating_sub(clock.boot());
             let next = [nap, again, clock.rings()].into_iter().flatten().min();

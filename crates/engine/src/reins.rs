@@ -34,7 +34,8 @@ pub struct Hold {
 impl Hold {
     /// Both ends, for a turn that is about to start.
     pub fn new() -> (Self, Reins) {
-        let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+        let stop = CancellationToken::new();
+        let hurry = CancellationToken::new();
         let (sender, receiver) = watch::channel(Decisions::new());
         let (came, results) = watch::channel(Results::new());
         let hold = Self { stop: stop.clone(), hurry: hurry.clone(), decisions: sender, results: came };

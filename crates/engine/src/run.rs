@@ -87,7 +87,9 @@ impl House {
     /// start.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
-            let (nap, next_look, next_try) = (self.nap(), self.next_look, self.next_try);
+            let nap = self.nap();
+            let next_look = self.next_look;
+            let next_try = self.next_try;
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,

@@ -30,7 +30,8 @@ impl Turns {
 
     /// Starts one.
     pub fn start(&mut self, start: Start) {
-        let (turn, (hold, reins)) = (start.turn, Hold::new());
+        let turn = start.turn;
+        let (hold, reins) = Hold::new();
         let task = drive(start, self.world.clone(), self.desk.clone(), reins);
         let id = self.tasks.spawn(task).id();
         self.running.insert(id, (turn, hold));

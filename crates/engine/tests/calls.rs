@@ -58,7 +58,9 @@ struct State {
 
 impl Vendor {
     fn new(rate: Option<u64>, states_limits: bool, slots: usize) -> Arc<Self> {
-        let (began, state, slots) = (Instant::now(), Mutex::default(), Semaphore::new(slots));
+        let began = Instant::now();
+        let state = Mutex::default();
+        let slots = Semaphore::new(slots);
         Arc::new(Self { began, state, rate, states_limits, slots })
     }
 
@@ -205,7 +207,8 @@ impl Turns {
             seed: number,
             window: Window(200_000),
         };
-        let (world, desk) = (self.world.clone(), self.desk.clone());
+        let world = self.world.clone();
+        let desk = self.desk.clone();
         self.running.spawn(async move {
             let (_hold, reins) = Hold::new();
             drive(start, world, desk, reins).await

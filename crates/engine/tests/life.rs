@@ -90,7 +90,8 @@ fn a_fifth_hundred_weeks_of_life_break_no_promise() {
 /// C7: the same seed is the same life, row by row.
 #[test]
 fn the_same_seed_is_the_same_life() {
-    let (one, other) = (week(2).rows(), week(2).rows());
+    let one = week(2).rows();
+    let other = week(2).rows();
     let differs = one.lines().zip(other.lines()).find(|(one, other)| one != other);
     assert_eq!(differs, None, "seed 2");
     assert_eq!(one.lines().count(), other.lines().count(), "seed 2");
@@ -116,13 +117,15 @@ fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {
         sizes.sort_unstable();
         sizes[sizes.len() / 2]
     };
-    let (early, late) = (&sizes[30..120], &sizes[275..]);
+    let early = &sizes[30..120];
+    let late = &sizes[275..];
     for (name, of) in [
         ("memory", (|size| size.memory as u64) as fn(&Size) -> u64),
         ("tasks", |size| size.tasks as u64),
         ("state", |size| size.state),
     ] {
-        let (early, late) = (middle(early, of), middle(late, of));
+        let early = middle(early, of);
+        let late = middle(late, of);
         println!("{name}: {early} in the first months, {late} in the last ones");
         assert!(late <= early + early / 4 + 2, "{name} grew from {early} to {late}");
     }

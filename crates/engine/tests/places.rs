@@ -20,11 +20,13 @@ fn story() -> Story {
 
 /// A fork on which the human said something that nobody has answered yet.
 fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> {
-    let (branch, at) = (Branch::fork("tax").expect("a name"), now.timestamp());
+    let branch = Branch::fork("tax").expect("a name");
+    let at = now.timestamp();
     let mut records = fork(conversation, "tax", &now);
     let heard = Heard { preface: String::new(), text: "about my tax".to_owned(), images: Vec::new() };
     let entry = conversation.say(&branch, Said::Human(heard.clone()), at).expect("a fork");
-    let (turn, answers) = (TurnId(90), MessageId(90));
+    let turn = TurnId(90);
+    let answers = MessageId(90);
     let message = Message {
         id: answers,
         at,

@@ -42,7 +42,8 @@ impl Hands for Played {
     fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
         async {
             self.clock.sleep(MINUTE).await;
-            let (call, text) = (call.id.clone(), "tidied".to_owned());
+            let call = call.id.clone();
+            let text = "tidied".to_owned();
             ToolResult { call, text, outcome: Outcome::Done, label: Label::PLAIN }
         }
         .boxed()
@@ -60,9 +61,13 @@ impl Surface for Played {
 /// What an assistant has in mind that left a card.
 fn with_a_card(now: &Zoned) -> Memory {
     let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
-    let (id, name) = ("call-1".to_owned(), "tidy".to_owned());
+    let id = "call-1".to_owned();
+    let name = "tidy".to_owned();
     let call = ToolCall { id, name, input: Json("{}".to_owned()) };
-    let (id, at, turn, branch) = (ApprovalId(1), now.timestamp(), TurnId(1), Branch::Main);
+    let id = ApprovalId(1);
+    let at = now.timestamp();
+    let turn = TurnId(1);
+    let branch = Branch::Main;
     memory.approvals.open.push(Approval {
         id,
         step: id,
@@ -96,7 +101,9 @@ async fn a_card_is_carried_out_in_played_time() {
     let assistant = Assistant::new(with_a_card(&start), Arc::from([]), Room::HOUSE, Dice::new(7));
     let mut house = House::new(assistant, world, clock.clone(), Desk::new());
     let (reply, _answer) = oneshot::channel();
-    let (which, verdict, by) = ("1".to_owned(), Verdict::Allow, SurfaceName::Terminal);
+    let which = "1".to_owned();
+    let verdict = Verdict::Allow;
+    let by = SurfaceName::Terminal;
     house.open(Letter::Asked(Request::Approve(Reply { which, verdict, by }), reply)).await;
 
     house.play(&clock, MINUTE / 2).await;

@@ -78,7 +78,8 @@ fn cron(bytes: &[u8]) {
 /// What a human says: a time that was understood is none that has passed, and it can be told.
 fn phrase(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let (now, habits) = (now(), Habits::default());
+    let now = now();
+    let habits = Habits::default();
     if let Some(When::Once(at)) = phrase::read(&text, &now, &habits).when {
         assert!(at >= now, "{text}: {at} has passed");
     }

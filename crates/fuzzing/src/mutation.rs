@@ -38,10 +38,7 @@ const PARTS: [&str; 28] = [
 
 /// An input made of those that are known.
 pub fn mutated(known: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
-    let mut bytes = match known.is_empty() {
-        true => Vec::new(),
-        false => known[below(dice, known.len())].clone(),
-    };
+    let mut bytes = if known.is_empty() { Vec::new() } else { known[below(dice, known.len())].clone() };
     for _ in 0..=below(dice, 6) {
         change(&mut bytes, known, dice);
         bytes.truncate(LONGEST);

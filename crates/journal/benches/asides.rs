@@ -76,7 +76,8 @@ impl Life {
 
     fn answer(&mut self, start: Option<Start>) {
         let said = Said::Assistant(vec![Block::Text("so it is".to_owned())], Reach::Whole);
-        let (left, usage) = (Left::Said(vec![said]), Usage::default());
+        let left = Left::Said(vec![said]);
+        let usage = Usage::default();
         let ended = Ended { left, ending: Ending::Finished, usage, spent: Vec::new() };
         let effects = self.assistant.on(Event::TurnEnded(start.unwrap().turn, ended), &self.now);
         self.perform(effects);

@@ -43,7 +43,8 @@ impl Shelf {
     }
 
     fn write(&self, n: usize, words: &str) {
-        let (minute, hour) = (n % 60, n % 24);
+        let minute = n % 60;
+        let hour = n % 24;
         let text = format!(
             "---\nid: \"{n:08x}\"\ncron: \"{minute} {hour} * * 1-5\"\nbackground: true\ndescription: \"Job {n}\"\n---\n{words}\n"
         );

@@ -64,7 +64,8 @@ fn fork_with_the_disk(bencher: Bencher, entries: u64) {
 
 fn forks(bencher: Bencher, store: Store) {
     let Store { dir: _dir, mut database, mut conversation } = store;
-    let (mut dice, mut count) = (Dice::new(7), 0);
+    let mut dice = Dice::new(7);
+    let mut count = 0;
     let next = || {
         count += 1;
         let fork = Branch::fork(&format!("run-{count}")).unwrap();

@@ -43,7 +43,8 @@ impl AskedFor {
 
     /// What the webhook asks for.
     pub fn webhook(hook: &WebhookSpec) -> Self {
-        let (lines, named) = (hook.terms.asks(), hook.terms.names());
+        let lines = hook.terms.asks();
+        let named = hook.terms.names();
         Self { name: format!("webhook:{}", hook.id), first: None, lines, named }
     }
 
@@ -146,7 +147,8 @@ impl ToldFiles {
 
     /// Returns whether the user was told `why` of `file`, and remembers it. One that cannot be remembered is told again.
     fn tell(&self, file: &str, why: &str, at: Timestamp) -> bool {
-        let (name, hash) = (told_name(file), hash_of(why));
+        let name = told_name(file);
+        let hash = hash_of(why);
         if self.0.is_accepted(&name, &hash).unwrap_or(false) {
             return true;
         }
@@ -213,7 +215,8 @@ fn notify_watch(paths: &Paths, at: Timestamp) {
 pub fn accept_change(
     paths: &Paths,
     file: &str,
-    (before, after): (&str, &str),
+    before: &str,
+    after: &str,
     at: Timestamp,
 ) -> Result<(), String> {
     let (Some(before), Some(after)) = (AskedFor::of(file, before), AskedFor::of(file, after)) else {
@@ -221,10 +224,12 @@ pub fn accept_change(
     };
     let new = after.lines.iter().filter(|line| !before.named.contains(line)).map(|line| hash_of(line));
     let gone = before.lines.iter().filter(|line| !after.lines.contains(line)).map(|line| hash_of(line));
-    let (new, gone) = (new.collect::<Vec<_>>(), gone.collect::<Vec<_>>());
-    match new.is_empty() && gone.is_empty() {
-        true => Ok(()),
-        false => changed(paths, at, |database| database.accept_change(&after.name, (&new, &gone), at)),
+    let new = new.collect::<Vec<_>>();
+    let gone = gone.collect::<Vec<_>>();
+    if new.is_empty() && gone.is_empty() {
+        Ok(())
+    } else {
+        changed(paths, at, |database| database.accept_change(&after.name, &new, &gone, at))
     }
 }
 
@@ -233,7 +238,7 @@ pub fn accept_whole(paths: &Paths, asked: &AskedFor, at: Timestamp) -> Result<()
     let new: Vec<String> = asked.lines.iter().map(|line| hash_of(line)).collect();
     changed(paths, at, |database| {
         let gone = database.accepted(&asked.name)?;
-        database.accept_change(&asked.name, (&new, &gone), at)
+        database.accept_change(&asked.name, &new, &gone, at)
     })
 }
 
@@ -243,13 +248,12 @@ fn changed(
     at: Timestamp,
     change: impl FnOnce(&mut Database) -> rusqlite::Result<()>,
 ) -> Result<(), String> {
-    match paths.database().exists() {
-        true => {
-            change(&mut opened(paths)?).map_err(|error| unwritten(&error).0)?;
-            notify_watch(paths, at);
-            Ok(())
-        }
-        false => Ok(()),
+    if paths.database().exists() {
+        change(&mut opened(paths)?).map_err(|error| unwritten(&error).0)?;
+        notify_watch(paths, at);
+        Ok(())
+    } else {
+        Ok(())
     }
 }
 

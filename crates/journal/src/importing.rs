@@ -82,7 +82,8 @@ impl<'a> Import<'a> {
     pub fn routine(
         &mut self,
         database: &mut Database,
-        (routine, session): (&ItemId, &SessionId),
+        routine: &ItemId,
+        session: &SessionId,
         notices: &mut Vec<String>,
     ) -> rusqlite::Result<bool> {
         let branch = branch_of(session);
@@ -173,7 +174,7 @@ impl<'a> Import<'a> {
             records.push(Record::Moved(moved));
         }
         let count = items.len();
-        self.say(&mut conversation, &branch, (items, shared, first), &mut records);
+        self.say(&mut conversation, &branch, items, shared, first, &mut records);
         let Some(head) = conversation.head(&branch).cloned() else {
             return Ok(Err(NotRead::Empty { path: path.display().to_string() }));
         };
@@ -193,7 +194,9 @@ impl<'a> Import<'a> {
         &mut self,
         conversation: &mut Conversation,
         branch: &Branch,
-        (items, shared, first): (Vec<Item>, usize, Timestamp),
+        items: Vec<Item>,
+        shared: usize,
+        first: Timestamp,
         records: &mut Vec<Record>,
     ) {
         let mut at = first;

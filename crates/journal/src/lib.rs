@@ -190,7 +190,8 @@ impl Journal {
 
     /// Copies the log into `state/backups` if the newest copy is older than a day, and looks the copy over.
     pub async fn back_up(&self, now: Timestamp) -> Result<Option<PathBuf>, String> {
-        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        let paths = self.paths.clone();
+        let disk = Arc::clone(&self.disk);
         // A thread and a connection of its own: a long copy keeps nobody waiting.
         let keeper = Keeper::new("backup", ()).map_err(|error| error.to_string())?;
         let done = keeper.ask(move |()| db::back_up_daily(&paths, &*disk, now)).await;
@@ -209,7 +210,8 @@ impl Journal {
     /// Places what comes with the program: `documents` where the model can read them, and `agents`. What a person changed
     /// stays as it is.
     pub async fn place(&self, documents: &'static [Reference], agents: Vec<Bundled>) -> Result<(), String> {
-        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        let paths = self.paths.clone();
+        let disk = Arc::clone(&self.disk);
         let keeper = Keeper::new("placing", ()).map_err(|error| error.to_string())?;
         let placed = keeper.ask(move |()| {
             let agents = Agents::new(Arc::clone(&disk), paths.root()).place(&agents);
@@ -229,7 +231,8 @@ impl Journal {
 
     /// The tool lists that files declare.
     pub async fn tool_lists(&self, zone: TimeZone) -> Result<ToolLists, String> {
-        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        let paths = self.paths.clone();
+        let disk = Arc::clone(&self.disk);
         let keeper = Keeper::new("tool lists", ()).map_err(|error| error.to_string())?;
         let read = keeper.ask(move |()| files::tool_lists::tool_lists(&disk, paths.root(), &zone));
         read.await.ok_or_else(|| "the look at them was stopped".to_owned())

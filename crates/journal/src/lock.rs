@@ -183,7 +183,8 @@ fn is_the_python_program(words: &[&str]) -> bool {
 fn lock_holder(locks: &str, inode: u64) -> Option<u32> {
     let holders = locks.lines().filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);
-        let (kind, pid) = (words.next()?, words.nth(2)?);
+        let kind = words.next()?;
+        let pid = words.nth(2)?;
         let held = words.next()?.rsplit(':').next()?;
         (kind == "FLOCK" && held.parse() == Ok(inode)).then(|| pid.parse().ok())?
     });

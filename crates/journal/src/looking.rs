@@ -76,7 +76,8 @@ impl Writer {
     }
 
     fn stamps(&self, paths: &crate::Paths) -> io::Result<Stamps> {
-        let (disk, state) = (&self.disk, paths.state());
+        let disk = &self.disk;
+        let state = paths.state();
         let mut files = [const { None }; FILES.len()];
         for (stamp, name) in files.iter_mut().zip(FILES) {
             *stamp = disk.stamp(&state.join(name))?;

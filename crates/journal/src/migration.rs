@@ -68,7 +68,8 @@ pub fn format(paths: &Paths, disk: &dyn Disk) -> Result<Option<i64>, Unopened> {
 pub fn migrate(
     paths: &Paths,
     disk: &dyn Disk,
-    (now, pid): (Timestamp, u32),
+    now: Timestamp,
+    pid: u32,
 ) -> Result<Option<Migrated>, NotOpened> {
     if standing(paths, disk)?.is_none() {
         return Ok(None);
@@ -89,12 +90,13 @@ pub fn migrate(
         }
     })?;
     let database = Database::open(&paths.database()).map_err(|error| not_brought(paths, &error))?;
-    match database.is_sound() {
-        true => Ok(Some(Migrated { before, kept: Some(kept) })),
-        false => Err(NotOpened::NotNow(format!(
+    if database.is_sound() {
+        Ok(Some(Migrated { before, kept: Some(kept) }))
+    } else {
+        Err(NotOpened::NotNow(format!(
             "the journal is damaged. the one from before is kept as {}; the next start goes on from a good copy.",
             kept.display()
-        ))),
+        )))
     }
 }
 
@@ -174,7 +176,7 @@ pub fn lay_back(
     {
         remove(disk, &mark_of(&journal)).map_err(Unopened::of_disk)?;
     }
-    lay((&half, &journal), (Aside::Newer, now), &Laid::told, disk)
+    lay(&half, &journal, Aside::Newer, now, &Laid::told, disk)
 }
 
 /// Ends what was begun about the journal of `paths` and cut short: nothing, if nothing was.
@@ -196,7 +198,7 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
     // A number at the end would be that of a process.
     let half = path.with_extension("db.tmp");
     let _ = disk.remove(&half);
-    let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, (&half, &path)));
+    let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, &half, &path));
     if copied.is_err() {
         let _ = disk.remove(&half);
     }
@@ -206,7 +208,7 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
 }
 
 /// Brings the copy to the disk, and gives it its name.
-fn finish(disk: &dyn Disk, (half, path): (&Path, &Path)) -> Result<(), Unopened> {
+fn finish(disk: &dyn Disk, half: &Path, path: &Path) -> Result<(), Unopened> {
     disk.append(half, b"").map_err(Unopened::of_disk)?;
     disk.rename(half, path).map_err(Unopened::of_disk)?;
     path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir)).map_err(Unopened::of_disk)

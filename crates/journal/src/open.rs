@@ -180,7 +180,7 @@ fn open_once(
         .map_err(|error| sorted(&place.paths, &error))?;
     let mut sent = SentFiles::new(&place);
     sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
-    reconcile(&mut database, &mut files, (&place, journal), &mut notices)?;
+    reconcile(&mut database, &mut files, &place, journal, &mut notices)?;
     let disk = Arc::clone(&place.disk);
     let mut import = projects.map(|projects| Import::new(&*disk, projects, place.now));
     if let Some(import) = &mut import {
@@ -233,7 +233,8 @@ fn open_once(
 /// Takes what was half written away, wherever we write. A directory of one feature that cannot be read takes only that
 /// feature away, which is told in `notices`.
 fn sweep_all(place: &Place, notices: &mut Vec<String>) -> io::Result<()> {
-    let (disk, state) = (place.disk.as_ref(), place.paths.state());
+    let disk = place.disk.as_ref();
+    let state = place.paths.state();
     sweep(disk, &state)?;
     let features = [
         (state.join("routine_sessions"), "routines with a session of their own can't keep it"),
@@ -301,10 +302,7 @@ pub fn sweep_left(paths: &Paths, disk: &dyn Disk, pid: u32) -> Result<usize, Not
 /// first start.
 pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
     let path = paths.database();
-    match path.exists() {
-        true => Database::open_for_reading(&path).map(Some),
-        false => Ok(None),
-    }
+    if path.exists() { Database::open_for_reading(&path).map(Some) } else { Ok(None) }
 }
 
 fn open_database(place: &Place, emptied: Option<Unopened>, mark: &Mark) -> Result<Database, NotOpened> {
@@ -414,7 +412,8 @@ pub(crate) enum Standing {
 fn reconcile(
     database: &mut Database,
     files: &mut SessionFiles,
-    (place, journal): (&Place, Standing),
+    place: &Place,
+    journal: Standing,
     notices: &mut Vec<String>,
 ) -> Result<(), NotOpened> {
     let unmade = database.unmade().map_err(|error| sorted(&place.paths, &error))?;
@@ -449,7 +448,8 @@ fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite
 
 /// What the data directory at `paths` cannot be opened for, and who must act.
 pub(crate) fn sorted<E: Trouble>(paths: &Paths, error: &E) -> NotOpened {
-    let (root, again) = (paths.root().display(), "start again (a service does so by itself)");
+    let root = paths.root().display();
+    let again = "start again (a service does so by itself)";
     match error.lasts() {
         Lasts::UntilThereIsRoom => {
             NotOpened::NotNow(format!("there is no room left for {root} ({error}). make some, and {again}."))
@@ -479,7 +479,8 @@ impl Trouble for std::io::Error {
 
     fn unusable(&self, paths: &Paths) -> String {
         use std::io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
-        let (root, choose) = (paths.root().display(), "choose another with --data-dir");
+        let root = paths.root().display();
+        let choose = "choose another with --data-dir";
         if matches!(self.kind(), ReadOnlyFilesystem | PermissionDenied) {
             format!("{root} cannot be written to ({self}). make it writable, or {choose}.")
         } else if matches!(self.kind(), NotADirectory | AlreadyExists) {

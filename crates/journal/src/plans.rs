@@ -79,7 +79,8 @@ fn unknown(routine: &ItemId, session: &SessionId) -> String {
 impl PlanFiles {
     /// The files of the data directory at `place`, whose history `git` keeps.
     pub fn new(place: &Place, git: Arc<Git>) -> Self {
-        let (disk, root) = (&place.disk, place.paths.root());
+        let disk = &place.disk;
+        let root = place.paths.root();
         Self {
             routines: Items::new(Arc::clone(disk), root, place.zone.clone()),
             reminders: Items::new(Arc::clone(disk), root, place.zone.clone()),
@@ -152,7 +153,7 @@ impl PlanFiles {
                 }
                 Difference::Unknown(session) => {
                     let imported = match &mut import {
-                        Some(import) => import.routine(database, (&routine, &session), notices)?,
+                        Some(import) => import.routine(database, &routine, &session, notices)?,
                         None => false,
                     };
                     if !imported {
@@ -188,7 +189,7 @@ impl PlanFiles {
                 database.write(&[Record::Plan(PlanChange::Session(routine.clone(), Some(stand)))])?;
                 database.session_filed(&routine, &session)?;
             } else if let Some(import) = &mut import {
-                import.routine(database, (&routine, &session), notices)?;
+                import.routine(database, &routine, &session, notices)?;
             }
         }
         Ok(())

@@ -55,7 +55,8 @@ impl Changes {
     }
 
     fn log(&self) {
-        let (kept, removed) = (self.kept.len(), self.gone.len());
+        let kept = self.kept.len();
+        let removed = self.gone.len();
         tracing::warn!(kept, removed, "Another program changed fork_messages.json.");
     }
 }

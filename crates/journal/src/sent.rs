@@ -25,7 +25,8 @@ pub struct SentFiles {
 impl SentFiles {
     /// The files of the data directory at `place`.
     pub fn new(place: &Place) -> Self {
-        let (disk, state) = (&place.disk, place.paths.state());
+        let disk = &place.disk;
+        let state = place.paths.state();
         let messages = RunMessageFile::new(Arc::clone(disk), &state);
         Self { messages, inquiries: Inquiries::new(Arc::clone(disk), &state) }
     }

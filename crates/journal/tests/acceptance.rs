@@ -28,8 +28,9 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let (paths, zone, now) =
-            (Paths::new(home.path()), TimeZone::UTC, Timestamp::constant(2_000_000_000, 0));
+        let paths = Paths::new(home.path());
+        let zone = TimeZone::UTC;
+        let now = Timestamp::constant(2_000_000_000, 0);
         for folder in ["routines", "reminders"] {
             std::fs::create_dir(home.path().join(folder)).unwrap();
         }
@@ -158,10 +159,12 @@ fn only_the_files_of_jobs_ask_for_something() {
 async fn a_change_accepts_what_it_asks_for_itself() {
     let rig = Rig::new();
     rig.begin().await;
-    let (file, paths) = ("routines/mail.md", rig.paths());
-    let change = |before: &str, after: &str| accept_change(&paths, file, (before, after), rig.now).unwrap();
+    let file = "routines/mail.md";
+    let paths = rig.paths();
+    let change = |before: &str, after: &str| accept_change(&paths, file, before, after, rig.now).unwrap();
     let held = |text: &str| Accepted::look(&paths).held(&AskedFor::of(file, text).unwrap());
-    let (read, both) = (mail(READ), mail(BOTH));
+    let read = mail(READ);
+    let both = mail(BOTH);
     change(&read, &both);
     assert_eq!(held(&both), ["\"Read\""], "that was there before");
     change(&both, &read);
@@ -187,7 +190,8 @@ async fn a_rescued_journal_takes_nothing_for_granted() {
     rig.write("routines/mail.md", &mail(READ));
     rig.look(expect!["plans routine:mail as routines/mail.md: Triage."]);
     rig.begin().await;
-    let (home, now) = (rig.home, rig.now);
+    let home = rig.home;
+    let now = rig.now;
     let paths = Paths::new(home.path());
     drop(rig.journal);
     std::fs::write(paths.database(), "no database at all").unwrap();
@@ -287,7 +291,8 @@ async fn what_was_told_of_files_in_a_folder_that_cannot_be_read_is_remembered() 
         told(&book.look(now))
     };
     assert!(start(0).starts_with("broken routines/mail.md"));
-    let (folder, elsewhere) = (rig.home.path().join("routines"), rig.home.path().join("away"));
+    let folder = rig.home.path().join("routines");
+    let elsewhere = rig.home.path().join("away");
     std::fs::rename(&folder, &elsewhere).unwrap();
     std::fs::write(&folder, "no folder").unwrap();
     assert!(start(10).starts_with("broken routines: it cannot be read"));

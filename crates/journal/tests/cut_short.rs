@@ -53,7 +53,8 @@ impl Desk {
     }
 
     fn place(&self, second: i64) -> Place {
-        let (paths, disk) = (self.paths(), Arc::new(RealDisk));
+        let paths = self.paths();
+        let disk = Arc::new(RealDisk);
         Place { paths, disk, zone: TimeZone::UTC, now: at(second), pid: 1 }
     }
 
@@ -197,7 +198,8 @@ fn a_write_ahead_log_that_was_removed_is_noticed() {
 
 #[test]
 fn a_write_ahead_log_that_was_cut_anywhere_is_noticed() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let found = desk.killed_after(&said, 3);
     let log = desk.file("journal.db-wal");
     let frames = (found[&log].len() - 32) / FRAME;
@@ -220,7 +222,8 @@ fn a_write_ahead_log_that_was_cut_anywhere_is_noticed() {
 /// in the last frame, which has none behind it. Where it does not, what is missing is named.
 #[test]
 fn one_flipped_bit_of_a_write_ahead_log_is_repaired_or_noticed() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let found = desk.killed_after(&said, 3);
     let log = desk.file("journal.db-wal");
     let frames = (found[&log].len() - 32) / FRAME;
@@ -231,7 +234,8 @@ fn one_flipped_bit_of_a_write_ahead_log_is_repaired_or_noticed() {
     bits.extend((0..24 * 8).step_by(7).map(|bit| (32 + 5 * FRAME) * 8 + bit));
     bits.extend((1..30).step_by(4).map(|back| (32 + 9 * FRAME) * 8 - back));
     bits.extend((0..30).map(|_| usize::try_from(dice.roll()).unwrap() % (end * 8)));
-    let (cases, mut healed) = (bits.len(), 0);
+    let cases = bits.len();
+    let mut healed = 0;
     for bit in bits {
         let mut flipped = found.clone();
         flipped.get_mut(&log).unwrap()[bit / 8] ^= 1 << (bit % 8);
@@ -246,7 +250,8 @@ fn one_flipped_bit_of_a_write_ahead_log_is_repaired_or_noticed() {
 
 #[test]
 fn what_is_overwritten_in_a_write_ahead_log_is_named() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let found = desk.killed_after(&said, 0);
     let log = desk.file("journal.db-wal");
     let mut dice = Dice::new(7);
@@ -265,9 +270,11 @@ fn what_is_overwritten_in_a_write_ahead_log_is_named() {
 /// its beginning.
 #[test]
 fn damage_to_a_log_that_was_folded_in_costs_nothing() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let mut found = desk.killed_after(&said, 0);
-    let (base, log) = (desk.file("journal.db"), desk.file("journal.db-wal"));
+    let base = desk.file("journal.db");
+    let log = desk.file("journal.db-wal");
     desk.lay_out(&found);
     let connection = rusqlite::Connection::open(&base).unwrap();
     let row = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
@@ -289,7 +296,8 @@ fn damage_to_a_log_that_was_folded_in_costs_nothing() {
 /// On the first day the write-ahead log alone makes a journal, and so does a backup with the log of what came after it.
 #[test]
 fn a_database_that_was_removed_comes_back_from_its_log() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let mut found = desk.killed_after(&said, 0);
     found.remove(&desk.file("journal.db"));
     desk.lay_out(&found);
@@ -318,7 +326,8 @@ fn a_database_that_was_removed_comes_back_from_its_log() {
 /// A log goes on from a backup only if the backup is not older than the beginning of the log.
 #[test]
 fn a_log_is_not_laid_over_a_backup_that_is_too_old() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let mut opened = desk.open(0);
     desk.say(&mut opened, &said[..5], 0);
     assert!(desk.runtime.block_on(opened.journal.back_up(at(6))).unwrap().is_some());
@@ -335,7 +344,8 @@ fn a_log_is_not_laid_over_a_backup_that_is_too_old() {
 
 #[test]
 fn a_damaged_database_is_noticed_and_its_log_heals_what_it_can() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let found = desk.killed_after(&said, 6);
     let base = desk.file("journal.db");
     for page in 0..found[&base].len() / 4096 {
@@ -354,7 +364,8 @@ fn a_damaged_database_is_noticed_and_its_log_heals_what_it_can() {
 
 #[test]
 fn a_removed_index_and_a_kill_are_no_alarm() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let found = desk.killed_after(&said, 3);
     desk.lay_out(&found);
     assert_eq!(desk.check(&said, "killed"), (SAID, None));
@@ -367,7 +378,8 @@ fn a_removed_index_and_a_kill_are_no_alarm() {
 /// Between the transaction and its mark: the mark is behind, which is no alarm, and follows.
 #[test]
 fn a_mark_that_is_behind_is_no_alarm() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let mut found = desk.killed_after(&said, 0);
     let mark = found.get_mut(&desk.file("journal.mark")).unwrap();
     let end = mark.len() - 2;
@@ -392,7 +404,8 @@ fn commits(desk: &Desk) -> Option<u64> {
 
 #[test]
 fn a_mark_that_is_gone_or_damaged_is_told_once_and_written_anew() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let found = desk.killed_after(&said, 0);
     let mark = desk.file("journal.mark");
     for damaged in [None, Some(&b"\0\0\0"[..]), Some(b"")] {
@@ -415,7 +428,8 @@ fn a_mark_that_is_gone_or_damaged_is_told_once_and_written_anew() {
 /// A journal of an earlier version has no number and no mark: it gets both without a word, and is guarded from then on.
 #[test]
 fn a_journal_of_an_earlier_version_is_guarded_from_its_first_start_on() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     desk.killed_after(&said[..10], 10);
     std::fs::remove_file(desk.file("journal.mark")).unwrap();
     let connection = rusqlite::Connection::open(desk.paths().database()).unwrap();
@@ -435,7 +449,8 @@ fn a_journal_of_an_earlier_version_is_guarded_from_its_first_start_on() {
 /// transactions alone does not tell.
 #[test]
 fn a_database_that_is_mixed_from_different_times_is_noticed() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let mut found = desk.killed_after(&said, 3);
     found.remove(&desk.file("journal.db-wal"));
     desk.lay_out(&found);
@@ -451,7 +466,8 @@ fn a_database_that_is_mixed_from_different_times_is_noticed() {
 /// An older journal put there by hand is one that lost its end: it is told, and the newest backup goes on.
 #[test]
 fn an_older_journal_in_its_place_is_noticed() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let old = desk.killed_after(&said[..8], 8).remove(&desk.file("journal.db")).unwrap();
     let mut opened = desk.open(8);
     desk.say(&mut opened, &said[8..], 8);
@@ -463,7 +479,8 @@ fn an_older_journal_in_its_place_is_noticed() {
 
 #[test]
 fn a_directory_that_was_moved_is_no_alarm() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let found = desk.killed_after(&said, 3);
     let moved = Desk::new();
     std::fs::create_dir_all(moved.paths().backups()).unwrap();
@@ -476,7 +493,8 @@ fn a_directory_that_was_moved_is_no_alarm() {
 /// An archive brings a journal along, and no mark: the first start elsewhere has nothing to hold it against.
 #[test]
 fn an_imported_journal_is_no_alarm() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     drop(desk.killed_after(&said, 3));
     let mut archive = Vec::new();
     let order = journal::moving::Order {
@@ -503,7 +521,8 @@ fn an_imported_journal_is_no_alarm() {
 /// Going back to an earlier version leaves out what was said since, on purpose.
 #[test]
 fn a_journal_that_was_laid_back_is_no_alarm() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let old = desk.killed_after(&said[..8], 8).remove(&desk.file("journal.db")).unwrap();
     let kept = desk.dir.path().join("kept.db");
     std::fs::write(&kept, old).unwrap();
@@ -517,7 +536,8 @@ fn a_journal_that_was_laid_back_is_no_alarm() {
 /// A mark that cannot be written stays behind. What is said is safe all the same, and no alarm follows.
 #[test]
 fn a_full_disk_that_keeps_the_mark_behind_is_no_alarm() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     drop(desk.killed_after(&said[..4], 4));
     let disk = |call| Arc::new(FailingDisk::new(Arc::new(RealDisk), call, Fault::Full, Lasting::Forever));
     let counting = disk(usize::MAX);
@@ -532,7 +552,8 @@ fn a_full_disk_that_keeps_the_mark_behind_is_no_alarm() {
 /// An idle journal is one file: nothing depends on the log.
 #[test]
 fn an_idle_journal_needs_no_log() {
-    let (desk, said) = (Desk::new(), words(SAID));
+    let desk = Desk::new();
+    let said = words(SAID);
     let mut opened = desk.open(0);
     desk.say(&mut opened, &said, 0);
     let size = || std::fs::metadata(desk.file("journal.db-wal")).unwrap().len();

@@ -55,7 +55,8 @@ fn the_data_directory_gets_a_history_once() {
 fn one_change_is_one_commit_of_one_file() {
     let house = House::new();
     let git = Git::start("git");
-    let (mail, news) = (house.write("routines/mail.md", "a"), house.write("routines/news.md", "b"));
+    let mail = house.write("routines/mail.md", "a");
+    let news = house.write("routines/news.md", "b");
     git.commit(&mail, "add routine a1b2c3d4".to_owned());
     git.commit(&news, "add routine b1b2c3d4".to_owned());
     git.commit(&news, "add routine b1b2c3d4".to_owned());

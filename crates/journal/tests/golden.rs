@@ -135,7 +135,7 @@ fn the_journal_from_before_is_kept() {
         let (_dir, paths) = laid(format);
         let before = contents(&paths.database());
         let place = place(&paths);
-        let done = migration::migrate(&paths, &RealDisk, (place.now, 1)).unwrap().unwrap();
+        let done = migration::migrate(&paths, &RealDisk, place.now, 1).unwrap().unwrap();
         assert_eq!(done.before, migration::Standing { found: format, known: known_format() });
         let kept = done.kept.unwrap();
         assert_eq!(contents(&kept), before, "format {format}");
@@ -144,7 +144,7 @@ fn the_journal_from_before_is_kept() {
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .unwrap();
         assert_eq!(number, format);
-        let again = migration::migrate(&paths, &RealDisk, (place.now, 1)).unwrap().unwrap();
+        let again = migration::migrate(&paths, &RealDisk, place.now, 1).unwrap().unwrap();
         assert_eq!((again.before.found, again.kept), (known_format(), None));
     }
 }
@@ -158,7 +158,7 @@ fn a_disk_that_fails_leaves_the_old_journal_or_the_new_one() {
             let (_dir, paths) = laid(known_format() - 1);
             let before = contents(&paths.database());
             let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
-            match migration::migrate(&paths, &failing, (now, 1)) {
+            match migration::migrate(&paths, &failing, now, 1) {
                 Ok(Some(_)) => assert_eq!(missing(&before, &contents(&paths.database())), [""; 0]),
                 Err(NotOpened::NotNow(_)) if fault != Fault::ReadOnly => {
                     assert_eq!(contents(&paths.database()), before, "{fault:?} {call}");

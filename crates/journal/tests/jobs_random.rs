@@ -37,7 +37,8 @@ enum Content {
 
 impl Content {
     fn any(dice: &mut Dice) -> Self {
-        let (id, words) = (one_of(dice, &IDS), format!("Words {}.", dice.roll() % 4));
+        let id = one_of(dice, &IDS);
+        let words = format!("Words {}.", dice.roll() % 4);
         match dice.roll() % 4 {
             0 | 1 => Self::Good { id, words },
             2 => Self::Signed { id, words },
@@ -65,7 +66,8 @@ struct Model {
 
 impl Model {
     fn change(&mut self, dice: &mut Dice, desk: &Desk) -> &'static str {
-        let (file, other) = (one_of(dice, &FILES), one_of(dice, &FILES));
+        let file = one_of(dice, &FILES);
+        let other = one_of(dice, &FILES);
         let path = |file: &str| format!("routines/{file}");
         match dice.roll() % 6 {
             0 => {
@@ -164,8 +166,10 @@ impl Reader {
 fn the_plan_is_what_the_files_say_whatever_is_done_to_them() {
     let mut steps = 0;
     for seed in 0..25 {
-        let (mut dice, mut desk) = (Dice::new(seed), Desk::new());
-        let (mut model, mut reader) = (Model::default(), Reader::default());
+        let mut dice = Dice::new(seed);
+        let mut desk = Desk::new();
+        let mut model = Model::default();
+        let mut reader = Reader::default();
         while steps < (seed + 1) * 400 {
             for _ in 0..=dice.roll() % 3 {
                 model.change(&mut dice, &desk);
@@ -192,8 +196,10 @@ fn the_plan_is_what_the_files_say_whatever_is_done_to_them() {
 #[test]
 fn looking_at_changed_files_alone_is_enough() {
     for seed in 100..140 {
-        let (mut dice, mut desk) = (Dice::new(seed), Desk::new());
-        let (mut model, mut reader) = (Model::default(), Reader::default());
+        let mut dice = Dice::new(seed);
+        let mut desk = Desk::new();
+        let mut model = Model::default();
+        let mut reader = Reader::default();
         for _ in 0..100 {
             let before = desk.disk.files();
             model.change(&mut dice, &desk);
@@ -264,7 +270,8 @@ fn scrambled(dice: &mut Dice) -> Vec<u8> {
 /// next good version counts.
 #[test]
 fn every_malformed_file_is_named_once() {
-    let (mut dice, mut desk) = (Dice::new(7), Desk::new());
+    let mut dice = Dice::new(7);
+    let mut desk = Desk::new();
     let mut expected = BTreeMap::new();
     for n in 0..5_000 {
         let (text, line, key) = mistaken(&mut dice);
@@ -315,13 +322,15 @@ fn bad_files_among_good_ones_take_nobody_away() {
 /// wrong or gone, and what was saved last counts.
 #[test]
 fn an_editor_that_saves_is_never_complained_about() {
-    let (mut dice, mut desk) = (Dice::new(11), Desk::new());
+    let mut dice = Dice::new(11);
+    let mut desk = Desk::new();
     desk.write("routines/mail.md", &good("mail", "Version 0."));
     desk.settled();
     for version in 1..=10_000 {
         let text = good("mail", &format!("Version {version}."));
         let cut = usize::try_from(dice.roll()).unwrap_or(0) % text.len();
-        let (file, swap) = ("routines/mail.md", "routines/.mail.md.swp");
+        let file = "routines/mail.md";
+        let swap = "routines/.mail.md.swp";
         let steps: [&dyn Fn(&Desk); 3] = match dice.roll() % 4 {
             0 => [&|desk| desk.write(file, ""), &|desk| desk.write(file, &text[..cut]), &|desk| {
                 desk.write(file, &text)

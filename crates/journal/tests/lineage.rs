@@ -30,7 +30,9 @@ impl Life {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (paths, disk, now) = (Paths::new(dir.path()), Arc::new(RealDisk), at(0));
+        let paths = Paths::new(dir.path());
+        let disk = Arc::new(RealDisk);
+        let now = at(0);
         let place = Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 };
         let Opened { journal, memory, .. } = journal::open(place).unwrap();
         let mut life = Self { _dir: dir, runtime, journal, conversation: memory.conversation, minute: 0 };
@@ -57,7 +59,8 @@ impl Life {
     }
 
     fn fork(&mut self, name: &str, topic: Option<&str>) -> Branch {
-        let (branch, now) = (Branch::fork(name).unwrap(), self.now());
+        let branch = Branch::fork(name).unwrap();
+        let now = self.now();
         let forked = self.conversation.fork(&Branch::Main, branch.clone(), session(name), now).unwrap();
         let topic = topic.map(str::to_owned);
         let entering = Entering { topic, idle_minutes: None, until: MessageId(0) };

@@ -52,7 +52,9 @@ fn human(text: &str) -> Said {
 }
 
 fn message(id: u64, at: i64, to: Address) -> Record {
-    let (id, surface, text) = (MessageId(id), SurfaceName::Page, "words".to_owned());
+    let id = MessageId(id);
+    let surface = SurfaceName::Page;
+    let text = "words".to_owned();
     let message = Message {
         id,
         at: minute(at),
@@ -68,8 +70,8 @@ fn message(id: u64, at: i64, to: Address) -> Record {
 
 /// A run of `mail` that was due at `due`, begun a minute later, and wanted to ping.
 fn run(number: u64, due: i64, shows: Option<&str>) -> Vec<Record> {
-    let (branch, source) =
-        (Branch::fork(&format!("run{number}")).unwrap(), Source::Routine("mail".to_owned()));
+    let branch = Branch::fork(&format!("run{number}")).unwrap();
+    let source = Source::Routine("mail".to_owned());
     let key = Key { source: source.clone(), due: minute(due) };
     let running = Occurrence {
         key,
@@ -82,7 +84,8 @@ fn run(number: u64, due: i64, shows: Option<&str>) -> Vec<Record> {
         shown: false,
     };
     let ended = Occurrence { stage: Stage::Ended(End::Done(String::new())), ..running.clone() };
-    let (turn, at) = (TurnId(number), minute(due + 1));
+    let turn = TurnId(number);
+    let at = minute(due + 1);
     let input = Json("{\"message\":\"the bill is due\"}".to_owned());
     let call = ToolCall { id: format!("call-{number}"), name: "ping_user".to_owned(), input };
     let decision = Decision::allowed(&call, Allowed::OwnTool);

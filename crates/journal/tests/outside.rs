@@ -97,7 +97,8 @@ impl House {
             let call = ToolCall { id: id(), name: (*name).to_owned(), input: Json((*input).to_owned()) };
             let called = Said::Assistant(vec![Block::Call(call)], Reach::Whole);
             let result = result.map(|(label, text)| {
-                let (text, outcome) = (text.to_owned(), Outcome::Done);
+                let text = text.to_owned();
+                let outcome = Outcome::Done;
                 Said::Tools(vec![ToolResult { call: id(), text, outcome, label }])
             });
             for said in [Some(called), result].into_iter().flatten() {
@@ -109,7 +110,8 @@ impl House {
 }
 
 fn left(id: u64, text: &str) -> Record {
-    let (from, text) = ("fork/a".to_owned(), text.to_owned());
+    let from = "fork/a".to_owned();
+    let text = text.to_owned();
     Record::Report(ReportChange::Left(Report { id: ReportId(id), at: NOW, from, text, label: Label::PLAIN }))
 }
 
@@ -171,7 +173,9 @@ fn addresses_that_were_seen_are_known_after_a_restart() {
     let opened = house.open();
     house.talk(&opened);
     let said = |id, surface, text: &str, to| {
-        let (text, images, mark) = (text.to_owned(), Vec::new(), None);
+        let text = text.to_owned();
+        let images = Vec::new();
+        let mark = None;
         let message =
             Message { id: MessageId(id), at: NOW, surface, to, text, images, mark, label: Label::PLAIN };
         Record::Message(MessageChange::Received(message))
@@ -186,7 +190,8 @@ fn addresses_that_were_seen_are_known_after_a_restart() {
         ],
     );
     let asked = r#"{"url":"https://asked.example/q"}"#;
-    let (web, mail) = (Label::outside(Realm::Web), Label::both(Realm::Mail));
+    let web = Label::outside(Realm::Web);
+    let mail = Label::both(Realm::Mail);
     house.call(
         &opened,
         &[
@@ -209,7 +214,8 @@ fn addresses_that_a_model_composed_do_not_count_as_seen_after_a_restart() {
     let house = House::new();
     let opened = house.open();
     house.talk(&opened);
-    let (web, mail) = (Label::outside(Realm::Web), Label::both(Realm::Mail));
+    let web = Label::outside(Realm::Web);
+    let mail = Label::both(Realm::Mail);
     let server = Label::both(Realm::Server);
     let found =
         "- Trains\n  https://trains.example/\n\nAnswer of OpenAI from these pages: https://answer.example/a";
@@ -373,7 +379,7 @@ fn note(house: &House, name: &str) -> String {
 }
 
 /// As if the program had died between the journal and the file.
-fn dies_before_the_file(house: &House, (name, note): (&str, &str), (file, text): (&str, &str)) {
+fn dies_before_the_file(house: &House, name: &str, note: &str, file: &str, text: &str) {
     let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
     log.execute("UPDATE keepsakes SET value = ? WHERE name = ?", [note, name]).unwrap();
     house.put(file, Some(text));
@@ -384,17 +390,19 @@ fn a_file_that_a_crash_left_behind_is_no_change() {
     let house = House::new();
     let opened = house.open();
     house.write(&opened, vec![left(1, "one")]);
-    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house, UPDATES_NOTE));
+    let before = house.read(UPDATES).unwrap();
+    let noted = note(&house, UPDATES_NOTE);
     house.write(&opened, vec![left(2, "two")]);
     drop(opened);
-    dies_before_the_file(&house, (UPDATES_NOTE, &noted), (UPDATES, &before));
+    dies_before_the_file(&house, UPDATES_NOTE, &noted, UPDATES, &before);
     let opened = house.open();
     assert_eq!(waiting(&opened), ["one", "two"]);
-    let (before, noted) = (house.read(UPDATES).unwrap(), note(&house, UPDATES_NOTE));
+    let before = house.read(UPDATES).unwrap();
+    let noted = note(&house, UPDATES_NOTE);
     house.write(&opened, vec![read_by_main(1), read_by_main(2)]);
     assert_eq!(house.read(UPDATES), None);
     drop(opened);
-    dies_before_the_file(&house, (UPDATES_NOTE, &noted), (UPDATES, &before));
+    dies_before_the_file(&house, UPDATES_NOTE, &noted, UPDATES, &before);
     assert_eq!(waiting(&house.open()), [""; 0], "what was read is not read again");
     assert_eq!(house.read(UPDATES), None);
 }
@@ -431,7 +439,8 @@ const MESSAGES: &str = "fork_messages.json";
 
 /// The run of the routine `mail` sent the message `id`.
 fn sent(id: u64, at: Timestamp) -> Origin {
-    let (source, label) = (Source::Routine("mail".to_owned()), "chat;report".parse().unwrap());
+    let source = Source::Routine("mail".to_owned());
+    let label = "chat;report".parse().unwrap();
     let end = End { source, root: None, entry: EntryId(900), label };
     Origin { id: SentId(id), session: session("run"), parent: Some(session("new")), at, end: Some(end) }
 }
@@ -573,10 +582,11 @@ fn records_that_a_crash_kept_from_the_file_are_not_removed() {
     let house = House::new();
     let opened = house.open();
     house.write(&opened, kept(&[sent(501, NOW)]));
-    let (before, noted) = (house.read(MESSAGES).unwrap(), note(&house, MESSAGES_NOTE));
+    let before = house.read(MESSAGES).unwrap();
+    let noted = note(&house, MESSAGES_NOTE);
     house.write(&opened, kept(&[sent(502, NOW)]));
     drop(opened);
-    dies_before_the_file(&house, (MESSAGES_NOTE, &noted), (MESSAGES, &before));
+    dies_before_the_file(&house, MESSAGES_NOTE, &noted, MESSAGES, &before);
     let opened = house.open();
     let both = [501, 502].map(|id| found(&opened, id).is_some());
     assert_eq!((both, listed(&house)), ([true, true], vec![501, 502]));
@@ -595,7 +605,8 @@ fn a_journal_that_comes_alone_keeps_all_that_its_files_said() {
         lost.write(&opened, vec![Record::Plan(PlanChange::Session(routine.clone(), Some(stand)))]);
         lost.write(&opened, kept(&[sent(7, NOW)]));
         lost.write(&opened, vec![left(1, "one")]);
-        let (updates, messages) = (lost.read(UPDATES), lost.read(MESSAGES));
+        let updates = lost.read(UPDATES);
+        let messages = lost.read(MESSAGES);
         lost.write(&opened, kept(&[sent(8, NOW)]));
         lost.write(&opened, vec![left(2, "two")]);
         drop(opened);

@@ -57,8 +57,10 @@ impl Life {
     ) -> u64 {
         self.turns += 1;
         let (branch, surface): (Branch, _) = (place.0.parse().unwrap(), place.1);
-        let (id, turn) = (MessageId(self.turns), TurnId(self.turns));
-        let (text, to) = (words[0].to_owned(), Address::Branch(branch.clone()));
+        let id = MessageId(self.turns);
+        let turn = TurnId(self.turns);
+        let text = words[0].to_owned();
+        let to = Address::Branch(branch.clone());
         let message = Message {
             id,
             at,
@@ -157,8 +159,8 @@ async fn the_best_places_come_first_if_that_is_wanted() {
     let dir = tempfile::tempdir().unwrap();
     let mut life = Life::default();
     life.moved("main", Why::Created, None, head("aaaa-main", None));
-    let (about, long) =
-        ("invoice? the invoice for the invoices", format!("an invoice and {}", "more ".repeat(80)));
+    let about = "invoice? the invoice for the invoices";
+    let long = format!("an invoice and {}", "more ".repeat(80));
     let one = life.turn(("main", SurfaceName::Page), None, day(0), ["hello", about]);
     life.turn(("main", SurfaceName::Page), Some(one), day(1), ["hello again", &long]);
     let paths = Paths::new(dir.path());

@@ -84,12 +84,14 @@ fn a_power_cut_while_it_goes_back_loses_neither_journal() {
 fn careless(protocol: fn(&CrashDisk, &Path, &[u8])) -> (usize, usize) {
     let crash = CrashDisk::default();
     let path = Path::new("/data/x");
-    let (old, new) = (b"the old content".as_slice(), b"the new content".as_slice());
+    let old = b"the old content".as_slice();
+    let new = b"the new content".as_slice();
     disk::replace(&crash, path, old).unwrap();
     crash.acknowledge();
     protocol(&crash, path, new);
     crash.acknowledge();
-    let (mut corrupt, mut lost) = (0, 0);
+    let mut corrupt = 0;
+    let mut lost = 0;
     crash.after_cuts(|cut| match (cut.acknowledged, cut.disk.read(path)) {
         (2, Ok(found)) if found == old => lost += 1,
         (1, Err(_)) | (2, Err(_)) => lost += 1,

@@ -81,11 +81,13 @@ fn keys(example: &str) -> Vec<&str> {
 #[test]
 fn every_example_is_a_file_that_works() {
     let zone = TimeZone::UTC;
-    let (mut routines, mut reminders) = (Vec::new(), Vec::new());
+    let mut routines = Vec::new();
+    let mut reminders = Vec::new();
     for example in examples("routine-reminder-spec.md") {
-        match example.contains("\ncron: ") {
-            true => routines.push(Routine::read(&example, &zone).unwrap()),
-            false => reminders.push(Reminder::read(&example, &zone).unwrap()),
+        if example.contains("\ncron: ") {
+            routines.push(Routine::read(&example, &zone).unwrap())
+        } else {
+            reminders.push(Reminder::read(&example, &zone).unwrap())
         }
     }
     assert!(routines.iter().any(|routine| matches!(routine.charter, Charter::Persistent(_))));

@@ -169,7 +169,8 @@ fn webhook() -> impl Strategy<Value = WebhookSpec> {
         |(id, schema, entrance, knowing, terms, told)| {
             let fields = serde_json::Value::Object(schema.into_iter().collect()).to_string();
             // One that only delivers has words for that, and nothing else.
-            let (words, delivers) = (Prompt::new(&told.0), told.1 && !told.0.trim().is_empty());
+            let words = Prompt::new(&told.0);
+            let delivers = told.1 && !told.0.trim().is_empty();
             let (deliver, template) = if delivers { (Some(words), Prompt::default()) } else { (None, words) };
             WebhookSpec { id, fields, entrance, knowing, terms, deliver, template }
         },

@@ -107,7 +107,8 @@ fn a_file_without_an_id_is_no_session() {
 fn each_routine_keeps_its_own_session() {
     let house = House::new();
     let mut sessions = RoutineSessions::new(house.disk.clone(), Path::new("/data/state"));
-    let (mail, news) = (ItemId::parse("mail").unwrap(), ItemId::parse("news").unwrap());
+    let mail = ItemId::parse("mail").unwrap();
+    let news = ItemId::parse("news").unwrap();
     let load = |sessions: &RoutineSessions, routine| sessions.load(routine, now().timestamp()).unwrap().value;
     assert_eq!((load(&sessions, &mail), sessions.delete(&mail).unwrap()), (None, false));
 

@@ -105,7 +105,8 @@ fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
     let session = SessionId::read("a-session").unwrap();
     let created = conversation.create(Branch::Main, session, now());
     // Midnight in Madrid is an hour before midnight in Greenwich.
-    let (yesterday, today) = ("2026-11-14T22:59:59Z", "2026-11-14T23:00:00Z");
+    let yesterday = "2026-11-14T22:59:59Z";
+    let today = "2026-11-14T23:00:00Z";
     write(
         &opened,
         vec![
@@ -145,7 +146,8 @@ fn used_on(opened: &Opened, start: Timestamp, at: Timestamp) -> (Micros, u64) {
 fn a_start_with_a_wrong_clock_knows_the_days_around_the_right_one() {
     let dir = tempfile::tempdir().unwrap();
     let opened = open_at(&dir, now());
-    let (ahead, behind) = (now() + (24 * 30).hours(), Timestamp::UNIX_EPOCH);
+    let ahead = now() + (24 * 30).hours();
+    let behind = Timestamp::UNIX_EPOCH;
     let spends = |at: Timestamp, cost: u64| Record::Spent(spent(at, routine(), 0, Some(cost)));
     write(&opened, vec![spends(now() - 24.hours(), 1), spends(now(), 2)]);
     for start in [now(), behind, ahead] {

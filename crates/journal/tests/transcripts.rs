@@ -258,7 +258,8 @@ fn a_hostile_transcript_does_no_harm() {
     // Very long ones are cut, and a model reads only the newest part.
     let mut lines = vec![user("u0", None, "x".repeat(2_000_000))];
     for n in 0..60 {
-        let (uuid, parent) = (format!("u{}", n + 1), format!("u{n}"));
+        let uuid = format!("u{}", n + 1);
+        let parent = format!("u{n}");
         lines.push(answer(&format!("a{n}"), &parent, &format!("m{n}"), text(&"y".repeat(20_000))));
         lines.push(user(&uuid, Some(&format!("a{n}")), format!("question {n}")));
     }
@@ -287,7 +288,8 @@ fn the_stored_sessions_are_imported_once() {
         "routines/mail.md",
         "---\nid: mail\ncron: \"0 9 * * *\"\nbackground: true\nsession: persistent\n---\nmail\n",
     );
-    let (new, old) = (NOW.as_second() - 3_600, NOW.as_second() - 8 * 24 * 3_600);
+    let new = NOW.as_second() - 3_600;
+    let old = NOW.as_second() - 8 * 24 * 3_600;
     let sent = json!([
         {"message_id": 1_200_000_000_000_000_001_u64, "fork_session_id": FORK, "parent_session_id": MAIN, "ts": f64::from(i32::try_from(new).unwrap())},
         {"message_id": 1_100_000_000_000_000_001_u64, "fork_session_id": FORK, "parent_session_id": MAIN, "ts": f64::from(i32::try_from(old).unwrap())},

@@ -77,9 +77,10 @@ impl Scribe {
             cost: Micros(0),
             silence: None,
         };
-        let (lateness, words) =
-            (if late > 1 { Lateness::Late } else { Lateness::OnTime }, "words".to_owned());
-        let (key, name) = (Key { source, due }, format!("Job {}", self.number));
+        let lateness = if late > 1 { Lateness::Late } else { Lateness::OnTime };
+        let words = "words".to_owned();
+        let key = Key { source, due };
+        let name = format!("Job {}", self.number);
         let occurrence = Occurrence {
             key,
             name,
@@ -93,7 +94,8 @@ impl Scribe {
         let why = format!("because {}", self.number);
         match self.pick(7) {
             0 => {
-                let (last, count) = (due + SignedDuration::from_mins(2), 3);
+                let last = due + SignedDuration::from_mins(2);
+                let count = 3;
                 self.was_not_begun(occurrence, End::Missed { last, count, why }, &mut truth);
             }
             1 if self.pick(2) == 0 => self.was_not_begun(occurrence, End::Skipped(why), &mut truth),
@@ -154,8 +156,10 @@ impl Scribe {
 
     /// A turn with up to three calls: each is shown and charged, refused, or done.
     fn turn(&mut self, branch: &Branch, source: &Source, at: Timestamp, truth: &mut Truth) {
-        let (turn, answers) = (TurnId(self.number), MessageId(self.number));
-        let (to, text) = (Address::Branch(branch.clone()), "words".to_owned());
+        let turn = TurnId(self.number);
+        let answers = MessageId(self.number);
+        let to = Address::Branch(branch.clone());
+        let text = "words".to_owned();
         let message = Message {
             id: answers,
             at,
@@ -181,8 +185,8 @@ impl Scribe {
             last = self.call((turn, branch, source), (last, number), at, truth);
         }
         let usage = Usage { input: self.pick(500), output: self.pick(50), ..Usage::default() };
-        let (account, cost) =
-            (Account { source: source.clone(), attended: Attended::Unattended }, Micros(self.pick(900)));
+        let account = Account { source: source.clone(), attended: Attended::Unattended };
+        let cost = Micros(self.pick(900));
         (truth.tokens, truth.cost) = (usage.input, cost);
         let call = Call { model: "puppet".to_owned(), usage };
         self.records.push(Record::Spent(Spent {
@@ -209,7 +213,8 @@ impl Scribe {
         truth: &mut Truth,
     ) -> EntryId {
         let tool = ["ping_user", "discord_embed", "report_updates"][usize::try_from(self.pick(3)).unwrap()];
-        let (id, input) = (format!("call-{}-{number}", turn.0), Json("{}".to_owned()));
+        let id = format!("call-{}-{number}", turn.0);
+        let input = Json("{}".to_owned());
         let call = ToolCall { id: id.clone(), name: tool.to_owned(), input };
         let blocks = Said::Assistant(vec![Block::Call(call.clone())], Reach::Whole);
         let asked = self.say(branch, Some(parent), blocks);
@@ -274,7 +279,8 @@ fn told(work: &Work) -> Truth {
 #[test]
 fn whatever_came_of_a_time_the_answer_is_true() {
     let dir = tempfile::tempdir().unwrap();
-    let (paths, now) = (Paths::new(dir.path()), Timestamp::constant(1_794_700_000, 0));
+    let paths = Paths::new(dir.path());
+    let now = Timestamp::constant(1_794_700_000, 0);
     let place = Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 };
     let opened = open(place).unwrap();
     let mut scribe = Scribe { dice: Dice::new(4), records: Vec::new(), number: 0, entry: 0 };
@@ -308,11 +314,13 @@ fn whatever_came_of_a_time_the_answer_is_true() {
 /// A number that a time still names is given to nobody else, though its message was taken back.
 #[test]
 fn the_number_of_a_message_that_was_taken_back_is_not_given_again() {
-    let (dir, now) = (tempfile::tempdir().unwrap(), Timestamp::UNIX_EPOCH);
+    let dir = tempfile::tempdir().unwrap();
+    let now = Timestamp::UNIX_EPOCH;
     let paths = Paths::new(dir.path());
     let place = || Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 };
     let opened = open(place()).unwrap();
-    let (id, to) = (opened.memory.messages.next, Address::Here);
+    let id = opened.memory.messages.next;
+    let to = Address::Here;
     let message = Message {
         id,
         at: now,

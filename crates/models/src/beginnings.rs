@@ -152,17 +152,15 @@ impl Beginnings {
         let mut kept = self.kept();
         let own = kept.iter().position(|(branch, _)| *branch == context.branch);
         let own = own.and_then(|at| kept.remove(at)).map(|(_, own)| own).unwrap_or_default();
-        let (mut best, mut same) = (&own, own.same(context));
+        let mut best = &own;
+        let mut same = own.same(context);
         for (_, other) in kept.iter() {
             let with_other = other.same(context);
             if with_other > same {
                 (best, same) = (other, with_other);
             }
         }
-        match std::ptr::eq(best, &own) {
-            true => own.cut(same),
-            false => best.clone().cut(same),
-        }
+        if std::ptr::eq(best, &own) { own.cut(same) } else { best.clone().cut(same) }
     }
 
     fn put(&self, branch: Branch, beginning: Beginning) {
@@ -237,7 +235,8 @@ fn first_difference(kept: &[SystemNote], notes: &[SystemNote]) -> Option<usize> 
 impl End {
     /// Where the message at `at` ends; nowhere, while it can still grow or be marked.
     fn after<M>(at: usize, made: &[Made<M>]) -> Option<Self> {
-        let (next, marked) = (made.get(at + 1)?.first, made.get(at + WRITTEN_ANEW)?.first);
+        let next = made.get(at + 1)?.first;
+        let marked = made.get(at + WRITTEN_ANEW)?.first;
         (made[at].last < next).then_some(Self { next, holds_for: marked + 1 })
     }
 }

@@ -122,7 +122,9 @@ impl Claude {
         // A client that ended in the same moment never began with this; another one does.
         for _ in 0..2 {
             let (news, mut heard) = mpsc::channel(QUEUE);
-            let (context, past, wanted) = (context.clone(), past.clone(), wanted.clone());
+            let context = context.clone();
+            let past = past.clone();
+            let wanted = wanted.clone();
             let branch = context.branch.clone();
             let ask = Ask { context, past, wanted, news, attempts: 0 };
             if self.client(&branch).send(Order::Ask(Box::new(ask))).await.is_err() {

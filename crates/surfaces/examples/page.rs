@@ -49,7 +49,8 @@ async fn main() {
         .next()
         .map_or_else(Vec::new, |file| serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap());
     let (desk, pile) = Desk::new();
-    let (journal, stage) = (Arc::new(Ledger::default()), Arc::new(Stage::default()));
+    let journal = Arc::new(Ledger::default());
+    let stage = Arc::new(Stage::default());
     let clock: Arc<dyn Clock> = Arc::new(Wall(Instant::now()));
     let pace = Duration::from_millis(20);
     let house = Arc::new(House {
@@ -83,7 +84,8 @@ async fn main() {
 }
 
 async fn obey(app: App, opened: door::PortDoor, house: &House) {
-    let (address, page) = (opened.address(), opened.page());
+    let address = opened.address();
+    let page = opened.page();
     let mut stop = CancellationToken::new();
     let mut serving = JoinSet::new();
     serving.spawn(door::serve_tcp(opened, app.clone(), stop.clone()));

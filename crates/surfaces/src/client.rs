@@ -57,7 +57,8 @@ impl Words {
     /// The reply that a line such as `/reply 17 yes, do` is: nothing, if it is none.
     pub fn reply(line: &str) -> Option<Self> {
         let (number, text) = line.trim().strip_prefix(REPLY)?.trim_start().split_once(char::is_whitespace)?;
-        let (reply_to, text) = (Some(number.parse().ok()?), text.trim().to_owned());
+        let reply_to = Some(number.parse().ok()?);
+        let text = text.trim().to_owned();
         (!text.is_empty()).then(|| Self { text, reply_to, ..Self::default() })
     }
 }
@@ -152,9 +153,10 @@ impl Client {
     /// Gives a command, such as `/compact`; what it answers, or the number of the work that began.
     pub async fn command(&self, text: &str) -> Result<Obeyed, Unanswered> {
         let body = json!({ "text": text });
-        let answer = match works_first(text) {
-            true => self.post_work("/api/commands", &body).await?,
-            false => self.post("/api/commands", &body).await?,
+        let answer = if works_first(text) {
+            self.post_work("/api/commands", &body).await?
+        } else {
+            self.post("/api/commands", &body).await?
         };
         let words = answer["text"].as_str().map(str::to_owned);
         Ok(answer["turn"].as_u64().map_or(Obeyed::Told(words.unwrap_or_default()), Obeyed::Begun))

@@ -99,7 +99,8 @@ impl Scene {
         self.number += 1;
         match shown {
             Shown::Began { turn, branch, answers } => {
-                let (branch, answers) = (branch.clone(), *answers);
+                let branch = branch.clone();
+                let answers = *answers;
                 self.held.remove(turn);
                 let words = String::new();
                 self.running.insert(*turn, Running { branch, answers, words, note: None, tool: None });
@@ -309,7 +310,9 @@ mod tests {
     #[test]
     fn an_approval_stands_in_the_scene_until_it_is_closed() {
         let call = ToolCall { id: "a".to_owned(), name: "act".to_owned(), input: Json("{}".to_owned()) };
-        let (id, turn, at) = (ApprovalId(1), TurnId(1), Timestamp::UNIX_EPOCH);
+        let id = ApprovalId(1);
+        let turn = TurnId(1);
+        let at = Timestamp::UNIX_EPOCH;
         let open = Approval {
             id,
             step: id,

@@ -140,9 +140,10 @@ async fn read_later(
         .collect();
     write(out, &format!("\n{}\n", words.join("\n"))).await?;
     out.flush().await?;
-    match words.is_empty() {
-        true => Ok(Ended::Not("there is no answer to that; say it again.".to_owned())),
-        false => Ok(Ended::Answered),
+    if words.is_empty() {
+        Ok(Ended::Not("there is no answer to that; say it again.".to_owned()))
+    } else {
+        Ok(Ended::Answered)
     }
 }
 
@@ -196,7 +197,9 @@ async fn talk(
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     let mut events: Events = client.events().await?;
-    let (mut telling, mut prompt, mut offers) = (Telling::of_all(), Prompt::default(), Offers::default());
+    let mut telling = Telling::of_all();
+    let mut prompt = Prompt::default();
+    let mut offers = Offers::default();
     write(out, &prompt.stand()).await?;
     loop {
         out.flush().await?;
@@ -226,7 +229,7 @@ async fn talk(
                     }
                 };
                 prompt.follow(&shown);
-                let ring = rings::hear(&shown, &mut offers, (Instant::now(), &clock.now()));
+                let ring = rings::hear(&shown, &mut offers, Instant::now(), &clock.now());
                 let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
                 write(out, &prompt.beside(&words.replace(TOGETHER, " "))).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();

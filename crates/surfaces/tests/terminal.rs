@@ -255,7 +255,8 @@ async fn an_assistant_that_stands_still_does_not_end_the_chat() {
             sleep(A_WHILE).await;
         }
     };
-    let (clock, mut out) = (clock(), Vec::new());
+    let clock = clock();
+    let mut out = Vec::new();
     let chatting = chat(&stage.client, Reader::Person(&clock), BufReader::new(keyboard), &mut out);
     let (ended, ()) = tokio::join!(chatting, typing);
     ended.unwrap();
@@ -284,7 +285,8 @@ async fn a_silence_is_told_once() {
         sleep(HEARTBEAT * 20).await;
         hands.write_all(b"/quit\n").await.unwrap();
     };
-    let (clock, mut out) = (clock(), Vec::new());
+    let clock = clock();
+    let mut out = Vec::new();
     let chatting = chat(&stage.client, Reader::Person(&clock), BufReader::new(keyboard), &mut out);
     let (ended, ()) = tokio::join!(chatting, typing);
     ended.unwrap();
@@ -317,7 +319,8 @@ async fn an_assistant_that_falls_silent_is_not_called_gone() {
         Ok(Input::Key(key))
     });
     let out = seated(&stage, pin!(keys)).await;
-    let (silent, back) = (out.find("(i stand still: nothing comes from me."), out.find("(i am back.)"));
+    let silent = out.find("(i stand still: nothing comes from me.");
+    let back = out.find("(i am back.)");
     assert!(silent.is_some() && silent < back, "{out:?}");
     assert!(!out.contains("i am not running any more"), "{out:?}");
 }

@@ -51,14 +51,15 @@ impl Dovecot {
         let place = tempfile::tempdir().expect("a place");
         let program = PLACES.iter().find(|place| Path::new(place).exists());
         let program = program.expect("Dovecot (Debian: dovecot-imapd); `cargo xtask test` installs it");
-        let (port, tls_port) = (free_port(), free_port());
+        let port = free_port();
+        let tls_port = free_port();
         certify(place.path());
         let maildir = Maildir(place.path().join("mail"));
         maildir.make("");
         fill(&maildir);
         let config = place.path().join("dovecot.conf");
         let (user, group) = who();
-        fs::write(&config, settings(place.path(), (&user, &group), (port, tls_port))).expect("a file");
+        fs::write(&config, settings(place.path(), &user, &group, port, tls_port)).expect("a file");
         fs::write(place.path().join("users"), format!("{USER}:{{PLAIN}}{PASSWORD}::::::\n")).expect("a file");
         let mut command = Command::new(program);
         command.arg("-F").arg("-c").arg(&config).stdin(Stdio::null()).stdout(Stdio::null());
@@ -125,7 +126,7 @@ impl Maildir {
     ///
     /// # Panics
     /// If there is no room.
-    pub fn put(&self, folder: &str, (name, seconds): (&str, u64), letter: &[u8]) {
+    pub fn put(&self, folder: &str, name: &str, seconds: u64, letter: &[u8]) {
         let path = self.folder(folder).join(name);
         fs::write(&path, letter).expect("a letter");
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600 + seconds);
@@ -162,10 +163,8 @@ fn collect(folder: &Path, letters: &mut BTreeSet<PathBuf>) {
 
 /// The names of who runs it.
 fn who() -> (String, String) {
-    let (user, group) = match getuid().is_root() {
-        true => (NOBODY, NOBODY),
-        false => (getuid().as_raw(), getgid().as_raw()),
-    };
+    let (user, group) =
+        if getuid().is_root() { (NOBODY, NOBODY) } else { (getuid().as_raw(), getgid().as_raw()) };
     let name = |database: &str, id: u32| {
         let output = Command::new("getent").args([database, &id.to_string()]).output().expect("getent");
         let line = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -194,7 +193,7 @@ fn certify(place: &Path) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-fn settings(place: &Path, (user, group): (&str, &str), (port, tls_port): (u16, u16)) -> String {
+fn settings(place: &Path, user: &str, group: &str, port: u16, tls_port: u16) -> String {
     let place = place.display();
     format!(
         "base_dir = {place}/run

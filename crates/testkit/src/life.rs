@@ -223,7 +223,8 @@ impl Life {
     /// If the state directory cannot be read.
     pub fn size(&self) -> Size {
         let memory = self.house.as_ref().map_or(0, |(house, _)| {
-            let (all, inbox) = (house.knows(), &house.knows().inbox);
+            let all = house.knows();
+            let inbox = &house.knows().inbox;
             format!("{all:?}").len() - format!("{inbox:?}").len()
         });
         let files = std::fs::read_dir(self.dir.path().join("state")).expect("a state directory");
@@ -248,11 +249,13 @@ impl Life {
     }
 
     fn something_happens(&mut self) {
-        let (nth, minutes) = (1 + self.pick(12), i64::try_from(self.pick(120)).unwrap_or(0));
+        let nth = 1 + self.pick(12);
+        let minutes = i64::try_from(self.pick(120)).unwrap_or(0);
         match self.pick(20) {
             0..4 => self.human_says(),
             4..9 => {
-                let (now, root) = (self.clock.now(), self.dir.path().to_owned());
+                let now = self.clock.now();
+                let root = self.dir.path().to_owned();
                 let stirred = self.jobs.stir(&root, &mut self.dice, (now.timestamp(), now.time_zone()));
                 stirred.expect("a file");
                 self.look();
@@ -317,8 +320,10 @@ impl Life {
 
     fn wake(&mut self) {
         self.past.lives += 1;
-        let (paths, now) = (Paths::new(self.dir.path()), self.clock.now());
-        let (disk, zone) = (Arc::new(RealDisk), now.time_zone().clone());
+        let paths = Paths::new(self.dir.path());
+        let now = self.clock.now();
+        let disk = Arc::new(RealDisk);
+        let zone = now.time_zone().clone();
         let place = Place {
             paths: paths.clone(),
             disk: disk.clone(),

@@ -281,7 +281,8 @@ async fn authorization(State(account): State<Shared>, request: Request) -> Respo
     let mut account = account.lock().unwrap_or_else(PoisonError::into_inner);
     match (head.method.as_str(), head.uri.path()) {
         ("GET", "/.well-known/oauth-authorization-server") => {
-            let (issuer, origin) = (account.issuer(), &account.origin);
+            let issuer = account.issuer();
+            let origin = &account.origin;
             let document = json!({
                 "issuer": issuer,
                 "authorization_endpoint": format!("{origin}/authorize"),
@@ -389,7 +390,8 @@ fn token(account: &mut Account, head: &Parts, body: &str) -> Response<Body> {
     let no_store = [(CACHE_CONTROL, "no-store".to_owned())];
     match client_of(account, head, &form) {
         Ok(client) => {
-            let (access, refresh) = (account.next("access"), account.next("refresh"));
+            let access = account.next("access");
+            let refresh = account.next("refresh");
             account.access.push(access.clone());
             account.refresh.insert(refresh.clone(), client);
             let document = json!({

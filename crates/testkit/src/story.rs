@@ -118,7 +118,8 @@ impl Story {
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
         let dir = quick_directory();
-        let (teller, troubles) = (Arc::default(), Arc::default());
+        let teller = Arc::default();
+        let troubles = Arc::default();
         let manner = Manner::default();
         let mut story =
             Self { runtime, dir, clock, lines, cast, teller, manner, troubles, house: None, book: None };
@@ -352,7 +353,8 @@ impl Story {
         // A side conversation that was asked for begins with words of ours.
         let begins = memory.main.entering.as_ref().map(|_| memory.messages.next);
         self.teller.expect_only(unfinished.chain(waiting).chain(begins));
-        let (journal, hands) = (Arc::new(journal), Arc::new(Fragile::with(&self.manner.lent)));
+        let journal = Arc::new(journal);
+        let hands = Arc::new(Fragile::with(&self.manner.lent));
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: HUMAN.to_owned() };
         let world = World {

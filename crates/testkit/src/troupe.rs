@@ -188,7 +188,8 @@ impl Model for Actor {
             let gate = Gate::new();
             self.server.says(&line, &gate);
             let (words, mut heard) = mpsc::unbounded_channel();
-            let (engine, context) = (self.engine.clone(), context.clone());
+            let engine = self.engine.clone();
+            let context = context.clone();
             // Whoever leaves takes the call along, as if it were made here.
             let mut call = JoinSet::new();
             call.spawn_on(async move { engine.reply(&context, &Ear(words)).await }, &self.elsewhere);

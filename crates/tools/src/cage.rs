@@ -80,9 +80,10 @@ fn enter(plan: &Plan) -> Result<(), String> {
 fn stay_with(parent: i32) -> Result<(), String> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
     // It may have died before we asked.
-    match getppid().map(Pid::as_raw_pid) == Some(parent) {
-        true => Ok(()),
-        false => Err("whoever started this is gone".to_owned()),
+    if getppid().map(Pid::as_raw_pid) == Some(parent) {
+        Ok(())
+    } else {
+        Err("whoever started this is gone".to_owned())
     }
 }
 

@@ -139,10 +139,7 @@ impl Toolbox {
             (Some(words), Part::On(own)) => own.label(&words),
             (Some(_), Part::Off(_)) | (None, _) => deed(call, class).reads,
         };
-        match *outcome == Outcome::Failed && !quotes {
-            true => Label { outside: Realms::NONE, ..known },
-            false => known,
-        }
+        if *outcome == Outcome::Failed && !quotes { Label { outside: Realms::NONE, ..known } } else { known }
     }
 }
 
@@ -248,10 +245,7 @@ fn outcome(answer: Answer) -> (String, Outcome) {
 }
 
 fn failed(reason: String) -> (String, Outcome) {
-    let text = match reason.starts_with("Error") {
-        true => reason,
-        false => format!("Error: {reason}"),
-    };
+    let text = if reason.starts_with("Error") { reason } else { format!("Error: {reason}") };
     (text, Outcome::Failed)
 }
 
@@ -262,18 +256,20 @@ fn parsed<T: DeserializeOwned>(input: Value) -> Result<T, String> {
 
 /// Words that say something.
 fn words(field: &str, text: String) -> Result<String, String> {
-    match text.trim().is_empty() {
-        true => Err(format!("`{field}` is blank. write what it should say.")),
-        false => Ok(text),
+    if text.trim().is_empty() {
+        Err(format!("`{field}` is blank. write what it should say."))
+    } else {
+        Ok(text)
     }
 }
 
 /// A number of minutes, at least one. A number such as `5.0` is whole too.
 fn minutes(field: &str, number: &serde_json::Number) -> Result<u32, String> {
     let whole = number.as_f64().filter(|number| number.fract() == 0.0).unwrap_or_default();
-    match (1.0..=f64::from(u32::MAX)).contains(&whole) {
-        true => Ok(whole as u32),
-        false => Err(format!("`{field}` must be a whole number of minutes, at least 1, and is {number}.")),
+    if (1.0..=f64::from(u32::MAX)).contains(&whole) {
+        Ok(whole as u32)
+    } else {
+        Err(format!("`{field}` must be a whole number of minutes, at least 1, and is {number}."))
     }
 }
 

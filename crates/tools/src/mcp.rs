@@ -88,7 +88,8 @@ impl Servers {
         pins: &Arc<dyn Pins>,
         tokens: &Arc<dyn TokenStore>,
     ) -> Self {
-        let (mut doors, mut keepers) = (BTreeMap::new(), JoinSet::new());
+        let mut doors = BTreeMap::new();
+        let mut keepers = JoinSet::new();
         for named in servers {
             let (door, wishes) = mpsc::channel(WAITING);
             let keeper = Keeper::new(named.clone(), around.clone(), Arc::clone(pins), Arc::clone(tokens));

@@ -31,10 +31,7 @@ pub struct Critical(bool);
 
 impl From<Critical> for Urgency {
     fn from(Critical(critical): Critical) -> Self {
-        match critical {
-            true => Self::Critical,
-            false => Self::Normal,
-        }
+        if critical { Self::Critical } else { Self::Normal }
     }
 }
 

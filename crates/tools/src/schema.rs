@@ -37,7 +37,7 @@ fn check(schema: &Value, input: &Value, path: &str, wrong: &mut Vec<String>) {
     }
     match input {
         Value::Object(fields) => check_object(schema, fields, path, wrong),
-        Value::Array(items) => check_list(schema, items, (path, &at), wrong),
+        Value::Array(items) => check_list(schema, items, path, &at, wrong),
         Value::String(text) => {
             let least = schema["minLength"].as_u64().unwrap_or(0);
             if (text.chars().take(least as usize).count() as u64) < least {
@@ -74,7 +74,7 @@ fn check_object(schema: &Value, fields: &Map<String, Value>, path: &str, wrong: 
     }
 }
 
-fn check_list(schema: &Value, items: &[Value], (path, at): (&str, &str), wrong: &mut Vec<String>) {
+fn check_list(schema: &Value, items: &[Value], path: &str, at: &str, wrong: &mut Vec<String>) {
     if let Some(most) = schema["maxItems"].as_u64().filter(|most| items.len() as u64 > *most) {
         let items_word = plural(most, "item");
         return wrong.push(format!("{at} may have at most {most} {items_word}, and has {}.", items.len()));
@@ -86,9 +86,10 @@ fn check_list(schema: &Value, items: &[Value], (path, at): (&str, &str), wrong: 
 
 fn unknown(path: &str, known: Option<&Map<String, Value>>) -> String {
     let known: Vec<String> = known.into_iter().flatten().map(|(name, _)| format!("`{name}`")).collect();
-    match known.is_empty() {
-        true => format!("`{path}` is not known; leave it out."),
-        false => format!("`{path}` is not known; use {}.", known.join(", ")),
+    if known.is_empty() {
+        format!("`{path}` is not known; leave it out.")
+    } else {
+        format!("`{path}` is not known; use {}.", known.join(", "))
     }
 }
 

@@ -142,8 +142,10 @@ pub struct Expansion<'a> {
 impl<'a> Expansion<'a> {
     /// SK-7: starts the time limit that all commands share.
     pub fn new(commands: &'a dyn Commands) -> Self {
-        let (tools, ran) = (ToolRule::Usual, BTreeMap::new());
-        let (ends, programs) = (Instant::now() + ALL, &EveryProgram);
+        let tools = ToolRule::Usual;
+        let ran = BTreeMap::new();
+        let ends = Instant::now() + ALL;
+        let programs = &EveryProgram;
         Self { commands, tools, programs, ends, ran, label: Label::PLAIN, quotes: None }
     }
 

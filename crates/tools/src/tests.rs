@@ -83,8 +83,9 @@ fn the_schemas_are_as_agreed() {
         let tool = TOOLS.iter().find(|tool| tool.spec.name == name).expect("a tool");
         serde_json::from_str(tool.spec.schema).expect("a schema")
     };
-    let (text, number, truth) =
-        (json!({"type": "string"}), json!({"type": "integer"}), json!({"type": "boolean"}));
+    let text = json!({"type": "string"});
+    let number = json!({"type": "integer"});
+    let truth = json!({"type": "boolean"});
     let object = |required: &[&str], properties: Value| match required {
         [] => json!({"type": "object", "properties": properties}),
         _ => json!({"type": "object", "required": required, "properties": properties}),
@@ -332,7 +333,8 @@ fn what_failed_is_labelled_by_what_it_may_quote() {
         let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input: Json(input.to_string()) };
         toolbox.label(&call, &outcome)
     };
-    let (files, web) = (Label::private(Realm::Files), Label::outside(Realm::Web));
+    let files = Label::private(Realm::Files);
+    let web = Label::outside(Realm::Web);
     for outcome in [Outcome::Done, Outcome::Failed] {
         let label = |name: &str, input: Value| label(name, input, outcome.clone());
         assert_eq!(label("Bash", json!({"command": "cat notes/a; sleep 200"})), files);

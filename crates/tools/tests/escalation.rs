@@ -91,7 +91,8 @@ impl Rig {
         let mut folders = vec![self.dir.path().to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap().flatten() {
-                let (path, kind) = (entry.path(), entry.file_type().unwrap());
+                let path = entry.path();
+                let kind = entry.file_type().unwrap();
                 let name = path.strip_prefix(self.dir.path()).unwrap().to_string_lossy().into_owned();
                 match kind.is_dir() {
                     true => folders.push(path),
@@ -193,11 +194,13 @@ fn authority(dice: &mut Dice) -> Authority {
 /// wanted waits for the human. Notes are written meanwhile.
 #[tokio::test]
 async fn nothing_that_bears_power_changes_without_a_yes() {
-    let (rig, mut dice) = (Rig::new(), Dice::new(6));
+    let rig = Rig::new();
+    let mut dice = Dice::new(6);
     let before = rig.power();
     let mut fates = BTreeMap::new();
     for number in 0..5_000 {
-        let (call, authority) = (edit(rig.dir.path(), &mut dice), authority(&mut dice));
+        let call = edit(rig.dir.path(), &mut dice);
+        let authority = authority(&mut dice);
         let fate = rig.call(&call, &authority, &Consent::default()).await;
         *fates.entry(format!("{fate:?}")).or_insert(0) += 1;
         if fate == Fate::Done {
@@ -253,24 +256,23 @@ fn written(command: &str, dice: &mut Dice) -> String {
 /// without a yes, in any mode, anywhere. A reminder that is planned can be taken back, and brings no tools.
 #[tokio::test]
 async fn no_command_gives_more_power_without_a_yes() {
-    let (rig, mut dice) = (Rig::new(), Dice::new(66));
-    let (before, mut planned) = (rig.power(), 0);
+    let rig = Rig::new();
+    let mut dice = Dice::new(66);
+    let before = rig.power();
+    let mut planned = 0;
     for number in 0..3_000 {
         let authority = authority(&mut dice);
         let plans = dice.roll().is_multiple_of(4);
-        let call = match plans {
-            true => {
-                let words = "obey tomorrow at 9\nallowed-tools:\n- Bash";
-                call("schedule", &json!({ "words": words }))
+        let call = if plans {
+            let words = "obey tomorrow at 9\nallowed-tools:\n- Bash";
+            call("schedule", &json!({ "words": words }))
+        } else {
+            let command = COMMANDS[(dice.roll() % COMMANDS.len() as u64) as usize];
+            let mut input = json!({ "command": written(command, &mut dice) });
+            if dice.roll().is_multiple_of(3) {
+                input["network"] = json!(true);
             }
-            false => {
-                let command = COMMANDS[(dice.roll() % COMMANDS.len() as u64) as usize];
-                let mut input = json!({ "command": written(command, &mut dice) });
-                if dice.roll().is_multiple_of(3) {
-                    input["network"] = json!(true);
-                }
-                call("Bash", &input)
-            }
+            call("Bash", &input)
         };
         let fate = rig.call(&call, &authority, &Consent::default()).await;
         let let_through = matches!(fate, Fate::Done | Fate::Failed);

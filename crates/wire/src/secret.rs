@@ -19,10 +19,7 @@ impl Secret {
 
     /// `text` without this secret in it.
     pub fn hidden_in(&self, text: &str) -> String {
-        match self.0.is_empty() {
-            true => text.to_owned(),
-            false => text.replace(&self.0, "(hidden)"),
-        }
+        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "(hidden)") }
     }
 }
 

@@ -40,7 +40,8 @@ impl Footprint {
 }
 
 fn measure(binary: &Path, scratch: &Scratch) -> anyhow::Result<()> {
-    let (empty, long) = (scratch.0.join("empty"), scratch.0.join("long"));
+    let empty = scratch.0.join("empty");
+    let long = scratch.0.join("long");
     starts("empty", || start_anew(binary, &empty, &[]))?;
     starts("empty, with a key", || start_anew(binary, &empty, &[KEY]))?;
     if Path::new(MEMORY).is_dir() {
@@ -88,7 +89,8 @@ fn captures(running: Running) -> anyhow::Result<()> {
 fn idle(running: Running) -> anyhow::Result<()> {
     say(format!("idle memory: {} B", running.resident()?));
     let page = running.follow()?;
-    let (mut health, mut shell) = (Vec::new(), Vec::new());
+    let mut health = Vec::new();
+    let mut shell = Vec::new();
     for _ in 0..REQUESTS {
         health.push(running.ask("/api/health")?);
         shell.push(running.first_byte_of_the_page()?);

@@ -106,10 +106,7 @@ impl Running {
     pub fn end(mut self) -> anyhow::Result<()> {
         let asked = Program::new("kill", &["-TERM", &self.child.id().to_string()]).answer();
         asked.context("the program cannot be asked to end")?;
-        match self.child.wait()?.success() {
-            true => Ok(()),
-            false => bail!("the program did not end well"),
-        }
+        if self.child.wait()?.success() { Ok(()) } else { bail!("the program did not end well") }
     }
 }
 
@@ -177,7 +174,8 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_does_not_run() {
-        let (nowhere, dir) = (Path::new("no-such-program-anywhere"), Path::new("nowhere"));
+        let nowhere = Path::new("no-such-program-anywhere");
+        let dir = Path::new("nowhere");
         assert!(Running::start(nowhere, dir, &[]).is_err());
     }
 }

@@ -15,7 +15,9 @@ fn parts(bytes: &[u8]) -> Option<Vec<u32>> {
         let part = bytes.get(at..at.checked_add(size)?)?;
         usize::try_from(part.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte))).ok()
     };
-    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let table = number(32, 8)?;
+    let size = number(54, 2)?;
+    let count = number(56, 2)?;
     (0..count).map(|nth| u32::try_from(number(table.checked_add(nth * size)?, 4)?).ok()).collect()
 }
 

@@ -34,9 +34,10 @@ impl Found {
 /// What it calls itself, run with nothing of this machine.
 pub fn version(binary: &Path) -> anyhow::Result<String> {
     let said = Command::new(binary).arg("--version").env_clear().output()?;
-    match said.status.success() {
-        true => Ok(String::from_utf8(said.stdout)?.trim().to_owned()),
-        false => bail!("{} does not run: {}", binary.display(), String::from_utf8_lossy(&said.stderr)),
+    if said.status.success() {
+        Ok(String::from_utf8(said.stdout)?.trim().to_owned())
+    } else {
+        bail!("{} does not run: {}", binary.display(), String::from_utf8_lossy(&said.stderr))
     }
 }
 

@@ -126,7 +126,8 @@ fn word_ids(word: &str) -> Option<Vec<String>> {
         split(word)?;
         return Some(vec![word.to_owned()]);
     };
-    let ((letters, from), (other, to)) = (split(first)?, split(last.trim_start_matches('='))?);
+    let (letters, from) = split(first)?;
+    let (other, to) = split(last.trim_start_matches('='))?;
     let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
     (letters == other && from <= to).then(|| (from..=to).map(|n| format!("{letters}{n}")).collect())
 }

@@ -9,7 +9,8 @@ use super::catalogue::Section;
 pub fn table(coverage: &Coverage) -> String {
     let mut text = String::new();
     let mut group = "";
-    let (mut proven, mut all) = (0, 0);
+    let mut proven = 0;
+    let mut all = 0;
     for section in coverage.catalogue.sections() {
         if section.group != group {
             group = &section.group;

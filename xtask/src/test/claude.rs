@@ -56,7 +56,8 @@ fn install(program: &Path) -> Outcome {
             return installed;
         }
     }
-    let (prefix, package) = (folder.display().to_string(), format!("@anthropic-ai/claude-code@{VERSION}"));
+    let prefix = folder.display().to_string();
+    let package = format!("@anthropic-ai/claude-code@{VERSION}");
     let words = ["install", "--prefix", &prefix, "--no-audit", "--no-fund", &package];
     let installed = Program::new("npm", &words).run();
     match version(program) {

@@ -22,12 +22,11 @@ pub fn steps(report: &mut Report, root: &Path) {
 }
 
 fn installed(root: &Path) -> Outcome {
-    match Machine.has("cargo", &["deny", "--version"]) {
-        true => Outcome::Passed(Vec::new()),
-        false => {
-            let words = ["install", "cargo-deny", "--locked", "--version", VERSION];
-            Program::new("cargo", &words).within(root).run()
-        }
+    if Machine.has("cargo", &["deny", "--version"]) {
+        Outcome::Passed(Vec::new())
+    } else {
+        let words = ["install", "cargo-deny", "--locked", "--version", VERSION];
+        Program::new("cargo", &words).within(root).run()
     }
 }
 

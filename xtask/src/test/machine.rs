@@ -54,17 +54,19 @@ impl Machine {
 
     /// Sees to it that Python can make virtual environments.
     pub fn python(self) -> Outcome {
-        match self.has("python3", &["-c", "import venv, ensurepip"]) {
-            true => Outcome::Passed(Vec::new()),
-            false => self.install(&["python3", "python3-venv"]),
+        if self.has("python3", &["-c", "import venv, ensurepip"]) {
+            Outcome::Passed(Vec::new())
+        } else {
+            self.install(&["python3", "python3-venv"])
         }
     }
 
     /// Sees to it that there is Node with its package manager.
     pub fn node(self) -> Outcome {
-        match self.has("node", &["--version"]) && self.has("npm", &["--version"]) {
-            true => Outcome::Passed(Vec::new()),
-            false => self.install(&["nodejs", "npm"]),
+        if self.has("node", &["--version"]) && self.has("npm", &["--version"]) {
+            Outcome::Passed(Vec::new())
+        } else {
+            self.install(&["nodejs", "npm"])
         }
     }
 

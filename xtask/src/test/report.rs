@@ -185,7 +185,8 @@ pub fn unittest(said: &str) -> Vec<String> {
         number.unwrap_or(0_u32)
     };
     let failed = count("failures=", ")").max(count("failures=", ",")) + count("errors=", ")");
-    let (ran, skipped) = (count("Ran ", " "), count("skipped=", ")"));
+    let ran = count("Ran ", " ");
+    let skipped = count("skipped=", ")");
     vec![format!(
         "{} passed, {failed} failed, {skipped} skipped (foreign)",
         ran.saturating_sub(failed + skipped)

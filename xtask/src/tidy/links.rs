@@ -11,7 +11,7 @@ pub fn resolve(files: &[SourceFile]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.is_markdown()) {
         for (line, target) in targets(&file.text) {
-            if let Err(what) = follow(files, &places, (file, &target)) {
+            if let Err(what) = follow(files, &places, file, &target) {
                 complaints.push(Complaint::at(file, line, format!("`{target}` {what}")));
             }
         }
@@ -36,7 +36,8 @@ fn places(files: &[SourceFile]) -> BTreeSet<String> {
 fn follow(
     files: &[SourceFile],
     places: &BTreeSet<String>,
-    (from, target): (&SourceFile, &str),
+    from: &SourceFile,
+    target: &str,
 ) -> Result<(), &'static str> {
     if target.contains("://") || target.starts_with("mailto:") {
         return Ok(());

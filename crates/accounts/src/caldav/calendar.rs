@@ -35,7 +35,8 @@ impl CalDavCalendar {
             from.timestamp().checked_sub(A_DAY).map_err(beyond)?,
             until.timestamp().checked_add(A_DAY).map_err(beyond)?,
         );
-        let (mut all, mut budget) = (Look::default(), Budget::new());
+        let mut all = Look::default();
+        let mut budget = Budget::new();
         let found = self.objects.objects(&wanted).await?;
         all.left_out = found.left_out;
         for object in found.objects {
@@ -84,16 +85,18 @@ impl CalDavCalendar {
     }
 
     async fn updated(&self, id: &str, change: &Change) -> Result<Event, Trouble> {
-        let (object, stamp) = (self.object(id).await?, self.stamp()?);
+        let object = self.object(id).await?;
+        let stamp = self.stamp()?;
         let make = |bytes: &[u8]| {
-            let (bytes, event) = ical::update(&self.objects.name(), bytes, (id, change), &stamp)?;
+            let (bytes, event) = ical::update(&self.objects.name(), bytes, id, change, &stamp)?;
             Ok((Fate::Holds(bytes), event))
         };
         self.objects.change(&object.url, make).await
     }
 
     async fn deleted(&self, id: &str) -> Result<Event, Trouble> {
-        let (object, stamp) = (self.object(id).await?, self.stamp()?);
+        let object = self.object(id).await?;
+        let stamp = self.stamp()?;
         let make = |bytes: &[u8]| {
             let (bytes, event) = ical::delete(&self.objects.name(), bytes, id, &stamp)?;
             let left = Sheet::read(&self.objects.name(), &bytes)?.blocks(ical::Kind::Event).count();

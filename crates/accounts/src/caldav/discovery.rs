@@ -100,7 +100,8 @@ fn chosen(door: &Door, url: &Url, things: &[Thing], kind: Kind) -> Result<Url, T
 }
 
 fn nowhere(door: &Door, kind: Kind) -> Trouble {
-    let (user, kind) = (&door.settings().user, kind.plural());
+    let user = &door.settings().user;
+    let kind = kind.plural();
     Trouble::Missing(format!("`{user}` has no calendar there that takes {kind}. make one first."))
 }
 

@@ -122,23 +122,21 @@ impl Door {
     /// Asks, and takes only an answer that is good.
     pub(super) async fn good(&self, url: &Url, ask: &Ask) -> Result<Answer, Unanswered> {
         let answer = self.ask(url, ask).await?;
-        match answer.status.is_success() {
-            true => Ok(answer),
-            false => Err(Unanswered::Trouble(self.refused(&answer))),
-        }
+        if answer.status.is_success() { Ok(answer) } else { Err(Unanswered::Trouble(self.refused(&answer))) }
     }
 
     /// The address `to`, as it is said at `at`, if it is still the same server.
     pub(super) fn within(&self, at: &Url, to: &str) -> Result<Url, Trouble> {
         let found = at.join(to).map_err(|_| self.garbled())?;
-        match found.origin() == self.url.origin() {
-            true => Ok(found),
-            false => Err(Trouble::Wrong(format!(
+        if found.origin() == self.url.origin() {
+            Ok(found)
+        } else {
+            Err(Trouble::Wrong(format!(
                 "{} sends us to {}, and i do not carry your password there by myself. if you trust it, set \
                  OLLIM_CALDAV_URL={found}",
                 self.host(),
                 found.host_str().unwrap_or("another place"),
-            ))),
+            )))
         }
     }
 
@@ -159,7 +157,8 @@ impl Door {
 
     async fn read(&self, url: Url, mut response: Response) -> Result<Answer, Unanswered> {
         let etag = response.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
-        let (status, mut body) = (response.status(), Vec::new());
+        let status = response.status();
+        let mut body = Vec::new();
         loop {
             match response.chunk().await {
                 Ok(Some(more)) if body.len() + more.len() > self.settings.limits.biggest => {
@@ -179,7 +178,8 @@ impl Door {
 
     /// What an answer that is no yes means.
     pub(super) fn refused(&self, answer: &Answer) -> Trouble {
-        let (host, status) = (self.host(), answer.status);
+        let host = self.host();
+        let status = answer.status;
         match status.as_u16() {
             401 => Trouble::Unconnected(format!(
                 "{host} does not accept the user or the password. check OLLIM_CALDAV_USER and OLLIM_CALDAV_PASSWORD."
@@ -204,11 +204,10 @@ impl Door {
 
     fn away(&self, error: &reqwest::Error) -> Trouble {
         let host = self.host();
-        match error.is_timeout() {
-            true => Trouble::Away(format!("{host} does not answer. try again later.")),
-            false => {
-                Trouble::Away(format!("{host} cannot be reached: {}. try again later.", wire::reason(error)))
-            }
+        if error.is_timeout() {
+            Trouble::Away(format!("{host} does not answer. try again later."))
+        } else {
+            Trouble::Away(format!("{host} cannot be reached: {}. try again later.", wire::reason(error)))
         }
     }
 

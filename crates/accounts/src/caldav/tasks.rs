@@ -61,7 +61,8 @@ impl CalDavTasks {
     }
 
     async fn change(&self, id: &str, make: impl Fn(&Todo, &Stamp) -> (Fate, Task)) -> Result<Task, Trouble> {
-        let (object, stamp) = (self.object(id).await?, self.stamp()?);
+        let object = self.object(id).await?;
+        let stamp = self.stamp()?;
         let changed = |bytes: &[u8]| {
             let todo =
                 self.of(bytes).into_iter().find(|todo| todo.task.id == id).ok_or_else(|| missing(id))?;

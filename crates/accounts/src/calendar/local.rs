@@ -76,7 +76,7 @@ impl Calendar for LocalCalendar {
     }
 
     fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Event, Trouble>> {
-        async move { self.change(|name, bytes, stamp| ical::update(name, bytes, (id, &change), stamp)).await }
+        async move { self.change(|name, bytes, stamp| ical::update(name, bytes, id, &change, stamp)).await }
             .boxed()
     }
 

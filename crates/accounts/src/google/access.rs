@@ -26,19 +26,13 @@ impl Google {
         if !Service::covered_by(&token.scopes).contains(&service) {
             return Err(not_granted(service));
         }
-        match token.is_fresh(self.clock.now().timestamp()) {
-            true => Ok(token.access),
-            false => self.renew(token).await,
-        }
+        if token.is_fresh(self.clock.now().timestamp()) { Ok(token.access) } else { self.renew(token).await }
     }
 
     /// Another token than `refused`: a neighbour may have renewed it meanwhile.
     pub(super) async fn access_instead_of(&self, refused: &Secret) -> Result<Secret, Trouble> {
         let token = self.token()?.ok_or_else(|| self.not_connected())?;
-        match token.access == *refused {
-            true => self.renew(token).await,
-            false => Ok(token.access),
-        }
+        if token.access == *refused { self.renew(token).await } else { Ok(token.access) }
     }
 
     async fn renew(&self, old: Token) -> Result<Secret, Trouble> {

@@ -26,7 +26,8 @@ const LINE: usize = 1_024;
 impl Calendar for Google {
     fn between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, Trouble>> {
         async move {
-            let (min, max) = (from.timestamp().to_string(), until.timestamp().to_string());
+            let min = from.timestamp().to_string();
+            let max = until.timestamp().to_string();
             let words = [("timeMin", min.as_str()), ("timeMax", &max), ("maxResults", PAGE)];
             let ask = Ask::get(Service::Calendar, self.addresses.calendar.clone(), "events").with(&words);
             let ask = ask.with(&[("singleEvents", "true"), ("orderBy", "startTime")]);

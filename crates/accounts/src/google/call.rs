@@ -98,9 +98,10 @@ impl Google {
             }
             _ => (response, token),
         };
-        match response.status().is_success() {
-            true => Ok(response),
-            false => Err(refusal::read(response).await.hiding(&[&token]).about(&ask.about, ask.service)),
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(refusal::read(response).await.hiding(&[&token]).about(&ask.about, ask.service))
         }
     }
 
@@ -131,21 +132,19 @@ pub async fn body(mut response: Response) -> Result<Vec<u8>, Trouble> {
 
 /// Why there is no answer. The address is left out: it may hold what nobody else should read.
 pub fn unanswered(error: &reqwest::Error) -> Trouble {
-    match error.is_timeout() {
-        true => Trouble::Away("google does not answer. try again later.".to_owned()),
-        false => {
-            Trouble::Away(format!("google cannot be reached: {}. try again later.", ::wire::reason(error)))
-        }
+    if error.is_timeout() {
+        Trouble::Away("google does not answer. try again later.".to_owned())
+    } else {
+        Trouble::Away(format!("google cannot be reached: {}. try again later.", ::wire::reason(error)))
     }
 }
 
 /// An id as Google makes them. Others are no ids, and are not sent.
 pub fn checked<'a>(id: &'a str, what: &str) -> Result<&'a str, Trouble> {
     let known = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-@.".contains(&byte));
-    match known && !id.is_empty() && id.len() <= 1024 && id.bytes().any(|byte| byte != b'.') {
-        true => Ok(id),
-        false => {
-            Err(Trouble::Wrong(format!("that is not the id of a {what}. ids stand first in a list of them.")))
-        }
+    if known && !id.is_empty() && id.len() <= 1024 && id.bytes().any(|byte| byte != b'.') {
+        Ok(id)
+    } else {
+        Err(Trouble::Wrong(format!("that is not the id of a {what}. ids stand first in a list of them.")))
     }
 }

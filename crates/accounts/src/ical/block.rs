@@ -66,7 +66,9 @@ impl Block {
 
     /// Where its own lines of that name stand, and where a new one can: before the parts inside it, or its end.
     fn places(&self, name: &str) -> (Vec<Range<usize>>, usize) {
-        let (mut depth, mut found, mut end) = (0_usize, Vec::new(), None);
+        let mut depth = 0_usize;
+        let mut found = Vec::new();
+        let mut end = None;
         for line in lines(&self.0) {
             if line.is("BEGIN") {
                 end = end.or((depth == 1).then_some(line.at.start));

@@ -61,10 +61,12 @@ pub(crate) fn add(name: &str, bytes: &[u8], new: &Change, stamp: &Stamp) -> Resu
 pub(crate) fn update(
     name: &str,
     bytes: &[u8],
-    (id, change): (&str, &Change),
+    id: &str,
+    change: &Change,
     stamp: &Stamp,
 ) -> Result<Changed, Trouble> {
-    let (sheet, home) = (Sheet::read(name, bytes)?, stamp.now.time_zone());
+    let sheet = Sheet::read(name, bytes)?;
+    let home = stamp.now.time_zone();
     let (entries, _) = entries(&sheet, home);
     let (entry, time) = chosen(&entries, id, home)?;
     let one_of_many = recurs(entry) && entry.uid != id;
@@ -75,7 +77,7 @@ pub(crate) fn update(
     if one_of_many {
         single(&mut block, &time, entry, home);
     }
-    let times = new_times((entry, &time), change, home)?;
+    let times = new_times(entry, &time, change, home)?;
     let mut zone = String::new();
     if let Some((start, end)) = &times {
         let others = entries.iter().any(|other| other.uid == entry.uid && other.instead.is_some());
@@ -93,16 +95,18 @@ pub(crate) fn update(
     touch(&mut block, stamp);
     let at = if one_of_many { entry.at.end..entry.at.end } else { entry.at.clone() };
     let start = entry.at.start;
-    let made = match one_of_many {
-        true => edited(bytes, vec![(start..start, zone.into_bytes()), (at, block.bytes().to_vec())]),
-        false => edited(bytes, vec![(at, [zone.into_bytes(), block.bytes().to_vec()].concat())]),
+    let made = if one_of_many {
+        edited(bytes, vec![(start..start, zone.into_bytes()), (at, block.bytes().to_vec())])
+    } else {
+        edited(bytes, vec![(at, [zone.into_bytes(), block.bytes().to_vec()].concat())])
     };
     kept(name, made, id, stamp)
 }
 
 /// A calendar called `name`, without the event called `id`: of a series, only without that time.
 pub(crate) fn delete(name: &str, bytes: &[u8], id: &str, stamp: &Stamp) -> Result<Changed, Trouble> {
-    let (sheet, home) = (Sheet::read(name, bytes)?, stamp.now.time_zone());
+    let sheet = Sheet::read(name, bytes)?;
+    let home = stamp.now.time_zone();
     let (entries, _) = entries(&sheet, home);
     let (entry, time) = chosen(&entries, id, home)?;
     let gone = find(&sheet, id, home)?;
@@ -139,10 +143,8 @@ fn kept(name: &str, made: Vec<u8>, id: &str, stamp: &Stamp) -> Result<Changed, T
 
 /// Makes the copy of a series stand for one of its times.
 fn single(block: &mut Block, time: &Moment, entry: &Entry, home: &TimeZone) {
-    let (start, instead) = (
-        like_start(block, "DTSTART", time, entry, home),
-        like_start(block, "RECURRENCE-ID", time, entry, home),
-    );
+    let start = like_start(block, "DTSTART", time, entry, home);
+    let instead = like_start(block, "RECURRENCE-ID", time, entry, home);
     for name in ["RRULE", "RDATE", "EXDATE", "EXRULE"] {
         block.remove(name);
     }
@@ -173,7 +175,8 @@ fn like_start(block: &Block, name: &str, time: &Moment, entry: &Entry, home: &Ti
 
 /// When an event is after the change; nothing, if that does not change.
 fn new_times(
-    (entry, time): (&Entry, &Moment),
+    entry: &Entry,
+    time: &Moment,
     change: &Change,
     home: &TimeZone,
 ) -> Result<Option<(Zoned, Zoned)>, Trouble> {
@@ -187,7 +190,8 @@ fn new_times(
             ));
         }
         (Some(start), None, _) => {
-            let (was, ended) = (time.zoned(home), time.after(entry.length, home));
+            let was = time.zoned(home);
+            let ended = time.after(entry.length, home);
             let length =
                 was.zip(ended).map(|(was, ended)| was.duration_until(&ended)).ok_or_else(impossible)?;
             (start.clone(), start.checked_add(length).map_err(|_| impossible())?)
@@ -205,13 +209,14 @@ fn new_times(
 }
 
 fn in_order(start: &Zoned, end: &Zoned) -> Result<(), Trouble> {
-    match start <= end {
-        true => Ok(()),
-        false => Err(Trouble::Wrong(format!(
+    if start <= end {
+        Ok(())
+    } else {
+        Err(Trouble::Wrong(format!(
             "it would end ({}) before it begins ({}).",
             end.strftime("%Y-%m-%dT%H:%M"),
             start.strftime("%Y-%m-%dT%H:%M")
-        ))),
+        )))
     }
 }
 
@@ -267,7 +272,8 @@ fn explanation(sheet: &Sheet<'_>, times: [&Zoned; 2]) -> String {
 
 /// The bytes with `edits` made, which stand in order and apart.
 pub(crate) fn edited(bytes: &[u8], edits: Vec<(Range<usize>, Vec<u8>)>) -> Vec<u8> {
-    let (mut made, mut from) = (Vec::with_capacity(bytes.len() + 512), 0);
+    let mut made = Vec::with_capacity(bytes.len() + 512);
+    let mut from = 0;
     for (at, new) in edits {
         made.extend_from_slice(&bytes[from..at.start]);
         made.extend_from_slice(&new);

@@ -110,7 +110,8 @@ impl Entry {
 
     /// What stands in it for people to read.
     pub(crate) fn words(&self, bytes: &[u8]) -> (String, Details) {
-        let (mut summary, mut details) = (String::new(), Details::default());
+        let mut summary = String::new();
+        let mut details = Details::default();
         for line in own(&bytes[self.at.clone()]) {
             let text = || Some(unescaped(line.value())).filter(|text| !text.trim().is_empty());
             match line.name().to_ascii_uppercase().as_str() {

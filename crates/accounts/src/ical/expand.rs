@@ -19,7 +19,8 @@ pub(crate) fn times(
         Some(first).filter(|first| *first >= from && *first <= until).into_iter().collect();
     let skipped = skipped(rule, first, from);
     // What is skipped still counts; it is only skipped where each stretch has exactly one time.
-    let (mut counted, mut stretch) = (skipped.max(1), i64::from(skipped));
+    let mut counted = skipped.max(1);
+    let mut stretch = i64::from(skipped);
     while let Some(anchor) = anchor(rule, first.date(), stretch).filter(|anchor| *anchor <= until.date()) {
         let dates = dates(rule, anchor, first.date());
         budget.spend(dates.len() + 1)?;
@@ -67,7 +68,8 @@ fn skipped(rule: &Rule, first: DateTime, from: DateTime) -> u32 {
     if matches!(rule.end, End::Count(_)) && !each_has_one {
         return 0;
     }
-    let (a, b) = (first.date(), from.date());
+    let a = first.date();
+    let b = from.date();
     let days = i64::from(a.until(b).map_or(0, |span| span.get_days()));
     let months =
         (i64::from(b.year()) - i64::from(a.year())) * 12 + i64::from(b.month()) - i64::from(a.month());
@@ -168,7 +170,8 @@ impl Month {
     /// Whether a day is one of the days of the week that the rule names: any, or the n-th from either end.
     fn is_week_day(&self, rule: &Rule, day: i8) -> bool {
         let weekday = (self.begins + day - 1) % 7;
-        let (from_start, from_end) = ((day - 1) / 7 + 1, (day - self.days) / 7 - 1);
+        let from_start = (day - 1) / 7 + 1;
+        let from_end = (day - self.days) / 7 - 1;
         rule.week_days.iter().any(|(nth, wanted)| {
             wanted.to_monday_zero_offset() == weekday
                 && nth.is_none_or(|nth| nth == from_start || nth == from_end)
@@ -178,9 +181,10 @@ impl Month {
 
 fn in_year(rule: &Rule, year: Date, first: Date) -> Vec<Date> {
     if rule.months.is_empty() && rule.month_days.is_empty() {
-        return match rule.week_days.is_empty() {
-            true => year.with().month(first.month()).day(first.day()).build().into_iter().collect(),
-            false => rule.week_days.iter().flat_map(|(nth, day)| days_of_year(year, *nth, *day)).collect(),
+        return if rule.week_days.is_empty() {
+            year.with().month(first.month()).day(first.day()).build().into_iter().collect()
+        } else {
+            rule.week_days.iter().flat_map(|(nth, day)| days_of_year(year, *nth, *day)).collect()
         };
     }
     let months = (1..=12).filter(|month| rule.months.is_empty() || rule.months.contains(month));

@@ -89,14 +89,15 @@ pub(crate) fn chosen<'a>(
     // A broken calendar may have several of one name, and all of them are shown.
     let mut series = entries.iter().filter(|entry| entry.uid == uid && entry.instead.is_none());
     let budget = &mut Budget::new();
-    series.find_map(|entry| Some((entry, time_called(entry, id, (home, budget))?))).ok_or_else(missing)
+    series.find_map(|entry| Some((entry, time_called(entry, id, home, budget)?))).ok_or_else(missing)
 }
 
 /// The time of a series that is called `id`, if it has one.
-fn time_called(series: &Entry, id: &str, (home, budget): (&TimeZone, &mut Budget)) -> Option<Moment> {
+fn time_called(series: &Entry, id: &str, home: &TimeZone, budget: &mut Budget) -> Option<Moment> {
     let (_, stamp) = id::split(id)?;
     let day = super::moment::date(stamp.get(..8)?)?;
-    let (from, until) = (day.checked_sub(2.days()).ok()?, day.checked_add(2.days()).ok()?);
+    let from = day.checked_sub(2.days()).ok()?;
+    let until = day.checked_add(2.days()).ok()?;
     let bounds =
         (from.to_datetime(jiff::civil::Time::midnight()), until.to_datetime(jiff::civil::Time::midnight()));
     let mut all: Vec<_> = series.again.also.clone();

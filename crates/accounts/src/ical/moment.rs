@@ -104,7 +104,8 @@ impl Length {
             .strip_prefix('P')?
             .split_once('T')
             .map_or_else(|| (value.trim_start_matches(['+', 'P']), ""), |(days, clock)| (days, clock));
-        let (mut whole, mut exact) = (0_i64, 0_i64);
+        let mut whole = 0_i64;
+        let mut exact = 0_i64;
         for (number, unit) in parts(days)? {
             whole = whole.checked_add(number.checked_mul(if unit == 'W' { 7 } else { 1 })?)?;
             ['W', 'D'].contains(&unit).then_some(())?;

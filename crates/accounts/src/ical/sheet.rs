@@ -35,8 +35,9 @@ impl<'a> Sheet<'a> {
     /// Reads a calendar called `name`.
     pub(crate) fn read(name: &str, bytes: &'a [u8]) -> Result<Self, Trouble> {
         let mut sheet = Self { bytes, blocks: Vec::new(), unclosed: Vec::new(), end: None };
-        let (mut from, mut open, mut calendars) =
-            (if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }, None, 0);
+        let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let mut open = None;
+        let mut calendars = 0;
         while from < bytes.len() {
             let at = from;
             from = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end + 1);

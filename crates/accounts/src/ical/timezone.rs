@@ -37,21 +37,22 @@ fn turn(zone: &TimeZone, at: Timestamp) -> Option<Turn> {
     let from = zone.to_offset(at.checked_sub(jiff::SignedDuration::from_secs(1)).ok()?);
     let info = zone.to_offset_info(at);
     let kind = if info.dst().is_dst() { "DAYLIGHT" } else { "STANDARD" };
-    let (to, name) = (info.offset(), info.abbreviation().to_owned());
+    let to = info.offset();
+    let name = info.abbreviation().to_owned();
     Some(Turn { at: at.to_zoned(TimeZone::fixed(from)), from, to, kind, name })
 }
 
 fn told(zone: &TimeZone, turn: &Turn) -> String {
     let rule = yearly(zone, turn).map(|rule| format!("RRULE:{rule}\r\n")).unwrap_or_default();
-    part(turn.kind, &written(turn.at.datetime()), (turn.from, turn.to, &turn.name), &rule)
+    part(turn.kind, &written(turn.at.datetime()), turn.from, turn.to, &turn.name, &rule)
 }
 
 fn steady(zone: &TimeZone, at: &Zoned) -> String {
     let info = zone.to_offset_info(at.timestamp());
-    part("STANDARD", "19700101T000000", (info.offset(), info.offset(), info.abbreviation()), "")
+    part("STANDARD", "19700101T000000", info.offset(), info.offset(), info.abbreviation(), "")
 }
 
-fn part(kind: &str, start: &str, (from, to, name): (Offset, Offset, &str), rule: &str) -> String {
+fn part(kind: &str, start: &str, from: Offset, to: Offset, name: &str, rule: &str) -> String {
     format!(
         "BEGIN:{kind}\r\nDTSTART:{start}\r\nTZOFFSETFROM:{}\r\nTZOFFSETTO:{}\r\nTZNAME:{name}\r\n{rule}END:{kind}\r\n",
         signed(from),
@@ -60,7 +61,8 @@ fn part(kind: &str, start: &str, (from, to, name): (Offset, Offset, &str), rule:
 }
 
 fn signed(offset: Offset) -> String {
-    let (sign, seconds) = (if offset.seconds() < 0 { '-' } else { '+' }, offset.seconds().abs());
+    let sign = if offset.seconds() < 0 { '-' } else { '+' };
+    let seconds = offset.seconds().abs();
     let rest = if seconds % 60 == 0 { String::new() } else { format!("{:02}", seconds % 60) };
     format!("{sign}{:02}{:02}{rest}", seconds / 3600, seconds / 60 % 60)
 }

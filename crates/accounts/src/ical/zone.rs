@@ -99,14 +99,17 @@ fn clocks(part: &[u8]) -> Option<TimeZone> {
     };
     let both = [rule_of(&daylight), rule_of(&standard)].into_iter().collect::<Option<Vec<_>>>();
     let posix = both.and_then(|both| {
-        let (winter, summer) = (hours(standard.offset), hours(daylight.offset));
+        let winter = hours(standard.offset);
+        let summer = hours(daylight.offset);
         TimeZone::posix(&format!("AAA{winter}BBB{summer},{},{}", both[0], both[1])).ok()
     });
     Some(posix.unwrap_or_else(|| TimeZone::fixed(standard.offset)))
 }
 
 fn observance(part: &[u8]) -> Option<Observance> {
-    let (mut from, mut offset, mut rule) = (None, None, None);
+    let mut from = None;
+    let mut offset = None;
+    let mut rule = None;
     for line in own(part).take(100).take_while(|line| !line.is("END")) {
         if line.is("DTSTART") {
             from = from.or_else(|| Some(Moment::read(&line, line.value(), &mut Zones::none())?.civil()));
@@ -137,7 +140,8 @@ fn offset(text: &str) -> Option<Offset> {
 /// An offset as POSIX writes it: west is positive.
 fn hours(offset: Offset) -> String {
     let west = -offset.seconds();
-    let (sign, west) = (if west < 0 { "-" } else { "+" }, west.abs());
+    let sign = if west < 0 { "-" } else { "+" };
+    let west = west.abs();
     format!("{sign}{}:{:02}:{:02}", west / 3600, west / 60 % 60, west % 60)
 }
 

@@ -11,15 +11,12 @@ pub fn text_of(html: &str) -> String {
     let mut rest = html;
     while let Some((before, tag)) = rest.split_once('<') {
         words.push_str(before);
-        rest = match opens_tag(tag) {
-            true => {
-                words.push(' ');
-                after(tag)
-            }
-            false => {
-                words.push('<');
-                tag
-            }
+        rest = if opens_tag(tag) {
+            words.push(' ');
+            after(tag)
+        } else {
+            words.push('<');
+            tag
         };
     }
     words.push_str(rest);

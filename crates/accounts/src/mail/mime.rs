@@ -93,9 +93,10 @@ impl Body {
 fn sender(from: &str) -> String {
     let (name, address) = from.split_once('<').unwrap_or((from, ""));
     let name = name.trim().trim_matches(['"', '\'']).trim();
-    match name.is_empty() {
-        true => address.split('>').next().unwrap_or_default().trim().to_owned(),
-        false => name.to_owned(),
+    if name.is_empty() {
+        address.split('>').next().unwrap_or_default().trim().to_owned()
+    } else {
+        name.to_owned()
     }
 }
 

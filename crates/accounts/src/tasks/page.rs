@@ -218,7 +218,8 @@ fn fenced(bytes: &[u8], lines: &[Range<usize>]) -> usize {
 
 /// The bytes with `edits` made, which stand in order and apart.
 fn edited(bytes: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
-    let (mut made, mut from) = (Vec::with_capacity(bytes.len() + 80), 0);
+    let mut made = Vec::with_capacity(bytes.len() + 80);
+    let mut from = 0;
     for (range, new) in edits {
         made.extend_from_slice(&bytes[from..range.start]);
         made.extend_from_slice(new);

@@ -11,8 +11,7 @@ fn names(headings: &[Heading]) -> Vec<&str> {
 }
 
 fn mails(rig: &Rig, count: usize) {
-    let mails =
-        (0..count).map(|n| mail(&format!("m{n}"), ("Ann <a@example.org>", &format!("s{n}")), "words"));
+    let mails = (0..count).map(|n| mail(&format!("m{n}"), "Ann <a@example.org>", &format!("s{n}"), "words"));
     rig.server.world().mails.extend(mails);
 }
 
@@ -34,13 +33,11 @@ async fn unread_mail_is_listed_over_pages() {
 #[tokio::test]
 async fn a_heading_is_readable_whatever_stands_on_the_mail() {
     let rig = Rig::connected().await;
-    let mut odd = mail("b", ("", ""), "");
+    let mut odd = mail("b", "", "", "");
     odd["payload"]["headers"] = json!([]);
     odd["internalDate"] = json!(null);
-    rig.server.world().mails = vec![
-        mail("a", ("\"Bell, Ann\" <a@example.org>", "=?utf-8?Q?Gr=C3=BC=C3=9Fe?= \u{202e}exe"), "x"),
-        odd,
-    ];
+    rig.server.world().mails =
+        vec![mail("a", "\"Bell, Ann\" <a@example.org>", "=?utf-8?Q?Gr=C3=BC=C3=9Fe?= \u{202e}exe", "x"), odd];
     let found = rig.google.unread(20).await.unwrap();
     let heading = |id: &str, at: Option<i64>, from: &str, subject: &str| Heading {
         id: id.to_owned(),
@@ -67,7 +64,7 @@ async fn a_search_is_passed_on_as_it_is() {
 #[tokio::test]
 async fn a_mail_is_opened_at_its_text() {
     let rig = Rig::connected().await;
-    let mut nested = mail("n", ("Ann <a@example.org>", "s"), "");
+    let mut nested = mail("n", "Ann <a@example.org>", "s", "");
     let part = |kind: &str, data: serde_json::Value| json!({ "mimeType": kind, "headers": [], "body": data });
     nested["payload"]["mimeType"] = json!("multipart/mixed");
     nested["payload"]["parts"] = json!([
@@ -80,10 +77,10 @@ async fn a_mail_is_opened_at_its_text() {
               "body": { "data": "R3L832U" } },
         ] },
     ]);
-    let mut html = mail("h", ("a@example.org", "s"), "");
+    let mut html = mail("h", "a@example.org", "s", "");
     html["payload"]["mimeType"] = json!("text/html");
     html["payload"]["body"]["data"] = json!("PHN0eWxlPng8L3N0eWxlPjxwPkhlbGxvPC9wPjxwPnlvdTwvcD4=");
-    let empty = mail("e", ("a@example.org", "s"), "");
+    let empty = mail("e", "a@example.org", "s", "");
     rig.server.world().mails = vec![nested, html, empty];
     let letter = rig.google.read("n").await.unwrap();
     assert_eq!(letter.body.as_deref(), Some("Grüße"));

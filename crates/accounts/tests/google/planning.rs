@@ -67,7 +67,8 @@ async fn events_are_listed_in_order_in_the_humans_zone() {
         json!({ "id": "next", "start": { "dateTime": "2026-11-18T10:00:00Z" }, "end": { "dateTime": "2026-11-18T11:00:00Z" } }),
     ];
     rig.server.world().page = Some(1);
-    let (from, until) = (at("2026-11-16T00:00[Europe/Madrid]"), at("2026-11-17T00:00[Europe/Madrid]"));
+    let from = at("2026-11-16T00:00[Europe/Madrid]");
+    let until = at("2026-11-17T00:00[Europe/Madrid]");
     let events = rig.google.between(from, until).await.unwrap();
     let ids: Vec<_> = events.iter().map(|event| event.id.as_str()).collect();
     assert_eq!(ids, ["day", "call_20261116T150000Z", "late"]);

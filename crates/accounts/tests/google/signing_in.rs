@@ -152,8 +152,8 @@ async fn a_pasted_address_brings_the_answer() {
 #[tokio::test]
 async fn a_code_of_another_sign_in_is_refused() {
     let rig = Rig::apart().await;
-    let (mine, other) =
-        (rig.google.begin(&Service::ALL).await.unwrap(), rig.google.begin(&Service::ALL).await.unwrap());
+    let mine = rig.google.begin(&Service::ALL).await.unwrap();
+    let other = rig.google.begin(&Service::ALL).await.unwrap();
     let theirs = browse(&other.url()).await.1.unwrap();
     let code = theirs.split("code=").nth(1).unwrap().split('&').next().unwrap();
     let own = browse(&mine.url()).await.1.unwrap();

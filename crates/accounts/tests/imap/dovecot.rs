@@ -16,17 +16,18 @@ fn fill(maildir: &Maildir) {
     maildir.make("Gel&APY-scht");
     maildir.make("Trash");
     maildir.make("Archive.2025");
-    maildir.put("", ("new/1.a", 10), &plain("\"Bell, Ann\" <a@example.org>", "Lunch?", "Are you free?"));
-    maildir.put("", ("cur/2.b:2,S", 20), &plain("Tom <t@example.org>", "Seen", "already read"));
-    maildir.put("", ("cur/3.c:2,", 30), &nested());
-    maildir.put("", ("new/4.d", 40), &html());
-    maildir.put("", ("new/5.e", 50), &broken());
+    maildir.put("", "new/1.a", 10, &plain("\"Bell, Ann\" <a@example.org>", "Lunch?", "Are you free?"));
+    maildir.put("", "cur/2.b:2,S", 20, &plain("Tom <t@example.org>", "Seen", "already read"));
+    maildir.put("", "cur/3.c:2,", 30, &nested());
+    maildir.put("", "new/4.d", 40, &html());
+    maildir.put("", "new/5.e", 50, &broken());
     maildir.put(
         "Archive.2025",
-        ("cur/6.f:2,S", 60),
+        "cur/6.f:2,S",
+        60,
         &plain("Zoë <z@example.org>", "old", "Müller schrieb: Straße 5"),
     );
-    maildir.put("Trash", ("cur/7.g:2,", 70), &plain("Tom <t@example.org>", "Straße", "thrown away"));
+    maildir.put("Trash", "cur/7.g:2,", 70, &plain("Tom <t@example.org>", "Straße", "thrown away"));
 }
 
 fn settings(server: Server) -> Settings {
@@ -130,7 +131,7 @@ fn folders_are_listed() {
 
 #[test]
 fn a_letter_of_fifty_megabytes_is_never_fetched_whole() {
-    let dovecot = Dovecot::start(|maildir| maildir.put("", ("new/1.a", 1), &huge()));
+    let dovecot = Dovecot::start(|maildir| maildir.put("", "new/1.a", 1, &huge()));
     let imap = plainly(&dovecot);
     let found = run(imap.unread(20)).unwrap();
     let letter = run(imap.read(&found[0].id)).unwrap();

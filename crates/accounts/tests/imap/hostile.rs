@@ -24,7 +24,8 @@ impl Played {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(String::new()));
-        let (log, mut tasks) = (Arc::clone(&heard), JoinSet::new());
+        let log = Arc::clone(&heard);
+        let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut tag = String::new();

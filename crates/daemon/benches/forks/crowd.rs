@@ -20,9 +20,11 @@ const ENTRIES: u64 = 200;
 
 /// Plays a model that speaks to nobody until all have asked and it is told to go on.
 pub async fn serve() {
-    let (server, gate) = (ModelServer::start().await.unwrap(), Gate::new());
+    let server = ModelServer::start().await.unwrap();
+    let gate = Gate::new();
     say(&server.url());
-    let (held, mut asked) = (gate.clone(), 0);
+    let held = gate.clone();
+    let mut asked = 0;
     server.answering(move |_| {
         asked += 1;
         match asked {

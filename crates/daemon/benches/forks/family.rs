@@ -58,7 +58,8 @@ impl Family {
             calls: Arc::new(Places::new(calls)),
         };
         let (desk, pile) = Desk::new();
-        let (conversation, dice) = (opened.memory.conversation, Dice::new(7));
+        let conversation = opened.memory.conversation;
+        let dice = Dice::new(7);
         Self { world, conversation, dice, forks: 0, desk, _pile: pile, _dir: dir }
     }
 

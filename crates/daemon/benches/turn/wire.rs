@@ -56,7 +56,8 @@ fn answer_all(mut socket: TcpStream, notes: &UnboundedSender<Moment>) -> std::io
 }
 
 fn content_length(reader: &mut impl BufRead) -> std::io::Result<u64> {
-    let (mut line, mut length) = (String::new(), 0);
+    let mut line = String::new();
+    let mut length = 0;
     while reader.read_line(&mut line)? > 2 {
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap_or_default();

@@ -170,9 +170,10 @@ pub fn zone(settings: &Settings) -> Finding {
 #[expect(clippy::disallowed_methods, reason = "the doctor looks at the machine's own clock")]
 pub fn clock(zone: &TimeZone) -> Finding {
     let now = jiff::Timestamp::now();
-    match now.as_second() > 1_793_000_000 {
-        true => Finding::fine("clock", now.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string()),
-        false => Finding::wrong("clock", format!("it says {now}, which is long past. set the clock")),
+    if now.as_second() > 1_793_000_000 {
+        Finding::fine("clock", now.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string())
+    } else {
+        Finding::wrong("clock", format!("it says {now}, which is long past. set the clock"))
     }
 }
 
@@ -227,7 +228,8 @@ mod tests {
     /// Where commands cannot be kept in none is run, and whoever looks is told.
     #[test]
     fn a_machine_without_a_cage_is_told() {
-        let (files, calls) = (FileRules::None, CallFilter::Present);
+        let files = FileRules::None;
+        let calls = CallFilter::Present;
         let told = cage(Kernel { files, calls }).told();
         assert!(told.starts_with("! cage     no command can be run: this kernel has no Landlock"), "{told}");
         assert_eq!(cage(Kernel { files: FileRules::FilesAndSignals, calls }).state, State::Fine);

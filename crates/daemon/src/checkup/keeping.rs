@@ -33,7 +33,8 @@ pub fn backups(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
 
 /// The history of the files.
 pub fn history(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
-    let (what, root) = ("history", paths.root());
+    let what = "history";
+    let root = paths.root();
     if !matches!(disk.look(&root.join(".git")), Ok(Some(Seen::Directory))) {
         return Finding::absent(what, "git keeps no history of your files yet");
     }
@@ -78,7 +79,8 @@ mod tests {
         let look = |now| backups(&paths, &RealDisk, now);
         assert_eq!(look(day(0)).state, State::Absent, "nothing is there yet");
 
-        let (zone, disk) = (TimeZone::UTC, Arc::new(RealDisk));
+        let zone = TimeZone::UTC;
+        let disk = Arc::new(RealDisk);
         let place = Place { paths: paths.clone(), disk, zone, now: day(0), pid: 1 };
         let journal::Opened { journal, mut memory, .. } = journal::open(place).unwrap();
         let session = SessionId::read("first-session").unwrap();
@@ -97,7 +99,8 @@ mod tests {
     #[test]
     fn the_doctor_names_a_lock_of_git_that_was_left() {
         let dir = tempfile::tempdir().unwrap();
-        let (paths, lock) = (Paths::new(dir.path()), dir.path().join(".git/index.lock"));
+        let paths = Paths::new(dir.path());
+        let lock = dir.path().join(".git/index.lock");
         let look = |now| history(&paths, &RealDisk, now);
         assert_eq!(look(Timestamp::MAX).state, State::Absent);
         replace(&RealDisk, &lock, b"").unwrap();

@@ -128,7 +128,8 @@ mod tests {
     #[test]
     fn what_was_loosened_is_tightened_and_told() {
         let dir = tempfile::tempdir().unwrap();
-        let (paths, elsewhere) = (Paths::new(dir.path().join("data")), dir.path().join("elsewhere"));
+        let paths = Paths::new(dir.path().join("data"));
+        let elsewhere = dir.path().join("elsewhere");
         std::fs::create_dir_all(paths.state().join("backups")).unwrap();
         let key = paths.state().join("anthropic.key");
         for file in [&key, &paths.state().join("backups/1.db"), &elsewhere, &paths.root().join("tasks.md")] {

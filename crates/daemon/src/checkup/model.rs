@@ -55,7 +55,8 @@ pub async fn look(settings: &Settings) -> Finding {
 
 /// How the model is, and what could help.
 pub async fn examine(settings: &Settings) -> Looked {
-    let (connect, stall) = (PATIENCE, PATIENCE);
+    let connect = PATIENCE;
+    let stall = PATIENCE;
     let (place, is_usual, examined) = match &settings.brain {
         Brain::Offline => {
             let text = "none connected, so i can't talk for real";

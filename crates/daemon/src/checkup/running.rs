@@ -160,7 +160,8 @@ mod tests {
             "pid": 7, "brain": "anthropic:x", "discord": "connected",
             "surfaces": ["terminal", "webhooks http://127.0.0.1:8787/hook/"],
         }));
-        let (here, absent) = (settings(&[]), || Finding::absent("x", "absent"));
+        let here = settings(&[]);
+        let absent = || Finding::absent("x", "absent");
         let seen =
             [running.model(&here, absent()), running.discord(&here, absent()), running.webhooks(&here, None)];
         let has = "which the assistant that runs (pid 7) has; this shell sees no";

@@ -25,7 +25,9 @@ pub fn look(paths: &Paths, disk: &Arc<dyn Disk>, now: &Zoned) -> Finding {
     if jobs.is_empty() && today.is_empty() {
         return Finding::absent("schedule", "nothing is planned");
     }
-    let (at, zone, pause) = (now.timestamp(), now.time_zone(), pause(paths));
+    let at = now.timestamp();
+    let zone = now.time_zone();
+    let pause = pause(paths);
     let next = jobs.iter().filter_map(|job| fires(&job.what, pause, at, zone).next()).min();
     let next = next.map_or_else(
         || "none to come".to_owned(),
@@ -113,7 +115,9 @@ mod tests {
         let time = |hours: i64, lateness, end| {
             let since = now.timestamp() - jiff::SignedDuration::from_hours(hours);
             let key = Key { source: Source::Routine("a".to_owned()), due: since };
-            let (name, words, stage) = ("water".to_owned(), String::new(), Stage::Ended(end));
+            let name = "water".to_owned();
+            let words = String::new();
+            let stage = Stage::Ended(end);
             Record::Plan(PlanChange::Occurred(Occurrence {
                 key,
                 name,

@@ -58,7 +58,8 @@ mod tests {
     /// J1: the doctor says that a key is kept from an engine, because others could read it on the way.
     #[test]
     fn a_search_engine_that_gets_no_key_is_told() {
-        let (far, key) = (("OLLIM_SEARCH_URL", "http://192.0.2.5:8888"), ("OLLIM_SEARCH_KEY", "sk-canary"));
+        let far = ("OLLIM_SEARCH_URL", "http://192.0.2.5:8888");
+        let key = ("OLLIM_SEARCH_KEY", "sk-canary");
         let readable = looked(&[far, key]);
         let why = "✗ search   OLLIM_SEARCH_URL: over http everybody on the way to 192.0.2.5:8888 could read the key";
         assert!(

@@ -44,7 +44,8 @@ fn words_of_add(line: &[OsString]) -> Option<usize> {
 
 /// The flags among `words`, and the words.
 fn apart(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
-    let (mut flags, mut rest) = (Vec::new(), Vec::new());
+    let mut flags = Vec::new();
+    let mut rest = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {

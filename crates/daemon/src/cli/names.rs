@@ -16,10 +16,8 @@ use crate::commands::jobs::{Job, rows};
 /// The command line, with the names of its own kind after each group.
 pub fn completing() -> Command {
     let offering = |names: fn() -> Vec<CompletionCandidate>| {
-        let arg = move |arg: Arg| match arg.get_id() == "id" {
-            true => arg.add(ArgValueCandidates::new(names)),
-            false => arg,
-        };
+        let arg =
+            move |arg: Arg| if arg.get_id() == "id" { arg.add(ArgValueCandidates::new(names)) } else { arg };
         move |group: Command| group.mut_subcommands(|action| action.mut_args(arg))
     };
     let cli = Cli::command().mut_subcommand("routine", offering(routines));

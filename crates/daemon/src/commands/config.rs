@@ -26,7 +26,8 @@ pub fn show(
     for wrong in wrong {
         output.voice.note(&wrong);
     }
-    let (limit, human) = (settings.spend.purse.limit, choices.human.as_str());
+    let limit = settings.spend.purse.limit;
+    let human = choices.human.as_str();
     let usual = Usual { thinking: choices.thinking, limit, human };
     let told = |setting: Setting| match (setting, &set.models.main) {
         (Setting::ModelMain, None) => format!("{} (default)", settings.brain.name()),

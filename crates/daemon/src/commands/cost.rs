@@ -22,7 +22,8 @@ use crate::settings::Settings;
 /// Shows it.
 pub fn show(
     settings: &Settings,
-    (disk, days): (Arc<dyn Disk>, u16),
+    disk: Arc<dyn Disk>,
+    days: u16,
     by: CostBy,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
@@ -146,12 +147,13 @@ fn line((name, total): &(String, Total), width: usize) -> String {
 fn unpriced(report: &Report) -> String {
     let unpriced = report.lists.models.iter().filter(|(_, total)| total.unpriced > 0);
     let names: Vec<&str> = unpriced.map(|(name, _)| name.as_str()).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(
             "\nthe price of {} is not known: those calls are counted in tokens alone. prices.toml in the data directory sets it.",
             names.join(", ")
-        ),
+        )
     }
 }
 

@@ -40,19 +40,22 @@ const HOOKS: &str = "hooks";
 /// Looks at everything, as far as the settings can be read; 1 if something is wrong. What was loose was tightened before
 /// they were read, if that was asked for, and is told as mended.
 pub async fn examine(
-    (environment, paths): (&Environment, &Paths),
+    environment: &Environment,
+    paths: &Paths,
     settings: Result<&Settings, &Failed>,
-    (care, mut mended): (Care, Vec<String>),
+    care: Care,
+    mut mended: Vec<String>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let unmended = if care.fix { sweep(paths, &mut mended) } else { None };
     let mut findings = match (care.lint.lint, settings) {
         (true, Ok(settings)) => lint(settings),
         (true, Err(wrong)) => unreadable(environment, wrong),
-        (false, settings) => everything((environment, paths), settings).await,
+        (false, settings) => everything(environment, paths, settings).await,
     };
     findings.extend(unmended);
-    let (wrong, warnings) = (count(&findings, State::Wrong), count(&findings, State::Warning));
+    let wrong = count(&findings, State::Wrong);
+    let warnings = count(&findings, State::Warning);
     let mended_lines: String = mended.iter().map(|line| format!("✓ mended   {line}\n")).collect();
     let lines: String = findings.iter().map(Finding::told).collect();
     let value: Vec<_> = findings.iter().map(Finding::as_json).collect();
@@ -69,7 +72,8 @@ pub async fn examine(
 }
 
 async fn everything(
-    (environment, paths): (&Environment, &Paths),
+    environment: &Environment,
+    paths: &Paths,
     settings: Result<&Settings, &Failed>,
 ) -> Vec<Finding> {
     let here = settings.map_or(TimeZone::UTC, |settings| settings.zone.value.clone());
@@ -256,13 +260,12 @@ fn models(settings: &Settings) -> Vec<Finding> {
         Some(Finding::new("jobs", State::Warning, format!("{}: `model`: {bad}", row.file)))
     };
     // Who has no model yet may get any.
-    match choices.is_offline() {
-        true => Vec::new(),
-        false => {
-            let routines = rows(&items::<Routine>(settings)).unwrap_or_default();
-            let reminders = rows(&items::<Reminder>(settings)).unwrap_or_default();
-            routines.into_iter().chain(reminders).filter_map(asked).collect()
-        }
+    if choices.is_offline() {
+        Vec::new()
+    } else {
+        let routines = rows(&items::<Routine>(settings)).unwrap_or_default();
+        let reminders = rows(&items::<Reminder>(settings)).unwrap_or_default();
+        routines.into_iter().chain(reminders).filter_map(asked).collect()
     }
 }
 

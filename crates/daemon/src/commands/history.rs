@@ -59,7 +59,8 @@ impl Reader<'_> {
     fn sessions(&self, which: &Which) -> Result<ExitCode, Failed> {
         let talks = self.database.talks(&self.within(which)?).map_err(|error| failed(&error))?;
         let talks = talks.into_iter().skip(skipped(which)).take(PAGE + 1).collect();
-        let (page, teller) = (Page::new(talks, which), self.teller(which));
+        let page = Page::new(talks, which);
+        let teller = self.teller(which);
         self.know(page.items.iter().map(|talk: &Talk| talk.first.label));
         self.tell("sessions", &page, |talk| teller.talk_json(talk), |talk| Some(teller.talk(talk)))
     }
@@ -89,8 +90,10 @@ impl Reader<'_> {
     }
 
     fn transcript(&self, name: &str, which: &Which) -> Result<ExitCode, Failed> {
-        let (within, skipped) = (self.within(which)?, skipped(which));
-        let (mut seen, mut said) = (0, Vec::new());
+        let within = self.within(which)?;
+        let skipped = skipped(which);
+        let mut seen = 0;
+        let mut said = Vec::new();
         self.each_said(name, |entry| {
             if within.since.is_some_and(|since| entry.at < since) {
                 return false;
@@ -118,7 +121,8 @@ impl Reader<'_> {
             LookedFor { words: words.to_owned(), before: None, within: self.within(which)?, order, limit };
         let found = self.database.search(&looked_for).map_err(|error| failed(&error))?;
         let page = Page::new(found.into_iter().skip(skipped(which)).collect(), which);
-        let (teller, zone) = (self.teller(which), self.now.time_zone());
+        let teller = self.teller(which);
+        let zone = self.now.time_zone();
         let hit = |found: &Found| HitWire::new(found, words, zone);
         let updates = self.database.search_reports(words, UPDATES).map_err(|error| failed(&error))?;
         let labels = page.items.iter().map(|found| history_label(&found.entry));
@@ -149,11 +153,12 @@ impl Reader<'_> {
     }
 
     fn each_said(&self, name: &str, each: impl FnMut(Entry) -> bool) -> Result<(), Failed> {
-        match self.database.each_said(name, each).map_err(|error| failed(&error))? {
-            true => Ok(()),
-            false => Err(Failed::NotDone(format!(
+        if self.database.each_said(name, each).map_err(|error| failed(&error))? {
+            Ok(())
+        } else {
+            Err(Failed::NotDone(format!(
                 "there is no conversation called `{name}`. `ollim-bot history sessions` lists them."
-            ))),
+            )))
         }
     }
 

@@ -178,7 +178,7 @@ impl<'a> Desk<'a> {
             (Some(minutes), _) => {
                 Moment::after(&now, minutes).map(Some).map_err(|invalid| Failed::NotDone(invalid.to_string()))
             }
-            (None, Some(at)) => times::when(at, (&now, &self.habits())).map(Some),
+            (None, Some(at)) => times::when(at, &now, &self.habits()).map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -195,7 +195,8 @@ impl<'a> Desk<'a> {
         let path = self.items::<K>().add(&job).map_err(not_done)?;
         self.commit(&path, format!("add {} {id}", K::WORD));
         let row = Row::good(path, job);
-        let (zone, now) = (self.zone(), self.now.timestamp());
+        let zone = self.zone();
+        let now = self.now.timestamp();
         answer(self.output, &row.to_json(now, zone), &format!("scheduled {id}: {}", row.scheduled(zone)));
         Ok(ExitCode::SUCCESS)
     }
@@ -203,15 +204,16 @@ impl<'a> Desk<'a> {
     fn list<K: Job>(&self) -> Result<ExitCode, Failed> {
         let mut rows = self.rows::<K>()?;
         rows.sort_by_key(Row::comes);
-        let (zone, now) = (self.zone(), self.now.timestamp());
-        let (accepted, costs) =
-            (Accepted::look(&self.settings.paths), Costs::look(self.settings, &self.disk));
+        let zone = self.zone();
+        let now = self.now.timestamp();
+        let accepted = Accepted::look(&self.settings.paths);
+        let costs = Costs::look(self.settings, &self.disk);
         let line =
             |row: &Row| row.line(now, zone) + &costs.told(K::WORD, row) + &held(row, &accepted, "    ");
         let lines: Vec<String> = rows.iter().map(line).collect();
         let text = if lines.is_empty() { K::NONE.to_owned() } else { lines.join("\n") };
         let (good, bad): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.job.is_ok());
-        let value = |row: &Row| costs.put((K::WORD, row), row.to_json(now, zone));
+        let value = |row: &Row| costs.put(K::WORD, row, row.to_json(now, zone));
         let json = |rows: Vec<&Row>| rows.into_iter().map(value).collect::<Vec<_>>();
         answer(self.output, &json!({ K::DIRECTORY: json(good), "invalid": json(bad) }), &text);
         Ok(ExitCode::SUCCESS)
@@ -220,7 +222,8 @@ impl<'a> Desk<'a> {
     fn show<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
         let row = self.find::<K>(which, "show")?;
         let text = self.items::<K>().text(&row.path).unwrap_or_default();
-        let (zone, now) = (self.zone(), self.now.timestamp());
+        let zone = self.zone();
+        let now = self.now.timestamp();
         let mut value = row.to_json(now, zone);
         value["text"] = text.clone().into();
         let held = held(&row, &Accepted::look(&self.settings.paths), "");
@@ -233,9 +236,10 @@ impl<'a> Desk<'a> {
         let mut items = self.items::<K>();
         let before = items.text(&row.path).map_err(not_done)?;
         // Who has the whole file before them accepts all of it, and who gives a flag only what that asks for.
-        let (seen, after) = match changes.is_empty() {
-            true => (None, self.in_editor::<K>(&row, &before)?),
-            false => (Some(before.as_str()), changes.apply(&before).map_err(|bad| refused(&row, &bad))?),
+        let (seen, after) = if changes.is_empty() {
+            (None, self.in_editor::<K>(&row, &before)?)
+        } else {
+            (Some(before.as_str()), changes.apply(&before).map_err(|bad| refused(&row, &bad))?)
         };
         let Some(after) = (after != before).then_some(after) else {
             return self.done(&row, "unchanged");
@@ -272,11 +276,8 @@ impl<'a> Desk<'a> {
     }
 
     fn pause(&self, pause: &Pause) -> Result<ExitCode, Failed> {
-        let until = pause
-            .until
-            .as_deref()
-            .map(|until| times::when(until, (&self.now, &self.habits())))
-            .transpose()?;
+        let until =
+            pause.until.as_deref().map(|until| times::when(until, &self.now, &self.habits())).transpose()?;
         let value = until.map_or(Value::Flag(true), |until| Value::Text(until.to_string()));
         let row = self.find::<Routine>(&pause.which, "pause")?;
         self.rest(&row, &Change::Set(value), "pause")?;
@@ -303,16 +304,14 @@ impl<'a> Desk<'a> {
     fn next(&self, next: &Next) -> Result<ExitCode, Failed> {
         let row = self.find::<Routine>(&next.which, "next")?;
         let planned = row.job.as_ref().map_err(|bad| unread(&row, bad))?;
-        let (zone, now) = (self.zone(), self.now.timestamp());
+        let zone = self.zone();
+        let now = self.now.timestamp();
         let fires: Vec<Timestamp> =
             times::fires(&planned.what, row.pause, now, zone).take(usize::from(next.count)).collect();
         let iso = fires.iter().map(|fire| Moment::of(&fire.to_zoned(zone.clone())).to_string());
         let iso: Vec<String> = iso.collect();
         let text: Vec<String> = fires.iter().map(|fire| times::day_and_time(*fire, now, zone)).collect();
-        let text = match text.is_empty() {
-            true => times::never(planned, row.pause),
-            false => text.join("\n"),
-        };
+        let text = if text.is_empty() { times::never(planned, row.pause) } else { text.join("\n") };
         if let Some(paused) = paused(row.pause, now, zone).filter(|_| !fires.is_empty()) {
             self.output.voice.note(&format!("all that repeats is {paused}: ollim-bot resume ends that."));
         }
@@ -331,7 +330,7 @@ impl<'a> Desk<'a> {
 
     fn find<K: Job>(&self, which: &Reference, verb: &str) -> Result<Row, Failed> {
         let rows = self.rows::<K>()?;
-        finding::find(rows, &which.id.join(" "), (K::WORD, verb), (&self.now, self.zone()))
+        finding::find(rows, &which.id.join(" "), K::WORD, verb, (&self.now, self.zone()))
     }
 
     fn rows<K: Job>(&self) -> Result<Vec<Row>, Failed> {

@@ -34,7 +34,8 @@ const INSTRUCTIONS: &str = "The human's personal assistant: keep and plan things
 
 /// Serves until nothing comes any more.
 pub async fn serve(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
-    let (lending, mut out) = (Lending::new(OwnCommands::new(settings, disk)), stdout());
+    let lending = Lending::new(OwnCommands::new(settings, disk));
+    let mut out = stdout();
     let mut era = Era::Undecided;
     let mut incoming = BufReader::new(stdin());
     loop {
@@ -86,7 +87,8 @@ async fn heard(lending: &Lending, era: &mut Era, line: &[u8]) -> Option<Value> {
         ));
     };
     // What has no id wants no answer, and what has no method is one.
-    let (id, method) = (id?, method?);
+    let id = id?;
+    let method = method?;
     Some(match respond(lending, era, &method, &params).await {
         Ok(result) => answered(id, result),
         Err(error) => refused_with(id, error),

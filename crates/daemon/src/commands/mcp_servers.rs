@@ -58,16 +58,18 @@ pub async fn run(
 async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
     let (named, wrong) = named(settings, &**disk);
     let pins: Arc<dyn Pins> = Arc::new(OnDisk(settings.paths.clone()));
-    let (mut lines, mut values) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    let mut values = Vec::new();
     for Offered { server, tools, complaints } in servers(named, settings, disk, &pins).offers().await {
         let mut told = Vec::new();
         match &tools {
             Ok(offers) => {
                 lines.push(server.clone());
                 for offer in offers {
-                    let standing = match pins.is_accepted(&server, &offer.fingerprint()).await {
-                        true => "accepted",
-                        false => "not accepted",
+                    let standing = if pins.is_accepted(&server, &offer.fingerprint()).await {
+                        "accepted"
+                    } else {
+                        "not accepted"
                     };
                     lines.push(format!("  {:<32}  {standing:<14}  {}", offer.tool, first_line(offer)));
                     lines.push(format!("  {:<32}  {}", "", what_it_does(offer)));

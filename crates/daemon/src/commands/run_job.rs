@@ -267,9 +267,10 @@ fn tell(job: &Source, said: &[String], outcome: &Outcome, output: &Output) -> Ex
             (ExitCode::FAILURE, value, why.as_str())
         }
     };
-    match output.json {
-        true => print(&value.to_string()),
-        false => said.iter().for_each(|words| print(words.trim_end())),
+    if output.json {
+        print(&value.to_string())
+    } else {
+        said.iter().for_each(|words| print(words.trim_end()))
     }
     match outcome {
         Outcome::Done(_) if output.json || words.is_empty() => {}

@@ -21,7 +21,8 @@ const NO_NAMESPACE: i32 = 226;
 
 /// Does what was asked for. Only who starts it needs settings that are right.
 pub async fn run(
-    (environment, paths): (&Environment, &Paths),
+    environment: &Environment,
+    paths: &Paths,
     settings: Result<&Settings, Failed>,
     action: ServiceAction,
     output: &Output,
@@ -29,7 +30,7 @@ pub async fn run(
     let unit = unit(&Service::read(environment), paths)?;
     match action {
         ServiceAction::Install => {
-            let done = install((environment, settings?), &unit).await?;
+            let done = install(environment, settings?, &unit).await?;
             answer(output, &done.value, &done.text);
             Ok(ExitCode::SUCCESS)
         }
@@ -37,7 +38,7 @@ pub async fn run(
         ServiceAction::Stop => order(&unit, "stop", output),
         ServiceAction::Restart => settings.and_then(|_| order(&unit, "restart", output)),
         ServiceAction::Status => status(&unit, output),
-        ServiceAction::Logs { lines, follow } => logs(paths, &unit, (lines, follow)),
+        ServiceAction::Logs { lines, follow } => logs(paths, &unit, lines, follow),
         ServiceAction::Remove => remove(&unit, output),
     }
 }
@@ -58,10 +59,7 @@ pub struct Done {
 }
 
 /// Makes the service and starts it. What it will not know of this shell is told.
-pub async fn install(
-    (environment, settings): (&Environment, &Settings),
-    unit: &Unit,
-) -> Result<Done, Failed> {
+pub async fn install(environment: &Environment, settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
     let manager = Manager;
     let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
     not_anothers(unit)?;
@@ -114,7 +112,8 @@ pub async fn install(
 /// Whether the service is not another's already: there is one name for all of them.
 pub fn not_anothers(unit: &Unit) -> Result<(), Failed> {
     let Installed::Other(other) = unit.installed() else { return Ok(()) };
-    let (other, data) = (other.display(), unit.data().display());
+    let other = other.display();
+    let data = unit.data().display();
     Err(Failed::NotDone(format!(
         "the service is for {other}, and there can be only one. to have it for {data} instead, first take that one away: \
          ollim-bot --data-dir {other} service remove"
@@ -196,7 +195,8 @@ const NOT_INSTALLED: &str = "the service is not installed. run: ollim-bot servic
 
 /// That the service is not ours to do this with, and with which it would be done.
 fn not_ours(unit: &Unit, other: &Path, what: &str) -> String {
-    let (other, data) = (other.display(), unit.data().display());
+    let other = other.display();
+    let data = unit.data().display();
     format!(
         "the service is for {other}, not for {data}. if you mean that one: ollim-bot --data-dir {other} service {what}"
     )
@@ -254,33 +254,21 @@ fn status_of_ours(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
 }
 
 /// Shows what systemd kept of the log, or else what we wrote into our own file.
-fn logs(paths: &Paths, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
+fn logs(paths: &Paths, unit: &Unit, lines: u32, follow: bool) -> Result<ExitCode, Failed> {
     let count = lines.to_string();
-    let mut command = match unit.installed() == Installed::Ours && Manager.standing().is_ok() {
-        true => {
-            let mut command = Command::new("journalctl");
-            command.args([
-                "--user",
-                "--unit",
-                NAME,
-                "--lines",
-                &count,
-                "--no-pager",
-                "--output",
-                "short-iso",
-            ]);
-            command
+    let mut command = if unit.installed() == Installed::Ours && Manager.standing().is_ok() {
+        let mut command = Command::new("journalctl");
+        command.args(["--user", "--unit", NAME, "--lines", &count, "--no-pager", "--output", "short-iso"]);
+        command
+    } else {
+        let file = log::file(paths);
+        if !file.exists() {
+            let text = format!("there is no log yet at {}.", file.display());
+            return Err(Failed::NotDone(text));
         }
-        false => {
-            let file = log::file(paths);
-            if !file.exists() {
-                let text = format!("there is no log yet at {}.", file.display());
-                return Err(Failed::NotDone(text));
-            }
-            let mut command = Command::new("tail");
-            command.args(["-n", &count]).arg(file);
-            command
-        }
+        let mut command = Command::new("tail");
+        command.args(["-n", &count]).arg(file);
+        command
     };
     if follow {
         command.arg("-f");

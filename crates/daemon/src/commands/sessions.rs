@@ -46,7 +46,8 @@ fn list(lineage: &Lineage, zone: &TimeZone) -> String {
     let rows = lineage.lines.iter().map(|line| {
         let session = line.to.as_ref().or(line.from.as_ref()).map(|(session, _)| session.to_string());
         let time = line.at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M");
-        let (why, branch) = (line.why.as_str(), line.branch.to_string());
+        let why = line.why.as_str();
+        let branch = line.branch.to_string();
         format!("  {time}  {why:<10}  {branch:<20}  {}\n", session.unwrap_or_default())
     });
     left_out(lineage.older).map(|left_out| left_out + "\n").into_iter().chain(rows).collect()

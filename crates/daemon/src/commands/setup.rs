@@ -59,7 +59,8 @@ pub struct Here {
 /// Sets up what was asked for.
 pub async fn run(
     wanted: Setup,
-    (environment, settings): (Environment, Settings),
+    environment: Environment,
+    settings: Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
@@ -142,7 +143,8 @@ fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Ended
 
 /// How every section stands, in the order of `SECTIONS`.
 async fn standings(here: &Here) -> [Finding; 7] {
-    let (settings, looker) = (&here.settings, &here.looker);
+    let settings = &here.settings;
+    let looker = &here.looker;
     let (model, discord, calendar, mail) = join4(
         crate::checkup::model::look(settings),
         crate::checkup::discord::look(settings),

@@ -65,18 +65,16 @@ const JOBS: [&str; 2] = ["routines", "reminders"];
 /// Lives through it, and tells what happened.
 pub async fn show(settings: &Settings, wanted: &Wanted, output: &Output) -> Result<ExitCode, Failed> {
     let zone = &settings.zone.value;
-    let span = Span::read((&wanted.from, &wanted.to), zone)?;
+    let span = Span::read(&wanted.from, &wanted.to, zone)?;
     let script = wanted.script.as_deref().map(Script::read).transpose()?.unwrap_or_default();
     let copy = copied(&settings.paths)
         .map_err(|error| Failed::NotDone(format!("the job files cannot be copied: {error}")))?;
-    let facts = live(settings, &Paths::new(copy.path()), span, (script, wanted.seed)).await?;
-    match output.json {
-        true => {
-            let values: Vec<String> =
-                facts.iter().map(|fact| telling::value(fact, zone).to_string()).collect();
-            print(&format!("[{}]", values.join(",\n")));
-        }
-        false => facts.iter().for_each(|fact| print(&telling::line(fact, zone))),
+    let facts = live(settings, &Paths::new(copy.path()), span, script, wanted.seed).await?;
+    if output.json {
+        let values: Vec<String> = facts.iter().map(|fact| telling::value(fact, zone).to_string()).collect();
+        print(&format!("[{}]", values.join(",\n")));
+    } else {
+        facts.iter().for_each(|fact| print(&telling::line(fact, zone)))
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -86,10 +84,12 @@ async fn live(
     settings: &Settings,
     paths: &Paths,
     span: Span,
-    (script, seed): (Script, u64),
+    script: Script,
+    seed: u64,
 ) -> Result<Vec<Fact>, Failed> {
     let clock = Arc::new(PlayedClock::new(&span.from));
-    let (zone, now) = (settings.zone.value.clone(), span.from.timestamp());
+    let zone = settings.zone.value.clone();
+    let now = span.from.timestamp();
     let place = Place {
         paths: paths.clone(),
         disk: Arc::new(RealDisk),
@@ -98,7 +98,8 @@ async fn live(
         pid: std::process::id(),
     };
     let Opened { journal, memory, .. } = journal::open_with(place, Tracked::Nowhere)?;
-    let (watch, hands) = (Arc::new(Watch::new(clock.clone())), Arc::new(Toolbox::default()));
+    let watch = Arc::new(Watch::new(clock.clone()));
+    let hands = Arc::new(Toolbox::default());
     let world = World {
         model: Arc::new(Scripted::new(script, clock.clone())),
         hands: hands.clone(),

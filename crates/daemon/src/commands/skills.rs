@@ -43,7 +43,8 @@ struct Desk<'a> {
 impl Desk<'_> {
     fn list(&self) -> Result<ExitCode, Failed> {
         let listing = self.skills.list().map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
-        let (mut lines, mut values) = (Vec::new(), Vec::new());
+        let mut lines = Vec::new();
+        let mut values = Vec::new();
         for filed in &listing.items {
             let directory = filed.path.parent().and_then(|dir| dir.file_name()).unwrap_or_default();
             let Ok(Some(kept)) = self.skills.find(&directory.to_string_lossy()) else { continue };

@@ -78,7 +78,8 @@ pub async fn show(
 
 /// That all that repeats rests, if it does.
 fn resting(settings: &Settings, value: &mut Value) -> String {
-    let (pause, zone) = (jobs::pause(&settings.paths), &settings.zone.value);
+    let pause = jobs::pause(&settings.paths);
+    let zone = &settings.zone.value;
     let now = SystemClock::new(zone.clone()).now().timestamp();
     let paused = jobs::paused(pause, now, zone);
     value["paused"] = json!(paused.as_ref().and(pause.value()));

@@ -30,8 +30,8 @@ pub async fn run(
             let secrets = if with_secrets { Secrets::GoAlong } else { Secrets::Stay };
             export::export(settings, &*disk, Wanted { file: &file, secrets, replace }, output)
         }
-        Upkeep::Import { file, replace } => import::import(settings, &*disk, (&file, replace), output),
-        Upkeep::Update { check } => update::update(settings, (disk, check), output).await,
+        Upkeep::Import { file, replace } => import::import(settings, &*disk, &file, replace, output),
+        Upkeep::Update { check } => update::update(settings, disk, check, output).await,
         Upkeep::Restart => crate::chat::obey_if_running(settings, "/restart", output).await,
         Upkeep::SelfCheck => update::check_self(settings, disk, output).await,
         Upkeep::Migrate { check } => migrate::migrate(settings, (&*disk, check), output),

@@ -52,7 +52,8 @@ struct Desk<'a> {
 impl Desk<'_> {
     fn list(&self) -> Result<ExitCode, Failed> {
         let listing = self.items.list().map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
-        let (mut lines, mut values) = (Vec::new(), Vec::new());
+        let mut lines = Vec::new();
+        let mut values = Vec::new();
         for filed in &listing.items {
             let value = self.value(filed);
             let standing = value["standing"].as_str().unwrap_or_default();

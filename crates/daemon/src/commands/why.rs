@@ -19,8 +19,8 @@ use crate::settings::Settings;
 /// Shows what `words` name, or the last answer.
 pub fn show(settings: &Settings, words: &[String], output: &Output) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-    let (subject, zone) =
-        (Subject::read(words.join(" ").trim()).map_err(Failed::Usage)?, &settings.zone.value);
+    let subject = Subject::read(words.join(" ").trim()).map_err(Failed::Usage)?;
+    let zone = &settings.zone.value;
     let found = match journal::peek(&settings.paths).map_err(|error| failed(&error))? {
         Some(database) => database.explain(&subject, zone).map_err(|error| failed(&error))?,
         None => None,
@@ -44,7 +44,8 @@ fn value(found: &Explained, zone: &TimeZone) -> Value {
 }
 
 fn turn(found: &Explanation) -> Value {
-    let (total, end) = (found.total(), found.end.as_ref());
+    let total = found.total();
+    let end = found.end.as_ref();
     let models = found.calls.iter().map(|spent| spent.call.model.as_str());
     json!({
         "turn": found.turn.0,

@@ -49,7 +49,8 @@ impl Connector {
             Connection::Connected | Connection::Apart => {}
         }
         let sign_in = google.begin(&services).await?;
-        let (address, over) = (sign_in.url(), CancellationToken::new());
+        let address = sign_in.url();
+        let over = CancellationToken::new();
         let pending = Pending { paste: sign_in.paste(), over: over.clone() };
         if let Some(earlier) = self.pending().replace(pending) {
             earlier.over.cancel();
@@ -149,7 +150,8 @@ mod tests {
     /// GO-9, GO-11: a new attempt takes the place of the one before, and the first answer to it counts.
     #[tokio::test]
     async fn only_the_newest_attempt_is_waited_for() {
-        let (dir, server) = (tempfile::tempdir().unwrap(), GoogleServer::start().await.unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        let server = GoogleServer::start().await.unwrap();
         let (connector, _) = connector(dir.path(), &server);
         assert_eq!(connector.offer("http://127.0.0.1:1/?state=x&code=y"), Offered::NotForUs);
         let (first, first_ended) = waiting(&connector).await;
@@ -167,7 +169,8 @@ mod tests {
     /// SC-6: the mark of a grant that ended is there until the human was told.
     #[tokio::test]
     async fn a_grant_that_ended_is_told_once() {
-        let (dir, server) = (tempfile::tempdir().unwrap(), GoogleServer::start().await.unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        let server = GoogleServer::start().await.unwrap();
         let (connector, files) = connector(dir.path(), &server);
         assert_eq!(connector.ended_grant(), None);
         files.replace(File::Revoked, b"").unwrap();
@@ -181,7 +184,8 @@ mod tests {
     /// GO-1, GO-8: a named service is requested alone; without a name, those of the grant that ended.
     #[tokio::test]
     async fn a_named_service_is_requested_alone() {
-        let (dir, server) = (tempfile::tempdir().unwrap(), GoogleServer::start().await.unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        let server = GoogleServer::start().await.unwrap();
         let (connector, files) = connector(dir.path(), &server);
         let scopes = async |service: Option<&str>| match connector.begin(service).await {
             Begun::Waiting { address, .. } => {

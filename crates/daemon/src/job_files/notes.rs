@@ -64,7 +64,8 @@ impl Shelf {
 
     /// What is really at `path`, by its name from the data directory on.
     fn name_of(&self, path: &Path) -> Option<String> {
-        let (root, real) = (self.disk.real(&self.root).ok()?, self.disk.real(path).ok()?);
+        let root = self.disk.real(&self.root).ok()?;
+        let real = self.disk.real(path).ok()?;
         real.strip_prefix(root).ok()?.to_str().map(str::to_owned)
     }
 }

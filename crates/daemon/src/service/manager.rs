@@ -50,10 +50,7 @@ impl Manager {
     /// Tells the manager to do something with the unit, such as `start`.
     pub fn order(self, words: &[&str]) -> Result<(), Unmanaged> {
         let output = systemctl(words)?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(refused(&output)),
-        }
+        if output.status.success() { Ok(()) } else { Err(refused(&output)) }
     }
 
     /// How the unit is.
@@ -93,9 +90,12 @@ impl Manager {
 
 fn systemctl(words: &[&str]) -> Result<Output, Unmanaged> {
     let output = Command::new("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| match error.kind() == ErrorKind::NotFound {
-        true => Unmanaged::NoSystemd,
-        false => Unmanaged::Refused(error.to_string()),
+    let output = output.map_err(|error| {
+        if error.kind() == ErrorKind::NotFound {
+            Unmanaged::NoSystemd
+        } else {
+            Unmanaged::Refused(error.to_string())
+        }
     })?;
     let told = String::from_utf8_lossy(&output.stderr);
     if told.contains("has not been booted with systemd") {

@@ -162,7 +162,9 @@ fn data_of(unit: &str) -> Option<PathBuf> {
 
 /// The words of a command; nothing, if there is anything in it that only systemd knows the meaning of.
 fn words(line: &str) -> Option<Vec<String>> {
-    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quoted = false;
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
         match letter {
@@ -218,7 +220,8 @@ mod tests {
     fn a_unit_says_for_which_directory_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let at = |data: &Path| Unit { place: dir.path().join(NAME), ..unit(data.to_str().unwrap()) };
-        let (real, link) = (dir.path().join("a \"b\" %h $X \\"), dir.path().join("link"));
+        let real = dir.path().join("a \"b\" %h $X \\");
+        let link = dir.path().join("link");
         std::fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
         assert_eq!(at(&real).installed(), Installed::No);

@@ -43,7 +43,7 @@ pub fn transcripts(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// The program as `environment` and `file` want it, in the data directory, with `model` if one is named.
-pub fn settings(environment: &Environment, file: &File, (paths, model): (&Paths, Option<&str>)) -> Settings {
+pub fn settings(environment: &Environment, file: &File, paths: &Paths, model: Option<&str>) -> Settings {
     let mut known = Known::default();
     for name in PASSED_ON {
         if let Some(value) = environment.get(name) {

@@ -126,7 +126,8 @@ fn one(line: &str) -> Result<Option<(&'static str, String)>, String> {
     let Some((name, value)) = line.split_once('=') else {
         return Err("a line is NAME=value.".to_owned());
     };
-    let (name, value) = (name.trim(), unquoted(value.trim()));
+    let name = name.trim();
+    let value = unquoted(value.trim());
     let known = KNOWN.iter().chain(&ALSO).find(|known| **known == name);
     match known {
         Some(name) if FLEETING.contains(name) => Ok(None),

@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        let (url, user) = (("OLLIM_IMAP_URL", "imaps://mail.example.org"), ("OLLIM_IMAP_USER", "ann"));
+        let url = ("OLLIM_IMAP_URL", "imaps://mail.example.org");
+        let user = ("OLLIM_IMAP_USER", "ann");
         let password = ("OLLIM_IMAP_PASSWORD", "hunter2");
         assert_eq!(wrong(&[user, password]), "google");
         assert_eq!(wrong(&[url, user, password]), "imap");

@@ -103,7 +103,8 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     })?;
     let accounts = accounts::read(environment, paths);
     let search = web::read(environment, file, paths)?;
-    let (discord, terminal) = (discord(environment, paths), terminal(environment));
+    let discord = discord(environment, paths);
+    let terminal = terminal(environment);
     let programs = environment.get("PATH").map(str::to_owned);
     let upgrade = upgrade::read(file);
     let webhooks = webhooks::read(environment, &file.webhooks.address_header, paths);

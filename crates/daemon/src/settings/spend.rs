@@ -25,7 +25,8 @@ pub struct Spend {
 /// Reads it.
 pub fn read(file: &File, paths: &Paths) -> Result<Spend, Failed> {
     let spend = &file.spend;
-    let (dollars, tokens) = ("unattended_dollars_per_day", "unattended_tokens_per_day");
+    let dollars = "unattended_dollars_per_day";
+    let tokens = "unattended_tokens_per_day";
     let limit = Limit {
         money: most(dollars, &spend.unattended_dollars_per_day, Micros::dollars)?,
         tokens: most(tokens, &spend.unattended_tokens_per_day, whole)?,

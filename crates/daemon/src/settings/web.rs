@@ -132,7 +132,8 @@ mod tests {
             SearchWay::Off(why) => format!("off: {why}"),
         };
         let anthropic = ("ANTHROPIC_API_KEY", "k");
-        let (openai, key) = (("OLLIM_MODEL", "openai:gpt-6-sol"), ("OPENAI_API_KEY", "k"));
+        let openai = ("OLLIM_MODEL", "openai:gpt-6-sol");
+        let key = ("OPENAI_API_KEY", "k");
         let own = ("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1");
         assert_eq!(told(&[anthropic]), "claude-haiku-5-5");
         assert_eq!(told(&[anthropic, URL]), "engine");

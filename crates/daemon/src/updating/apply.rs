@@ -101,7 +101,7 @@ impl Renewer<'_> {
         let root = self.checkout.root();
         let target = root.join("target/renewal");
         let build = ["sh", "-c", &upgrade.build];
-        run_with(&build, (root, BUILD), &[("CARGO_TARGET_DIR", &target)]).await?;
+        run_with(&build, root, BUILD, &[("CARGO_TARGET_DIR", &target)]).await?;
         self.lay(&root.join(&upgrade.binary)).map_err(|error| {
             Trouble::Ours(format!("what was built ({}) cannot be taken: {error}", upgrade.binary.display()))
         })?;
@@ -129,9 +129,10 @@ impl Renewer<'_> {
     async fn look_over(&self) -> Result<(), Trouble> {
         let trial = Trial::of(&self.settings.paths, self.disk, self.now()).await;
         let trial = trial.map_err(|error| Trouble::Ours(format!("nothing could be copied: {error}")))?;
-        let (new, data) = (self.laid(), trial.data().to_string_lossy().into_owned());
+        let new = self.laid();
+        let data = trial.data().to_string_lossy().into_owned();
         let line = [&*new.to_string_lossy(), "--data-dir", &data, "self-check"];
-        let said = run(&line, (trial.place(), READY_WITHIN)).await;
+        let said = run(&line, trial.place(), READY_WITHIN).await;
         match said {
             Ok(said) if said.lines().last() == Some("ready") => Ok(()),
             Ok(said) => {
@@ -215,7 +216,8 @@ mod tests {
         let source = tempfile::tempdir().unwrap();
         git(source.path(), &["init", "--quiet"]);
         let settings = settings(Path::new("/data/home"), source.path());
-        let (program, state) = (PathBuf::from("/data/bin/ollim-bot"), settings.paths.state());
+        let program = PathBuf::from("/data/bin/ollim-bot");
+        let state = settings.paths.state();
         let crash = Arc::new(CrashDisk::default());
         for (path, text) in [(&program, "old"), (&PathBuf::from("/data/built"), "new")] {
             replace(&*crash, path, text.as_bytes()).unwrap();
@@ -233,7 +235,8 @@ mod tests {
         let mut seen = [0, 0];
         crash.after_cuts(|cut| {
             let read = |path: &Path| cut.disk.read(path).unwrap_or_default();
-            let (placed, mark) = (read(&program), mark::read(&cut.disk, &state));
+            let placed = read(&program);
+            let mark = mark::read(&cut.disk, &state);
             match (cut.acknowledged, &*placed) {
                 (0, _) => {}
                 (1, b"old") => assert!(matches!(mark, Some(Mark::Pulling { .. })), "{mark:?}"),
@@ -252,7 +255,8 @@ mod tests {
     #[tokio::test]
     async fn what_did_not_start_is_taken_again_only_if_somebody_asks() {
         let dir = tempfile::tempdir().unwrap();
-        let (origin, checkout) = (dir.path().join("origin"), dir.path().join("checkout"));
+        let origin = dir.path().join("origin");
+        let checkout = dir.path().join("checkout");
         git(dir.path(), &["init", "--quiet", "--initial-branch=main", "origin"]);
         git(&origin, &["commit", "--quiet", "--allow-empty", "-m", "works"]);
         let from = git(&origin, &["rev-parse", "HEAD"]);

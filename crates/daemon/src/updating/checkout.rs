@@ -112,6 +112,6 @@ impl Checkout {
     }
 
     async fn git(&self, words: &[&str], most: Duration) -> Result<String, Trouble> {
-        run(&[&["git"], words].concat(), (&self.root, most)).await
+        run(&[&["git"], words].concat(), &self.root, most).await
     }
 }

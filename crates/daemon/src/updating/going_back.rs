@@ -49,9 +49,12 @@ pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Pro
         return not_now(&error.to_string());
     }
     let laid = kept.map_or(Ok(()), |kept| migration::lay_back(paths, disk, &kept, now).map(drop));
-    let put = laid.and_then(|()| match there {
-        true => disk.rename(&previous, &going.unproven.program).map_err(Unopened::of_disk),
-        false => Ok(()),
+    let put = laid.and_then(|()| {
+        if there {
+            disk.rename(&previous, &going.unproven.program).map_err(Unopened::of_disk)
+        } else {
+            Ok(())
+        }
     });
     match put {
         Ok(()) => ended(disk, paths, going),
@@ -71,7 +74,8 @@ fn ended(disk: &dyn Disk, paths: &Paths, GoingBack { why, aside, unproven }: Goi
     let sure = unproven.program.parent().map_or(Ok(()), |dir| disk.sync_dir(dir));
     match sure {
         Ok(()) => {
-            let (aside, from) = (kept(disk, aside), Some(unproven.from));
+            let aside = kept(disk, aside);
+            let from = Some(unproven.from);
             leave(disk, &paths.state(), &Mark::WentBack { why, aside, from });
         }
         Err(error) => tracing::warn!(%error, "The program from before may not keep its place."),
@@ -140,7 +144,8 @@ mod tests {
         let program = dir.join("ollim-bot");
         RealDisk.create(&program, b"new").unwrap();
         RealDisk.create(&beside(&program, ".previous"), b"old").unwrap();
-        let (from, commits) = ("abc".to_owned(), Vec::new());
+        let from = "abc".to_owned();
+        let commits = Vec::new();
         let unproven = Unproven { from, commits, program, starts: 2, journal: Some(6), at: None };
         mark::write(&RealDisk, &paths.state(), &Mark::Unproven(unproven)).unwrap();
         paths

@@ -112,7 +112,7 @@ pub fn leave(disk: &dyn Disk, state: &Path, mark: &Mark) {
 }
 
 /// L2: a program that still owes its proof has given it when the loop behind `desk` has answered for a minute.
-pub async fn prove_well(proof: &Proof, desk: Desk, (disk, paths): (Arc<dyn Disk>, Paths)) -> Infallible {
+pub async fn prove_well(proof: &Proof, desk: Desk, disk: Arc<dyn Disk>, paths: Paths) -> Infallible {
     if *proof == Proof::Owed {
         for _ in 0..BEATS {
             desk.ask(Request::Tell(Question::Attention)).await;
@@ -150,7 +150,8 @@ mod tests {
     use domain::assistant::Answer;
 
     fn unproven(starts: u32) -> Mark {
-        let (from, program) = ("abc".to_owned(), "/nowhere/ollim-bot".into());
+        let from = "abc".to_owned();
+        let program = "/nowhere/ollim-bot".into();
         Mark::Unproven(Unproven { from, commits: Vec::new(), program, starts, journal: None, at: None })
     }
 
@@ -169,7 +170,7 @@ mod tests {
             mark::write(&RealDisk, &paths.state(), &unproven(starts)).unwrap();
             let (desk, pile) = Desk::new();
             let mut proving = JoinSet::new();
-            proving.spawn(async move { prove_well(&Proof::Owed, desk, (Arc::new(RealDisk), paths)).await });
+            proving.spawn(async move { prove_well(&Proof::Owed, desk, Arc::new(RealDisk), paths).await });
             Self { dir, pile, proving }
         }
 

@@ -33,14 +33,15 @@ pub enum Trouble {
 }
 
 /// Runs `line` in `dir`, and gives what it said on stdout.
-pub async fn run(line: &[&str], (dir, most): (&Path, Duration)) -> Result<String, Trouble> {
-    run_with(line, (dir, most), &[]).await
+pub async fn run(line: &[&str], dir: &Path, most: Duration) -> Result<String, Trouble> {
+    run_with(line, dir, most, &[]).await
 }
 
 /// The same, with variables.
 pub async fn run_with(
     line: &[&str],
-    (dir, most): (&Path, Duration),
+    dir: &Path,
+    most: Duration,
     variables: &[(&str, &Path)],
 ) -> Result<String, Trouble> {
     let command = line.join(" ");

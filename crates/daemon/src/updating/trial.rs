@@ -26,7 +26,8 @@ pub struct Trial {
 impl Trial {
     /// Copies what is at `paths`, while everything else goes on.
     pub async fn of(paths: &Paths, disk: &Arc<dyn Disk>, now: Timestamp) -> Result<Self, String> {
-        let (paths, disk) = (paths.clone(), Arc::clone(disk));
+        let paths = paths.clone();
+        let disk = Arc::clone(disk);
         let copied = tokio::task::spawn_blocking(move || {
             sweep(&std::env::temp_dir());
             let place = tempfile::Builder::new()
@@ -34,7 +35,7 @@ impl Trial {
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir();
             let trial = Self { place: place.map_err(|error| error.to_string())? };
-            copy((&paths, &*disk), &trial.data(), now).map(|()| trial)
+            copy(&paths, &*disk, &trial.data(), now).map(|()| trial)
         });
         copied.await.unwrap_or_else(|broken| Err(broken.to_string()))
     }
@@ -51,8 +52,9 @@ impl Trial {
 }
 
 /// The history of the files can be larger than all of them, and no start needs it.
-fn copy((paths, disk): (&Paths, &dyn Disk), to: &Path, now: Timestamp) -> Result<(), String> {
-    let (secrets, history) = (Secrets::GoAlong, History::Stays);
+fn copy(paths: &Paths, disk: &dyn Disk, to: &Path, now: Timestamp) -> Result<(), String> {
+    let secrets = Secrets::GoAlong;
+    let history = History::Stays;
     let order = Order { paths, disk, secrets, history, now, program: "an update" };
     let mut archive = tempfile::tempfile().map_err(|error| error.to_string())?;
     pack(&order, &mut archive, &mut |_| {}).map_err(|error| error.to_string())?;
@@ -104,7 +106,8 @@ mod tests {
     async fn everything_goes_on_while_a_copy_is_made() {
         let (_dir, paths) = data();
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let (copied, went_on) = (Cell::new(false), Cell::new(false));
+        let copied = Cell::new(false);
+        let went_on = Cell::new(false);
         let copying = async {
             let trial = Trial::of(&paths, &disk, Timestamp::UNIX_EPOCH).await;
             copied.set(true);
@@ -127,8 +130,10 @@ mod tests {
     fn what_a_killed_update_left_is_swept() {
         let dir = tempfile::tempdir().unwrap();
         // No process has so high a number.
-        let (dead, ours) = (i32::MAX, std::process::id());
-        let (at_work, other) = (format!("{NAMED}1-a"), "ollim-updates".to_owned());
+        let dead = i32::MAX;
+        let ours = std::process::id();
+        let at_work = format!("{NAMED}1-a");
+        let other = "ollim-updates".to_owned();
         for name in [&format!("{NAMED}{dead}-a/data"), &format!("{NAMED}{ours}-a"), &at_work, &other] {
             std::fs::create_dir_all(dir.path().join(name)).unwrap();
         }

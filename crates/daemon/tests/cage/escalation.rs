@@ -49,9 +49,10 @@ const EDITS: [&str; 16] = [
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
-        match entry.file_type().unwrap().is_dir() {
-            true => found.extend(files(&entry.path())),
-            false => drop(found.insert(entry.path(), fs::read(entry.path()).unwrap_or_default())),
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files(&entry.path()))
+        } else {
+            drop(found.insert(entry.path(), fs::read(entry.path()).unwrap_or_default()))
         }
     }
     found
@@ -72,7 +73,8 @@ fn no_command_in_the_cage_gives_itself_more_power() {
         fs::create_dir_all(rig.data().join(path).parent().unwrap()).unwrap();
         fs::write(rig.data().join(path), text).unwrap();
     }
-    let (before, mut edits) = (files(&rig.data()), 0);
+    let before = files(&rig.data());
+    let mut edits = 0;
     for edit in EDITS {
         for root in [rig.data().display().to_string(), "../..".to_owned()] {
             let one = |path: &str| {

@@ -63,7 +63,8 @@ impl Rig {
             fs::write(at(closed), SECRET).unwrap();
         }
         fs::write(at("data/notes/n.md"), "a note\nsecond line\n").unwrap();
-        let (data, work) = (at("data"), at("data/work"));
+        let data = at("data");
+        let work = at("data/work");
         let zone = "Europe/Madrid".to_owned();
         let shell = Shell { cage, data, shut: vec!["shut".to_owned()], work, zone, network };
         let workshop =
@@ -96,10 +97,7 @@ impl Rig {
     async fn calling(&self, input: Value) -> Result<String, String> {
         let call = ToolCall { id: "c".to_owned(), name: "Bash".to_owned(), input: Json(input.to_string()) };
         let result = self.toolbox.run(TurnId(1), &call, &self.desk).await;
-        match result.outcome == Outcome::Done {
-            true => Ok(result.text),
-            false => Err(result.text),
-        }
+        if result.outcome == Outcome::Done { Ok(result.text) } else { Err(result.text) }
     }
 
     /// Runs `command`, which makes the file `ready` and then waits for `go`. While it waits, `look` is shown its
@@ -170,9 +168,10 @@ impl Rig {
     /// Takes away what was left in the folder of commands by whoever ran without a cage.
     pub fn sweep(&self) {
         for entry in fs::read_dir(self.work()).unwrap().flatten() {
-            match entry.file_type().unwrap().is_dir() {
-                true => fs::remove_dir_all(entry.path()).unwrap(),
-                false => fs::remove_file(entry.path()).unwrap(),
+            if entry.file_type().unwrap().is_dir() {
+                fs::remove_dir_all(entry.path()).unwrap()
+            } else {
+                fs::remove_file(entry.path()).unwrap()
             }
         }
     }

@@ -28,7 +28,9 @@ pub struct Died(pub SignedDuration);
 
 /// Lets time pass whenever nothing goes on, until nothing is left to do.
 pub fn come_to_rest(running: &Running, data: &Path) -> Result<(), Died> {
-    let (mut known, mut still, mut passed) = (0, 0, SignedDuration::ZERO);
+    let mut known = 0;
+    let mut still = 0;
+    let mut passed = SignedDuration::ZERO;
     for _ in 0..50_000 {
         // Whatever was decided before an answer is decided.
         running.command("/status").map_err(|_| Died(passed))?;

@@ -21,9 +21,10 @@ const MAIL: &str = "---\nid: mail\ncron: \"30 9 * * *\"\nbackground: true\ndescr
                     update-main-session: freely\n---\nlook at my mail\n";
 
 fn pings(words: &str) -> Speech {
-    match words.contains("look at my mail") {
-        true => Speech::calls("ping_user", r#"{"message":"two mails need an answer"}"#),
-        false => Speech::of("ok"),
+    if words.contains("look at my mail") {
+        Speech::calls("ping_user", r#"{"message":"two mails need an answer"}"#)
+    } else {
+        Speech::of("ok")
     }
 }
 
@@ -49,10 +50,7 @@ fn reminder(id: &str, time: &str, words: &str) -> String {
 }
 
 fn rings(words: &str) -> Speech {
-    match words.contains("dentist") {
-        true => Speech::of("⏰ call the dentist"),
-        false => Speech::of("ok"),
-    }
+    if words.contains("dentist") { Speech::of("⏰ call the dentist") } else { Speech::of("ok") }
 }
 
 fn labels(seen: &Seen) -> Vec<String> {

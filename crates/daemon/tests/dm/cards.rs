@@ -9,10 +9,7 @@ use crate::rig::{Rig, Speech};
 const DENTIST: &str = "---\nid: a1b2c3d4\nrun-at: 2026-11-16T09:05:00+01:00\n---\ncall the dentist\n";
 
 fn reminds(words: &str) -> Speech {
-    match words.contains("dentist") {
-        true => Speech::of("⏰ call the dentist"),
-        false => Speech::of("ok"),
-    }
+    if words.contains("dentist") { Speech::of("⏰ call the dentist") } else { Speech::of("ok") }
 }
 
 /// XB-7, A12: a reminder is moved by a button after the program was killed, and rings again at that time.
@@ -95,9 +92,12 @@ async fn a_time_can_be_picked_in_a_form() {
 /// I5, XB-7: who presses as soon as they see a question sees in the end how it was answered, every time.
 #[tokio::test(start_paused = true)]
 async fn a_press_that_comes_at_once_is_seen() {
-    let speaks = |words: &str| match words.contains("take it out") {
-        true => Speech::calls("inbox_remove", r#"{"number":1}"#),
-        false => Speech::of("fine."),
+    let speaks = |words: &str| {
+        if words.contains("take it out") {
+            Speech::calls("inbox_remove", r#"{"number":1}"#)
+        } else {
+            Speech::of("fine.")
+        }
     };
     let rig = Rig::new(Setup::default(), speaks).await;
     rig.talk("/permissions default", "from now on the mode is").await;

@@ -81,7 +81,8 @@ async fn streams(schedules: u64, seed: u64) {
         said.lock().unwrap().clone_from(&text);
         for _ in 0..numbers.next(5) {
             let on = if numbers.next(2) == 0 { On::send() } else { On::edit() };
-            let (skip, times) = (numbers.next(6) as u32, 1 + numbers.next(3) as u32);
+            let skip = numbers.next(6) as u32;
+            let times = 1 + numbers.next(3) as u32;
             rig.discord.trouble(Trouble::Call(on.after(skip).times(times), mishap(&mut numbers)));
         }
         let before = rig.discord.visible().len();
@@ -95,7 +96,8 @@ async fn streams(schedules: u64, seed: u64) {
         let letters = |text: &str| {
             text.replace("```rust", "").replace("```", "").split_whitespace().collect::<String>()
         };
-        let (visible, meant) = (letters(&parts.concat()), letters(&text));
+        let visible = letters(&parts.concat());
+        let meant = letters(&text);
         let (_, whole) = parts.split_last().unwrap();
         assert!(whole.iter().all(|part| part.matches("```").count() % 2 == 0), "every fence is closed");
         assert!(
@@ -215,9 +217,8 @@ async fn what_was_written_meanwhile_is_heard_despite_a_lack_of_access() {
 /// D8: six hours without Discord: what was to be sent comes in order afterwards, and says that it is late.
 #[tokio::test(start_paused = true)]
 async fn after_six_hours_without_discord_everything_comes_in_order() {
-    let mut rig = Rig::new(Setup::default(), |words: &str| match words.contains("drink") {
-        true => Speech::of("⏰ drink water"),
-        false => Speech::of("fine."),
+    let mut rig = Rig::new(Setup::default(), |words: &str| {
+        if words.contains("drink") { Speech::of("⏰ drink water") } else { Speech::of("fine.") }
     })
     .await;
     rig.talk("hello", "fine.").await;
@@ -265,9 +266,8 @@ async fn a_post_without_access_is_sent_after_the_dm_is_opened_anew() {
 /// D2: without access for ten minutes a post is given up, the user is told the remedy, and a later post gets through.
 #[tokio::test(start_paused = true)]
 async fn a_post_that_never_gets_access_is_given_up_after_ten_minutes() {
-    let mut rig = Rig::new(Setup::default(), |words: &str| match words.contains("tea") {
-        true => Speech::of("⏰ make tea"),
-        false => Speech::of("⏰ drink water"),
+    let mut rig = Rig::new(Setup::default(), |words: &str| {
+        if words.contains("tea") { Speech::of("⏰ make tea") } else { Speech::of("⏰ drink water") }
     })
     .await;
     let mut watcher = rig.life.as_ref().unwrap().stage.subscribe();
@@ -301,9 +301,12 @@ async fn a_post_that_never_gets_access_is_given_up_after_ten_minutes() {
 /// time goes on.
 #[tokio::test(start_paused = true)]
 async fn who_takes_no_messages_is_told_elsewhere() {
-    let mut rig = Rig::new(Setup::default(), |words: &str| match words.contains("[routine-bg:mail]") {
-        true => Speech::calls("ping_user", r#"{"message":"the landlord wrote."}"#),
-        false => Speech::calls("report_updates", r#"{"message":"the landlord wrote."}"#),
+    let mut rig = Rig::new(Setup::default(), |words: &str| {
+        if words.contains("[routine-bg:mail]") {
+            Speech::calls("ping_user", r#"{"message":"the landlord wrote."}"#)
+        } else {
+            Speech::calls("report_updates", r#"{"message":"the landlord wrote."}"#)
+        }
     })
     .await;
     let mut watcher = rig.life.as_ref().unwrap().stage.subscribe();

@@ -47,9 +47,12 @@ async fn a_team_is_its_owner() {
 /// runs, and the question waits for the human as before.
 #[tokio::test(start_paused = true)]
 async fn nobody_else_answers_what_the_human_is_asked() {
-    let speaks = |words: &str| match words.contains("take it out") {
-        true => Speech::calls("inbox_remove", r#"{"number":1}"#),
-        false => Speech::of("fine."),
+    let speaks = |words: &str| {
+        if words.contains("take it out") {
+            Speech::calls("inbox_remove", r#"{"number":1}"#)
+        } else {
+            Speech::of("fine.")
+        }
     };
     let rig = Rig::new(Setup::default(), speaks).await;
     rig.talk("/permissions default", "from now on the mode is").await;
@@ -87,9 +90,8 @@ async fn nobody_else_answers_what_the_human_is_asked() {
 async fn a_long_call_is_shown_whole() {
     let words: Vec<String> = (0..900).map(|number| format!("word{number}")).collect();
     let input = json!({ "number": 1, "why": words.join(" ") }).to_string();
-    let speaks = move |said: &str| match said.contains("take it out") {
-        true => Speech::calls("inbox_remove", &input),
-        false => Speech::of("fine."),
+    let speaks = move |said: &str| {
+        if said.contains("take it out") { Speech::calls("inbox_remove", &input) } else { Speech::of("fine.") }
     };
     let rig = Rig::new(Setup::default(), speaks).await;
     rig.talk("/permissions default", "from now on the mode is").await;

@@ -220,7 +220,8 @@ impl Rig {
             pid: std::process::id(),
         })
         .unwrap();
-        let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
+        let journal = Arc::new(journal);
+        let stage = Arc::new(Stage::default());
         let held = Arc::new(HeldJournal(journal.clone()));
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };

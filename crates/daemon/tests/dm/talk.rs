@@ -67,10 +67,14 @@ async fn a_long_answer_appears_as_it_comes() {
 #[tokio::test(start_paused = true)]
 async fn a_very_long_answer_is_a_file_with_its_beginning_before_it() {
     let text: String = (0..60_000).map(|n| format!("word{n} ")).collect();
-    let (whole, at_once) = (text.clone(), text.clone());
-    let speaks = move |words: &str| match words.contains("slowly") {
-        true => Speech::slowly(&whole, (3_000, Duration::from_millis(100))),
-        false => Speech::of(&at_once),
+    let whole = text.clone();
+    let at_once = text.clone();
+    let speaks = move |words: &str| {
+        if words.contains("slowly") {
+            Speech::slowly(&whole, (3_000, Duration::from_millis(100)))
+        } else {
+            Speech::of(&at_once)
+        }
     };
     let rig = Rig::new(Setup::default(), speaks).await;
     for (asked, already) in [("tell me slowly", 0), ("tell me", 4)] {
@@ -440,8 +444,8 @@ async fn first_message(pieces: Vec<&'static str>, pace: Duration) -> (String, Du
     let rig = Rig::new(Setup::default(), speaks).await;
     rig.human().types("what is on today?");
     let seen = rig.sees(pieces[0].trim()).await;
-    let (typing, sent) =
-        (times(&rig, "POST", "/channels/*/typing")[0], times(&rig, "POST", "/channels/*/messages")[0]);
+    let typing = times(&rig, "POST", "/channels/*/typing")[0];
+    let sent = times(&rig, "POST", "/channels/*/messages")[0];
     rig.passes(30).await;
     let whole: String = pieces.concat();
     assert_eq!(rig.all(whole.trim()).len(), 1, "{}", rig.discord.transcript());
@@ -580,9 +584,8 @@ async fn half_an_answer_goes_with_the_conversation() {
 /// What is done and told on the page does not light up the phone, but a reminder does.
 #[tokio::test(start_paused = true)]
 async fn what_is_said_on_the_page_stays_there() {
-    let mut rig = Rig::new(Setup::default(), |words: &str| match words.contains("[reminder") {
-        true => Speech::of("⏰ tea"),
-        false => Speech::of("fine."),
+    let mut rig = Rig::new(Setup::default(), |words: &str| {
+        if words.contains("[reminder") { Speech::of("⏰ tea") } else { Speech::of("fine.") }
     })
     .await;
     let desk = rig.life.as_ref().unwrap().desk.clone();

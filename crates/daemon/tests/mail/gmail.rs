@@ -17,10 +17,10 @@ fn check(program: &Program, arguments: &[&str], expected: &Expect) {
 #[test]
 fn unread_and_found_mail_is_listed() {
     let (google, program) = connected();
-    let mut odd = mail("18c2", ("<news@example.org>", ""), "");
+    let mut odd = mail("18c2", "<news@example.org>", "", "");
     odd["internalDate"] = json!(null);
     google.server().world().mails =
-        vec![mail("18c1", ("\"Bell, Ann\" <ann@example.org>", "=?utf-8?Q?Gr=C3=BC=C3=9Fe?="), "x"), odd];
+        vec![mail("18c1", "\"Bell, Ann\" <ann@example.org>", "=?utf-8?Q?Gr=C3=BC=C3=9Fe?=", "x"), odd];
     for name in ["mail", "gmail"] {
         check(
             &program,
@@ -61,8 +61,8 @@ fn unread_and_found_mail_is_listed() {
 fn a_letter_is_read() {
     let (google, program) = connected();
     google.server().world().mails = vec![
-        mail("18c1", ("Ann <ann@example.org>", "Lunch?"), "Are you free\r\non Monday?\u{1b}[31m\r\n"),
-        mail("18c2", ("Ann <ann@example.org>", ""), ""),
+        mail("18c1", "Ann <ann@example.org>", "Lunch?", "Are you free\r\non Monday?\u{1b}[31m\r\n"),
+        mail("18c2", "Ann <ann@example.org>", "", ""),
     ];
     check(
         &program,
@@ -111,7 +111,7 @@ fn labels_are_listed() {
 #[test]
 fn programs_get_json() {
     let (google, program) = connected();
-    google.server().world().mails = vec![mail("18c1", ("Ann <ann@example.org>", "Lunch?"), "hi")];
+    google.server().world().mails = vec![mail("18c1", "Ann <ann@example.org>", "Lunch?", "hi")];
     let json = |arguments: &[&str]| -> Value {
         let output = program.run(arguments);
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(&output)))

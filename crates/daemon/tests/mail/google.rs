@@ -92,7 +92,8 @@ fn services_are_connected_one_by_one() {
         stdout(&output) + &stderr(&output)
     };
     assert_eq!(says(&["tasks", "add", "Milk"]), "added task-0: (no due) -- Milk\n");
-    let (start, end) = ("2099-11-20T12:00", "2099-11-20T13:00");
+    let start = "2099-11-20T12:00";
+    let end = "2099-11-20T13:00";
     says(&["cal", "add", "Lunch", "--start", start, "--end", end]);
     assert!(google.server().world().events.is_empty());
     assert!(program.data().join("calendar.ics").exists(), "the calendar stays in its file");
@@ -163,7 +164,8 @@ fn tasks_are_kept_at_google_once_it_is_connected() {
 fn events_are_kept_at_google_once_it_is_connected() {
     let (google, program) = connected();
     let says = |arguments: &[&str]| stdout(&program.run(arguments));
-    let (start, end) = ("2099-11-20T12:00", "2099-11-20T13:00");
+    let start = "2099-11-20T12:00";
+    let end = "2099-11-20T13:00";
     assert_eq!(says(&["cal", "add", "Lunch", "--start", start, "--end", end]), "created event0: Lunch\n");
     assert_eq!(google.server().world().events[0]["start"]["dateTime"], "2099-11-20T12:00:00+01:00");
     assert!(

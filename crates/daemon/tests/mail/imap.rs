@@ -21,7 +21,7 @@ fn program(dovecot: &Dovecot) -> Program {
 /// CL-13, GO-22, GO-23, GO-24: the same commands read a mailbox that speaks IMAP, and leave it as it was.
 #[test]
 fn the_same_commands_read_an_imap_mailbox() {
-    let dovecot = Dovecot::start(|maildir| maildir.put("", ("new/1.a", 3_600), LETTER));
+    let dovecot = Dovecot::start(|maildir| maildir.put("", "new/1.a", 3_600, LETTER));
     let before = dovecot.maildir().letters();
     let program = program(&dovecot);
     let unread = program.run(&["mail", "unread"]);
@@ -44,7 +44,7 @@ fn the_same_commands_read_an_imap_mailbox() {
 
 #[test]
 fn a_certificate_of_ones_own_is_believed_when_the_system_is_told_so() {
-    let dovecot = Dovecot::start(|maildir| maildir.put("", ("new/1.a", 3_600), LETTER));
+    let dovecot = Dovecot::start(|maildir| maildir.put("", "new/1.a", 3_600, LETTER));
     let mut program = program(&dovecot);
     program.set("OLLIM_IMAP_URL", &format!("imaps://localhost:{}", dovecot.tls_port));
     let refused = program.run(&["mail", "unread"]);

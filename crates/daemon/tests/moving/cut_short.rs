@@ -17,7 +17,7 @@ fn an_import_that_is_cut_short_leaves_nothing_or_everything() {
     let crashing = Path::new(BINARY).with_file_name("examples").join("crashing");
     assert!(crashing.exists(), "build it first: cargo build -p ollim-bot --examples");
     for replace in [false, true] {
-        let last = touches(&mut program, &crashing, (&archive, replace));
+        let last = touches(&mut program, &crashing, &archive, replace);
         assert!(last > 40, "an import has hardly touched the disk: {last} points");
         // All the last ones, in which it is put in its place, and some of those before.
         let placing = if replace { 16 } else { 10 };
@@ -107,7 +107,7 @@ fn beside(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// How many points an import has at which it can end.
-fn touches(program: &mut Program, crashing: &Path, (archive, replace): (&Path, bool)) -> usize {
+fn touches(program: &mut Program, crashing: &Path, archive: &Path, replace: bool) -> usize {
     program.become_binary(crashing);
     let ends = |program: &mut Program, point: usize| {
         let new = program.home().join(format!("counted-{point}-{replace}"));
@@ -124,7 +124,8 @@ fn touches(program: &mut Program, crashing: &Path, (archive, replace): (&Path, b
         ]);
         !output.status.success()
     };
-    let (mut low, mut high) = (0, 4096);
+    let mut low = 0;
+    let mut high = 4096;
     while low < high {
         let middle = usize::midpoint(low, high);
         if ends(program, middle) { low = middle + 1 } else { high = middle }

@@ -113,7 +113,9 @@ fn everything_moves_to_another_directory() {
         .map(|it| it["path"].as_str().unwrap().to_owned())
         .collect();
     assert!(left_out.contains(&"state/anthropic.key".to_owned()), "{left_out:?}");
-    let (files_before, log_before, planned_before) = (files(&old, &left_out), log(&old), planned(&program));
+    let files_before = files(&old, &left_out);
+    let log_before = log(&old);
+    let planned_before = planned(&program);
 
     let new = program.home().join("new/data");
     program.keep_in(&new);
@@ -244,7 +246,8 @@ fn an_archive_takes_the_place_of_another_only_when_that_is_said() {
     for name in [&archive, &link] {
         let output = program.run(&["export", name.to_str().unwrap(), "--replace"]);
         assert!(output.status.success(), "{}", stderr(&output));
-        let (told, length) = (stdout(&output), name.symlink_metadata().unwrap().len().div_ceil(1_000));
+        let told = stdout(&output);
+        let length = name.symlink_metadata().unwrap().len().div_ceil(1_000);
         assert!(told.contains(&format!("{}: ", name.display())), "{told}");
         assert!(told.contains(&format!(" files, {length} KB (")) && told.contains(" unpacked)."), "{told}");
     }

@@ -225,7 +225,8 @@ impl Stage {
 #[test]
 fn only_a_version_that_is_signed_is_taken() {
     let stage = Stage::new();
-    let (known, _) = (stage.key("known"), stage.key("stranger"));
+    let known = stage.key("known");
+    let _ = stage.key("stranger");
     let signers = stage.program.home().join("signers");
     std::fs::write(&signers, known).unwrap();
     let settings = stage.program.data().join("settings.toml");

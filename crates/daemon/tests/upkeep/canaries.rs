@@ -66,9 +66,10 @@ fn no_secret_leaves_its_place() {
     let mut program = Program::answered_by(BINARY, &backstage);
     program.set("OLLIM_LOG", "trace").set("WEBHOOK_PORT", &free_port().to_string());
     for (place, secret) in &secrets {
-        match place.contains(['/', '.']) {
-            true => write(&program.home().join(place), secret),
-            false => drop(program.set(place, secret)),
+        if place.contains(['/', '.']) {
+            write(&program.home().join(place), secret);
+        } else {
+            program.set(place, secret);
         }
     }
     let mut said = lived(&program, &backstage);

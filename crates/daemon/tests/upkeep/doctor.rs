@@ -12,7 +12,8 @@ use crate::rig::{BINARY, PlayedDiscord, fresh, json_of, mode, run};
 fn what_was_loosened_is_mended_and_told() {
     let program = Program::offline(BINARY);
     program.start().terminate();
-    let (key, state) = (program.data().join("state/anthropic.key"), program.data().join("state"));
+    let key = program.data().join("state/anthropic.key");
+    let state = program.data().join("state");
     let loosen = || {
         std::fs::write(&key, "sk-canary").unwrap();
         set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
@@ -42,7 +43,8 @@ fn what_was_loosened_is_mended_and_told() {
 /// holds, and tells it; and so does the doctor.
 #[test]
 fn a_loosened_secret_is_tightened_before_it_is_read() {
-    let (backstage, played) = (Backstage::open(), PlayedDiscord::open());
+    let backstage = Backstage::open();
+    let played = PlayedDiscord::open();
     let mut program = Program::answered_by(BINARY, &backstage);
     program.set("ANTHROPIC_API_KEY", "").set("DISCORD_API_BASE", &played.base());
     let state = program.data().join("state");
@@ -96,9 +98,10 @@ fn a_place_that_is_not_ours_is_not_tightened() {
     let mut program = Program::offline(BINARY);
     for (place, make) in [("file", false), ("folder", true)] {
         let place = program.home().join(place);
-        match make {
-            true => std::fs::create_dir(&place).unwrap(),
-            false => std::fs::write(&place, "mine").unwrap(),
+        if make {
+            std::fs::create_dir(&place).unwrap()
+        } else {
+            std::fs::write(&place, "mine").unwrap()
         }
         set_permissions(&place, Permissions::from_mode(0o755)).unwrap();
         program.keep_in(&place);

@@ -103,7 +103,8 @@ fn mail(program: &Program, url: &str, password: &str) -> Output {
 #[test]
 fn a_mailbox_is_connected_when_it_has_let_us_in() {
     let dovecot = Dovecot::start(|_| {});
-    let (program, url) = (fresh(), format!("imap://127.0.0.1:{}", dovecot.port));
+    let program = fresh();
+    let url = format!("imap://127.0.0.1:{}", dovecot.port);
     refused(
         &mail(&program, &url, "canary-wrong"),
         &["does not let ann@example.org in", "Nothing was changed."],

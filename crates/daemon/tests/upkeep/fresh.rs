@@ -14,7 +14,8 @@ const KEY: &str = "sk-canary-fresh";
 #[test]
 fn from_an_empty_home_to_a_running_service() {
     let backstage = Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() });
-    let (played, mut program) = (PlayedDiscord::open(), fresh());
+    let played = PlayedDiscord::open();
+    let mut program = fresh();
     let systemd = Systemd::for_program(&mut program);
     systemd.is("may-linger");
     // Where everybody is on this machine; a person would have nothing of it.
@@ -80,7 +81,8 @@ fn a_section_can_be_left_and_asks_again_before_it_gives_up() {
     let backstage = Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() });
     let mut program = fresh();
     program.set("ANTHROPIC_BASE_URL", &backstage.url());
-    let (none, key) = ("that is none of them.", "paste the key (hidden):");
+    let none = "that is none of them.";
+    let key = "paste the key (hidden):";
     for (first, then, second) in [("5", none, "q"), ("1", key, "q"), ("1", key, "")] {
         let pane = Pane::open(&program, &["setup", "model"], (120, 40));
         pane.shows("choose 1-4, or q:");
@@ -106,7 +108,8 @@ fn a_section_can_be_left_and_asks_again_before_it_gives_up() {
 /// A key is typed once more only if it was refused: where nobody answered, the same one is tried again.
 #[test]
 fn a_key_is_not_asked_for_again_because_nobody_answered() {
-    let (port, mut program) = (free_port(), fresh());
+    let port = free_port();
+    let mut program = fresh();
     program.set("ANTHROPIC_BASE_URL", &format!("http://127.0.0.1:{port}"));
     let pane = Pane::open(&program, &["setup", "model"], (120, 40));
     pane.shows("choose 1-4, or q:");
@@ -135,7 +138,8 @@ fn names_a_server(pane: &Pane, url: &str, time: usize) {
 /// J1: whoever says that a server wants no key does not send it the one of another, which is gone.
 #[test]
 fn a_server_that_wants_no_key_does_not_get_an_old_one() {
-    let (elsewhere, program) = (Elsewhere::open(), fresh());
+    let elsewhere = Elsewhere::open();
+    let program = fresh();
     let server = elsewhere.run(async { ChatServer::start(Style::Ollama).await.unwrap() });
     let old = keep(&program, "openai.key", "sk-canary-openai\n");
     let pane = Pane::open(&program, &["setup", "model"], (120, 40));
@@ -151,7 +155,9 @@ fn a_server_that_wants_no_key_does_not_get_an_old_one() {
 /// A server that is not there is named once more, and its key is not asked for again.
 #[test]
 fn a_server_that_was_away_is_named_again_without_its_key() {
-    let (elsewhere, port, program) = (Elsewhere::open(), free_port(), fresh());
+    let elsewhere = Elsewhere::open();
+    let port = free_port();
+    let program = fresh();
     let url = format!("http://127.0.0.1:{port}/v1");
     let pane = Pane::open(&program, &["setup", "model"], (120, 60));
     names_a_server(&pane, &url, 1);

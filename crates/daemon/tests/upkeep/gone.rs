@@ -11,7 +11,8 @@ use crate::setup::{KEY, backstage, refused, set_up_model, state};
 /// this shell is told at once.
 #[test]
 fn a_key_that_is_gone_takes_nothing_but_the_model() {
-    let (backstage, mut program) = (backstage(), fresh());
+    let backstage = backstage();
+    let mut program = fresh();
     assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
     std::fs::remove_file(state(&program, "anthropic.key")).unwrap();
     for words in

@@ -12,7 +12,8 @@ use crate::setup::{KEY, WRONG, backstage, refused, set_up_model, state};
 fn a_key_is_not_sent_to_a_server_it_is_not_for() {
     let elsewhere = Elsewhere::open();
     let server = elsewhere.run(async { ChatServer::start(Style::OpenAi).await.unwrap() });
-    let (program, url) = (fresh(), server.url());
+    let program = fresh();
+    let url = server.url();
     let key = keep(&program, "openai.key", "sk-canary-openai\n");
     keep(&program, "environment", "OPENAI_API_KEY=sk-canary-line\n");
     let connect =
@@ -41,7 +42,8 @@ fn a_key_is_not_sent_to_a_server_it_is_not_for() {
 /// J1: an address that an earlier setup kept is not where a new key goes.
 #[test]
 fn a_new_key_is_not_sent_to_an_old_address() {
-    let (backstage, mut program) = (Backstage::open(), fresh());
+    let backstage = Backstage::open();
+    let mut program = fresh();
     assert_eq!(set_up_model(&program, "sk-canary-proxy", &backstage.url()).status.code(), Some(0));
     // Nobody leaves this machine in a test.
     program.set("HTTPS_PROXY", &format!("http://127.0.0.1:{}", free_port()));
@@ -60,7 +62,8 @@ fn a_new_key_is_not_sent_to_an_old_address() {
 fn a_key_that_others_could_read_on_the_way_is_not_tried() {
     let program = fresh();
     for (model, port) in [("anthropic:sonnet", 8099), ("openai:test:3b", 11434)] {
-        let (file, url) = (secret(&program, KEY), format!("http://192.168.1.5:{port}"));
+        let file = secret(&program, KEY);
+        let url = format!("http://192.168.1.5:{port}");
         let file = file.to_str().unwrap();
         let done = run(&program, &["setup", "model", "--model", model, "--url", &url, "--key-file", file]);
         refused(
@@ -75,7 +78,8 @@ fn a_key_that_others_could_read_on_the_way_is_not_tried() {
 /// What was tried is what counts afterwards, also where an earlier line named another file.
 #[test]
 fn a_key_that_was_tried_is_the_one_that_is_used() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     let old = keep(&program, "old.key", WRONG);
     keep(&program, "environment", &format!("ANTHROPIC_API_KEY_FILE={}\n", old.display()));
     assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
@@ -86,9 +90,11 @@ fn a_key_that_was_tried_is_the_one_that_is_used() {
 /// A web server is no model, whatever it does not find.
 #[test]
 fn a_web_server_that_is_no_model_is_not_kept() {
-    let (backstage, program) = (Backstage::open(), fresh());
+    let backstage = Backstage::open();
+    let program = fresh();
     for model in ["anthropic:sonnet", "openai:test:3b"] {
-        let (file, url) = (secret(&program, KEY), format!("{}/nothing/here", backstage.url()));
+        let file = secret(&program, KEY);
+        let url = format!("{}/nothing/here", backstage.url());
         let file = file.to_str().unwrap();
         let done = run(&program, &["setup", "model", "--model", model, "--url", &url, "--key-file", file]);
         refused(&done, 1, "Nothing was changed.");

@@ -38,7 +38,8 @@ fn numbers_are_given_to_who_may_know_them() {
     let running = program.start();
     backstage.model().script([Act::says("canary words")]);
     running.converse("hello").unwrap();
-    let (page, file) = (page(&running), program.data().join("state/metrics.token"));
+    let page = page(&running);
+    let file = program.data().join("state/metrics.token");
     let token = std::fs::read_to_string(&file).unwrap();
     assert_eq!((mode(&file), token.trim().len()), (0o600, 64));
     assert_eq!(get(&page, "").0, "HTTP/1.1 401 Unauthorized");
@@ -77,7 +78,8 @@ fn numbers_are_sent_to_a_collector() {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(stream);
-            let (mut first, mut length) = (String::new(), 0);
+            let mut first = String::new();
+            let mut length = 0;
             let _ = reader.read_line(&mut first);
             loop {
                 let mut line = String::new();

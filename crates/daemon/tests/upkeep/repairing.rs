@@ -10,7 +10,8 @@ use crate::setup::{KEY, WRONG, backstage, refused, set_up_model, state};
 /// ENV-2: a line that nobody understands locks nobody out of the rest, and stays until somebody changes it.
 #[test]
 fn a_bad_line_locks_nobody_out_of_the_setup() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     let url = backstage.url();
     keep(&program, "environment", &format!("ANTHROPIC_BASE_URL={url}\nOLLIM_NMAE=x\n"));
     let done = set_up_model(&program, KEY, &url);
@@ -26,7 +27,8 @@ fn a_bad_line_locks_nobody_out_of_the_setup() {
 /// ENV-2, J2: a key that others can read is refused, and the doctor and the setup each mend that.
 #[test]
 fn a_key_that_others_can_read_locks_nobody_out_of_the_setup() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     let url = backstage.url();
     let key = keep(&program, "anthropic.key", WRONG);
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -45,7 +47,8 @@ fn a_key_that_others_can_read_locks_nobody_out_of_the_setup() {
 /// B3: what is kept and cannot be read is not taken for nothing: it stays, nothing is kept beside it, and that is told.
 #[test]
 fn what_cannot_be_read_stays_as_it_is() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     let inside = keep(&program, "thing", "mine");
     std::fs::create_dir(state(&program, "environment")).unwrap();
     std::fs::rename(inside, state(&program, "environment").join("thing")).unwrap();

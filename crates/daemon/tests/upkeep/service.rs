@@ -140,7 +140,8 @@ fn the_service_of_another_directory_is_left_alone() {
     let place = program.home().join(".config/systemd/user/ollim-bot.service");
     let before = (systemd.read("pid"), std::fs::read_to_string(&place).unwrap());
     program.set("OLLIM_BOT_NAME", "Robin");
-    let (real, other) = (program.data().display().to_string(), program.home().join("try"));
+    let real = program.data().display().to_string();
+    let other = program.home().join("try");
     let tried = |words: &[&str]| told(&program, &[&["--data-dir", other.to_str().unwrap()], words].concat());
     let only_one = format!("the service is for {real}, and there can be only one");
     for words in [&["service", "install"][..], &["setup", "service", "--keep", "--no-input"]] {
@@ -212,7 +213,8 @@ fn setting_up_a_service_that_runs_leaves_it_alone() {
 /// it; and when it is kept, the service has it.
 #[test]
 fn what_only_this_shell_says_is_named_and_can_be_kept() {
-    let (backstage, played) = (Backstage::open(), PlayedDiscord::open());
+    let backstage = Backstage::open();
+    let played = PlayedDiscord::open();
     let (mut program, systemd) = machine();
     let token = played.discord.token();
     program.set("ANTHROPIC_API_KEY", "sk-canary").set("ANTHROPIC_BASE_URL", &backstage.url());

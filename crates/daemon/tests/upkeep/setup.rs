@@ -43,7 +43,8 @@ pub fn set_up_model(program: &Program, key: &str, url: &str) -> Output {
 /// not asked for again, and a wrong key never takes the place of a right one.
 #[test]
 fn a_key_is_tried_before_it_is_kept() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     let url = backstage.url();
     refused(&set_up_model(&program, WRONG, &url), 1, "refused the key");
     assert!(!state(&program, "anthropic.key").exists());
@@ -88,7 +89,8 @@ fn what_was_tried_does_not_stay() {
 /// A key also comes from a pipe; what is missing, empty, unreadable or unknown is told in one line.
 #[test]
 fn every_way_a_model_can_be_wrong_has_its_line() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     let url = backstage.url();
     let piped = program.run_reading(&["setup", "model", "--key-stdin", "--url", &url], &format!("{KEY}\n"));
     assert_eq!(piped.status.code(), Some(0), "{}", stderr(&piped));
@@ -126,7 +128,8 @@ fn a_server_of_ones_own_is_connected() {
 /// What the shell says wins over what is kept, and whoever sets something up is told so.
 #[test]
 fn what_wins_over_it_is_told() {
-    let (backstage, mut program) = (backstage(), fresh());
+    let backstage = backstage();
+    let mut program = fresh();
     program.set("OLLIM_MODEL", "offline");
     let done = set_up_model(&program, KEY, &backstage.url());
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
@@ -136,7 +139,8 @@ fn what_wins_over_it_is_told() {
 /// ENV-1: a key of this shell wins over the one that is kept, and whoever looks is told of both.
 #[test]
 fn a_key_of_the_shell_wins_over_the_kept_one_and_that_is_told() {
-    let (backstage, mut program) = (backstage(), fresh());
+    let backstage = backstage();
+    let mut program = fresh();
     assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
     program.set("ANTHROPIC_API_KEY", WRONG);
     let looked = run(&program, &["doctor"]);
@@ -153,7 +157,8 @@ fn a_key_of_the_shell_wins_over_the_kept_one_and_that_is_told() {
 /// remedy leaves the others for later.
 #[test]
 fn what_is_wrong_with_the_settings_is_repaired_by_the_setup() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
     std::fs::remove_file(state(&program, "anthropic.key")).unwrap();
     let kept = std::fs::read_to_string(state(&program, "environment")).unwrap();
@@ -198,7 +203,8 @@ fn what_was_wrong_before_excuses_nothing_new() {
 /// B4: a place where nothing can be written is named, whatever is set up.
 #[test]
 fn a_place_that_cannot_be_written_is_named() {
-    let (backstage, program) = (backstage(), fresh());
+    let backstage = backstage();
+    let program = fresh();
     std::fs::write(program.data(), "a file").unwrap();
     refused(&set_up_model(&program, KEY, &backstage.url()), 78, ".ollim-bot cannot be written to");
 }
@@ -211,7 +217,8 @@ fn set_up_discord(program: &Program, token: &str) -> Output {
 /// A token that works ends in a message that arrived; it is kept, and enough for a start.
 #[test]
 fn discord_is_connected_when_a_message_has_arrived() {
-    let (played, mut program) = (PlayedDiscord::open(), fresh());
+    let played = PlayedDiscord::open();
+    let mut program = fresh();
     program.set("DISCORD_API_BASE", &played.base());
     let done = set_up_discord(&program, &played.discord.token());
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
@@ -236,7 +243,8 @@ fn discord_is_connected_when_a_message_has_arrived() {
 /// SU-11, D2: every way Discord can refuse has its line, and nothing is kept then.
 #[test]
 fn every_way_discord_can_be_wrong_has_its_line() {
-    let (played, mut program) = (PlayedDiscord::open(), fresh());
+    let played = PlayedDiscord::open();
+    let mut program = fresh();
     program.set("DISCORD_API_BASE", &played.base());
     let token = played.discord.token();
     refused(
@@ -271,7 +279,9 @@ fn every_way_discord_can_be_wrong_has_its_line() {
 /// A network that fails is no reason for a new token or key: what is kept stays, and nobody is sent to make another one.
 #[test]
 fn a_network_that_fails_asks_for_nothing_new() {
-    let (played, backstage, mut program) = (PlayedDiscord::open(), backstage(), fresh());
+    let played = PlayedDiscord::open();
+    let backstage = backstage();
+    let mut program = fresh();
     program.set("DISCORD_API_BASE", &played.base());
     assert_eq!(set_up_discord(&program, &played.discord.token()).status.code(), Some(0));
     assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
@@ -292,7 +302,8 @@ fn a_network_that_fails_asks_for_nothing_new() {
 /// SU-7: who owns nothing that Discord names would be heard by nobody, and is told so.
 #[test]
 fn an_application_without_an_owner_is_told() {
-    let (played, mut program) = (PlayedDiscord::owned_by(Ownership::Nobody), fresh());
+    let played = PlayedDiscord::owned_by(Ownership::Nobody);
+    let mut program = fresh();
     program.set("DISCORD_API_BASE", &played.base());
     let done = set_up_discord(&program, &played.discord.token());
     refused(&done, 1, "discord does not say who owns the application");

@@ -70,7 +70,9 @@ struct Made {
 
 /// Reads what strace wrote.
 fn made(text: &str, home: &Path) -> Vec<Made> {
-    let (mut unfinished, mut masks, mut found) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    let mut unfinished = BTreeMap::new();
+    let mut masks = BTreeMap::new();
+    let mut found = Vec::new();
     let mut parents: BTreeMap<u32, u32> = BTreeMap::new();
     let lines: Vec<(u32, String)> = text.lines().filter_map(|line| whole(line, &mut unfinished)).collect();
     for (pid, line) in &lines {
@@ -96,7 +98,8 @@ fn made(text: &str, home: &Path) -> Vec<Made> {
 /// A line that is finished, with the number of who asked.
 fn whole(line: &str, unfinished: &mut BTreeMap<u32, String>) -> Option<(u32, String)> {
     let (pid, rest) = line.split_once(' ')?;
-    let (pid, rest) = (pid.parse().ok()?, rest.trim_start());
+    let pid = pid.parse().ok()?;
+    let rest = rest.trim_start();
     if let Some(begun) = rest.strip_suffix(" <unfinished ...>") {
         unfinished.insert(pid, begun.to_owned());
         return None;

@@ -77,8 +77,8 @@ fn a_webhook_that_can_never_work_is_told_and_removed() {
     );
     let added = rig.program.run(&[&add[..], &["{name}", "--auth", "standard"]].concat());
     assert!(stdout(&added).contains("! it can't be called yet: its secret is no key"), "{}", stdout(&added));
-    let (listed, doctor) =
-        (stdout(&rig.program.run(&["webhook", "list"])), stdout(&rig.program.run(&["doctor"])));
+    let listed = stdout(&rig.program.run(&["webhook", "list"]));
+    let doctor = stdout(&rig.program.run(&["doctor"]));
     for told in [&listed, &doctor] {
         assert!(told.contains("can't be called: no call brings {dor}. what comes is door"), "{told}");
         assert!(told.contains("can't be called: its secret is no key of Standard Webhooks"), "{told}");
@@ -129,7 +129,8 @@ fn another_shell_is_told_what_the_running_one_has() {
 fn what_is_newer_than_the_running_one_is_told() {
     let backstage = Backstage::open();
     let mut rig = Rig::new(Program::answered_by(BINARY, &backstage));
-    let (port, url) = (rig.port.to_string(), backstage.url());
+    let port = rig.port.to_string();
+    let url = backstage.url();
     rig.program.set("OLLIM_MODEL", "offline").set("WEBHOOK_PORT", "");
     let running = rig.program.start();
     rig.program.set("OLLIM_MODEL", "").set("WEBHOOK_PORT", &port);

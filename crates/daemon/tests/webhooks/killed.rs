@@ -10,9 +10,10 @@ use crate::rig::{BINARY, Rig};
 /// Finds all values safe, and has nothing to say about the rest.
 fn reply(request: &Value) -> Act {
     let said = request["messages"].to_string();
-    match said.contains("one JSON object and nothing else") {
-        true => Act::says("{\"safe\": true, \"flagged\": []}"),
-        false => Act::says("seen."),
+    if said.contains("one JSON object and nothing else") {
+        Act::says("{\"safe\": true, \"flagged\": []}")
+    } else {
+        Act::says("seen.")
     }
 }
 

@@ -56,9 +56,10 @@ impl Approvals {
     /// Which ones wait, as the end of a sentence.
     fn waiting(&self) -> String {
         let numbers: Vec<String> = self.open.iter().map(|open| open.id.0.to_string()).collect();
-        match numbers.is_empty() {
-            true => " nothing waits for your yes or no.".to_owned(),
-            false => format!(" these wait for your yes or no: {}.", numbers.join(", ")),
+        if numbers.is_empty() {
+            " nothing waits for your yes or no.".to_owned()
+        } else {
+            format!(" these wait for your yes or no: {}.", numbers.join(", "))
         }
     }
 }
@@ -84,8 +85,9 @@ fn answered(closed: &Closed, now: &Zoned) -> String {
 fn clock(at: Timestamp, now: &Zoned) -> String {
     let zone: &TimeZone = now.time_zone();
     let at = at.to_zoned(zone.clone());
-    match at.date() == now.date() {
-        true => at.strftime("%H:%M").to_string(),
-        false => at.strftime("%Y-%m-%d %H:%M").to_string(),
+    if at.date() == now.date() {
+        at.strftime("%H:%M").to_string()
+    } else {
+        at.strftime("%Y-%m-%d %H:%M").to_string()
     }
 }

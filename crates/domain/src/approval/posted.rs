@@ -8,7 +8,8 @@ use crate::post::{PostChange, PostKey, Sheet};
 /// I5: the whole call, and the three answers.
 pub(crate) fn question(approval: &Approval) -> Sheet {
     let button = |label: &str, style, verdict| {
-        let (label, action) = (label.to_owned(), Action::Answer(approval.id, verdict));
+        let label = label.to_owned();
+        let action = Action::Answer(approval.id, verdict);
         Button { label, style, action }
     };
     let buttons = vec![
@@ -16,7 +17,8 @@ pub(crate) fn question(approval: &Approval) -> Sheet {
         button("Yes, always", Style::Secondary, Verdict::Always),
         button("No", Style::Danger, Verdict::Deny),
     ];
-    let (caption, input) = (plainly(&approval.caption()), exactly(&approval.call.input.0));
+    let caption = plainly(&approval.caption());
+    let input = exactly(&approval.call.input.0);
     let words = format!("may i run {caption}?\n```json\n{input}\n```");
     Sheet {
         words,
@@ -32,7 +34,8 @@ pub(crate) fn question_of(approvals: &[Approval]) -> Sheet {
         return approvals.first().map(question).unwrap_or_default();
     };
     let all = |label: &str, style, verdict| {
-        let (label, action) = (label.to_owned(), Action::AnswerStep(first.step, verdict));
+        let label = label.to_owned();
+        let action = Action::AnswerStep(first.step, verdict);
         Button { label, style, action }
     };
     let mut buttons = vec![
@@ -45,7 +48,8 @@ pub(crate) fn question_of(approvals: &[Approval]) -> Sheet {
     };
     buttons.extend(approvals.iter().take(SINGLE).map(alone));
     let call = |approval: &Approval| {
-        let (caption, input) = (plainly(&approval.caption()), exactly(&approval.call.input.0));
+        let caption = plainly(&approval.caption());
+        let input = exactly(&approval.call.input.0);
         format!("{}. {caption}\n```json\n{input}\n```", approval.id.0)
     };
     let calls: Vec<String> = approvals.iter().map(call).collect();
@@ -102,7 +106,9 @@ mod tests {
     /// What is asked before `input` is given to Bash.
     fn asked(input: &str) -> String {
         let call = ToolCall { id: "c".to_owned(), name: "Bash".to_owned(), input: Json(input.to_owned()) };
-        let (turn, branch, at) = (TurnId(1), Branch::Main, Timestamp::UNIX_EPOCH);
+        let turn = TurnId(1);
+        let branch = Branch::Main;
+        let at = Timestamp::UNIX_EPOCH;
         let sheet = question(&Approval {
             id: ApprovalId(1),
             step: ApprovalId(1),

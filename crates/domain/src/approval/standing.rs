@@ -123,12 +123,13 @@ mod tests {
     }
 
     fn standing(asked: &ToolCall) -> Standing {
-        let (tool, scope) = (asked.name.clone(), Scope::of(asked));
+        let tool = asked.name.clone();
+        let scope = Scope::of(asked);
         Standing { id: ApprovalId(3), tool, scope, until: Timestamp::MAX }
     }
 
     /// An "always" to `asked` covers `covered`, and none of `others`.
-    fn check((name, asked): (&str, &str), covered: &[&str], others: &[(&str, &str)]) {
+    fn check(name: &str, asked: &str, covered: &[&str], others: &[(&str, &str)]) {
         let rule = standing(&call(name, asked));
         let consent = Consent { always: vec![rule.clone()], grants: Vec::new() };
         for input in covered {
@@ -143,7 +144,8 @@ mod tests {
     #[test]
     fn an_always_to_a_command_covers_that_command() {
         check(
-            ("Bash", r#"{"command":"git pull","network":true}"#),
+            "Bash",
+            r#"{"command":"git pull","network":true}"#,
             &[r#"{"network":true, "command":"git pull"}"#],
             &[
                 ("Bash", r#"{"command":"git pull"}"#),
@@ -155,7 +157,8 @@ mod tests {
             ],
         );
         check(
-            ("mcp", r#"{"tool":"mcp__notes__add","arguments":{"text":"a"}}"#),
+            "mcp",
+            r#"{"tool":"mcp__notes__add","arguments":{"text":"a"}}"#,
             &[r#"{"arguments":{"text":"a"},"tool":"mcp__notes__add"}"#],
             &[
                 ("mcp", r#"{"tool":"mcp__notes__add","arguments":{"text":"b"}}"#),
@@ -169,7 +172,8 @@ mod tests {
     #[test]
     fn an_always_to_a_file_covers_that_file() {
         check(
-            ("Write", r#"{"file_path":"notes/a.txt","content":"x"}"#),
+            "Write",
+            r#"{"file_path":"notes/a.txt","content":"x"}"#,
             &[r#"{"file_path":"notes/a.txt","content":"other words"}"#],
             &[
                 ("Write", r#"{"file_path":"notes/b.txt","content":"x"}"#),
@@ -180,7 +184,8 @@ mod tests {
             ],
         );
         check(
-            ("Write", r#"{"file_path":"routines/a.md","content":"x"}"#),
+            "Write",
+            r#"{"file_path":"routines/a.md","content":"x"}"#,
             &[r#"{"content":"x","file_path":"routines/a.md"}"#],
             &[("Write", r#"{"file_path":"routines/a.md","content":"y"}"#)],
         );
@@ -190,7 +195,8 @@ mod tests {
     #[test]
     fn an_always_to_a_page_covers_its_site() {
         check(
-            ("WebFetch", r#"{"url":"https://News.example/today?x"}"#),
+            "WebFetch",
+            r#"{"url":"https://News.example/today?x"}"#,
             &[
                 r#"{"url":"https://news.example/other","prompt":"what?"}"#,
                 r#"{"url":"https://news.example"}"#,
@@ -206,7 +212,8 @@ mod tests {
             ],
         );
         check(
-            ("WebFetch", r#"{"url":"https://a@b.example/"}"#),
+            "WebFetch",
+            r#"{"url":"https://a@b.example/"}"#,
             &[r#"{"url":"https://a@b.example/"}"#],
             &[("WebFetch", r#"{"url":"https://c@b.example/"}"#), ("WebFetch", r#"{"url":""}"#)],
         );

@@ -38,7 +38,7 @@ impl Assistant {
             |name: &str| self.tools.iter().any(|tool| tool.name == name && tool.class == Class::Delegates);
         match ruling {
             Ruling::Decided(decision) if decision.refusal().is_none() && delegates(&decision.call.name) => {
-                match self.delegate(&decision.call, (caller.turn, &caller.branch), minutes) {
+                match self.delegate(&decision.call, caller.turn, &caller.branch, minutes) {
                     Ok(()) => Ruling::Delegated(decision.call),
                     Err(why) => Ruling::Answered(ToolResult {
                         call: decision.call.id,
@@ -80,7 +80,7 @@ impl Assistant {
     /// does not wait for the answer: a yes makes a grant later.
     fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
         if self.others_wait() {
-            let id = self.put_to_the_human((&call, Waits::Nobody), caller, minutes);
+            let id = self.put_to_the_human(&call, Waits::Nobody, caller, minutes);
             minutes.records.push(Record::Approval(ApprovalChange::Left(id)));
             let decision = Decision::refused(&call, Refused::Unanswered(id));
             let decision = Decision { knows: caller.authority.knows, ..decision };
@@ -88,7 +88,7 @@ impl Assistant {
             minutes.records.push(Record::Turn(decided));
             return Ruling::Decided(decision);
         }
-        let id = self.put_to_the_human((&call, Waits::Turn), caller, minutes);
+        let id = self.put_to_the_human(&call, Waits::Turn, caller, minutes);
         Ruling::Asked(id, call)
     }
 
@@ -99,7 +99,7 @@ impl Assistant {
             open.waits == Waits::Card && given.name == call.name && given.input.says_the_same_as(&call.input)
         };
         let known = self.memory.approvals.open.iter().find(same).map(|open| open.id);
-        let id = known.unwrap_or_else(|| self.put_to_the_human((call, Waits::Card), caller, minutes));
+        let id = known.unwrap_or_else(|| self.put_to_the_human(call, Waits::Card, caller, minutes));
         Decision { knows: caller.authority.knows, ..Decision::refused(call, Refused::Deferred(id)) }
     }
 
@@ -113,13 +113,15 @@ impl Assistant {
 
     fn put_to_the_human(
         &mut self,
-        (call, waits): (&ToolCall, Waits),
+        call: &ToolCall,
+        waits: Waits,
         caller: &Caller,
         minutes: &mut Minutes,
     ) -> ApprovalId {
         let id = self.memory.approvals.next;
         self.memory.approvals.next = ApprovalId(id.0 + 1);
-        let (turn, branch) = (caller.turn, caller.branch.clone());
+        let turn = caller.turn;
+        let branch = caller.branch.clone();
         let knows = caller.authority.knows;
         let step = self.step_of(turn).unwrap_or(id);
         let approval = Approval { id, step, at: minutes.at, turn, branch, call: call.clone(), knows, waits };
@@ -155,7 +157,7 @@ impl Assistant {
             asked.unwrap_or_default(),
             result.text
         );
-        self.report(("card", result.label), text, &mut minutes);
+        self.report("card", result.label, text, &mut minutes);
         minutes.effects()
     }
 
@@ -204,7 +206,9 @@ impl Assistant {
 
     /// A yes that nobody waits for any more is good for one call, and the model is told to make it.
     fn grant(&mut self, approval: &Approval, minutes: &mut Minutes) {
-        let (id, call, until) = (approval.id, approval.call.clone(), later(minutes.at, OPEN_FOR));
+        let id = approval.id;
+        let call = approval.call.clone();
+        let until = later(minutes.at, OPEN_FOR);
         let knows = approval.knows;
         let words = context::allowed_late(&call, &minutes.at.to_zoned(minutes.zone.clone()));
         self.memory.approvals.consent.grants.push(Grant { id, call, until });
@@ -278,7 +282,8 @@ impl Assistant {
         minutes.shown.extend(left.into_iter().map(|approval| Shown::Approval(Asking::Open(approval))));
         self.leave_waiting(|_| true, minutes);
         for approval in std::mem::take(&mut self.memory.approvals.carried) {
-            let (ApprovalId(number), caption) = (approval.id, approval.caption());
+            let ApprovalId(number) = approval.id;
+            let caption = approval.caption();
             let used = Some(approval.call.id.clone());
             minutes.records.push(Record::Approval(ApprovalChange::Spent(approval.id, used, minutes.at)));
             let text = format!(
@@ -378,7 +383,8 @@ mod tests {
     }
 
     fn call(number: usize) -> Block {
-        let (id, input) = (format!("call-{number}"), Json(format!("{{\"n\":{number}}}")));
+        let id = format!("call-{number}");
+        let input = Json(format!("{{\"n\":{number}}}"));
         Block::Call(ToolCall { id, name: "act".to_owned(), input })
     }
 

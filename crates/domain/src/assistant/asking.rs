@@ -72,9 +72,9 @@ impl Assistant {
     fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
         match progress {
             Progress::MayRun { blocks, spent, kinds, most } => {
-                self.may_run(turn, (blocks, spent), kinds, most, now)
+                self.may_run(turn, blocks, spent, kinds, most, now)
             }
-            Progress::MaySpend(spent, next) => self.may_spend(turn, (spent, next), now),
+            Progress::MaySpend(spent, next) => self.may_spend(turn, spent, next, now),
             Progress::Spent(spent) => self.has_spent(turn, spent, now),
             Progress::MaySearch(most) => self.may_search(turn, &most, now),
             Progress::Searched { announced, spent } => self.has_searched(turn, &announced, spent, now),

@@ -27,7 +27,8 @@ impl Assistant {
         if matches!(planned.what, What::Reminder(_)) && planned.manner().rest == Rest::Never && rang {
             return refused(&format!("{} was done already.", planned.name()));
         }
-        let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
+        let mut minutes = Minutes::at(now);
+        let turn = self.memory.turns.next;
         if let (What::Routine(_), Some(refusal)) = (&planned.what, self.refusal(&minutes)) {
             return refused(&refusal.to_string());
         }

@@ -33,8 +33,9 @@ impl Assistant {
                 Vec::new(),
             );
         }
-        let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
-        self.set_off((job, Label::PLAIN), None, &mut minutes);
+        let mut minutes = Minutes::at(now);
+        let turn = self.memory.turns.next;
+        self.set_off(job, Label::PLAIN, None, &mut minutes);
         (Answer::Begun(turn), minutes.effects())
     }
 
@@ -42,7 +43,8 @@ impl Assistant {
     /// branch.
     pub(super) fn set_off(
         &mut self,
-        (job, label): (Job, Label),
+        job: Job,
+        label: Label,
         due: Option<Timestamp>,
         minutes: &mut Minutes,
     ) -> Branch {
@@ -69,7 +71,8 @@ impl Assistant {
         let Job { source, name, aside, terms, prompt } = job;
         let stand = self.stand_of(&source).filter(|_| aside == Aside::Persistent);
         let session = stand.as_ref().map_or_else(|| self.dice.session(), |stand| stand.session.clone());
-        let (branch, at) = (self.dice.branch(), minutes.at);
+        let branch = self.dice.branch();
+        let at = minutes.at;
         let parent = match Kind::of(aside) {
             Kind::Forked => self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone()),
             Kind::Isolated | Kind::Persistent => None,
@@ -135,7 +138,8 @@ impl Assistant {
         run.track(entry.id.into());
         let showed = Showed { branch: branch.clone(), source: run.source.clone(), entry: entry.id };
         minutes.records.push(Record::from(SentChange::Showed(showed)));
-        let (source, entry) = (run.source.clone(), entry.clone());
+        let source = run.source.clone();
+        let entry = entry.clone();
         minutes.shown.push(Shown::Aside(Beside::Sent { source, entry }));
     }
 
@@ -153,7 +157,9 @@ impl Assistant {
             let origins = run.flush(&session, Spot { entry, label }, minutes.at);
             Arc::make_mut(&mut self.memory.messages.sent).keep(&origins, minutes.at);
             minutes.records.push(Record::from(SentChange::Kept(origins, minutes.at)));
-            let (from, kind, at) = (run.parent.clone(), Kind::of(run.aside), minutes.at);
+            let from = run.parent.clone();
+            let kind = Kind::of(run.aside);
+            let at = minutes.at;
             minutes.records.push(Record::Session(SessionChange::Ran { run: session, from, kind, at }));
         }
         minutes.records.push(Record::Fork(ForkChange::Ran(branch.clone())));
@@ -165,7 +171,7 @@ impl Assistant {
             return;
         }
         match (run.due, ending) {
-            (Some(due), _) => self.run_settled((&run, due), ending, minutes),
+            (Some(due), _) => self.run_settled(&run, due, ending, minutes),
             // The human knows of the limit of the day.
             (None, Ending::Failed(failure)) if run.doings.asker.is_none() && !ending.is_at_limit() => {
                 let why = failure.of_a_job();

@@ -61,9 +61,9 @@ impl Assistant {
             self.ensure_main(minutes);
             self.memory.main.before = self.memory.conversation.head(&branch).and_then(Spot::of);
         }
-        let (heard, told) = self.heard(&message, (&branch, &lead), minutes);
+        let (heard, told) = self.heard(&message, &branch, &lead, minutes);
         let known = told.join(label).join(message.label).join(self.begun_with(&branch));
-        let Some(entry) = self.say_knowing(&branch, (Said::Human(heard), known), minutes) else { return };
+        let Some(entry) = self.say_knowing(&branch, Said::Human(heard), known, minutes) else { return };
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let turn = self.next_turn();
@@ -94,7 +94,8 @@ impl Assistant {
         if branch == Branch::Main {
             self.limit_reminder(answers, minutes);
         }
-        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch, answers));
+        let errand = Errand::Answer(message, sending);
+        let account = self.account(&branch, answers);
         self.start(branch, Running::new(turn, errand, account, owed), minutes);
     }
 
@@ -105,7 +106,9 @@ impl Assistant {
             Errand::Answer(..) => Purpose::Answer,
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
-        let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
+        let turn = running.turn;
+        let account = running.account.clone();
+        let seed = self.dice.roll();
         let model = self.model(&branch);
         let thinking = self.thinking(&branch);
         let effort = self.effort(&branch);

@@ -82,15 +82,16 @@ impl Assistant {
     pub(super) fn card_pressed(
         &mut self,
         surface: SurfaceName,
-        (id, act): (&CardId, Act),
+        id: &CardId,
+        act: Act,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         if let Act::Pick(option) = act {
             let names_a_card = chosen(&option).is_some();
             return match names_a_card {
-                true => self.picked(surface, (id, &option), now),
+                true => self.picked(surface, id, &option, now),
                 // A time of its own, for this card.
-                false => self.card_pressed(surface, (id, Act::Move(option)), now),
+                false => self.card_pressed(surface, id, Act::Move(option), now),
             };
         }
         let Some((card, post)) = self.memory.messages.cards.get(id).cloned() else {
@@ -184,7 +185,8 @@ impl Assistant {
             Act::Later => self.rings_again(&card, &Target::Later(LATER), &mut minutes),
             Act::NotToday => {
                 // At the time of day at which it rang.
-                let (rang, tomorrow) = (card.rang.to_zoned(now.time_zone().clone()), now.date().tomorrow());
+                let rang = card.rang.to_zoned(now.time_zone().clone());
+                let tomorrow = now.date().tomorrow();
                 let at = tomorrow.map(|day| day.to_datetime(rang.time()).to_zoned(now.time_zone().clone()));
                 let at = at.and_then(|at| at).map_err(|error| error.to_string());
                 at.and_then(|at| self.rings_again(&card, &once(at), &mut minutes))
@@ -224,7 +226,8 @@ impl Assistant {
     fn picked(
         &mut self,
         surface: SurfaceName,
-        (menu, option): (&CardId, &str),
+        menu: &CardId,
+        option: &str,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let gone = "that is settled, or too long ago. say it in words.";
@@ -240,7 +243,7 @@ impl Assistant {
                 let text = "kept. it stays as it is, and i do not bring it up by myself.".to_owned();
                 (Answer::Told(text), Vec::new())
             }
-            act => self.card_pressed(surface, (&id, Act::Move(act.to_owned())), now),
+            act => self.card_pressed(surface, &id, Act::Move(act.to_owned()), now),
         }
     }
 
@@ -298,7 +301,7 @@ impl Assistant {
         minutes.records.extend(card.followed.as_ref().map(|key| says(key, card.otherwise_sheet(now))));
         self.no_longer_held(&card.source(), minutes);
         if let Some(told) = told {
-            self.report(("reminder", Label::PLAIN), told, minutes);
+            self.report("reminder", Label::PLAIN, told, minutes);
         }
     }
 
@@ -343,7 +346,9 @@ impl Assistant {
         if let Some((card, post)) = self.memory.messages.cards.get(&card.id).cloned() {
             self.write_card((Card { chase: Chase::Left, ..card }, post), &mut minutes);
         }
-        let (id, at, to) = (self.next_message(), minutes.at, Address::Here);
+        let id = self.next_message();
+        let at = minutes.at;
+        let to = Address::Here;
         self.hear(
             Message { id, at, surface, to, text, images: Vec::new(), mark: None, label: Label::PLAIN },
             minutes,

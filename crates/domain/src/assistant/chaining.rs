@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn a_check_is_followed_by_exactly_one() {
         let at = |text: &str| Moment::parse(text, &jiff::tz::TimeZone::UTC).unwrap();
-        let (id, due) = (ItemId::parse("c4f5e6a7").unwrap(), at("2026-11-16T09:00Z"));
+        let id = ItemId::parse("c4f5e6a7").unwrap();
+        let due = at("2026-11-16T09:00Z");
         let mut first = Reminder::new(id, due, Charter::main(), Prompt::new("was it sent?")).unwrap();
         first.chain = Chain { depth: 0, max: 2, parent: Some("c4f5e6a7".to_owned()) };
         first.description = "the report".to_owned();
@@ -131,7 +132,8 @@ mod tests {
     fn a_check_asks_for_what_is_held_back_from_its_parent() {
         use crate::schedule::{Terms, ToolRule};
         let at = |text: &str| Moment::parse(text, &jiff::tz::TimeZone::UTC).unwrap();
-        let (id, due) = (ItemId::parse("c4f5e6a7").unwrap(), at("2026-11-16T09:00Z"));
+        let id = ItemId::parse("c4f5e6a7").unwrap();
+        let due = at("2026-11-16T09:00Z");
         let tools = ToolRule::Only(vec!["WebFetch".to_owned()]);
         let charter = Charter::Fork(Terms { tools: tools.clone(), ..Terms::default() });
         let mut first = Reminder::new(id, due, charter, Prompt::new("was it sent?")).unwrap();

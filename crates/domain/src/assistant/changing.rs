@@ -31,8 +31,10 @@ impl Assistant {
     }
 
     fn plan_is_done(&mut self, plan: &Plan, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let (planned, mut minutes) = (Arc::clone(&plan.planned), Minutes::at(now));
-        let (source, name) = (planned.source(), planned.name());
+        let planned = Arc::clone(&plan.planned);
+        let mut minutes = Minutes::at(now);
+        let source = planned.source();
+        let name = planned.name();
         if let What::Routine(_) = planned.what {
             self.cued_by_word(&planned, &mut minutes);
             self.hear_waiting(&mut minutes);
@@ -55,7 +57,7 @@ impl Assistant {
         let verb = if act == Act::Drop { "dropped" } else { "done" };
         let name = named(what);
         let Some(card) = self.open_card(what) else { return told(format!("{verb}: {name}.")) };
-        let (_, effects) = self.card_pressed(SurfaceName::House, (&card, act), now);
+        let (_, effects) = self.card_pressed(SurfaceName::House, &card, act, now);
         (Answer::Told(format!("{verb}: {name}. `undo` takes it back")), effects)
     }
 
@@ -118,7 +120,8 @@ impl Assistant {
         };
         let mut next = reminder.clone();
         (next.run_at, next.cue) = (Moment::of(&at), None);
-        let (source, mut minutes) = (plan.planned.source(), Minutes::at(now));
+        let source = plan.planned.source();
+        let mut minutes = Minutes::at(now);
         let value = next.run_at.to_string();
         minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "run-at", Some(value)))));
         if reminder.cue.is_some() {
@@ -126,7 +129,8 @@ impl Assistant {
         }
         let file = plan.planned.file.clone();
         self.planned(Arc::new(Planned { what: What::Reminder(next), file }), &mut minutes);
-        let (before, since) = (vec![plan.planned.what.clone()], vec![source.clone()]);
+        let before = vec![plan.planned.what.clone()];
+        let since = vec![source.clone()];
         self.can_undo_plan(Changed { before, since, ..Changed::default() }, &mut minutes);
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
     }
@@ -181,9 +185,10 @@ impl Assistant {
             return to.clone();
         };
         let morning = day.to_datetime(habits.slots.morning).to_zoned(now.time_zone().clone());
-        let when = match *day == now.date() {
-            true => phrase::read("today", now, &habits).when,
-            false => morning.ok().map(When::Once),
+        let when = if *day == now.date() {
+            phrase::read("today", now, &habits).when
+        } else {
+            morning.ok().map(When::Once)
         };
         when.map_or_else(|| to.clone(), Target::At)
     }
@@ -215,14 +220,15 @@ impl Assistant {
             {
                 return self.rang_is(Act::Drop, &what, now);
             }
-            return match self
+            return if self
                 .memory
                 .plans
                 .last()
                 .is_some_and(|last| last.before.is_empty() && last.taken.is_empty())
             {
-                true => self.undo_plan(now),
-                false => refused(SAY_WHICH),
+                self.undo_plan(now)
+            } else {
+                refused(SAY_WHICH)
             };
         }
         let plan = match self.find(which, now) {
@@ -231,7 +237,8 @@ impl Assistant {
             Ok(Found::Kept(kept)) => return self.kept_is_done(kept, "dropped", now),
             Err(why) => return refused(&why),
         };
-        let (source, mut minutes) = (plan.planned.source(), Minutes::at(now));
+        let source = plan.planned.source();
+        let mut minutes = Minutes::at(now);
         if self.memory.plans.busy_with(&source).is_some_and(|open| matches!(open.stage, Stage::Running(_))) {
             return refused(&format!(
                 "{} is being done right now. wait until it is done.",
@@ -239,7 +246,8 @@ impl Assistant {
             ));
         }
         self.unplan(&source, &mut minutes);
-        let (name, before) = (plan.planned.name(), vec![plan.planned.what.clone()]);
+        let name = plan.planned.name();
+        let before = vec![plan.planned.what.clone()];
         self.can_undo_plan(Changed { before, ..Changed::default() }, &mut minutes);
         (Answer::Told(format!("cancelled: {name}. `undo` brings it back")), minutes.effects())
     }
@@ -260,9 +268,10 @@ fn moved(reminder: &Reminder, to: &Target, now: &Zoned) -> Result<Zoned, String>
         Target::Days(days) => later(&was.max(now.clone()), jiff::Span::new().days(i64::from(*days))),
         Target::Later(span) => now.checked_add(*span).map_err(|error| error.to_string()),
     }?;
-    match at.timestamp() > now.timestamp() {
-        true => Ok(at),
-        false => Err(format!("{} is over. say a time to come.", phrase::tell_exact(&at))),
+    if at.timestamp() > now.timestamp() {
+        Ok(at)
+    } else {
+        Err(format!("{} is over. say a time to come.", phrase::tell_exact(&at)))
     }
 }
 

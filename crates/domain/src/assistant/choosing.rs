@@ -80,12 +80,10 @@ impl Assistant {
             return refused(ASIDE.to_owned());
         }
         if self.choices.thinks == Thinks::ByItself {
-            return refused(match self.choices.is_offline() {
-                true => "Only the offline brain answers, and it does not think.".to_owned(),
-                false => format!(
-                    "{} has no setting for thinking. Set its effort with `/effort`.",
-                    self.choices.usual
-                ),
+            return refused(if self.choices.is_offline() {
+                "Only the offline brain answers, and it does not think.".to_owned()
+            } else {
+                format!("{} has no setting for thinking. Set its effort with `/effort`.", self.choices.usual)
             });
         }
         self.memory.chosen.thinking = Some(way);
@@ -374,7 +372,8 @@ impl Assistant {
     }
 
     fn kept(&mut self, setting: Setting, now: &Zoned) -> Vec<Effect> {
-        let (settings, mut minutes) = (Box::new(self.memory.chosen.settings.clone()), Minutes::at(now));
+        let settings = Box::new(self.memory.chosen.settings.clone());
+        let mut minutes = Minutes::at(now);
         minutes.records.push(Record::State(StateChange::Set(setting, settings, now.timestamp())));
         let name = setting.shown();
         let beyond = format!(

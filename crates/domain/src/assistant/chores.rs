@@ -65,7 +65,9 @@ impl Assistant {
     pub(super) fn press_chore(
         &mut self,
         surface: SurfaceName,
-        (on, chore, id): (SentId, Chore, &str),
+        on: SentId,
+        chore: Chore,
+        id: &str,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric() || "._@:=+/-".contains(c)) {
@@ -84,9 +86,11 @@ impl Assistant {
         let input = Json(format!("{{\"command\":\"{}{id} --json\"}}", chore.command()));
         let call = ToolCall { id: PRESSED.to_owned(), name: "Bash".to_owned(), input };
         // No turn asks for it; it is written down with the newest one.
-        let (turn, branch) = (TurnId(self.memory.turns.next.0.saturating_sub(1)), Branch::Main);
+        let turn = TurnId(self.memory.turns.next.0.saturating_sub(1));
+        let branch = Branch::Main;
         let known = self.memory.messages.sent.label(on).unwrap_or_else(|| self.label_of(&Branch::Main));
-        let (at, waits) = (minutes.at, Waits::Card);
+        let at = minutes.at;
+        let waits = Waits::Card;
         let approval = Approval { id: number, step: number, at, turn, branch, call, knows: known, waits };
         self.memory.approvals.open.push(approval.clone());
         minutes.records.push(Record::Approval(ApprovalChange::Asked(approval.clone())));
@@ -116,7 +120,7 @@ impl Assistant {
         }
         let title = title(&result.text).unwrap_or_else(|| "(no title)".to_owned());
         minutes.shown.push(Shown::Notice(chore.confirmed(&title)));
-        self.report(("button", result.label), chore.told(&title), minutes);
+        self.report("button", result.label, chore.told(&title), minutes);
         Some(())
     }
 }

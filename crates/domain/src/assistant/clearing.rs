@@ -59,8 +59,9 @@ impl Assistant {
     pub(super) fn cut_short(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let Some(running) = self.running.remove(branch) else { return };
         self.wants.deadlines.remove(branch);
-        self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
-        let (turn, ending) = (running.turn, Ending::Interrupted);
+        self.tell_unknown(running.turn, branch, &running.unanswered, minutes);
+        let turn = running.turn;
+        let ending = Ending::Interrupted;
         // Who is held has no task that could still end.
         if running.owed != Owed::Held {
             self.abandoned.insert(turn, (branch.clone(), running.clone()));

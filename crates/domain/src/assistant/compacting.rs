@@ -56,7 +56,8 @@ struct Stuck {
 
 impl Stuck {
     fn turned(&self, sending: Sending) -> Turned {
-        let (branch, message) = (self.branch.clone(), Arc::clone(&self.message));
+        let branch = self.branch.clone();
+        let message = Arc::clone(&self.message);
         Turned { turn: self.turn, branch, message, sending }
     }
 }
@@ -162,7 +163,8 @@ impl Assistant {
     /// CP-6: a turn that no longer fits waits until there is room. It stays open, so that it is not forgotten.
     pub(super) fn make_room(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
         let Turned { turn, branch, message, .. } = turned;
-        let (ending, usage) = (ended.ending, ended.usage);
+        let ending = ended.ending;
+        let usage = ended.usage;
         let by_itself = Compacting::by_itself(branch.clone(), self.account(&branch, message.id).attended);
         let stuck = Arc::new(Stuck { turn, branch, message, ending, usage });
         self.begin_compaction(Compacting { stuck: Some(stuck), ..by_itself }, minutes);
@@ -183,7 +185,8 @@ impl Assistant {
             }
             Left::Said(_) => Err(self.leave_as_it_is(&compacting, &ended.ending)),
         };
-        let (made, ending) = (outcome.is_ok(), ended.ending);
+        let made = outcome.is_ok();
+        let ending = ended.ending;
         let branch = compacting.branch;
         let ended = Compaction::Ended { turn, branch: branch.clone(), outcome };
         minutes.shown.push(Shown::Compaction(ended));
@@ -211,7 +214,8 @@ impl Assistant {
         last: Usage,
         minutes: &mut Minutes,
     ) -> String {
-        let (at, session) = (minutes.at, self.dice.session());
+        let at = minutes.at;
+        let session = self.dice.session();
         let conversation = &mut self.memory.conversation;
         if let Some((entry, moved)) = conversation.compact(branch, summary.text, session.clone(), at) {
             if *branch == Branch::Main {
@@ -259,10 +263,10 @@ impl Assistant {
             self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(Spot::of);
         }
         let (lead, quoted) = self.quoted(&turned.message);
-        let (heard, told) = self.heard(&turned.message, (&turned.branch, &lead), minutes);
+        let (heard, told) = self.heard(&turned.message, &turned.branch, &lead, minutes);
         let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };
         let known = told.join(quoted);
-        if let Some(entry) = self.say_knowing(&turned.branch, (Said::Human(again), known), minutes) {
+        if let Some(entry) = self.say_knowing(&turned.branch, Said::Human(again), known, minutes) {
             self.hand_over(&turned.branch.clone(), entry.id, minutes);
         }
         self.open(turned, Owed::SinceBefore, minutes);

@@ -21,11 +21,13 @@ impl Assistant {
     pub(super) fn delegate(
         &mut self,
         call: &ToolCall,
-        (turn, branch): (TurnId, &Branch),
+        turn: TurnId,
+        branch: &Branch,
         minutes: &mut Minutes,
     ) -> Result<(), String> {
         let given = |key: &str| call.input.text(key).map(|text| text.trim().to_owned()).unwrap_or_default();
-        let (name, task) = (given("subagent_type"), given("prompt"));
+        let name = given("subagent_type");
+        let task = given("prompt");
         let agents = Arc::clone(&self.memory.chosen.agents);
         let Some(agent) = agents.iter().find(|agent| agent.name == name) else {
             let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
@@ -44,11 +46,11 @@ impl Assistant {
         let source = Source::Agent(agent.name.clone());
         let job = Job { source, name: name.clone(), aside: Aside::Isolated(Follow::Alone), terms, prompt };
         let asker = Asker { turn, call: call.id.clone() };
-        self.set_off_for(job, (asker, self.label_of(branch)), minutes);
+        self.set_off_for(job, asker, self.label_of(branch), minutes);
         Ok(())
     }
 
-    fn set_off_for(&mut self, job: Job, (asker, label): (Asker, Label), minutes: &mut Minutes) {
+    fn set_off_for(&mut self, job: Job, asker: Asker, label: Label, minutes: &mut Minutes) {
         let (mut run, text) = self.branch_off(job, None, minutes);
         let branch = run.branch.clone();
         self.memory.conversation.know(&branch, label);

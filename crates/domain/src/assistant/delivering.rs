@@ -104,7 +104,7 @@ impl Assistant {
 
     fn begin_delivery(&mut self, occurrence: Occurrence, delivery: &Delivery, minutes: &mut Minutes) {
         if let Some(words) = delivery.words() {
-            return self.tell_delivery((occurrence, delivery), words, minutes);
+            return self.tell_delivery(occurrence, delivery, words, minutes);
         }
         if self.choices.is_offline() {
             let words = format!(
@@ -112,7 +112,7 @@ impl Assistant {
                 delivery.name(),
                 delivery.list()
             );
-            return self.tell_delivery((occurrence, delivery), words, minutes);
+            return self.tell_delivery(occurrence, delivery, words, minutes);
         }
         if occurrence.tries >= TRIES {
             return self.not_done(occurrence, "i stopped every time before it had begun", minutes);
@@ -137,7 +137,8 @@ impl Assistant {
             tools: ToolRule::Only(Vec::new()),
             ..Terms::default()
         };
-        let (name, aside) = ("reader".to_owned(), Aside::Isolated(Follow::Alone));
+        let name = "reader".to_owned();
+        let aside = Aside::Isolated(Follow::Alone);
         let prompt = Prompt::new(&context::to_be_checked(values));
         let key = occurrence.key.clone();
         self.stands(occurrence, Stage::Queued, minutes);
@@ -206,7 +207,8 @@ impl Assistant {
         };
         let terms = Terms { tools: allowance(&hook.terms, kind), ..hook.terms.clone() };
         let now = minutes.at.to_zoned(minutes.zone.clone());
-        let (source, due) = (occurrence.key.source.clone(), occurrence.key.due);
+        let source = occurrence.key.source.clone();
+        let due = occurrence.key.due;
         let preamble = Preamble {
             session: kind,
             voice: terms.voice,

@@ -82,7 +82,7 @@ impl Assistant {
         let label = telling.label();
         if label.is_tainted() {
             minutes.shown.push(Shown::Notice(telling.text.clone()));
-            return self.report(("digest", label), telling.text.clone(), minutes);
+            return self.report("digest", label, telling.text.clone(), minutes);
         }
         self.speak(&telling.text, minutes);
     }
@@ -100,35 +100,27 @@ impl Assistant {
     /// Words of our own on main. Nothing is said in the middle of a turn: it is shown, and main reads it afterwards.
     /// Gives what it is posted under, if it was said.
     pub(super) fn speak(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
-        self.speak_of((text, Label::PLAIN), minutes)
+        self.speak_of(text, Label::PLAIN, minutes)
     }
 
     /// The same, for words of which more is known.
-    pub(super) fn speak_of(
-        &mut self,
-        (text, label): (&str, Label),
-        minutes: &mut Minutes,
-    ) -> Option<PostKey> {
-        let said = self.show_words((text, label), minutes);
+    pub(super) fn speak_of(&mut self, text: &str, label: Label, minutes: &mut Minutes) -> Option<PostKey> {
+        let said = self.show_words(text, label, minutes);
         if said.is_none() {
-            self.report(("reminder", label), text.to_owned(), minutes);
+            self.report("reminder", label, text.to_owned(), minutes);
         }
         said
     }
 
     /// Like `speak`, for words of which main reads in another way.
-    pub(super) fn show_words(
-        &mut self,
-        (text, label): (&str, Label),
-        minutes: &mut Minutes,
-    ) -> Option<PostKey> {
+    pub(super) fn show_words(&mut self, text: &str, label: Label, minutes: &mut Minutes) -> Option<PostKey> {
         self.ensure_main(minutes);
         if self.running.contains_key(&Branch::Main) {
             minutes.shown.push(Shown::Notice(text.to_owned()));
             return None;
         }
         let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);
-        let entry = self.say_knowing(&Branch::Main, (said, label), minutes);
+        let entry = self.say_knowing(&Branch::Main, said, label, minutes);
         entry.map(|entry| PostKey::words(&entry))
     }
 }
@@ -153,7 +145,9 @@ pub(super) fn digest(telling: &Telling, shown: &Shown) -> Option<PostChange> {
     } else {
         return None;
     };
-    let (key, at, ring) = (PostKey::digest(telling.at), telling.at, Ring::Quiet);
+    let key = PostKey::digest(telling.at);
+    let at = telling.at;
+    let ring = Ring::Quiet;
     let sheet = Sheet { menu: digest_menu(telling), ..Sheet::of(&text) };
     (text == telling.text).then_some(PostChange::Posted(Post { key, at, ring, of, sheet }))
 }

@@ -90,7 +90,9 @@ pub struct Ended {
 impl Ended {
     /// One that failed before it could say anything.
     pub fn failed(failure: Failure) -> Self {
-        let (left, usage, spent) = (Left::Said(Vec::new()), Usage::default(), Vec::new());
+        let left = Left::Said(Vec::new());
+        let usage = Usage::default();
+        let spent = Vec::new();
         Self { left, ending: Ending::Failed(failure), usage, spent }
     }
 }

@@ -116,9 +116,10 @@ impl Assistant {
         let kept = self.memory.inbox.kept.iter().map(|kept| kept.text.clone());
         let near: Vec<String> = planned.chain(kept).filter(|name| is_near(name, words)).take(NEAR).collect();
         let nothing = format!("nothing planned is called `{words}`.");
-        match near.is_empty() {
-            true => format!("{nothing} `week` lists what is."),
-            false => format!("{nothing} did you mean: {}?", near.join(", ")),
+        if near.is_empty() {
+            format!("{nothing} `week` lists what is.")
+        } else {
+            format!("{nothing} did you mean: {}?", near.join(", "))
         }
     }
 }

@@ -31,7 +31,8 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         let plans = &self.memory.plans;
-        let (source, overlap) = (&occurrence.key.source, planned.manner().overlap);
+        let source = &occurrence.key.source;
+        let overlap = planned.manner().overlap;
         match (plans.busy_with(source), plans.queued(source), overlap) {
             (None, _, _) => self.try_once(planned, occurrence, minutes),
             (Some(_), None, Overlap::Queue) => self.stands(occurrence, Stage::Queued, minutes),
@@ -69,7 +70,7 @@ impl Assistant {
             return self.stands(occurrence, Stage::Again(again), minutes);
         }
         let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
-        let prompt = self.prompt(planned, (&occurrence, loaded), minutes);
+        let prompt = self.prompt(planned, &occurrence, loaded, minutes);
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
             let label = loaded.label.join(self.label_of_words(&occurrence.key.source));
             return self.put_to_main(occurrence, (prompt, label), minutes);
@@ -81,12 +82,13 @@ impl Assistant {
             Kind::Persistent => Aside::Persistent,
         };
         let terms = Terms { tools: with_tools(allowance(terms, kind), &loaded.tools), ..terms.clone() };
-        let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
+        let source = occurrence.key.source.clone();
+        let name = occurrence.name.clone();
         let words = self.label_of_words(&source);
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
         // The preamble names upcoming tasks of the user.
         let label = loaded.label.join(Label::private(Realm::Tasks)).join(words).join(ahead);
-        let branch = self.set_off((job, label), Some(occurrence.key.due), minutes);
+        let branch = self.set_off(job, label, Some(occurrence.key.due), minutes);
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
@@ -111,7 +113,8 @@ impl Assistant {
     fn prompt(
         &self,
         planned: &Planned,
-        (occurrence, loaded): (&Occurrence, &Loaded),
+        occurrence: &Occurrence,
+        loaded: &Loaded,
         minutes: &Minutes,
     ) -> String {
         let now = minutes.at.to_zoned(minutes.zone.clone());
@@ -120,12 +123,13 @@ impl Assistant {
             Lateness::Late => context::late(&due, &now),
             Lateness::OnTime => String::new(),
         };
-        let preamble = self.preamble(planned, (occurrence, loaded), &now);
+        let preamble = self.preamble(planned, occurrence, loaded, &now);
         let at = match planned.charter().terms() {
             None => Where::Main,
             Some(terms) => Where::Aside { preamble: &preamble, reporting: terms.voice.reporting },
         };
-        let (id, body) = (planned.id().as_str(), planned.message().as_str());
+        let id = planned.id().as_str();
+        let body = planned.message().as_str();
         let scheduled = Scheduled { id, at, late: &late, skills: &loaded.section, body };
         match &planned.what {
             What::Routine(_) => scheduled.routine(),
@@ -134,12 +138,7 @@ impl Assistant {
     }
 
     /// PR-1: what holds for a run of `planned`: nothing, for a job on main.
-    fn preamble(
-        &self,
-        planned: &Planned,
-        (occurrence, loaded): (&Occurrence, &Loaded),
-        now: &Zoned,
-    ) -> String {
+    fn preamble(&self, planned: &Planned, occurrence: &Occurrence, loaded: &Loaded, now: &Zoned) -> String {
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else { return String::new() };
         let around = (&occurrence.key.source, occurrence.key.due);
         let preamble = Preamble {
@@ -147,7 +146,7 @@ impl Assistant {
             voice: terms.voice,
             busy: self.busy(),
             limits: self.ping_limits(now),
-            outside: self.begins_with((&occurrence.key.source, kind), loaded.label).is_tainted(),
+            outside: self.begins_with(&occurrence.key.source, kind, loaded.label).is_tainted(),
             ahead: self.ahead(around, (kind == Kind::Isolated).then_some(planned), now),
             tools: as_told(&with_tools(allowance(terms, kind), &loaded.tools), terms.voice),
         };
@@ -156,7 +155,7 @@ impl Assistant {
 
     /// Returns the label of what a run of the job under `source` reads before its own words: the conversation that it stands on,
     /// the updates that are told with it, and what was `loaded` for it.
-    fn begins_with(&self, (source, kind): (&Source, Kind), loaded: Label) -> Label {
+    fn begins_with(&self, source: &Source, kind: Kind, loaded: Label) -> Label {
         let beneath = match kind {
             Kind::Forked => {
                 let main = self.main_at_rest().map_or(Label::PLAIN, |spot| spot.label);
@@ -176,7 +175,7 @@ impl Assistant {
         alone: Option<&Planned>,
         now: &Zoned,
     ) -> Vec<Upcoming> {
-        let ahead = self.memory.plans.agenda.around((source, due), now.timestamp());
+        let ahead = self.memory.plans.agenda.around(source, due, now.timestamp());
         let is_webhook = matches!(source, Source::Webhook(_));
         let is_hidden =
             |fire: &Upcoming| is_webhook || alone.is_some_and(|planned| planned.file != fire.file);
@@ -249,12 +248,7 @@ impl Assistant {
     }
 
     /// A run that was `due` has ended, and with it an occurrence, or one try of it.
-    pub(super) fn run_settled(
-        &mut self,
-        (run, due): (&Run, Timestamp),
-        ending: &Ending,
-        minutes: &mut Minutes,
-    ) {
+    pub(super) fn run_settled(&mut self, run: &Run, due: Timestamp, ending: &Ending, minutes: &mut Minutes) {
         let key = Key { source: run.source.clone(), due };
         let goes_on = Stage::Running(run.branch.clone());
         let open = self.memory.plans.open.get(&key).filter(|occurrence| occurrence.stage == goes_on);
@@ -287,13 +281,12 @@ impl Assistant {
             // A reminder needs no model: its words go out as they were written.
             (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
                 let note = if ending.is_at_limit() { UNPAID } else { AS_WRITTEN };
-                match occurrence.shown {
-                    true => {
-                        // Half an answer takes no place, but it is told.
-                        self.posting.has_no_place(&Branch::Main, self.says_more(&occurrence));
-                        self.end_shown(occurrence, note, minutes);
-                    }
-                    false => self.goes_out(occurrence, note, minutes),
+                if occurrence.shown {
+                    // Half an answer takes no place, but it is told.
+                    self.posting.has_no_place(&Branch::Main, self.says_more(&occurrence));
+                    self.end_shown(occurrence, note, minutes);
+                } else {
+                    self.goes_out(occurrence, note, minutes)
                 }
                 Ending::Finished
             }
@@ -320,9 +313,10 @@ impl Assistant {
     /// The conversation in which main was asked to do a job is over: a reminder is put to the next one.
     pub(super) fn asked_dropped(&mut self, message: MessageId, minutes: &mut Minutes) {
         let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return };
-        match is_reminder(&occurrence) {
-            true => self.stands(occurrence, Stage::Again(minutes.at), minutes),
-            false => self.settle(occurrence, End::Cancelled("you started over".to_owned()), minutes),
+        if is_reminder(&occurrence) {
+            self.stands(occurrence, Stage::Again(minutes.at), minutes)
+        } else {
+            self.settle(occurrence, End::Cancelled("you started over".to_owned()), minutes)
         }
     }
 
@@ -374,9 +368,10 @@ impl Assistant {
         let Some(occurrence) = self.memory.plans.asked(message).filter(|asked| is_reminder(asked)) else {
             return;
         };
-        let until = match self.is_plain(occurrence) {
-            true => self.phrased_until(occurrence, minutes.at),
-            false => minutes.at + PHRASING_TIME,
+        let until = if self.is_plain(occurrence) {
+            self.phrased_until(occurrence, minutes.at)
+        } else {
+            minutes.at + PHRASING_TIME
         };
         self.wants.deadlines.insert(Branch::Main, until);
     }
@@ -384,7 +379,7 @@ impl Assistant {
     /// The words of a reminder, said on main as they were written.
     fn say_as_written(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         let label = self.label_of_words(&occurrence.key.source);
-        self.speak_of((&put_plainly(occurrence, minutes), label), minutes);
+        self.speak_of(&put_plainly(occurrence, minutes), label, minutes);
     }
 
     /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.

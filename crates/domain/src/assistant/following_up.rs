@@ -39,17 +39,16 @@ impl Assistant {
             .map(|(at, card, post)| (at, card.clone(), post.clone()))
             .collect();
         for (at, card, post) in due {
-            match card.chase == Chase::Once && self.may_follow_up(at, &post, minutes) {
-                true => self.follow_up_on((card, post), minutes),
-                false => {
-                    self.keep_back(
-                        (card.source(), "reminder".to_owned()),
-                        (card.words.clone(), self.label_of_words(&card.source())),
-                        HeldFor::Unanswered,
-                        minutes,
-                    );
-                    self.write_card((Card { chase: Chase::Left, ..card }, post), minutes);
-                }
+            if card.chase == Chase::Once && self.may_follow_up(at, &post, minutes) {
+                self.follow_up_on(card, post, minutes)
+            } else {
+                self.keep_back(
+                    (card.source(), "reminder".to_owned()),
+                    (card.words.clone(), self.label_of_words(&card.source())),
+                    HeldFor::Unanswered,
+                    minutes,
+                );
+                self.write_card((Card { chase: Chase::Left, ..card }, post), minutes);
             }
         }
     }
@@ -64,9 +63,9 @@ impl Assistant {
         wanted && calm && alone && minutes.at.duration_since(at) < STALE
     }
 
-    fn follow_up_on(&mut self, (card, post): (Card, PostKey), minutes: &mut Minutes) {
+    fn follow_up_on(&mut self, card: Card, post: PostKey, minutes: &mut Minutes) {
         let label = self.label_of_words(&card.source());
-        let said = self.speak_of((&put_otherwise(&card), label), minutes);
+        let said = self.speak_of(&put_otherwise(&card), label, minutes);
         let followed = said.unwrap_or_else(|| PostKey::card(&card.id, minutes.at));
         let card = Card { chase: Chase::Twice(minutes.at), followed: Some(followed), ..card };
         self.write_card((card, post), minutes);

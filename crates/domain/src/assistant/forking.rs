@@ -119,7 +119,8 @@ impl Assistant {
         self.forget_entering(minutes);
         self.ensure_main(minutes);
         let main = self.memory.conversation.head(&Branch::Main).and_then(Spot::of);
-        let (root, label) = (main.map(|spot| spot.entry), main.map_or(Label::PLAIN, |spot| spot.label));
+        let root = main.map(|spot| spot.entry);
+        let label = main.map_or(Label::PLAIN, |spot| spot.label);
         let head = Head { entry: root, session: self.dice.session(), label };
         let words = context::fork_started(entering.topic.as_deref());
         let branch = self.open_fork(Beginning { head, root, entering }, minutes);
@@ -132,7 +133,9 @@ impl Assistant {
     /// IF-16: a branch of its own, and an event of its own.
     pub(super) fn open_fork(&mut self, beginning: Beginning, minutes: &mut Minutes) -> Branch {
         let Beginning { head, root, entering } = beginning;
-        let (branch, at, topic) = (self.dice.branch(), minutes.at, entering.topic.clone());
+        let branch = self.dice.branch();
+        let at = minutes.at;
+        let topic = entering.topic.clone();
         let from = self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone());
         let forked = SessionChange::Forked { fork: head.session.clone(), from, at };
         let moved = self.memory.conversation.branch_off(branch.clone(), head, at);
@@ -159,7 +162,9 @@ impl Assistant {
         (text, label): (String, Label),
         minutes: &mut Minutes,
     ) -> Message {
-        let (id, at, to) = (self.next_message(), minutes.at, Address::Branch(branch));
+        let id = self.next_message();
+        let at = minutes.at;
+        let to = Address::Branch(branch);
         let message =
             Message { id, at, surface: SurfaceName::House, to, text, images: Vec::new(), mark: None, label };
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));

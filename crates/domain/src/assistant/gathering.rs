@@ -50,7 +50,7 @@ impl Assistant {
 
     fn ring_alone(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         let label = self.label_of_words(&occurrence.key.source);
-        match self.show_words((&put_plainly(occurrence, minutes), label), minutes) {
+        match self.show_words(&put_plainly(occurrence, minutes), label, minutes) {
             Some(_) => self.rang(occurrence, minutes),
             None => {
                 if let Some(card) = self.new_card(occurrence, minutes) {
@@ -70,7 +70,7 @@ impl Assistant {
         let text = together(&due.iter().map(line).collect::<Vec<_>>());
         let labels = due.iter().map(|one| self.label_of_words(&one.key.source));
         let label = labels.fold(Label::PLAIN, Label::join);
-        let said = self.speak_of((&text, label), minutes);
+        let said = self.speak_of(&text, label, minutes);
         let cards: Vec<Card> = due.iter().filter_map(|one| self.new_card(one, minutes)).collect();
         let key = said.or_else(|| cards.first().map(|card| PostKey::card(&card.id, minutes.at)));
         for card in cards {
@@ -129,7 +129,7 @@ impl Assistant {
         if self.card_of(&occurrence).is_some_and(|(_, post)| post.is_card()) {
             let text = put_plainly(&occurrence, minutes);
             let label = self.label_of_words(&occurrence.key.source);
-            self.report(("reminder", label), text, minutes);
+            self.report("reminder", label, text, minutes);
         }
         self.end_shown(occurrence, note, minutes);
     }
@@ -249,12 +249,10 @@ fn waits_with(occurrence: &Occurrence) -> MessageId {
 
 /// A reminder as it was written, and when it was for if it comes late.
 pub(super) fn put_plainly(occurrence: &Occurrence, minutes: &Minutes) -> String {
-    let (words, late) = (as_written(&occurrence.words), was_for(occurrence, &minutes.zone));
+    let words = as_written(&occurrence.words);
+    let late = was_for(occurrence, &minutes.zone);
     let now = minutes.at.to_zoned(minutes.zone.clone());
-    match late.is_empty() {
-        true => words,
-        false => format!("{words}{late}, i was away until {}", now.strftime("%H:%M")),
-    }
+    if late.is_empty() { words } else { format!("{words}{late}, i was away until {}", now.strftime("%H:%M")) }
 }
 
 fn was_for(occurrence: &Occurrence, zone: &TimeZone) -> String {

@@ -56,7 +56,8 @@ impl Assistant {
         let newest = MessageId(self.memory.messages.next.0.saturating_sub(1));
         match (self.memory.turns.runs.contains_key(&branch), known) {
             (false, known) => {
-                let (branch, why) = (branch.clone(), why.clone());
+                let branch = branch.clone();
+                let why = why.clone();
                 minutes.shown.push(Shown::Held { turn, branch, newest, known, why });
             }
             // No words of the human wait for a background run.
@@ -120,7 +121,8 @@ impl Assistant {
 fn turned(branch: &Branch, running: &Running) -> Option<Turned> {
     match &running.errand {
         Errand::Answer(message, sending) => {
-            let (branch, message) = (branch.clone(), message.clone());
+            let branch = branch.clone();
+            let message = message.clone();
             Some(Turned { turn: running.turn, branch, message, sending: *sending })
         }
         Errand::Compact(_) => None,

@@ -134,11 +134,14 @@ impl Assistant {
     fn promote(&mut self, fork: &Fork, minutes: &mut Minutes) -> (Why, String) {
         let session =
             |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
-        let (from, to, at) = (session(&Branch::Main), session(&fork.branch), minutes.at);
+        let from = session(&Branch::Main);
+        let to = session(&fork.branch);
+        let at = minutes.at;
         let lost = self.lost_by_saving(fork);
-        let outside = match self.label_of(&fork.branch).is_tainted() {
-            true => " words from outside are in it, so i ask you before i change or send anything.",
-            false => "",
+        let outside = if self.label_of(&fork.branch).is_tainted() {
+            " words from outside are in it, so i ask you before i change or send anything."
+        } else {
+            ""
         };
         let Some(moves) = self.memory.conversation.promote(&fork.branch, at) else {
             return (Why::Dropped, "there was nothing to save.".to_owned());
@@ -185,7 +188,8 @@ impl Assistant {
         match fork.as_ref().map(|fork| (fork, fork.quiet(minutes.at))) {
             None | Some((_, Quiet::Until(_))) => {}
             Some((fork, Quiet::Ask)) => {
-                let (idle, at) = (fork.idle_minutes, minutes.at);
+                let idle = fork.idle_minutes;
+                let at = minutes.at;
                 let text = format!(
                     "this side conversation has been quiet for {idle} minutes. say something to keep it, or leave \
                      it: /save, /report or /exit. in {idle} minutes it ends by itself."

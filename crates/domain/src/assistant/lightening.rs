@@ -41,7 +41,8 @@ impl Assistant {
         let left = self.memory.plans.agenda.soonest();
         let left = left.take_while(|(at, _)| at.to_zoned(now.time_zone().clone()).date() == today);
         let left: Vec<Arc<Planned>> = left.map(|(_, plan)| Arc::clone(&plan.planned)).collect();
-        let (mut minutes, mut stays) = (Minutes::at(now), Vec::new());
+        let mut minutes = Minutes::at(now);
+        let mut stays = Vec::new();
         let mut changed = Replanned::default();
         let mut moved = Vec::new();
         for planned in left {
@@ -67,7 +68,8 @@ impl Assistant {
 
     /// The reminder rings at its new time; its file follows.
     fn put_off(&mut self, planned: &Planned, next: Reminder, minutes: &mut Minutes) -> Source {
-        let (source, value) = (planned.source(), next.run_at.to_string());
+        let source = planned.source();
+        let value = next.run_at.to_string();
         minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "run-at", Some(value)))));
         let file = planned.file.clone();
         self.planned(Arc::new(Planned { what: What::Reminder(next), file }), minutes);

@@ -20,15 +20,15 @@ impl Assistant {
     pub(super) fn list(&self, span: &Span, now: &Zoned) -> String {
         let today = now.date();
         match span {
-            Span::Today => self.days((today, today), &self.nothing_left(now), now),
+            Span::Today => self.days(today, today, &self.nothing_left(now), now),
             Span::Tomorrow => {
                 let tomorrow = today.tomorrow().unwrap_or(today);
-                self.days((tomorrow, tomorrow), "nothing tomorrow.", now)
+                self.days(tomorrow, tomorrow, "nothing tomorrow.", now)
             }
-            Span::Day(day) => self.days((*day, *day), "nothing that day.", now),
+            Span::Day(day) => self.days(*day, *day, "nothing that day.", now),
             Span::Week => {
                 let end = today.checked_add(6.days()).unwrap_or(today);
-                self.days((today, end), "nothing in the next seven days.", now)
+                self.days(today, end, "nothing in the next seven days.", now)
             }
             Span::Next => self.next_thing(now),
             Span::Inbox => crate::inbox::read_out(&self.memory.inbox.kept),
@@ -62,7 +62,8 @@ impl Assistant {
                     || "nothing is planned".to_owned(),
                     |(at, ..)| format!("nothing is planned before {}", told(at)),
                 );
-                let (thing, step) = (without_step(&kept.text), step(&kept.text));
+                let thing = without_step(&kept.text);
+                let step = step(&kept.text);
                 format!("{thing}\nwhy: it has waited longest in your inbox, and {until}.{step}")
             }
             (Some((at, name, step)), None) => {
@@ -86,14 +87,11 @@ impl Assistant {
         let plans = plans.filter(|plan| is_called(plan, words)).take(LINES);
         let lines: Vec<String> =
             plans.map(|plan| format!("{} · {}", told_when(plan, now), plan.planned.name())).collect();
-        match lines.is_empty() {
-            true => format!("nothing planned is called `{words}`."),
-            false => lines.join("\n"),
-        }
+        if lines.is_empty() { format!("nothing planned is called `{words}`.") } else { lines.join("\n") }
     }
 
     /// What comes from the first of these days to the last, after now.
-    fn days(&self, (first, last): (Date, Date), nothing: &str, now: &Zoned) -> String {
+    fn days(&self, first: Date, last: Date, nothing: &str, now: &Zoned) -> String {
         let zone = now.time_zone();
         // What one plan does on one day is one line.
         let mut times: Vec<(Vec<Zoned>, String)> = Vec::new();
@@ -124,10 +122,7 @@ impl Assistant {
         if times.len() > LINES {
             lines.push(format!("and {} more", times.len() - LINES));
         }
-        match lines.is_empty() {
-            true => nothing.to_owned(),
-            false => lines.join("\n"),
-        }
+        if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") }
     }
 }
 

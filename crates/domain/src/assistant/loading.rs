@@ -43,9 +43,10 @@ impl Assistant {
     /// disallows, also in a skill.
     pub(super) fn may_run_program(&self, turn: TurnId, words: &[String]) -> (Answer, Vec<Effect>) {
         let run = self.run_of(turn).and_then(|(branch, _)| self.memory.turns.runs.get(&branch));
-        match run.is_some_and(|run| forbids_program(&run.terms.tools, words)) {
-            true => refused("the file of this job disallows that command."),
-            false => (Answer::Noted, Vec::new()),
+        if run.is_some_and(|run| forbids_program(&run.terms.tools, words)) {
+            refused("the file of this job disallows that command.")
+        } else {
+            (Answer::Noted, Vec::new())
         }
     }
 

@@ -35,10 +35,16 @@ pub(super) struct Minutes {
 
 impl Minutes {
     pub(super) fn at(now: &Zoned) -> Self {
-        let (at, zone) = (now.timestamp(), now.time_zone().clone());
-        let (records, shown, decided) = (Vec::new(), Vec::new(), Vec::new());
-        let (results, carried, loads) = (Vec::new(), Vec::new(), Vec::new());
-        let (starts, reins) = (Vec::new(), Vec::new());
+        let at = now.timestamp();
+        let zone = now.time_zone().clone();
+        let records = Vec::new();
+        let shown = Vec::new();
+        let decided = Vec::new();
+        let results = Vec::new();
+        let carried = Vec::new();
+        let loads = Vec::new();
+        let starts = Vec::new();
+        let reins = Vec::new();
         Self { at, zone, records, shown, decided, results, carried, loads, starts, reins }
     }
 

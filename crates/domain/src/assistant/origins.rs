@@ -54,7 +54,8 @@ impl Assistant {
 
     /// The words of `planned` are new: they are known as those are that a model has just written.
     pub(super) fn note_origin(&mut self, planned: &Planned, minutes: &mut Minutes) {
-        let (source, words) = (planned.source(), planned.message().as_str());
+        let source = planned.source();
+        let words = planned.message().as_str();
         let known = self.memory.plans.agenda.get(&source);
         if self.memory.plans.known.contains_key(&source)
             || known.is_some_and(|plan| plan.planned.message().as_str() == words)
@@ -153,7 +154,8 @@ mod tests {
     }
 
     fn calls(main: &mut Assistant, command: &str, time: &str) {
-        let (id, name) = ("c".to_owned(), "Bash".to_owned());
+        let id = "c".to_owned();
+        let name = "Bash".to_owned();
         let blocks = vec![Block::Call(ToolCall { id, name, input: Json(command.to_owned()) })];
         let may_run = Progress::MayRun { blocks, spent: Vec::new(), kinds: ServerKinds::new(), most: 1 };
         main.asked(Request::Turn(TURN, may_run), &at(time));

@@ -28,7 +28,8 @@ impl Assistant {
     /// BF-21: the run on `branch` wants to reach the human. It does, or is told why not, or what it shows waits.
     pub(super) fn reach_out(
         &mut self,
-        (branch, urgency): (&Branch, Urgency),
+        branch: &Branch,
+        urgency: Urgency,
         showing: Showing,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
@@ -184,7 +185,7 @@ impl Assistant {
         (run.doings.reports, run.doings.untold) = (run.doings.reports + 1, false);
         minutes.records.push(doing(run));
         let source = run.source.to_string();
-        self.report((&source, self.label_of(branch)), text, &mut minutes);
+        self.report(&source, self.label_of(branch), text, &mut minutes);
         let told = "the main conversation will read it. go on, or stop.".to_owned();
         (Answer::Told(told), minutes.effects())
     }
@@ -224,7 +225,9 @@ impl Assistant {
         let words = format!("[system] {STOP_REFUSED}");
         minutes.records.push(doing(run));
         minutes.close(turned.turn, Ending::Finished, ended.usage);
-        let (turn, branch, answers) = (turned.turn, turned.branch.clone(), turned.message.id);
+        let turn = turned.turn;
+        let branch = turned.branch.clone();
+        let answers = turned.message.id;
         minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
         let message = self.our_message(turned.branch.clone(), words, minutes);
         self.begin_on(Arrival::at(turned.branch.clone()), Arc::new(message), minutes);
@@ -292,12 +295,11 @@ impl Assistant {
         if !self.wants.overdue.remove(&turn) || ending == Ending::Finished {
             return ending;
         }
-        match self.memory.turns.runs.contains_key(branch) {
-            true => {
-                let time = length_of(self.memory.chosen.settings.timeouts.bg_fork_seconds);
-                Ending::Failed(Failure::Stopped(format!("it timed out after {time}.")))
-            }
-            false => ending,
+        if self.memory.turns.runs.contains_key(branch) {
+            let time = length_of(self.memory.chosen.settings.timeouts.bg_fork_seconds);
+            Ending::Failed(Failure::Stopped(format!("it timed out after {time}.")))
+        } else {
+            ending
         }
     }
 }

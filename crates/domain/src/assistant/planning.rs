@@ -30,7 +30,8 @@ impl Assistant {
         // The first look is at all of them. What has not been read by then may be in a file that is mended later.
         let known = self.memory.plans.known.keys();
         let gone: Vec<Source> = known.filter(|source| !self.may_be_broken(source)).cloned().collect();
-        let (first, any) = (look == Look::First, !gone.is_empty());
+        let first = look == Look::First;
+        let any = !gone.is_empty();
         for source in gone {
             self.not_planned(&source, &mut minutes);
         }
@@ -88,12 +89,13 @@ impl Assistant {
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
     pub(super) fn planned(&mut self, planned: Arc<Planned>, minutes: &mut Minutes) {
         self.note_origin(&planned, minutes);
-        let (source, plans) = (planned.source(), &mut self.memory.plans);
+        let source = planned.source();
+        let plans = &mut self.memory.plans;
         let before = plans.agenda.get(&source).map(|plan| plan.planned.name());
         let before = before.filter(|before| *before != planned.name());
         let known = plans.known.get(&source).cloned();
         plans.known.remove_mut(&source);
-        let fresh = plans.agenda.plan(planned, known, (minutes.at, &minutes.zone));
+        let fresh = plans.agenda.plan(planned, known, minutes.at, &minutes.zone);
         if fresh.is_some() {
             self.call_off(&source, "its time was changed", minutes);
         }

@@ -152,7 +152,8 @@ impl Assistant {
         if self.posting.reach == Reached::Here {
             return effects;
         }
-        let (cards, telling) = (rung(&effects, now), told(&effects));
+        let cards = rung(&effects, now);
+        let telling = told(&effects);
         let mut posts: Vec<PostChange> = Vec::new();
         for effect in &effects {
             if let Effect::Show(shown) = effect {
@@ -180,7 +181,7 @@ impl Assistant {
         let note = |ring, sheet| vec![PostChange::Posted(Post { key, at, ring, of: None, sheet })];
         match shown {
             Shown::Began { turn, branch, answers } => {
-                self.began((*turn, *answers), branch, now);
+                self.began(*turn, *answers, branch, now);
                 Vec::new()
             }
             Shown::Said { branch, entry } => {
@@ -224,7 +225,8 @@ impl Assistant {
             Shown::Aside(aside) => self.aside(aside, now),
             Shown::Notice(text) => match rings(cards, text) {
                 Some(rung) => {
-                    let (key, sheet) = (rung.key.clone(), rung.sheet.clone());
+                    let key = rung.key.clone();
+                    let sheet = rung.sheet.clone();
                     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet })]
                 }
                 None if text.starts_with(CATCHING_UP) || !self.posting.is_away(now) => Vec::new(),
@@ -240,7 +242,7 @@ impl Assistant {
     }
 
     /// A turn began: whose answer it is decides where it goes.
-    fn began(&mut self, (turn, answers): (TurnId, MessageId), branch: &Branch, now: &Zoned) {
+    fn began(&mut self, turn: TurnId, answers: MessageId, branch: &Branch, now: &Zoned) {
         if !self.is_here(branch) {
             return;
         }
@@ -323,7 +325,8 @@ impl Assistant {
         if together.first().is_some_and(|first| first.id != approval.id) {
             return Vec::new();
         }
-        let (key, at) = (PostKey::approval(approval.step), now.timestamp());
+        let key = PostKey::approval(approval.step);
+        let at = now.timestamp();
         vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet: question_of(&together) })]
     }
 }
@@ -378,7 +381,8 @@ fn words(entry: &Entry, reach: Reach, cards: &[Rung]) -> Vec<PostChange> {
         Reach::Whole => String::new(),
         Reach::Cut => "stopped".to_owned(),
     };
-    let (at, of) = (entry.at, Some(SentId::from(entry.id)));
+    let at = entry.at;
+    let of = Some(SentId::from(entry.id));
     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of, sheet: Sheet { foot, ..sheet } })]
 }
 
@@ -390,7 +394,8 @@ fn shown_in(entry: &Entry, foot: &str) -> Vec<PostChange> {
             Showing::Words(words) => Sheet::of(words),
             Showing::Embed(embed) => Sheet::showing(embed.clone()),
         };
-        let (key, of) = (PostKey::shown(entry.id, place), Some(SentId::from(entry.id)));
+        let key = PostKey::shown(entry.id, place);
+        let of = Some(SentId::from(entry.id));
         let sheet = Sheet { foot: foot.to_owned(), ..sheet };
         PostChange::Posted(Post { key, at: entry.at, ring: Ring::Loud, of, sheet })
     };

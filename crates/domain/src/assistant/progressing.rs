@@ -18,7 +18,8 @@ impl Assistant {
     pub(super) fn may_run(
         &mut self,
         turn: TurnId,
-        (blocks, spent): (Vec<Block>, Vec<Call>),
+        blocks: Vec<Block>,
+        spent: Vec<Call>,
         kinds: ServerKinds,
         most: usize,
         now: &Zoned,
@@ -162,7 +163,8 @@ mod tests {
         }
 
         fn rules_on(&mut self, name: &str, input: &str, kind: Option<ServerKind>) -> Ruling {
-            let (id, input) = ("c".to_owned(), Json(input.to_owned()));
+            let id = "c".to_owned();
+            let input = Json(input.to_owned());
             let call = ToolCall { id, name: name.to_owned(), input };
             let tool = call.input.text("tool").unwrap_or_default();
             let kinds = kind.map(|kind| (tool, kind)).into_iter().collect();

@@ -156,7 +156,8 @@ impl Assistant {
     }
 
     fn begin_focus(&mut self, length: u32, on: String, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let (mut minutes, since) = (Minutes::at(now), now.timestamp());
+        let mut minutes = Minutes::at(now);
+        let since = now.timestamp();
         let until = since + SignedDuration::from_mins(i64::from(length));
         let about = if on.is_empty() { String::new() } else { format!(" on {on}") };
         self.feels(&mut minutes, |mood| mood.focus = Some(Focus { since, until, on, middle: Middle::Ahead }));

@@ -48,7 +48,7 @@ impl Assistant {
             Address::Here => Some(Arrival::at(self.here())),
             Address::Branch(branch) => Some(Arrival::at(branch.clone())),
             Address::Reply(reply) => Some(self.replied(reply, minutes)),
-            Address::Button(on, inquiry) => self.pressed((*on, inquiry), message, minutes),
+            Address::Button(on, inquiry) => self.pressed(*on, inquiry, message, minutes),
         }
     }
 
@@ -136,18 +136,18 @@ impl Assistant {
     pub(super) fn press(&mut self, press: Press, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Press { surface, on, action } = press;
         match action {
-            Action::Inquire(inquiry) => self.inquire(surface, (on, inquiry), now),
+            Action::Inquire(inquiry) => self.inquire(surface, on, inquiry, now),
             Action::Dismiss => put_away(on, now),
             Action::Dislike => self.disliked(on, now),
             Action::Leave(Exiting::Save) => self.leave_asked(Way::Save, now),
             Action::Leave(Exiting::Report) => self.leave_asked(Way::Report(String::new()), now),
             Action::Leave(Exiting::Drop) => self.leave_asked(Way::Drop, now),
-            Action::TaskDone(id) => self.press_chore(surface, (on, Chore::TaskDone, &id), now),
-            Action::TaskDelete(id) => self.press_chore(surface, (on, Chore::TaskDelete, &id), now),
-            Action::EventDelete(id) => self.press_chore(surface, (on, Chore::EventDelete, &id), now),
-            Action::Card(card, act) => self.card_pressed(surface, (&card, act), now),
+            Action::TaskDone(id) => self.press_chore(surface, on, Chore::TaskDone, &id, now),
+            Action::TaskDelete(id) => self.press_chore(surface, on, Chore::TaskDelete, &id, now),
+            Action::EventDelete(id) => self.press_chore(surface, on, Chore::EventDelete, &id, now),
+            Action::Card(card, act) => self.card_pressed(surface, &card, act, now),
             Action::Posted(key, act) => match self.memory.messages.cards.posted(&key).cloned() {
-                Some(card) => self.card_pressed(surface, (&card, act), now),
+                Some(card) => self.card_pressed(surface, &card, act, now),
                 None => refused("that is no reminder."),
             },
             Action::Answer(approval, verdict) => {
@@ -167,7 +167,8 @@ impl Assistant {
     fn inquire(
         &mut self,
         surface: SurfaceName,
-        (on, inquiry): (SentId, InquiryId),
+        on: SentId,
+        inquiry: InquiryId,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let minutes = Minutes::at(now);
@@ -186,7 +187,9 @@ impl Assistant {
         if let Err(full) = self.has_room() {
             return refused(&full);
         }
-        let (id, at, to) = (self.next_message(), minutes.at, Address::Button(on, inquiry));
+        let id = self.next_message();
+        let at = minutes.at;
+        let to = Address::Button(on, inquiry);
         self.hear(
             Message { id, at, surface, to, text, images: Vec::new(), mark: None, label: Label::PLAIN },
             minutes,
@@ -197,7 +200,8 @@ impl Assistant {
     /// meantime it is not heard, and can be pressed again.
     fn pressed(
         &mut self,
-        (on, inquiry): (SentId, &InquiryId),
+        on: SentId,
+        inquiry: &InquiryId,
         message: &Message,
         minutes: &mut Minutes,
     ) -> Option<Arrival> {
@@ -286,7 +290,8 @@ mod tests {
     }
 
     fn press() -> Request {
-        let (surface, action) = (SurfaceName::Page, Action::Inquire(inquiry()));
+        let surface = SurfaceName::Page;
+        let action = Action::Inquire(inquiry());
         Request::Press(Press { surface, on: MAIL, action })
     }
 

@@ -24,11 +24,12 @@ impl Assistant {
     pub(super) fn heard(
         &mut self,
         message: &Message,
-        (branch, lead): (&Branch, &str),
+        branch: &Branch,
+        lead: &str,
         minutes: &Minutes,
     ) -> (Heard, Label) {
         let seen = self.memory.fork.as_ref().filter(|fork| fork.branch == *branch).and_then(|fork| fork.seen);
-        self.heard_by((self.reader(branch), seen), (message, lead), minutes)
+        self.heard_by(self.reader(branch), seen, message, lead, minutes)
     }
 
     /// Who reads on `branch`.
@@ -48,8 +49,10 @@ impl Assistant {
     /// already and are left out.
     pub(super) fn heard_by(
         &mut self,
-        (reader, seen): (Reader, Option<ReportId>),
-        (message, lead): (&Message, &str),
+        reader: Reader,
+        seen: Option<ReportId>,
+        message: &Message,
+        lead: &str,
         minutes: &Minutes,
     ) -> (Heard, Label) {
         let sent = message.at.to_zoned(minutes.zone.clone());
@@ -63,7 +66,7 @@ impl Assistant {
         };
         let label = told.iter().map(|report| report.label).fold(Label::PLAIN, Label::join);
         let marker = if label.is_tainted() { self.dice.id8() } else { String::new() };
-        let preface = context::preface(&sent, &told, reader, (&now, &marker));
+        let preface = context::preface(&sent, &told, reader, &now, &marker);
         let preface = context::led(&preface, lead);
         let heard = match message.surface {
             SurfaceName::House => Heard::note(context::joined(&preface, &message.text)),
@@ -123,7 +126,7 @@ impl Assistant {
     }
 
     /// PU-1: leaves `text` for main, of which `label` is known.
-    pub(super) fn report(&mut self, (from, label): (&str, Label), text: String, minutes: &mut Minutes) {
+    pub(super) fn report(&mut self, from: &str, label: Label, text: String, minutes: &mut Minutes) {
         let id = self.memory.reports.next;
         self.memory.reports.next = ReportId(id.0 + 1);
         // Who never has a model reads none of them: the oldest make room.
@@ -140,7 +143,7 @@ impl Assistant {
     /// What was kept while there is no model is told to the next one, once.
     pub(super) fn keep_for_model(&mut self, kept: &Kept, minutes: &mut Minutes) {
         if self.choices.is_offline() {
-            self.report((TOLD, Label::PLAIN), format!("{}{}", number(kept.id), kept.text), minutes);
+            self.report(TOLD, Label::PLAIN, format!("{}{}", number(kept.id), kept.text), minutes);
         }
     }
 
@@ -168,7 +171,7 @@ impl Assistant {
     /// TL-12, IF-20: what the fork leaves for main is there at once, whatever becomes of the fork.
     pub(super) fn report_from_fork(&mut self, text: String, minutes: &mut Minutes) {
         let Some(branch) = self.memory.fork.as_ref().map(|fork| fork.branch.clone()) else { return };
-        self.report((&branch.to_string(), self.label_of(&branch)), text, minutes);
+        self.report(&branch.to_string(), self.label_of(&branch), text, minutes);
     }
 
     pub(super) fn read_reports(&self, now: &Zoned) -> (Answer, Vec<Effect>) {

@@ -293,7 +293,8 @@ impl Assistant {
         let Saying { surface, text, images, reply_to, mark } = saying;
         let to = reply_to.map_or(Address::Here, Address::Reply);
         self.memory.messages.remember_links(&text);
-        let (id, at) = (self.next_message(), minutes.at);
+        let id = self.next_message();
+        let at = minutes.at;
         self.hear(Message { id, at, surface, to, text, images, mark, label: Label::PLAIN }, minutes)
     }
 
@@ -343,11 +344,10 @@ impl Assistant {
 
     pub(super) fn has_room(&self) -> Result<(), String> {
         let human = |message: &&Message| message.surface != SurfaceName::House;
-        match self.memory.messages.waiting.iter().filter(human).count() < MESSAGES_WAITING {
-            true => Ok(()),
-            false => {
-                Err(format!("{MESSAGES_WAITING} messages are waiting already. Let me answer those first."))
-            }
+        if self.memory.messages.waiting.iter().filter(human).count() < MESSAGES_WAITING {
+            Ok(())
+        } else {
+            Err(format!("{MESSAGES_WAITING} messages are waiting already. Let me answer those first."))
         }
     }
 
@@ -368,7 +368,8 @@ impl Assistant {
 }
 
 fn check(saying: &Saying) -> Result<(), String> {
-    let (words, pictures) = (saying.text.trim(), saying.images.len());
+    let words = saying.text.trim();
+    let pictures = saying.images.len();
     if words.is_empty() && pictures == 0 {
         return Err("there are no words in that message.".to_owned());
     }

@@ -16,7 +16,8 @@ impl Assistant {
     pub(super) fn let_rest(&mut self, source: &Source, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
         let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
         let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
-        let (mut minutes, name) = (Minutes::at(now), planned.name());
+        let mut minutes = Minutes::at(now);
+        let name = planned.name();
         let mut what = planned.what.clone();
         match &mut what {
             What::Routine(routine) => routine.manner.rest = rest,

@@ -74,7 +74,8 @@ impl Assistant {
         if let Some(beyond) = last.and_then(|last| last.beyond.as_ref()) {
             return refused(beyond);
         }
-        let (mut minutes, any) = (Minutes::at(now), last.is_some());
+        let mut minutes = Minutes::at(now);
+        let any = last.is_some();
         let Some(changed) = self.take_change(|_| any, &mut minutes) else {
             return refused(
                 "there is nothing left to take back: i keep the last 10 changes in mind, for 24 hours.",
@@ -90,7 +91,7 @@ impl Assistant {
         back.extend(plans.iter().filter_map(|source| self.echo(source, now)));
         for card in &changed.settled {
             // In the same writing: a crash finds all of it taken back, or none of it.
-            let effects = self.card_pressed(SurfaceName::House, (card, Act::Undo), now).1;
+            let effects = self.card_pressed(SurfaceName::House, card, Act::Undo, now).1;
             minutes.absorb(effects);
             let words = self.memory.messages.cards.get(card).map(|(card, _)| card.words.clone());
             back.push(format!("taken back: {} is still to do.", words.unwrap_or_default()));
@@ -119,9 +120,12 @@ impl Assistant {
         let gone: Vec<String> =
             new.filter_map(|source| self.unplan(source, minutes)).map(|it| it.name()).collect();
         let before = before.into_iter().filter(|what| !rang.contains(&source_of(what)));
-        let back = before.map(|what| match still.contains(&source_of(&what)) {
-            true => self.set_back(&what, minutes),
-            false => self.write_plan(what, minutes),
+        let back = before.map(|what| {
+            if still.contains(&source_of(&what)) {
+                self.set_back(&what, minutes)
+            } else {
+                self.write_plan(what, minutes)
+            }
         });
         (back.collect(), gone)
     }
@@ -133,7 +137,8 @@ impl Assistant {
         let plan = self.memory.plans.agenda.get(&source).map(|plan| Arc::clone(&plan.planned));
         let Some(planned) = plan else { return self.write_plan(before.clone(), minutes) };
         let mut what = planned.what.clone();
-        let (rests, rested) = (planned.manner().rest.value(), rest_of(before).value());
+        let rests = planned.manner().rest.value();
+        let rested = rest_of(before).value();
         let mut keys = vec![("paused", rests, rested)];
         match (&mut what, before) {
             (What::Reminder(now), What::Reminder(was)) => {

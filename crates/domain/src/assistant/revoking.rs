@@ -19,7 +19,8 @@ impl Assistant {
         if head.is_none_or(|head| head.label.is_tainted()) {
             return once("there are words from outside here, so i go on asking.");
         }
-        let (tool, scope) = (approval.call.name.clone(), Scope::of(&approval.call));
+        let tool = approval.call.name.clone();
+        let scope = Scope::of(&approval.call);
         let standing = Standing { id: approval.id, tool, scope, until: later(minutes.at, STANDING_FOR) };
         let always = &mut self.memory.approvals.consent.always;
         always.retain(|known| !(known.tool == standing.tool && known.scope == standing.scope));
@@ -73,7 +74,8 @@ impl Consent {
     /// What is always allowed at `now`, a line each: nothing, if nothing is.
     pub fn tell(&self, now: &Zoned) -> Option<String> {
         let line = |standing: &Standing| {
-            let (id, day) = (standing.id.0, day(standing, now.time_zone()));
+            let id = standing.id.0;
+            let day = day(standing, now.time_zone());
             format!("{id}: {standing}, until {day}")
         };
         let holds = self.always.iter().filter(|standing| standing.until > now.timestamp());

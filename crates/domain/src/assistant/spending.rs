@@ -26,7 +26,8 @@ impl Assistant {
     pub(super) fn may_spend(
         &mut self,
         turn: TurnId,
-        (spent, next): (Vec<Call>, Next),
+        spent: Vec<Call>,
+        next: Next,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
@@ -171,7 +172,8 @@ impl Assistant {
         for call in calls {
             self.fill(branch, &account.source, &call);
             let cost = self.purse.prices.of(&call);
-            let (branch, account) = (branch.clone(), account.clone());
+            let branch = branch.clone();
+            let account = account.clone();
             let spent = Spent { at: minutes.at, branch, turn: *turn, account, call, cost };
             day.count(&spent);
             minutes.records.push(Record::Spent(spent));
@@ -277,7 +279,9 @@ mod tests {
     fn a_call_waits_for_one_that_may_use_up_what_is_left() {
         let mut assistant = working(routine());
         assistant.purse.limit.money = Some(Micros(150_000));
-        let (name, aside, prompt) = ("b".to_owned(), Aside::Isolated(Follow::Alone), Prompt::new("go"));
+        let name = "b".to_owned();
+        let aside = Aside::Isolated(Follow::Alone);
+        let prompt = Prompt::new("go");
         let job = Job { source: Source::Routine(name.clone()), name, aside, terms: Terms::default(), prompt };
         assistant.asked(Request::Plan(Planning::Do(job)), &at("15T08:00"));
         let mut asks = |turn: u64, pace: Pace| {
@@ -300,7 +304,9 @@ mod tests {
     fn calls_that_read_little_go_on_beside_each_other() {
         let mut assistant = working(routine());
         assistant.purse.limit.money = Some(Micros(150_000));
-        let (name, aside, prompt) = ("b".to_owned(), Aside::Isolated(Follow::Alone), Prompt::new("go"));
+        let name = "b".to_owned();
+        let aside = Aside::Isolated(Follow::Alone);
+        let prompt = Prompt::new("go");
         let job = Job { source: Source::Routine(name.clone()), name, aside, terms: Terms::default(), prompt };
         assistant.asked(Request::Plan(Planning::Do(job)), &at("15T08:00"));
         let mut asks = |turn: u64| {
@@ -361,7 +367,8 @@ mod tests {
         assistant.purse.limit.money = Some(Micros(150_000));
         assistant.running.values_mut().for_each(|running| running.owed = Owed::SinceBefore);
         for name in ["b", "agent"].map(str::to_owned) {
-            let (aside, prompt) = (Aside::Isolated(Follow::Alone), Prompt::new("go"));
+            let aside = Aside::Isolated(Follow::Alone);
+            let prompt = Prompt::new("go");
             let source = Source::Routine(name.clone());
             let job = Job { source, name, aside, terms: Terms::default(), prompt };
             assistant.asked(Request::Plan(Planning::Do(job)), &at("15T08:00"));

@@ -44,12 +44,7 @@ impl Assistant {
     }
 
     /// The turn did not end because the model is away: what the brain understands is done, the rest waits.
-    pub(super) fn model_away(
-        &mut self,
-        (turned, ended): (Turned, &Ended),
-        why: &Failure,
-        minutes: &mut Minutes,
-    ) {
+    pub(super) fn model_away(&mut self, turned: Turned, ended: &Ended, why: &Failure, minutes: &mut Minutes) {
         let known = self.wants.away.map_or(Known::Unknown, |_| Known::Told);
         self.note_away(why, minutes);
         let untouched = !self.wants.tried.worked.contains(&turned.turn);
@@ -61,7 +56,9 @@ impl Assistant {
                 }
                 self.say_on(branch, plain(told), minutes);
                 minutes.close(*turn, Ending::Finished, ended.usage);
-                let (turn, branch, answers) = (*turn, branch.clone(), message.id);
+                let turn = *turn;
+                let branch = branch.clone();
+                let answers = message.id;
                 minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
             }
             None => {
@@ -155,11 +152,12 @@ impl Assistant {
             self.ensure_main(minutes);
         }
         let Some(told) = self.done_without(message, minutes) else { return false };
-        let (heard, _) = self.heard_by((Reader::Nobody, None), (message, ""), minutes);
+        let (heard, _) = self.heard_by(Reader::Nobody, None, message, "", minutes);
         let heard = Said::Human(heard);
         let Some(entry) = self.say_on(&branch, heard, minutes) else { return false };
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
-        let (turn, answers) = (self.next_turn(), message.id);
+        let turn = self.next_turn();
+        let answers = message.id;
         let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
         minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
         self.stands_in_on(turn, &branch, message.surface);

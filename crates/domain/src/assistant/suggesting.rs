@@ -30,7 +30,7 @@ impl Assistant {
         let found = self.memory.messages.attending.mood.moves.suggests(routine.id.as_str(), &now);
         let (Some(found), Some(from)) = (found, clock_of(routine)) else { return };
         let name = named(what);
-        let Some(card) = Card::suggesting((&routine.id, &name), from, found, minutes.at) else { return };
+        let Some(card) = Card::suggesting(&routine.id, &name, from, found, minutes.at) else { return };
         if found.to == from {
             return;
         }
@@ -63,7 +63,8 @@ impl Assistant {
         let as_known = clock_of(routine).is_some_and(|clock| clock == times.from || clock == times.to);
         let Beat::Cron(cron) = &routine.rhythm.beat else { return Err(changed()) };
         let cron = cron.at(time).filter(|_| as_known).ok_or_else(changed)?;
-        let (mut next, file) = (routine.clone(), plan.planned.file.clone());
+        let mut next = routine.clone();
+        let file = plan.planned.file.clone();
         next.rhythm.beat = Beat::Cron(cron.clone());
         let text = cron.as_str().to_owned();
         minutes.plan(Some(PlanChange::File(FileWork::Set(source, "cron", Some(text)))));

@@ -29,18 +29,21 @@ impl Assistant {
     /// The human gets `words`, now or when there is a good moment, and the delivery has ended.
     pub(super) fn tell_delivery(
         &mut self,
-        (occurrence, delivery): (Occurrence, &Delivery),
+        occurrence: Occurrence,
+        delivery: &Delivery,
         words: String,
         minutes: &mut Minutes,
     ) {
-        let (source, name) = (delivery.source(), delivery.name());
+        let source = delivery.source();
+        let name = delivery.name();
         let voice = delivery.hook.terms.voice;
         let terms = Terms { voice, tools: ToolRule::Only(Vec::new()), ..Terms::default() };
         let prompt = Prompt::new(&shown_as_it_came(delivery));
         let aside = Aside::Isolated(Follow::Alone);
         let job = Job { source: source.clone(), name: name.clone(), aside, terms, prompt };
         let (run, text) = self.branch_off(job, None, minutes);
-        let (branch, label) = (run.branch.clone(), from_a_webhook());
+        let branch = run.branch.clone();
+        let label = from_a_webhook();
         drop(run);
         self.stands(occurrence.clone(), Stage::Running(branch.clone()), minutes);
         self.memory.conversation.know(&branch, label);
@@ -53,7 +56,7 @@ impl Assistant {
         }
         // What is held is reported when it is told.
         if voice.reporting != Reporting::Blocked && !matches!(told, Told::Held(_)) {
-            self.report((&source.to_string(), label), words, minutes);
+            self.report(&source.to_string(), label, words, minutes);
         }
         self.forgive_report(&branch);
         self.run_ended(&branch, &Ending::Finished, minutes);
@@ -83,7 +86,8 @@ impl Assistant {
 
     /// The ping, as a run would have asked for it.
     fn ring_with(&mut self, branch: &Branch, words: &str, minutes: &mut Minutes) {
-        let (id, name) = (format!("delivery-{branch}"), PlacedTool::Ping.name().to_owned());
+        let id = format!("delivery-{branch}");
+        let name = PlacedTool::Ping.name().to_owned();
         let call = ToolCall { id: id.clone(), name, input: Json("{}".to_owned()) };
         self.say_on(branch, Said::Assistant(vec![Block::Call(call)], Reach::Whole), minutes);
         let outcome = Outcome::Shown(Showing::Words(words.to_owned()));

@@ -23,7 +23,7 @@ use crate::turn::TurnId;
 impl Assistant {
     /// Goes on with a turn that the program died under, or gives it up after too many tries.
     pub(super) fn resume(&mut self, left: Unfinished, minutes: &mut Minutes) {
-        self.tell_unknown((left.turn, &left.branch), &left.unanswered, minutes);
+        self.tell_unknown(left.turn, &left.branch, &left.unanswered, minutes);
         let Unfinished { turn, branch, answers, attempts, calls, .. } = left;
         if calls > 0 {
             // What it has done already is not done once more without it.
@@ -39,9 +39,10 @@ impl Assistant {
             let turned = Turned { turn, branch, message: answers, sending: Sending::First };
             return self.open(turned, Owed::SinceBefore, minutes);
         }
-        let text = match self.memory.turns.runs.contains_key(&branch) {
-            true => format!("i stopped {ATTEMPTS} times in the middle of it, so i left it."),
-            false => format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again."),
+        let text = if self.memory.turns.runs.contains_key(&branch) {
+            format!("i stopped {ATTEMPTS} times in the middle of it, so i left it.")
+        } else {
+            format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again.")
         };
         let ending = Ending::Failed(Failure::Stopped(text));
         minutes.close(turn, ending.clone(), Usage::default());
@@ -64,7 +65,8 @@ impl Assistant {
     /// human is known not to have run, and nobody knows of the others.
     pub(super) fn tell_unknown(
         &mut self,
-        (turn, branch): (TurnId, &Branch),
+        turn: TurnId,
+        branch: &Branch,
         calls: &[ToolCall],
         minutes: &mut Minutes,
     ) {
@@ -122,7 +124,8 @@ impl Assistant {
     /// How much waits for the human.
     pub(super) fn numbers(&self, now: &Zoned) -> Numbers {
         let pings = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now);
-        let (updates, inbox) = (self.memory.reports.waiting.len(), self.memory.inbox.kept.len());
+        let updates = self.memory.reports.waiting.len();
+        let inbox = self.memory.inbox.kept.len();
         let here = self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone());
         let filled = self.memory.turns.filled.get(&here).copied();
         Numbers { updates, inbox, pings, filled, room: self.room_on(&here), limit: self.purse.limit }

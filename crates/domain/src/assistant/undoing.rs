@@ -95,13 +95,12 @@ impl Assistant {
     /// The summary stands for nothing any more. What was said since stays said.
     fn recall(&mut self, change: Change, summary: EntryId, minutes: &mut Minutes) -> &'static str {
         let here = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
-        let to = match here == Some(summary) {
-            true => change.from,
-            false => {
-                let recalled = self.say_on(&Branch::Main, Said::Recalled(summary), minutes);
-                let label = recalled.as_ref().map_or(change.from.label, |entry| entry.label);
-                Head { entry: recalled.map(|entry| entry.id), session: change.from.session, label }
-            }
+        let to = if here == Some(summary) {
+            change.from
+        } else {
+            let recalled = self.say_on(&Branch::Main, Said::Recalled(summary), minutes);
+            let label = recalled.as_ref().map_or(change.from.label, |entry| entry.label);
+            Head { entry: recalled.map(|entry| entry.id), session: change.from.session, label }
         };
         self.point_main(to, minutes);
         if let Some(before) = Arc::make_mut(&mut self.memory.main.changes).last_mut() {
@@ -120,7 +119,8 @@ impl Assistant {
     }
 
     fn point_main(&mut self, to: Head, minutes: &mut Minutes) {
-        let (session, at) = (to.session.clone(), minutes.at);
+        let session = to.session.clone();
+        let at = minutes.at;
         let moved = self.memory.conversation.undo(&Branch::Main, to, at);
         let from = moved.from.as_ref().map(|head| head.session.clone());
         minutes.records.push(Record::Moved(moved));

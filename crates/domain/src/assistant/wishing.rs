@@ -23,13 +23,15 @@ impl Assistant {
     /// TL-2: where `turn` runs and what it may use there: nothing, if it has ended.
     pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
         let (branch, running) = self.run_of(turn)?;
-        let (modes, usual) = (self.memory.chosen.modes, ToolRule::Usual);
+        let modes = self.memory.chosen.modes;
+        let usual = ToolRule::Usual;
         let (place, tools, mode) = match (&branch, self.memory.turns.runs.get(&branch)) {
             (_, Some(run)) => (Place::Background(run.aside), run.terms.tools.clone(), modes.main),
             (Branch::Main, None) => (Place::Main(self.follows(turn)), usual, modes.main),
             (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
         };
-        let (knows, links) = (self.label_of(&branch), self.links_for(&branch, &running));
+        let knows = self.label_of(&branch);
+        let links = self.links_for(&branch, &running);
         let request = self.request_of(&branch, &running);
         Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new(), clock: None })
     }
@@ -76,8 +78,8 @@ impl Assistant {
         }
         let tool = wish.tool().name();
         match (wish, place) {
-            (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, (Footer::None, label), now),
-            (Wish::Show(embed, _), Place::Fork) => self.show(embed, (Footer::Fork, label), now),
+            (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, Footer::None, label, now),
+            (Wish::Show(embed, _), Place::Fork) => self.show(embed, Footer::Fork, label, now),
             (Wish::FollowUp(wait), Place::Background(_) | Place::Main(_)) => self.follow_up(turn, wait, now),
             (wish, Place::Background(_)) => self.wished_aside(turn, wish, now),
             // MC-20: main may speak while a fork is open, and forks are never nested.
@@ -118,12 +120,13 @@ impl Assistant {
 
     /// The embed is part of the tool's result, which is written down before anybody sees it. XB-6: what its
     /// buttons ask is kept now, each under a number of its own.
-    fn show(&mut self, embed: Embed, (footer, label): (Footer, Label), now: &Zoned) -> (Answer, Vec<Effect>) {
+    fn show(&mut self, embed: Embed, footer: Footer, label: Label, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let mut embed = Embed { footer, ..embed }.fitted();
         for button in &mut embed.buttons {
             if let Action::Ask(prompt) = &button.action {
-                let (id, prompt) = (InquiryId(self.dice.id8()), prompt.clone());
+                let id = InquiryId(self.dice.id8());
+                let prompt = prompt.clone();
                 let inquiry = Inquiry { id: id.clone(), prompt, at: minutes.at, label };
                 Arc::make_mut(&mut self.memory.messages.sent).register(inquiry.clone());
                 minutes.records.push(Record::from(SentChange::Asks(inquiry)));
@@ -141,7 +144,7 @@ impl Assistant {
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         match showing {
-            Showing::Embed(embed) => self.show(embed, (Footer::Background, label), now),
+            Showing::Embed(embed) => self.show(embed, Footer::Background, label, now),
             Showing::Words(_) => (Answer::Shown(showing), Vec::new()),
         }
     }
@@ -149,10 +152,11 @@ impl Assistant {
     /// What a background run wishes that its place admits.
     fn wished_aside(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, _)) = self.run_of(turn) else { return super::progressing::gone() };
-        let (minutes, tool) = (Minutes::at(now), wish.tool().name());
+        let minutes = Minutes::at(now);
+        let tool = wish.tool().name();
         match wish {
-            Wish::Show(embed, urgency) => self.reach_out((&branch, urgency), Showing::Embed(embed), now),
-            Wish::Ping(text, urgency) => self.reach_out((&branch, urgency), Showing::Words(text), now),
+            Wish::Show(embed, urgency) => self.reach_out(&branch, urgency, Showing::Embed(embed), now),
+            Wish::Ping(text, urgency) => self.reach_out(&branch, urgency, Showing::Words(text), now),
             Wish::Report(text) => self.report_from(&branch, text, minutes),
             Wish::Compact(words) => self.compact_later(&branch, words, minutes),
             Wish::FollowUp(wait) => self.follow_up(turn, wait, now),

@@ -22,7 +22,9 @@ pub struct Calm {
 
 impl Default for Calm {
     fn default() -> Self {
-        let (quiet, digests, caps) = (Quiet::default(), Digests::default(), Caps::default());
+        let quiet = Quiet::default();
+        let digests = Digests::default();
+        let caps = Caps::default();
         Self { quiet, digests, caps, follow_up_minutes: Some(20) }
     }
 }
@@ -49,7 +51,8 @@ impl Quiet {
             return Some(Self::Never);
         }
         let (from, to) = words.split_once(['-', '–'])?;
-        let (from, to) = (clock(from)?, clock(to)?);
+        let from = clock(from)?;
+        let to = clock(to)?;
         (from != to).then_some(Self::Between(from, to))
     }
 
@@ -65,10 +68,7 @@ impl Quiet {
     pub fn until(&self, now: &Zoned) -> Option<Timestamp> {
         let Self::Between(from, to) = *self else { return None };
         let clock = now.time();
-        let inside = match from < to {
-            true => (from..to).contains(&clock),
-            false => clock >= from || clock < to,
-        };
+        let inside = if from < to { (from..to).contains(&clock) } else { clock >= from || clock < to };
         let day = if clock < to { now.date() } else { now.date().tomorrow().ok()? };
         let end = day.to_datetime(to).to_zoned(now.time_zone().clone()).ok()?;
         inside.then(|| end.timestamp())
@@ -180,7 +180,8 @@ fn clock(words: &str) -> Option<Time> {
     };
     let (hour, minute) = digits.split_once([':', '.']).unwrap_or((digits, "0"));
     let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse::<i8>().ok());
-    let (hour, minute) = (number(hour).flatten()?, number(minute).flatten()?);
+    let hour = number(hour).flatten()?;
+    let minute = number(minute).flatten()?;
     let hour = match later {
         None if hour == 24 => 0,
         None => hour,

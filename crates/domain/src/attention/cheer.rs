@@ -55,7 +55,8 @@ mod tests {
     #[test]
     fn a_line_is_said_now_and_then() {
         let [back, moved, first] = Cheers::LINES;
-        let (monday, friday) = (date(2026, 11, 16), date(2026, 11, 20));
+        let monday = date(2026, 11, 16);
+        let friday = date(2026, 11, 20);
         let (cheers, line) = Cheers::default().done(monday, 0);
         assert_eq!(line, Some(first));
         let (cheers, line) = cheers.done(monday, 0);

@@ -66,11 +66,12 @@ impl Ease {
         let on = ["min ", "minutes ", "on "]
             .iter()
             .fold(on.trim(), |on, small| on.strip_prefix(small).unwrap_or(on));
-        match (1..=LONGEST_FOCUS).contains(&minutes) {
-            true => Ok(Self::Focus(minutes, on.trim().to_owned())),
-            false => Err(format!(
+        if (1..=LONGEST_FOCUS).contains(&minutes) {
+            Ok(Self::Focus(minutes, on.trim().to_owned()))
+        } else {
+            Err(format!(
                 "{minutes} minutes is no time to focus. say 1 to {LONGEST_FOCUS}, like `/focus 25 taxes`."
-            )),
+            ))
         }
     }
 }

@@ -76,7 +76,8 @@ impl Moves {
         let rings = self.rings.get(routine)?;
         let clock = |at: Timestamp| at.to_zoned(now.time_zone().clone());
         let wanted = rings.iter().filter_map(|ring| {
-            let (due, to) = (clock(ring.due), clock(ring.to?));
+            let due = clock(ring.due);
+            let to = clock(ring.to?);
             (due.date() == to.date()).then(|| to.time().round(jiff::Unit::Minute).unwrap_or(to.time()))
         });
         let wanted: Vec<Time> = wanted.collect();
@@ -84,7 +85,8 @@ impl Moves {
         let votes = |time: Time| wanted.iter().filter(|other| near(time, **other)).count();
         let same = |time: Time| wanted.iter().filter(|other| **other == time).count();
         let to = wanted.iter().copied().max_by_key(|time| (votes(*time), same(*time)))?;
-        let (moved, of) = (votes(to), rings.len());
+        let moved = votes(to);
+        let of = rings.len();
         (moved >= ENOUGH).then_some(Suggestion { moved, of, to })
     }
 }
@@ -113,7 +115,8 @@ mod tests {
     /// passes before the next.
     #[test]
     fn five_moves_to_one_time_suggest_it() {
-        let (one, now) = (Some("14:00"), at("20T12:00"));
+        let one = Some("14:00");
+        let now = at("20T12:00");
         let told =
             |moves: &Moves| moves.suggests("stretch", &now).map(|found| (found.moved, found.of, found.to));
         let two = jiff::civil::time(14, 0, 0, 0);

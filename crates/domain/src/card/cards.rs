@@ -82,9 +82,10 @@ impl Cards {
         self.all.retain(|_, (card, _)| card.rang > oldest);
         let all = &self.all;
         self.unanswered.retain(|id| all.contains_key(id));
-        match card.waits() {
-            true => self.unanswered.insert(card.id.clone()),
-            false => self.unanswered.remove(&card.id),
+        if card.waits() {
+            self.unanswered.insert(card.id.clone())
+        } else {
+            self.unanswered.remove(&card.id)
         };
         self.all.insert(card.id.clone(), (card, post));
     }

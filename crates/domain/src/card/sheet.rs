@@ -187,7 +187,8 @@ impl Card {
     /// Where it may stand among those that rang with it: the places of its line in what was said.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         let is_line = |at: usize| {
-            let (before, after) = (&self.said[..at], &self.said[at + self.words.len()..]);
+            let before = &self.said[..at];
+            let after = &self.said[at + self.words.len()..];
             let number = before.rsplit('\n').next().unwrap_or_default().strip_suffix(". ");
             let ends = after.is_empty() || after.starts_with('\n') || after.starts_with(BETWEEN);
             ends && number.is_some_and(|number| number.parse::<usize>().is_ok())
@@ -211,7 +212,8 @@ impl Card {
     }
 
     pub(super) fn button(&self, label: &str, style: Style, act: Act) -> Button {
-        let (label, action) = (label.to_owned(), Action::Card(self.id.clone(), act));
+        let label = label.to_owned();
+        let action = Action::Card(self.id.clone(), act);
         Button { label, style, action }
     }
 

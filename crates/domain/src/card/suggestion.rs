@@ -26,7 +26,8 @@ pub struct Times {
 impl Card {
     /// The card that asks whether the routine `id`, called `name`, is to come at another time.
     pub fn suggesting(
-        (id, name): (&ItemId, &str),
+        id: &ItemId,
+        name: &str,
         from: Time,
         found: Suggestion,
         at: jiff::Timestamp,
@@ -35,7 +36,9 @@ impl Card {
         let said =
             format!("{moved} of {of} times you moved {name} from {} to {}{ASKS}", shown(from), shown(to));
         let id = CardId(ItemId::parse(&format!("{ABOUT}{id}")).ok()?);
-        let (words, state, chase) = (name.to_owned(), State::Open, Chase::Left);
+        let words = name.to_owned();
+        let state = State::Open;
+        let chase = Chase::Left;
         Some(Self { id, words, said, rang: at, state, snoozes: 0, chase, followed: None })
     }
 

@@ -244,7 +244,8 @@ mod tests {
         let said: Vec<Arc<Said>> = texts
             .iter()
             .map(|text| {
-                let (preface, text) = (String::new(), (*text).to_owned());
+                let preface = String::new();
+                let text = (*text).to_owned();
                 Arc::new(Said::Human(Heard { preface, text, images: Vec::new() }))
             })
             .collect();

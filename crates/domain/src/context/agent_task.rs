@@ -5,9 +5,10 @@ use crate::occurrence::LIMIT_REACHED;
 
 /// What an agent is told: who it is, and what it is asked.
 pub fn agent_task(agent: &Agent, task: &str) -> String {
-    match task.is_empty() {
-        true => String::new(),
-        false => format!("{}\n\nWhat you are asked:\n{task}", agent.prompt.trim()),
+    if task.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n\nWhat you are asked:\n{task}", agent.prompt.trim())
     }
 }
 

@@ -6,7 +6,9 @@ use crate::tool::ToolCall;
 
 /// The words that tell it to make `call` again, allowed at the time `at`.
 pub fn allowed_late(call: &ToolCall, at: &Zoned) -> String {
-    let (name, input, at) = (&call.name, &call.input.0, at.strftime("%H:%M"));
+    let name = &call.name;
+    let input = &call.input.0;
+    let at = at.strftime("%H:%M");
     format!(
         "[approval] the human has now allowed what you asked for earlier (at {at}). it was not run. if it still makes \
          sense, call `{name}` again with exactly this input, and no other: {input}\nthis permission is good for one \

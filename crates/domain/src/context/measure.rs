@@ -85,7 +85,8 @@ impl Measure {
     }
 
     fn cut_heard(self, heard: &Heard) -> Heard {
-        let (preface, text) = (heard.preface.clone(), self.cut_text(&heard.text));
+        let preface = heard.preface.clone();
+        let text = self.cut_text(&heard.text);
         match (self.pictures, heard.images.len()) {
             (Pictures::LeftOut, count @ 1..) => {
                 let preface =
@@ -142,7 +143,8 @@ mod tests {
     }
 
     fn results(id: &str) -> Arc<Said> {
-        let (text, outcome) = (String::new(), Outcome::Done);
+        let text = String::new();
+        let outcome = Outcome::Done;
         Arc::new(Said::Tools(vec![ToolResult { call: id.to_owned(), text, outcome, label: Label::PLAIN }]))
     }
 

@@ -103,7 +103,8 @@ impl Opening {
 
 /// Returns the words that tell the model of new instructions: the lines that differ, or the whole text if most do.
 fn change_note(before: &str, now: &str) -> String {
-    let (removed, added) = (missing_lines(before, now), missing_lines(now, before));
+    let removed = missing_lines(before, now);
+    let added = missing_lines(now, before);
     let most = before.lines().count().max(now.lines().count());
     if (removed.len() + added.len()) > most {
         return format!(
@@ -158,7 +159,8 @@ mod tests {
     #[test]
     fn a_change_is_read_on_its_own_branch_only() {
         let mut opening = Opening::new(EntryId(1), FIRST.into(), &[]);
-        let (main, fork) = (ids([1, 2, 5]), ids([1, 2, 6, 7]));
+        let main = ids([1, 2, 5]);
+        let fork = ids([1, 2, 6, 7]);
         assert!(opening.change(&main, SECOND.into()));
         assert_eq!(&**opening.in_force(&main), SECOND);
         assert_eq!(&**opening.in_force(&fork), FIRST);

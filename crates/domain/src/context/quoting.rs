@@ -61,7 +61,8 @@ mod tests {
 
     fn shown(showings: Vec<Showing>) -> Said {
         let result = |showing| {
-            let (call, text) = ("a".to_owned(), "Embed sent.".to_owned());
+            let call = "a".to_owned();
+            let text = "Embed sent.".to_owned();
             ToolResult { call, text, outcome: Outcome::Shown(showing), label: crate::label::Label::PLAIN }
         };
         Said::Tools(showings.into_iter().map(result).collect())

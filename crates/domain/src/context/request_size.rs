@@ -60,7 +60,8 @@ impl Window {
             return None;
         }
         let most = self.tokens() * READ_PERCENT / 100;
-        let (mut read, mut from) = (Size::default(), said.len());
+        let mut read = Size::default();
+        let mut from = said.len();
         for (index, said) in said.iter().enumerate().rev() {
             read = read.and(Size::of(said));
             if read.tokens(LEAST_TEXT_BYTES) > most || read.pictures > PICTURE_BYTES {
@@ -187,7 +188,8 @@ mod tests {
     }
 
     fn result(text: &str) -> Arc<Said> {
-        let (text, outcome) = (text.to_owned(), Outcome::Done);
+        let text = text.to_owned();
+        let outcome = Outcome::Done;
         Arc::new(Said::Tools(vec![ToolResult { call: "a".to_owned(), text, outcome, label: Label::PLAIN }]))
     }
 
@@ -196,7 +198,9 @@ mod tests {
     }
 
     fn call() -> Arc<Said> {
-        let (id, name, input) = ("a".to_owned(), "note".to_owned(), Json("{}".to_owned()));
+        let id = "a".to_owned();
+        let name = "note".to_owned();
+        let input = Json("{}".to_owned());
         answer(vec![Block::Call(ToolCall { id, name, input })])
     }
 

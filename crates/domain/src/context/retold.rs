@@ -73,7 +73,8 @@ mod tests {
     #[test]
     fn everything_that_can_be_said_is_told_again_in_its_order() {
         let call = |id: &str| {
-            let (id, name) = (id.to_owned(), "note".to_owned());
+            let id = id.to_owned();
+            let name = "note".to_owned();
             Block::Call(ToolCall { id, name, input: Json("{}".to_owned()) })
         };
         let result = |id: &str, outcome| ToolResult {

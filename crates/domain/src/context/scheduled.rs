@@ -63,7 +63,8 @@ impl Scheduled<'_> {
 
     /// CH-4 to CH-6: where it stands in its chain; nothing, if it has none.
     fn chain(&self, chain: &Chain) -> String {
-        let (number, all) = (chain.depth.saturating_add(1), chain.max.saturating_add(1));
+        let number = chain.depth.saturating_add(1);
+        let all = chain.max.saturating_add(1);
         let blocked = matches!(self.at, Where::Aside { reporting: Reporting::Blocked, .. });
         if chain.max == 0 {
             String::new()
@@ -116,9 +117,10 @@ impl Scheduled<'_> {
 /// SC-22: that something which was due at `due` only happens `now`.
 pub fn late(due: &Zoned, now: &Zoned) -> String {
     let due = due.with_time_zone(now.time_zone().clone());
-    let time = match due.date() == now.date() {
-        true => due.strftime("%-I:%M %p"),
-        false => due.strftime("%-I:%M %p on %Y-%m-%d"),
+    let time = if due.date() == now.date() {
+        due.strftime("%-I:%M %p")
+    } else {
+        due.strftime("%-I:%M %p on %Y-%m-%d")
     };
     format!("[late: was scheduled for {time}, running now]")
 }

@@ -192,7 +192,9 @@ pub fn beside(name: &str, files: &[String]) -> String {
 
 /// SK-6: the words of a command, split as a shell splits them: nothing, if a quote is not closed or there are none.
 pub fn words(command: &str) -> Option<Vec<String>> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut words = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None;
     let mut letters = command.chars();
     while let Some(letter) = letters.next() {
         match (quote, letter) {
@@ -276,7 +278,8 @@ mod tests {
         check(Ran::Printed("é".repeat(2_000)), &"é".repeat(2_000));
         check(Ran::Printed("é".repeat(2_001)), &format!("{}\n[...truncated]", "é".repeat(2_000)));
         let quoted = |text: String| {
-            let (marker, source) = ("3f9a".to_owned(), "mail".to_owned());
+            let marker = "3f9a".to_owned();
+            let source = "mail".to_owned();
             Ran::Quoted { marker, source, text }
         };
         check(

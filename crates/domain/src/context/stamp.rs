@@ -9,10 +9,7 @@ const PACIFIC: [&str; 2] = ["America/Los_Angeles", "US/Pacific"];
 pub fn stamp(now: &Zoned) -> String {
     let zone = now.time_zone();
     let pacific = zone.iana_name().is_some_and(|name| PACIFIC.contains(&name));
-    let label = match pacific {
-        true => "PT".to_owned(),
-        false => now.strftime("%Z").to_string(),
-    };
+    let label = if pacific { "PT".to_owned() } else { now.strftime("%Z").to_string() };
     format!("[{} {label}]", now.strftime("%Y-%m-%d %a %I:%M %p"))
 }
 

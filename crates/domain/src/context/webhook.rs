@@ -7,7 +7,8 @@ use crate::delivery::Delivery;
 
 /// WH-12: what a run of `delivery` reads, after `preamble`.
 pub fn called(delivery: &Delivery, preamble: &str) -> String {
-    let (id, template) = (&delivery.hook.id, delivery.hook.template.as_str());
+    let id = &delivery.hook.id;
+    let template = delivery.hook.template.as_str();
     format!(
         "[webhook:{id}] {preamble}\n{}\n\nTASK. This is the instruction, from the file of this webhook, and nobody outside \
          wrote it. A name in braces, like {{name}}, stands for the value of that name in the data above.\n{template}",

@@ -25,10 +25,7 @@ pub fn draw(lineage: &Lineage, zone: &TimeZone) -> String {
         format!("{}  {}{}", wires.row(row), tell(row, zone), took_back(undid))
     }));
     rows.extend(left_out(picture.older));
-    match rows.is_empty() {
-        true => "nothing was said yet.\n".to_owned(),
-        false => rows.join("\n") + "\n",
-    }
+    if rows.is_empty() { "nothing was said yet.\n".to_owned() } else { rows.join("\n") + "\n" }
 }
 
 /// How many older moves are not told of, in words.
@@ -41,7 +38,9 @@ pub fn left_out(older: u64) -> Option<String> {
 }
 
 fn tell_tip(tip: &Tip<'_>) -> String {
-    let (branch, session, said) = (tip.branch, tip.session.short(), entries(tip.entries));
+    let branch = tip.branch;
+    let session = tip.session.short();
+    let said = entries(tip.entries);
     match branch {
         Branch::Main => format!("main · now · {session} · {said}"),
         Branch::Fork(_) => format!("{branch}{} · open · {session} · {said}", about(tip.label)),
@@ -51,7 +50,9 @@ fn tell_tip(tip: &Tip<'_>) -> String {
 fn tell(row: &Row<'_>, zone: &TimeZone) -> String {
     let Line { branch, why, .. } = row.line;
     let time = row.line.at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M");
-    let (from, to, said) = (session(&row.line.from), session(&row.line.to), entries(row.entries));
+    let from = session(&row.line.from);
+    let to = session(&row.line.to);
+    let said = entries(row.entries);
     let left = |whose: &str| match row.left_behind {
         0 => String::new(),
         left => format!(" · {}{whose} left behind", entries(left)),

@@ -146,7 +146,8 @@ impl<'a> Walk<'a> {
     }
 
     fn main_goes_on(&mut self, line: &'a Line) -> Row<'a> {
-        let (row, entries) = (self.rows.len(), depth(&line.from));
+        let row = self.rows.len();
+        let entries = depth(&line.from);
         let mut undone = None;
         match line.why {
             Why::Compacted => self.changes.push(Change { row, ground: Ground::Whole }),
@@ -168,7 +169,8 @@ impl<'a> Walk<'a> {
         let fork = match self.forks.get(&line.branch) {
             Some(begun) => *begun,
             None => {
-                let (depth, label) = (depth(&line.to), line.label.as_deref());
+                let depth = depth(&line.to);
+                let label = line.label.as_deref();
                 let begun = Begun { lane: self.lanes.take(), depth, label, row: Some(self.rows.len()) };
                 self.forks.insert(&line.branch, begun);
                 begun
@@ -226,7 +228,8 @@ impl<'a> Walk<'a> {
 
 /// Whether `main` is the move by which the fork that ended became the main conversation.
 fn became_main(main: &Line, ended: &Line) -> bool {
-    let (to, from) = (main.to.as_ref(), ended.from.as_ref());
+    let to = main.to.as_ref();
+    let from = ended.from.as_ref();
     let same = to.map(|(session, _)| session) == from.map(|(session, _)| session);
     main.branch == Branch::Main && main.why == Why::Promoted && same
 }

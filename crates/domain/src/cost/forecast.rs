@@ -65,8 +65,8 @@ impl Amount {
 
     /// What is left of it when `spent` is gone.
     fn less(self, spent: Self) -> Self {
-        let (tokens, fresh) =
-            (self.tokens.saturating_sub(spent.tokens), self.fresh.saturating_sub(spent.fresh));
+        let tokens = self.tokens.saturating_sub(spent.tokens);
+        let fresh = self.fresh.saturating_sub(spent.fresh);
         Self { money: self.money.less(spent.money), tokens, fresh }
     }
 
@@ -128,7 +128,8 @@ impl Report {
         };
         let ahead = usize::try_from(self.date.last_of_month().day() - self.date.day()).unwrap_or_default();
         let limit = (self.limit.money, self.limit.tokens);
-        let (today, runs_today) = (Amount::of(&self.today), wanted(0).within(self.left()));
+        let today = Amount::of(&self.today);
+        let runs_today = wanted(0).within(self.left());
         let runs_later: Amount = (1..=ahead).map(|ahead| wanted(ahead).within(limit)).sum();
         let limited = runs_today != wanted(0) || runs_later != (1..=ahead).map(wanted).sum::<Amount>();
         let totals = || self.lists.days.values();
@@ -178,7 +179,9 @@ impl Forecast {
             if self.days == 1 { "yesterday".to_owned() } else { format!("the last {} days", self.days) };
         let runs = if self.runs == 1 { "run" } else { "runs" };
         let runs = format!("{} planned {runs}", self.runs);
-        let (today, month, a_day) = (self.about(self.today), self.about(self.month), self.about(self.a_day));
+        let today = self.about(self.today);
+        let month = self.about(self.month);
+        let a_day = self.about(self.a_day);
         let sum = format!(
             "forecast: about {today} today, about {month} this month. that is {a_day} a day as in {days}, and {runs} at \
              what one of each cost so far."

@@ -39,7 +39,8 @@ impl Day {
         match spent.account.attended {
             Attended::Waited => {}
             Attended::Unattended => {
-                let (cost, tokens) = (spent.cost.unwrap_or_default(), spent.call.usage.fresh());
+                let cost = spent.cost.unwrap_or_default();
+                let tokens = spent.call.usage.fresh();
                 *self = self.and(Most { cost, tokens });
             }
         }

@@ -58,7 +58,8 @@ impl fmt::Display for Bound {
 impl Report {
     /// The limits of today: money, and tokens.
     pub fn bounds(&self) -> impl Iterator<Item = Bound> {
-        let (Limit { money, tokens }, Day { cost, tokens: used, .. }) = (self.limit, self.unattended);
+        let Limit { money, tokens } = self.limit;
+        let Day { cost, tokens: used, .. } = self.unattended;
         let money = money.map(|most| Bound::Money { used: cost, most });
         money.into_iter().chain(tokens.map(|most| Bound::Tokens { used, most }))
     }
@@ -91,11 +92,15 @@ impl Report {
     /// limit says nothing of the other, so both are named.
     pub fn raised(&self) -> Option<DailyLimit> {
         let least = if self.pressing()?.percent() < 100 { NEAR } else { 100 };
-        let raise = |used: u64, most: u64| match percent(used, most) >= least {
-            true => most.saturating_mul(used.checked_div(most).unwrap_or_default().saturating_add(1).max(2)),
-            false => most,
+        let raise = |used: u64, most: u64| {
+            if percent(used, most) >= least {
+                most.saturating_mul(used.checked_div(most).unwrap_or_default().saturating_add(1).max(2))
+            } else {
+                most
+            }
         };
-        let (Limit { money, tokens }, Day { cost, tokens: used, .. }) = (self.limit, self.unattended);
+        let Limit { money, tokens } = self.limit;
+        let Day { cost, tokens: used, .. } = self.unattended;
         let money = money.map(|most| Micros(raise(cost.0, most.0)));
         Some(DailyLimit::Set(Limit { money, tokens: tokens.map(|most| raise(used, most)) }))
     }

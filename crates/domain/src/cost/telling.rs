@@ -24,9 +24,10 @@ impl Report {
     /// What work that nobody waits for may still use today.
     pub fn allowance(&self) -> String {
         let said: Vec<String> = self.bounds().map(|bound| bound.to_string()).collect();
-        match said.is_empty() {
-            true => "work nobody waits for has no daily limit (`/config daily_limit` sets one).".to_owned(),
-            false => format!("work nobody waits for, today: {}.", said.join(", ")),
+        if said.is_empty() {
+            "work nobody waits for has no daily limit (`/config daily_limit` sets one).".to_owned()
+        } else {
+            format!("work nobody waits for, today: {}.", said.join(", "))
         }
     }
 }

@@ -88,7 +88,8 @@ impl Work {
             return None;
         }
         if let Some((held, told)) = self.held.last() {
-            let (why, id) = (held.why.tell(), held.id.0);
+            let why = held.why.tell();
+            let id = held.id.0;
             return Some(match told {
                 None => format!("held as held:{id} until the next digest, since {why}"),
                 Some(_) => format!("held as held:{id} and told in a digest, since {why}"),
@@ -156,7 +157,8 @@ impl Work {
         let models: std::collections::BTreeSet<&str> =
             self.turns.iter().flat_map(|turn| &turn.calls).map(|spent| spent.call.model.as_str()).collect();
         let names = models.into_iter().collect::<Vec<_>>().join(", ");
-        let (read, written) = (short(total.usage.read()), short(total.usage.output));
+        let read = short(total.usage.read());
+        let written = short(total.usage.output);
         let money = if total.unpriced == 0 {
             format!("it cost {}", total.cost)
         } else {
@@ -261,14 +263,19 @@ mod tests {
     /// What a webhook brings goes out without a model, and so without a try.
     #[test]
     fn what_went_out_as_it_came_was_begun() {
-        let (source, due) = (Source::Webhook("build".to_owned()), Timestamp::constant(1_794_700_000, 0));
+        let source = Source::Webhook("build".to_owned());
+        let due = Timestamp::constant(1_794_700_000, 0);
         let stage = Stage::Ended(End::Done(String::new()));
         let key = Key { source: source.clone(), due };
-        let (name, words, lateness) = ("build".to_owned(), String::new(), Lateness::OnTime);
+        let name = "build".to_owned();
+        let words = String::new();
+        let lateness = Lateness::OnTime;
         let occurrence = Occurrence { key, name, words, lateness, tries: 0, stage, since: due, shown: false };
         let ping = Ping { entry: EntryId(3), text: "it failed".to_owned(), charge: None };
         let due = Some((occurrence, due));
-        let (turns, refused, held) = (Vec::new(), Vec::new(), Vec::new());
+        let turns = Vec::new();
+        let refused = Vec::new();
+        let held = Vec::new();
         let mut work = Work { source, due, turns, pings: vec![ping], refused, held, card: None };
         assert!(
             work.tell(&TimeZone::UTC).contains("and was begun on time."),

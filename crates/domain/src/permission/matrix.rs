@@ -79,7 +79,8 @@ fn notes(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
 
 /// Words that leave. An address that the user wrote, or that was seen, carries no private bytes.
 fn egress(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
-    let (tainted, private) = (authority.knows.is_tainted(), authority.knows.is_private());
+    let tainted = authority.knows.is_tainted();
+    let private = authority.knows.is_private();
     let is_free = match &deed.to {
         To::Search => !tainted || !private || asked_for(call, authority),
         To::Address { url, .. } => {

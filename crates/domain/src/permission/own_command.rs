@@ -71,7 +71,9 @@ fn widens(words: &[String]) -> bool {
 
 /// Splits as a shell would, where a shell would only split.
 fn split(command: &str) -> Option<Vec<String>> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut words = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None;
     for c in command.chars() {
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,

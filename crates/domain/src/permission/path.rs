@@ -44,10 +44,7 @@ pub fn is_protected(path: &str) -> bool {
 pub fn read_label(call: &ToolCall) -> Label {
     let given = ["file_path", "path", "pattern", "glob"].into_iter().filter_map(|key| call.input.text(key));
     let outside = given.into_iter().any(|path| parts(&path).any(|part| part == OUTSIDE));
-    match outside {
-        true => Label::both(Realm::Files),
-        false => Label::private(Realm::Files),
-    }
+    if outside { Label::both(Realm::Files) } else { Label::private(Realm::Files) }
 }
 
 /// What an edit would do.

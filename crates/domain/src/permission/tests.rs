@@ -34,7 +34,7 @@ fn decided(call: &ToolCall, authority: &Authority, consent: &Consent) -> Option<
 }
 
 /// The rule about a call of `name`, or that the human is asked.
-fn rule(name: &str, (place, mode): (Place, Mode), consent: &Consent) -> &'static str {
+fn rule(name: &str, place: Place, mode: Mode, consent: &Consent) -> &'static str {
     let authority = Authority { place, tools: ToolRule::Usual, mode, ..Authority::MAIN };
     let decision = decided(&call(name, NOTE), &authority, consent);
     decision.map_or("ask", |decision| decision.rule.id())
@@ -204,10 +204,10 @@ fn a_mode_decides_what_is_asked_for() {
     let nobody = Consent::default();
     for (name, row) in table {
         for (mode, expected) in Mode::ALL.into_iter().zip(row) {
-            assert_eq!(rule(name, (MAIN, mode), &nobody), expected, "{name} in {mode:?}");
-            assert_eq!(rule(name, (Place::Fork, mode), &nobody), expected, "{name} in {mode:?}");
+            assert_eq!(rule(name, MAIN, mode, &nobody), expected, "{name} in {mode:?}");
+            assert_eq!(rule(name, Place::Fork, mode, &nobody), expected, "{name} in {mode:?}");
             let aside = if name == "inbox_add" { "own-tool" } else { "unlisted-tool" };
-            assert_eq!(rule(name, (ASIDE, mode), &nobody), aside, "{name} in {mode:?}, in the background");
+            assert_eq!(rule(name, ASIDE, mode, &nobody), aside, "{name} in {mode:?}, in the background");
         }
     }
     assert_eq!(Mode::default(), Mode::DontAsk);
@@ -256,7 +256,8 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
 
 /// What stands after an "always" to `call`.
 fn always(call: &ToolCall) -> Consent {
-    let (tool, scope) = (call.name.clone(), Scope::of(call));
+    let tool = call.name.clone();
+    let scope = Scope::of(call);
     let standing = Standing { id: ApprovalId(9), tool, scope, until: Timestamp::MAX };
     Consent { always: vec![standing], grants: Vec::new() }
 }
@@ -267,11 +268,11 @@ fn always(call: &ToolCall) -> Consent {
 fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
     let always = always(&call("Bash", NOTE));
     for mode in [Mode::DontAsk, Mode::Ask, Mode::AcceptEdits] {
-        assert_eq!(rule("Bash", (MAIN, mode), &always), "standing");
-        assert_eq!(rule("Bash", (Place::Fork, mode), &always), "standing");
-        assert_eq!(rule("Bash", (ASIDE, mode), &always), "unlisted-tool");
+        assert_eq!(rule("Bash", MAIN, mode, &always), "standing");
+        assert_eq!(rule("Bash", Place::Fork, mode, &always), "standing");
+        assert_eq!(rule("Bash", ASIDE, mode, &always), "unlisted-tool");
     }
-    assert_eq!(rule("Write", (MAIN, Mode::Ask), &always), "ask");
+    assert_eq!(rule("Write", MAIN, Mode::Ask, &always), "ask");
 
     let grant = Grant { id: ApprovalId(4), call: call("Bash", r#"{"a":1,"b":2}"#), until: Timestamp::MAX };
     let granted = Consent { grants: vec![grant], ..always };

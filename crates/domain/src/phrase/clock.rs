@@ -129,7 +129,7 @@ fn hour(words: &Words, at: usize, mark: Mark) -> Found<Piece> {
     }
     let text = words.at(at).trim_start_matches('@');
     match leading(text) {
-        Some((number, many, rest)) if many <= 2 => in_digits(words, at, (number, rest), mark),
+        Some((number, many, rest)) if many <= 2 => in_digits(words, at, number, rest, mark),
         Some(_) => None,
         None => in_words(words, at, mark),
     }
@@ -152,17 +152,17 @@ fn past_or_to(words: &Words, at: usize) -> Found<Piece> {
     let (hour, end) = whole(words, next + 1).filter(|(hour, _)| (0..=23).contains(hour))?;
     let all = (hour * 60 + minutes).rem_euclid(24 * 60);
     let all = if hour == 1 && minutes < 0 { all + 12 * 60 } else { all };
-    Some(half_day(words, end, (all / 60, all % 60)))
+    Some(half_day(words, end, all / 60, all % 60))
 }
 
 /// `five pm`, `five o'clock`, `at five`.
 fn in_words(words: &Words, at: usize, mark: Mark) -> Found<Piece> {
     let (hour, next) = whole(words, at).filter(|(hour, _)| (1..=12).contains(hour))?;
     let marked = mark == Mark::Given || half(words.at(next)).is_some() || words.at(next) == "o'clock";
-    (marked && !words.any(next, &COUNTED)).then(|| half_day(words, words.past(next, &["o'clock"]), (hour, 0)))
+    (marked && !words.any(next, &COUNTED)).then(|| half_day(words, words.past(next, &["o'clock"]), hour, 0))
 }
 
-fn in_digits(words: &Words, at: usize, (hour, rest): (i64, &str), mark: Mark) -> Found<Piece> {
+fn in_digits(words: &Words, at: usize, hour: i64, rest: &str, mark: Mark) -> Found<Piece> {
     let next = at + 1;
     let said = words.at(at).trim_start_matches('@').to_owned();
     if rest.is_empty() {
@@ -188,26 +188,26 @@ fn in_digits(words: &Words, at: usize, (hour, rest): (i64, &str), mark: Mark) ->
         ("", _, Some(half)) => Some((twelve(&said, hour, minute, half), next + 1)),
         ("" | "h", _, _) => Some((exact(&said, hour, minute, 0), words.past(next, &["h", "uhr", "o'clock"]))),
         (_, Some(half), _) => Some((twelve(&said, hour, minute, half), next)),
-        (_, None, _) => with_seconds(&said, (hour, minute), tail).map(|piece| (piece, next)),
+        (_, None, _) => with_seconds(&said, hour, minute, tail).map(|piece| (piece, next)),
     }
 }
 
 /// A number alone: `9 pm`, `9 o'clock`, or `9` after `at`.
 fn unmarked(words: &Words, next: usize, hour: i64, mark: Mark) -> Found<Piece> {
     if half(words.at(next)).is_some() || words.at(next) == "o'clock" {
-        return Some(half_day(words, words.past(next, &["o'clock"]), (hour, 0)));
+        return Some(half_day(words, words.past(next, &["o'clock"]), hour, 0));
     }
     if mark == Mark::Needed || words.any(next, &COUNTED) {
         return None;
     }
     match hour {
-        0..=24 => Some(half_day(words, next, (hour, 0))),
+        0..=24 => Some(half_day(words, next, hour, 0)),
         _ => words.closes(next).then(|| (exact(&hour.to_string(), hour, 0, 0), next)),
     }
 }
 
 /// The time, with the half of the day if it is said at `next`.
-fn half_day(words: &Words, next: usize, (hour, minute): (i64, i64)) -> (Piece, usize) {
+fn half_day(words: &Words, next: usize, hour: i64, minute: i64) -> (Piece, usize) {
     let said = if minute == 0 { hour.to_string() } else { format!("{hour}:{minute:02}") };
     match half(words.at(next)) {
         Some(half) => (twelve(&format!("{said}{}", words.at(next)), hour, minute, half), next + 1),
@@ -220,7 +220,7 @@ fn half_day(words: &Words, next: usize, (hour, minute): (i64, i64)) -> (Piece, u
 }
 
 /// What follows the minutes: `:30`, `+01:00`, or both.
-fn with_seconds(said: &str, (hour, minute): (i64, i64), tail: &str) -> Option<Piece> {
+fn with_seconds(said: &str, hour: i64, minute: i64, tail: &str) -> Option<Piece> {
     let (second, tail) = match tail.strip_prefix(':').and_then(leading) {
         Some((second, 2, tail)) => (second, tail),
         Some(_) => return None,

@@ -87,7 +87,8 @@ fn checked(day: i64, month: i64, year: Option<i64>) -> Piece {
         return no_month(i64::from(month));
     }
     if !(1..=days(month)).contains(&day) {
-        let (name, last) = (month_name(month), days(month));
+        let name = month_name(month);
+        let last = days(month);
         let of = year.map(|year| format!(" {year}")).unwrap_or_default();
         let sentence = format!("there is no {day} {name}{of}; {name}{of} goes from 1 to {last}");
         return Piece::Wrong(Note::Wrong(sentence));
@@ -111,7 +112,9 @@ fn iso(words: &Words, at: usize) -> Found<Piece> {
     let text = words.at(at);
     let (date, clock) = text.split_once('t').map_or((text, None), |(date, clock)| (date, Some(clock)));
     let mut parts = date.split('-');
-    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    let year = parts.next()?;
+    let month = parts.next()?;
+    let day = parts.next()?;
     if parts.next().is_some() || (year.len(), month.len(), day.len()) != (4, 2, 2) {
         return None;
     }
@@ -133,7 +136,9 @@ fn dotted(words: &Words, at: usize) -> Found<Piece> {
     let text = words.at(at);
     let open = text.strip_suffix('.');
     let mut parts = open.unwrap_or(text).split('.');
-    let (day, month, year) = (digits(parts.next()?)?, digits(parts.next()?)?, parts.next());
+    let day = digits(parts.next()?)?;
+    let month = digits(parts.next()?)?;
+    let year = parts.next();
     if parts.next().is_some() || day > 99 || month > 99 {
         return None;
     }
@@ -151,7 +156,9 @@ fn dotted(words: &Words, at: usize) -> Found<Piece> {
 /// `12/24`, `24/12`, `12/24/2026`.
 fn slashed(words: &Words, at: usize) -> Found<Piece> {
     let mut parts = words.at(at).split('/');
-    let (first, second, year) = (digits(parts.next()?)?, digits(parts.next()?)?, parts.next());
+    let first = digits(parts.next()?)?;
+    let second = digits(parts.next()?)?;
+    let year = parts.next();
     if parts.next().is_some() || first > 99 || second > 99 {
         return None;
     }

@@ -219,8 +219,9 @@ fn nth_weekday(today: Date, nth: i8, day: Weekday, of: Of) -> Result<Dates, Note
     };
     let list: Vec<Date> =
         months.into_iter().filter_map(|month| month.nth_weekday_of_month(nth, day).ok()).collect();
-    match list.is_empty() {
-        true => Err(Note::Wrong("that month has no such day; say the date, like `24 dec`".to_owned())),
-        false => Dates::from(list.into_iter(), today).ok_or_else(too_far),
+    if list.is_empty() {
+        Err(Note::Wrong("that month has no such day; say the date, like `24 dec`".to_owned()))
+    } else {
+        Dates::from(list.into_iter(), today).ok_or_else(too_far)
     }
 }

@@ -130,18 +130,17 @@ fn same_time(words: &Words, at: usize) -> Found<Piece> {
 
 /// `in 2 weeks`, `in 20`, `20 min from now`, `3 days ago`.
 fn lengths(words: &Words, at: usize) -> Found<Piece> {
-    let (length, next) = match words.any(at, &["in", "after"]) {
-        true => length(words, at + 1).or_else(|| minutes(words, at))?,
-        false => {
-            let (length, next) = length(words, at)?;
-            if words.at(next) == "ago" {
-                return Some((Piece::Day(Day::Over(Past::Ago)), next + 1));
-            }
-            if let Some(found) = further(words, next, length) {
-                return Some(found);
-            }
-            (length, words.after(next, &["from", "now"])?)
+    let (length, next) = if words.any(at, &["in", "after"]) {
+        length(words, at + 1).or_else(|| minutes(words, at))?
+    } else {
+        let (length, next) = length(words, at)?;
+        if words.at(next) == "ago" {
+            return Some((Piece::Day(Day::Over(Past::Ago)), next + 1));
         }
+        if let Some(found) = further(words, next, length) {
+            return Some(found);
+        }
+        (length, words.after(next, &["from", "now"])?)
     };
     if length.is_nothing() {
         let sentence = "no time at all from now is now; say how long, like `in 5 min`";

@@ -259,7 +259,8 @@ fn listed(words: &Words, at: usize, near: Near) -> Found<Piece> {
 /// `mon wed fri`, `mon, wed and fri`, `tue/thu`, `mon-fri`, `mon to fri`.
 fn list(words: &Words, at: usize) -> Found<Vec<Weekday>> {
     let mut days = Vec::new();
-    let (mut next, mut end) = (at, at);
+    let mut next = at;
+    let mut end = at;
     while let Some((mut more, after)) = some_days(words, next).filter(|_| days.len() < MOST_DAYS) {
         days.append(&mut more);
         end = after;
@@ -311,9 +312,10 @@ pub(super) fn window(words: &Words, at: usize, near: Near) -> Found<Piece> {
     }
     let marked = words.any(at, &["from", "between"]);
     let start = words.past(at, &["from", "between"]);
-    let apart = match marked {
-        true => words.any(start + 1, &["-", "to", "and", "until", "till"]),
-        false => near == Near::Time && words.any(start + 1, &["-", "to"]),
+    let apart = if marked {
+        words.any(start + 1, &["-", "to", "and", "until", "till"])
+    } else {
+        near == Near::Time && words.any(start + 1, &["-", "to"])
     };
     let date = month(words.at(start + 3)).is_some();
     (apart && !date).then(|| Some((between(words.at(start), words.at(start + 2))?, start + 3)))?

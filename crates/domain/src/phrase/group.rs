@@ -126,7 +126,8 @@ pub(super) fn last(words: &Words) -> Option<Chosen> {
 /// Every time phrase, in order.
 pub(super) fn groups(words: &Words) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let (mut at, mut near) = (0, Near::Words);
+    let mut at = 0;
+    let mut near = Near::Words;
     while at < words.len() {
         let added = groups.last_mut().filter(|_| near == Near::Time).and_then(|group| group.add(words, at));
         let floor = groups.last().map_or(0, Group::end);
@@ -237,7 +238,8 @@ impl Group {
         let start = before.places.first().map_or(0, |place| place.start);
         let place = start..self.end();
         let places = vec![place];
-        let (first, second) = (before.said.completed(&self.said), self.said.completed(&before.said));
+        let first = before.said.completed(&self.said);
+        let second = self.said.completed(&before.said);
         if self.link == Link::Or {
             return Chosen { said: first, or: Some(second), places };
         }

@@ -71,9 +71,10 @@ impl Slots {
 impl Habits {
     /// Whether the human is awake at `clock`: from waking on, until before quiet hours.
     pub fn awake(&self, clock: Time) -> bool {
-        match self.wakes <= self.sleeps {
-            true => (self.wakes..self.sleeps).contains(&clock),
-            false => clock >= self.wakes || clock < self.sleeps,
+        if self.wakes <= self.sleeps {
+            (self.wakes..self.sleeps).contains(&clock)
+        } else {
+            clock >= self.wakes || clock < self.sleeps
         }
     }
 

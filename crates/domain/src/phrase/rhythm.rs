@@ -32,7 +32,8 @@ pub(super) fn settle(every: &Every, said: &Said, now: &Zoned, habits: &Habits) -
     }
     let here = now.with_time_zone(said.hours.zone.clone().unwrap_or_else(|| now.time_zone().clone()));
     let today = here.date();
-    let (from, until) = (bound(said.from, today)?, bound(said.until, today)?);
+    let from = bound(said.from, today)?;
+    let until = bound(said.until, today)?;
     if let Some(until) = until.filter(|until| from.is_some_and(|from| from > *until)) {
         let sentence = format!("it would end on {until}, before it begins; say a later end");
         return Err(Note::Wrong(sentence));
@@ -84,7 +85,8 @@ impl Settling<'_> {
 
     /// The times of day, as far as they were said; else the morning.
     fn times(&mut self) -> Vec<Time> {
-        let (said, slots) = (self.said, &self.habits.slots);
+        let said = self.said;
+        let slots = &self.habits.slots;
         let part = said.hours.part;
         match (&said.hours.clocks[..], said.hours.window) {
             ([], None) => vec![slot(slots, part.unwrap_or(Part::Morning))],

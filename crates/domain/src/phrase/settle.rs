@@ -94,19 +94,20 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     let here = now.with_time_zone(zone);
     let walls = match said.day.or(said.from) {
         None => any_day(hour, &here, habits)?,
-        Some(day) => on_day(said, (day, hour), &here, habits)?,
+        Some(day) => on_day(said, day, hour, &here, habits)?,
     };
     let at = still_to_come(walls.first, &here).ok_or_else(too_far)?;
     let other = walls.other.and_then(|wall| still_to_come(wall, &here)).filter(|other| other > now);
     let home = |at: Zoned| {
         if matches!(hour, Hour::Offset(..)) { at.with_time_zone(now.time_zone().clone()) } else { at }
     };
-    let (at, other) = (home(at), other.map(home));
+    let at = home(at);
+    let other = other.map(home);
     if at <= *now {
         return Err(Note::Past(dated(at.date())));
     }
     within_reach(now, &at)?;
-    let notes = remarks(said, hour, (&walls, &at), (now, habits));
+    let notes = remarks(said, hour, &walls, &at, now, habits);
     let settled = with_lead(said, at, now, notes)?;
     Ok(Settled { other: other.map(When::Once), ..settled })
 }
@@ -114,19 +115,11 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
 /// The moment when a clock shows `wall`; of a doubled hour the second, if the first is over.
 fn still_to_come(wall: DateTime, here: &Zoned) -> Option<Zoned> {
     let first = on_the_clock(here.time_zone(), wall)?;
-    match first > *here {
-        true => Some(first),
-        false => here.time_zone().to_ambiguous_zoned(wall).later().ok(),
-    }
+    if first > *here { Some(first) } else { here.time_zone().to_ambiguous_zoned(wall).later().ok() }
 }
 
 /// What the human should see about it.
-fn remarks(
-    said: &Said,
-    hour: Hour,
-    (walls, at): (&Walls, &Zoned),
-    (now, habits): (&Zoned, &Habits),
-) -> Vec<Note> {
+fn remarks(said: &Said, hour: Hour, walls: &Walls, at: &Zoned, now: &Zoned, habits: &Habits) -> Vec<Note> {
     let mut notes = Vec::new();
     let wall = at.datetime();
     let day_meant = matches!(said.day, Some(Day::Weekday(_))) && is_day_of_month(said, wall.date());
@@ -157,12 +150,11 @@ pub(super) fn bare(am: Time, read: Time) -> Note {
 fn with_lead(said: &Said, at: Zoned, now: &Zoned, mut notes: Vec<Note>) -> Result<Settled, Note> {
     let Some(lead) = said.lead else { return Ok(Settled { when: When::Once(at), other: None, notes }) };
     let leave = lead.before(&at).ok_or_else(too_far)?;
-    let when = match leave > *now {
-        true => When::Lead { leave, at },
-        false => {
-            notes.push(Note::LeaveNow);
-            When::Once(at)
-        }
+    let when = if leave > *now {
+        When::Lead { leave, at }
+    } else {
+        notes.push(Note::LeaveNow);
+        When::Once(at)
     };
     Ok(Settled { when, other: None, notes })
 }
@@ -187,7 +179,8 @@ fn hour(said: &Said) -> Hour {
 /// A bare hour in a part of the day.
 pub(super) fn in_part(time: Time, part: Option<Part>) -> Hour {
     let half = |hours: i8| Time::new(time.hour() % 12 + hours, time.minute(), 0, 0).unwrap_or(time);
-    let (am, pm) = (half(0), half(12));
+    let am = half(0);
+    let pm = half(12);
     match (part, time.hour()) {
         (None, _) => Hour::Either(am, pm),
         (Some(Part::Morning), _) => Hour::At(am),
@@ -227,7 +220,7 @@ fn any_day(hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
 }
 
 /// The hour on the day that was said.
-fn on_day(said: &Said, (day, hour): (Day, Hour), here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
+fn on_day(said: &Said, day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
     if let Some(gone) = gone(said.weekday, day, here.date()) {
         return Err(gone);
     }
@@ -303,7 +296,8 @@ fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Wal
 
 /// What is said about a morning hour that is over, where the afternoon may have been meant.
 fn over_today(time: Time, now: Time) -> Note {
-    let (said, later) = (clock(time), time.wrapping_add(SignedDuration::from_hours(12)));
+    let said = clock(time);
+    let later = time.wrapping_add(SignedDuration::from_hours(12));
     let later =
         if later > now { format!("`{}` for the later one, or ", clock(later)) } else { String::new() };
     Note::Wrong(format!("{said} is over today; say {later}`tomorrow {said}`"))

@@ -36,7 +36,8 @@ pub fn tell(when: &When, now: &Zoned, fires: &[Timestamp]) -> String {
 pub fn tell_exact(at: &Zoned) -> String {
     let zone = at.time_zone();
     let first = zone.to_ambiguous_zoned(at.datetime()).compatible();
-    let (date, time) = (at.date(), at.time());
+    let date = at.date();
+    let time = at.time();
     let told = match first {
         Ok(first) if first.timestamp() == at.timestamp() => clock(time),
         // With its seconds, so that the offset is not taken for the end of a stretch of time.
@@ -127,10 +128,7 @@ fn repeated(repeat: &Repeat, now: &Zoned, fires: &[Timestamp]) -> String {
         told += " · only at home";
     }
     let fires: Vec<Zoned> = fires.iter().map(|fire| fire.to_zoned(now.time_zone().clone())).collect();
-    match fires.is_empty() {
-        true => told,
-        false => format!("{told} · next {}", next(&fires, now.date()).join(", ")),
-    }
+    if fires.is_empty() { told } else { format!("{told} · next {}", next(&fires, now.date()).join(", ")) }
 }
 
 /// The next times: days alone, or hours where several are on one day.

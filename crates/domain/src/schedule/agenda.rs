@@ -103,9 +103,11 @@ impl Agenda {
         &mut self,
         planned: Arc<Planned>,
         known: Option<Accounted>,
-        (now, zone): (Timestamp, &TimeZone),
+        now: Timestamp,
+        zone: &TimeZone,
     ) -> Option<Accounted> {
-        let (source, rule) = (planned.source(), rule(&planned, zone));
+        let source = planned.source();
+        let rule = rule(&planned, zone);
         let known = self.forget(&source).map(|plan| plan.accounted).or(known);
         let kept = known.filter(|known| known.rule == rule);
         let until =
@@ -150,18 +152,19 @@ impl Agenda {
     pub fn due_of(&self, source: &Source, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let plan = self.plans.get(source)?;
         let first = plan.next.filter(|next| *next <= now)?;
-        let newest = self.newest(&plan.planned, (first, now), zone).unwrap_or(first);
+        let newest = self.newest(&plan.planned, first, now, zone).unwrap_or(first);
         let late = now.duration_since(newest);
-        let lateness = match late <= ON_TIME {
-            true => Some(Lateness::OnTime),
-            false => if_missed(&plan.planned, newest, zone).allows(late).then_some(Lateness::Late),
+        let lateness = if late <= ON_TIME {
+            Some(Lateness::OnTime)
+        } else {
+            if_missed(&plan.planned, newest, zone).allows(late).then_some(Lateness::Late)
         };
         let (first, newest) = match &plan.planned.what {
             What::Routine(_) => (first, newest),
             // However long it rested, it is the one that was due then.
             What::Reminder(reminder) => (kept_as(reminder.run_at.at), kept_as(reminder.run_at.at)),
         };
-        let missed = self.missed(plan, (first, newest, lateness.is_some()), zone);
+        let missed = self.missed(plan, first, newest, lateness.is_some(), zone);
         let kept = lateness.map(|lateness| (newest, lateness));
         Some(Due { planned: Arc::clone(&plan.planned), missed, kept })
     }
@@ -182,7 +185,7 @@ impl Agenda {
     }
 
     /// FS-3: what runs in the background around `now`, for the run of `running`, which was due at `due`.
-    pub fn around(&self, (running, due): (&Source, Timestamp), now: Timestamp) -> Vec<Upcoming> {
+    pub fn around(&self, running: &Source, due: Timestamp, now: Timestamp) -> Vec<Upcoming> {
         let far = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
         let soon = self.next.iter().take_while(|(at, _)| *at <= far).take(NEAREST).map(|(_, source)| source);
         let recent: BTreeMap<&Source, Timestamp> =
@@ -287,7 +290,8 @@ impl Agenda {
     fn newest(
         &self,
         planned: &Planned,
-        (first, now): (Timestamp, Timestamp),
+        first: Timestamp,
+        now: Timestamp,
         zone: &TimeZone,
     ) -> Option<Timestamp> {
         match &planned.what {
@@ -300,15 +304,19 @@ impl Agenda {
     fn missed(
         &self,
         plan: &Plan,
-        (first, newest, kept): (Timestamp, Timestamp, bool),
+        first: Timestamp,
+        newest: Timestamp,
+        kept: bool,
         zone: &TimeZone,
     ) -> Option<Missed> {
         let until = if kept { just_before(newest) } else { newest };
-        let (mut count, mut last, mut at) = (0, first, Some(first));
+        let mut count = 0;
+        let mut last = first;
+        let mut at = Some(first);
         while let Some(time) = at.filter(|time| *time <= until) {
             (count, last) = (count + 1, time);
             if count == COUNTED {
-                last = self.newest(&plan.planned, (first, until), zone).unwrap_or(time);
+                last = self.newest(&plan.planned, first, until, zone).unwrap_or(time);
                 break;
             }
             at = match &plan.planned.what {
@@ -316,10 +324,7 @@ impl Agenda {
                 What::Reminder(_) => None,
             };
         }
-        let why = match kept {
-            true => "a later time of it was kept instead",
-            false => "it was too late when i could",
-        };
+        let why = if kept { "a later time of it was kept instead" } else { "it was too late when i could" };
         (count > 0).then(|| Missed { first, last, count, why: why.to_owned() })
     }
 }

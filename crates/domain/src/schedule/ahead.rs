@@ -45,7 +45,7 @@ mod tests {
     fn agenda(what: What) -> (Agenda, Plan) {
         let mut agenda = Agenda::default();
         let planned = Arc::new(Planned { what, file: "routines/mail.md".to_owned() });
-        agenda.plan(Arc::clone(&planned), None, (time("16T10:00"), &TimeZone::UTC));
+        agenda.plan(Arc::clone(&planned), None, time("16T10:00"), &TimeZone::UTC);
         let plan = agenda.get(&planned.source()).unwrap().clone();
         (agenda, plan)
     }

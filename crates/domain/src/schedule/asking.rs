@@ -171,7 +171,8 @@ mod tests {
     /// I6: the skills of a job are asked for, also on main, where its tools have no effect and are not.
     #[test]
     fn a_skill_is_asked_for_by_its_name() {
-        let (id, cron) = (ItemId::parse("mail").unwrap(), Cron::parse("0 9 * * *").unwrap());
+        let id = ItemId::parse("mail").unwrap();
+        let cron = Cron::parse("0 9 * * *").unwrap();
         let mut routine = Routine::new(id, Rhythm::new(cron), Prompt::new("Triage."));
         routine.skills = list(&["tidy", "other"]);
         let what = What::Routine(routine);

@@ -59,7 +59,8 @@ impl Cron {
     /// The time of the day at which it fires, if there is exactly one.
     pub fn clock(&self) -> Option<Time> {
         let mut fields = self.text.split_whitespace();
-        let (minute, hour) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let minute = fields.next()?.parse().ok()?;
+        let hour = fields.next()?.parse().ok()?;
         Time::new(hour, minute, 0, 0).ok()
     }
 

@@ -61,7 +61,9 @@ impl Upcoming {
     /// The same without words of the job: the time, and whether it may ping.
     #[must_use]
     pub fn time_only(self) -> Self {
-        let (label, description, file) = ("another task".to_owned(), String::new(), String::new());
+        let label = "another task".to_owned();
+        let description = String::new();
+        let file = String::new();
         Self { label, description, file, ..self }
     }
 }
@@ -194,7 +196,8 @@ mod tests {
     }
 
     fn reminder(charter: Charter) -> Reminder {
-        let (id, due) = (ItemId::parse("r").unwrap(), Moment::parse(NOW, &TimeZone::UTC).unwrap());
+        let id = ItemId::parse("r").unwrap();
+        let due = Moment::parse(NOW, &TimeZone::UTC).unwrap();
         Reminder::new(id, due, charter, Prompt::new(&"word ".repeat(30))).unwrap()
     }
 
@@ -236,7 +239,8 @@ mod tests {
     /// FS-11, FS-12: the run finds itself once, and its own next fire as any other.
     #[test]
     fn a_run_finds_itself_once() {
-        let (one, two) = (planned(routine("one")), planned(routine("two")));
+        let one = planned(routine("one"));
+        let two = planned(routine("two"));
         let fires = |planned, role| Candidate { planned, recent: Some(now()), next: Some(minutes(60)), role };
         let shown = forward([fires(&one, Role::Running), fires(&two, Role::Other)], now());
         assert_eq!(told(&shown), "one+0! two+0? one+60 two+60");

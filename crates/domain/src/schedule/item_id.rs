@@ -19,10 +19,7 @@ impl ItemId {
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(inner)
             && !text.ends_with(".tmp");
-        match right {
-            true => Ok(Self(text.to_owned())),
-            false => Err(Invalid::new("id", wrong(text))),
-        }
+        if right { Ok(Self(text.to_owned())) } else { Err(Invalid::new("id", wrong(text))) }
     }
 
     /// The id as text.

@@ -46,8 +46,10 @@ impl Reminder {
                 "a reminder runs once and has no session of its own; leave it out, or make it a routine";
             return Err(Invalid::new("session", reason));
         }
-        let (description, skills) = (String::new(), Vec::new());
-        let (manner, chain) = (Manner::default(), Chain::default());
+        let description = String::new();
+        let skills = Vec::new();
+        let manner = Manner::default();
+        let chain = Chain::default();
         let as_written = None;
         Ok(Self { id, run_at, cue: None, charter, manner, chain, description, skills, message, as_written })
     }

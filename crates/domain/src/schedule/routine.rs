@@ -24,7 +24,8 @@ pub struct Routine {
 impl Routine {
     /// A routine in the main conversation, without skills and without a session of its own.
     pub fn new(id: ItemId, rhythm: Rhythm, message: Prompt) -> Self {
-        let (charter, manner) = (Charter::main(), Manner::default());
+        let charter = Charter::main();
+        let manner = Manner::default();
         Self { id, rhythm, charter, manner, description: String::new(), skills: Vec::new(), message }
     }
 }

@@ -15,7 +15,8 @@ pub fn places(text: &str) -> Vec<&str> {
 
 /// WH-10: `text` with its places filled by what `value` gives for each name; or the names it gives nothing for.
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, Vec<String>> {
-    let (mut filled, mut missing) = (String::new(), Vec::new());
+    let mut filled = String::new();
+    let mut missing = Vec::new();
     for piece in pieces(text) {
         match piece {
             Piece::Words(words) => filled.push_str(words),

@@ -49,12 +49,11 @@ impl Caption {
     }
 
     fn with_values(&self, shown: impl Fn(&str) -> String) -> String {
-        match self.values.is_empty() {
-            true => self.tool.clone(),
-            false => {
-                let values: Vec<String> = self.values.iter().map(|value| shown(value)).collect();
-                format!("{}({})", self.tool, values.join(", "))
-            }
+        if self.values.is_empty() {
+            self.tool.clone()
+        } else {
+            let values: Vec<String> = self.values.iter().map(|value| shown(value)).collect();
+            format!("{}({})", self.tool, values.join(", "))
         }
     }
 }

@@ -26,7 +26,9 @@ impl History {
         let mut conversation = Conversation::new(BTreeMap::new(), EntryId(1));
         let mut dice = Dice::new(seed);
         conversation.create(Branch::Main, dice.session(), Timestamp::UNIX_EPOCH);
-        let (entries, truth, begun) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let entries = BTreeMap::new();
+        let truth = BTreeMap::new();
+        let begun = BTreeMap::new();
         Self { conversation, entries, truth, begun, stood: Vec::new(), dice }
     }
 
@@ -70,11 +72,12 @@ impl History {
             }
             2 => {
                 let more = self.label();
-                let entry = self.conversation.say_knowing(&branch, (Said::Human(heard("hello")), more), at);
+                let entry = self.conversation.say_knowing(&branch, Said::Human(heard("hello")), more, at);
                 self.keep(&branch, entry, more.join(Label::private(Realm::Chat)));
             }
             3 => {
-                let (fork, session) = (self.dice.branch(), self.dice.session());
+                let fork = self.dice.branch();
+                let session = self.dice.session();
                 self.conversation.fork(&branch, fork, session, at);
             }
             4 => self.summed_up(&branch, at),
@@ -83,7 +86,8 @@ impl History {
                 let stood = self.conversation.head(&branch).cloned();
                 self.stood.extend(stood);
                 let back = self.roll(self.stood.len() as u64) as usize;
-                let (fork, to) = (self.dice.branch(), self.stood[back].clone());
+                let fork = self.dice.branch();
+                let to = self.stood[back].clone();
                 match self.roll(2) {
                     // A session of its own goes on from where it stood.
                     0 => drop(self.conversation.branch_off(fork, to, at)),
@@ -109,7 +113,9 @@ impl History {
 
     /// A branch that begins with nothing but what somebody else knew: an agent, a reader.
     fn begins_with(&mut self, at: Timestamp) {
-        let (branch, session, label) = (self.dice.branch(), self.dice.session(), self.label());
+        let branch = self.dice.branch();
+        let session = self.dice.session();
+        let label = self.label();
         self.conversation.create(branch.clone(), session, at);
         self.conversation.know(&branch, label);
         self.begun.insert(branch.clone(), label);

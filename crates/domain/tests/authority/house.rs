@@ -267,7 +267,8 @@ impl House {
             if calls.is_empty() {
                 break;
             }
-            let (kinds, most) = (ServerKinds::new(), calls.len());
+            let kinds = ServerKinds::new();
+            let most = calls.len();
             let request =
                 Request::Turn(start.turn, Progress::MayRun { blocks, spent: Vec::new(), kinds, most });
             let Answer::Decided(rulings) = self.ask(request) else { return };
@@ -369,7 +370,8 @@ impl House {
 
     /// What the model says: calls that all it has read chose.
     fn reply(&self, start: &Start, said: &[Said], step: u64) -> Vec<Block> {
-        let (number, text) = (self.read_by(start, said), || self.text_by(start, said));
+        let number = self.read_by(start, said);
+        let text = || self.text_by(start, said);
         let moment = Moment { number, step, source: &start.account.source, text: &text };
         let call = |(index, (name, input)): (usize, (String, String))| {
             Block::Call(ToolCall { id: format!("call-{step}-{index}"), name, input: Json(input) })
@@ -378,7 +380,8 @@ impl House {
     }
 
     fn words(&self, start: &Start, said: &[Said]) -> String {
-        let (number, text) = (self.read_by(start, said), || self.text_by(start, said));
+        let number = self.read_by(start, said);
+        let text = || self.text_by(start, said);
         let moment = Moment { number, step: 9, source: &start.account.source, text: &text };
         let always = || format!("so it is: {number:x} {}", self.mind.says(&moment));
         self.mind.says_only(&moment).unwrap_or_else(always)

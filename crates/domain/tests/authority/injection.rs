@@ -166,7 +166,8 @@ fn delivery(knowing: Knowing, order: &str) -> Delivery {
         deliver: None,
         template: Prompt::new("Look at {title}."),
     };
-    let (name, json) = ("title".to_owned(), Json(format!("{order:?}")));
+    let name = "title".to_owned();
+    let json = Json(format!("{order:?}"));
     Delivery { hook, values: vec![Value { name, json, kind: Kind::Free }], marks: vec!["once".to_owned()] }
 }
 
@@ -193,7 +194,9 @@ const TOOLS_OF_A_JOB: [&str; 14] = [
 #[test]
 fn words_that_attack_change_nothing_and_reach_nobody() {
     let places = [Where::Main, Where::Aside, Where::Job, Where::Alone];
-    let (mut attacks, mut tried, mut asked) = (0, 0, 0);
+    let mut attacks = 0;
+    let mut tried = 0;
+    let mut asked = 0;
     for way in WAYS_IN {
         let before = tried;
         for (dress, (name, input)) in DRESSES.iter().flat_map(|dress| ORDERS.map(|order| (dress, order))) {

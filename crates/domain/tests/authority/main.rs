@@ -81,7 +81,8 @@ fn deeds(house: &House) -> Vec<String> {
 /// matrix: every life says no to all that is asked.
 #[test]
 fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
-    let (mut calls, mut tainted) = (0, 0);
+    let mut calls = 0;
+    let mut tainted = 0;
     for seed in 0..400 {
         let house = lived(seed, seed, seed);
         calls += house.seen.ran.len();
@@ -100,7 +101,8 @@ fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
 fn words_from_outside_change_nothing_that_is_done() {
     let mut differed = 0;
     for seed in 0..PAIRS {
-        let (one, other) = (lived(seed, 1, 5), lived(seed, 2, 5));
+        let one = lived(seed, 1, 5);
+        let other = lived(seed, 2, 5);
         assert_eq!(deeds(&one), deeds(&other), "life {seed}");
         differed += usize::from(one.seen.ran != other.seen.ran);
     }
@@ -120,7 +122,8 @@ fn private_things_change_nothing_that_leaves() {
     };
     let mut differed = 0;
     for seed in 0..PAIRS {
-        let (one, other) = (lived(seed, 5, 1), lived(seed, 5, 2));
+        let one = lived(seed, 5, 1);
+        let other = lived(seed, 5, 2);
         assert_eq!(leaves(&one), leaves(&other), "life {seed}");
         differed += usize::from(one.seen.ran != other.seen.ran);
     }
@@ -143,7 +146,8 @@ impl Mind for Carrier {
 
 /// A background routine that runs at 08:50.
 fn routine(id: &str, charter: Charter, description: &str) -> Planned {
-    let (id, cron) = (ItemId::parse(id).expect("a name"), Cron::parse("50 8 * * *").expect("a time"));
+    let id = ItemId::parse(id).expect("a name");
+    let cron = Cron::parse("50 8 * * *").expect("a time");
     let routine = Routine::new(id.clone(), Rhythm::new(cron), Prompt::new("look around"));
     let routine = Routine { charter, description: description.to_owned(), ..routine };
     Planned { what: What::Routine(routine), file: format!("routines/{id}.md") }

@@ -86,7 +86,8 @@ enum May {
 
 fn may(column: Column, Authority { place, knows, .. }: &Authority) -> May {
     let unattended = matches!(place, Place::Background(_));
-    let (tainted, private) = (knows.is_tainted(), knows.is_private());
+    let tainted = knows.is_tainted();
+    let private = knows.is_private();
     match column {
         C::Never => May::Not,
         C::Alarm if tainted && unattended => May::Not,
@@ -188,7 +189,8 @@ fn case(dice: &mut Dice) -> Case {
         said.push(call.clone());
     }
     let standing = |(number, said): (u64, &ToolCall)| {
-        let (tool, scope) = (said.name.clone(), Scope::of(said));
+        let tool = said.name.clone();
+        let scope = Scope::of(said);
         Standing { id: ApprovalId(number), tool, scope, until: Timestamp::MAX }
     };
     let always = (2..).zip(&said).map(standing).collect();
@@ -199,7 +201,7 @@ fn case(dice: &mut Dice) -> Case {
 }
 
 /// Whether an "always" to `said` is one to `call`: the same words, the same note, or the same place in the web.
-fn is_same(said: &ToolCall, (call, column): (&ToolCall, Column)) -> bool {
+fn is_same(said: &ToolCall, call: &ToolCall, column: Column) -> bool {
     let start = |call: &ToolCall| call.input.0.split('/').take(3).map(str::to_owned).collect::<Vec<_>>();
     said.name == call.name
         && (said.input == call.input
@@ -219,7 +221,7 @@ fn was_allowed(case: &Case) -> bool {
                 Mode::AcceptEdits => case.column == C::Note,
                 Mode::DontAsk | Mode::Ask => false,
             };
-            let always = || case.said.iter().any(|said| is_same(said, (&case.call, case.column)));
+            let always = || case.said.iter().any(|said| is_same(said, &case.call, case.column));
             case.granted || (clean && (mode || always()))
         }
     }
@@ -229,8 +231,12 @@ fn was_allowed(case: &Case) -> bool {
 /// what the table lets run.
 #[test]
 fn what_runs_is_never_more_than_the_table_says() {
-    let (tools, mut dice) = (specs(), Dice::new(41));
-    let (mut ran, mut asked, mut refused, mut stood) = (0, 0, 0, 0);
+    let tools = specs();
+    let mut dice = Dice::new(41);
+    let mut ran = 0;
+    let mut asked = 0;
+    let mut refused = 0;
+    let mut stood = 0;
     for number in 0..100_000 {
         let case = case(&mut dice);
         let Case { call, column, authority, consent, .. } = &case;
@@ -278,29 +284,32 @@ fn weight(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> u8 {
 /// less.
 #[test]
 fn nobody_in_a_family_may_do_more_than_who_sent_them() {
-    let (tools, mut dice, mut less) = (specs(), Dice::new(17), 0);
+    let tools = specs();
+    let mut dice = Dice::new(17);
+    let mut less = 0;
     for number in 0..10_000 {
         let from_main = dice.roll().is_multiple_of(2);
         // Who talks with the human knows what they said.
         let knows =
             if from_main { label(&mut dice).join(Label::private(Realm::Chat)) } else { label(&mut dice) };
-        let (mode, links) = (Mode::Ask, vec!["https://typed.example/page".to_owned()]);
+        let mode = Mode::Ask;
+        let links = vec!["https://typed.example/page".to_owned()];
         let place = Place::Background(Aside::Forked(Follow::Alone));
-        let mut parent = match from_main {
-            true => {
-                let (place, tools) = (Place::Main(Follow::Alone), ToolRule::Usual);
-                Authority {
-                    place,
-                    tools,
-                    mode,
-                    knows,
-                    links,
-                    request: None,
-                    kinds: ServerKinds::new(),
-                    clock: clock(),
-                }
+        let mut parent = if from_main {
+            let place = Place::Main(Follow::Alone);
+            let tools = ToolRule::Usual;
+            Authority {
+                place,
+                tools,
+                mode,
+                knows,
+                links,
+                request: None,
+                kinds: ServerKinds::new(),
+                clock: clock(),
             }
-            false => Authority {
+        } else {
+            Authority {
                 place,
                 tools: rule(&mut dice),
                 mode,
@@ -309,15 +318,13 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
                 request: None,
                 kinds: ServerKinds::new(),
                 clock: clock(),
-            },
+            }
         };
         for depth in 0..=dice.roll() % 3 {
             let own = Box::new(ToolRule::Only(list(&mut dice)));
             let is_run = matches!(parent.place, Place::Background(_));
-            let tools_of_child = match is_run {
-                true => ToolRule::Within(Box::new(parent.tools.clone()), own),
-                false => *own,
-            };
+            let tools_of_child =
+                if is_run { ToolRule::Within(Box::new(parent.tools.clone()), own) } else { *own };
             let place = Place::Background(Aside::Isolated(Follow::Alone));
             let knows = parent.knows.join(label(&mut dice));
             let links = parent.links.clone();
@@ -328,7 +335,8 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
                 if ["ping_user", "report_updates", "save_context"].contains(&call.name.as_str()) {
                     continue;
                 }
-                let (above, below) = (weight(&call, &tools, &parent), weight(&call, &tools, &child));
+                let above = weight(&call, &tools, &parent);
+                let below = weight(&call, &tools, &child);
                 less += usize::from(below < above);
                 assert!(below <= above, "{number}/{depth}: {call:?}\n{parent:?}\n{child:?}");
             }

@@ -13,7 +13,10 @@ const FIRES: usize = 50;
 /// C3: what croner reads we read, what it refuses we refuse, and the next fifty fires are the same.
 #[test]
 fn random_crons_fire_as_croner_says() {
-    let (mut dice, mut read, mut refused, mut compared) = (Dice::new(7), 0, 0, 0);
+    let mut dice = Dice::new(7);
+    let mut read = 0;
+    let mut refused = 0;
+    let mut compared = 0;
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     for _ in 0..CRONS {
         let [ours, theirs] = random_cron(&mut dice);
@@ -72,7 +75,8 @@ fn field(dice: &mut Dice, limits: (u64, u64), names: &[&str]) -> [String; 2] {
 
 fn part(dice: &mut Dice, (least, most): (u64, u64), names: &[&str]) -> [String; 2] {
     let mut value = || least + dice.roll() % (most - least + 1);
-    let (one, two) = (value(), value());
+    let one = value();
+    let two = value();
     let step = 1 + dice.roll() % 9;
     let name = |value: u64| match names.get((value - least) as usize) {
         Some(name) if value.is_multiple_of(2) => (*name).to_owned(),

@@ -77,7 +77,8 @@ fn fires_are_where_a_scan_of_the_calendar_finds_them() {
         let span = Span { from: midnight(date(year, 1, 1)), to: midnight(date(year + 3, 1, 1)) };
         let calendar = Calendar::scan(&zone, span);
         for text in PATTERNS {
-            let (plain, cron) = (Plain::read(text), Cron::parse(text).unwrap());
+            let plain = Plain::read(text);
+            let cron = Cron::parse(text).unwrap();
             let spans = if plain.a_day() > OFTEN { calendar.around_changes() } else { vec![span] };
             for span in spans {
                 let expected = plain.fires(&calendar, &zone, span);
@@ -126,8 +127,8 @@ impl Calendar {
         let mut quarters = Vec::new();
         let mut at = span.from;
         while at <= span.to {
-            let (shown, at_its_end) =
-                (zone.to_datetime(at), zone.to_offset(at + SignedDuration::from_secs(899)));
+            let shown = zone.to_datetime(at);
+            let at_its_end = zone.to_offset(at + SignedDuration::from_secs(899));
             assert_eq!(zone.to_offset(at), at_its_end, "the clocks change within a quarter: {at}");
             quarters.push((at, shown));
             at += QUARTER;
@@ -140,7 +141,8 @@ impl Calendar {
         let jumps = |pair: &&[(Timestamp, DateTime)]| pair[1].1.duration_since(pair[0].1) != QUARTER;
         let changes = self.quarters.windows(2).filter(jumps).map(|pair| pair[1].0);
         let half = SignedDuration::from_hours(36);
-        let (first, last) = (self.quarters[0].0, self.quarters[self.quarters.len() - 1].0);
+        let first = self.quarters[0].0;
+        let last = self.quarters[self.quarters.len() - 1].0;
         std::iter::once(first + half)
             .chain(changes)
             .map(|change| Span { from: (change - half).max(first), to: (change + half).min(last) })
@@ -165,7 +167,8 @@ impl Plain {
         let list = |field: usize, least: usize, most: usize| named(fields[field], least, most);
         let mut weekdays = list(4, 0, 7);
         weekdays[0] |= weekdays[7];
-        let (minutes, hours) = (list(0, 0, 59), list(1, 0, 23));
+        let minutes = list(0, 0, 59);
+        let hours = list(1, 0, 23);
         Self { fields, minutes, hours, days: list(2, 1, 31), months: list(3, 1, 12), weekdays }
     }
 

@@ -18,7 +18,9 @@ fn at(text: &str) -> Zoned {
 
 /// The fires of `cron` after `from` until `to`, as a clock in the zone of `from` shows them.
 fn fires(cron: &str, from: &str, to: &str) -> Vec<String> {
-    let (cron, from, to) = (Cron::parse(cron).unwrap(), at(from), at(to));
+    let cron = Cron::parse(cron).unwrap();
+    let from = at(from);
+    let to = at(to);
     let next = |after: &Timestamp| cron.next(*after, from.time_zone()).filter(|fire| *fire <= to.timestamp());
     let fires = std::iter::successors(next(&from.timestamp()), next);
     fires.map(|fire| fire.to_zoned(from.time_zone().clone()).strftime("%d %H:%M%:z").to_string()).collect()
@@ -66,7 +68,8 @@ fn a_day_that_was_left_out_fires_as_the_next_one_begins() {
 #[test]
 fn weekdays_are_counted_from_sunday_and_go_round() {
     let days = |weekdays: &str| {
-        let (from, cron) = ("2026-11-14T23:59[UTC]", format!("0 12 * * {weekdays}"));
+        let from = "2026-11-14T23:59[UTC]";
+        let cron = format!("0 12 * * {weekdays}");
         let fires = fires(&cron, from, "2026-11-21T23:59[UTC]");
         fires.iter().map(|fire| fire[..2].parse::<u32>().unwrap() - 15).collect::<Vec<_>>()
     };

@@ -238,14 +238,16 @@ mod tests {
 
     #[test]
     fn a_server_without_rate_limits_gets_as_many_calls_as_the_cap_allows() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         assert_eq!(begin_all(&mut pool, now), 100);
         assert_eq!(pool.admits(now), Admission::AfterOthers);
     }
 
     #[test]
     fn the_requests_that_are_left_are_used_but_for_a_tenth_of_the_limit() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         pool.learn(&requests(50, 20, 36), now);
         assert_eq!(begin_all(&mut pool, now), 15);
         // 30 of 50 come back in 36 seconds, so one in 1.2 seconds.
@@ -256,7 +258,8 @@ mod tests {
 
     #[test]
     fn calls_wait_for_tokens_as_many_as_they_used_on_average() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         let limit =
             RateLimit { unit: Unit::Tokens, limit: 100_000, remaining: 60_000, resets_in: 40 * SECOND };
         pool.used(Usage { input: 8_000, output: 2_000, cache_read: 500_000, ..Usage::default() });
@@ -268,7 +271,8 @@ mod tests {
     /// A call reads far more than it writes, and the limit of what is written is far smaller.
     #[test]
     fn calls_wait_for_output_tokens_as_many_as_they_wrote_on_average() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         let limit =
             RateLimit { unit: Unit::OutputTokens, limit: 8_000, remaining: 8_000, resets_in: Duration::ZERO };
         pool.used(Usage { input: 50_000, output: 600, ..Usage::default() });
@@ -278,7 +282,8 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_too_small_for_a_reserve_still_admits_calls() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         pool.learn(&requests(1, 1, 60), now);
         assert_eq!(begin_all(&mut pool, now), 1);
         pool.used(Usage { input: 1_000_000, ..Usage::default() });
@@ -291,7 +296,8 @@ mod tests {
     /// A limit for a day, or a wrong header, would keep every call waiting for hours without a word.
     #[test]
     fn after_a_minute_one_call_asks_for_newer_numbers() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         pool.learn(&requests(1_000, 0, 86_400), now);
         assert_eq!(begin_all(&mut pool, now + 59 * SECOND), 0);
         assert_eq!(begin_all(&mut pool, now + 60 * SECOND), 1);
@@ -299,7 +305,8 @@ mod tests {
 
     #[test]
     fn after_a_refusal_calls_wait_as_long_as_the_vendor_asks_and_half_of_them_begin() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         begin_all(&mut pool, now);
         for _ in 0..60 {
             pool.refused(now, Some(20), now + SECOND);
@@ -314,7 +321,8 @@ mod tests {
 
     #[test]
     fn refusals_without_a_time_are_waited_out_longer_each_time() {
-        let (mut pool, mut now) = (Pool::new(8), Instant::now());
+        let mut pool = Pool::new(8);
+        let mut now = Instant::now();
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
             pool.begin();
             pool.refused(now, None, now);
@@ -327,7 +335,8 @@ mod tests {
 
     #[test]
     fn a_vendor_that_asks_for_hours_is_asked_again_so_that_runs_say_so() {
-        let (mut pool, now) = (Pool::new(8), Instant::now());
+        let mut pool = Pool::new(8);
+        let now = Instant::now();
         pool.begin();
         pool.refused(now, Some(7_200), now);
         pool.end();
@@ -337,7 +346,8 @@ mod tests {
     /// A local server with few slots lets the other calls wait until they are given up.
     #[test]
     fn a_server_that_answers_some_and_lets_others_wait_gets_fewer() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         begin_all(&mut pool, now);
         let later = now + 120 * SECOND;
         pool.learn(&Head { accepted: true, limits: Vec::new() }, now + SECOND);
@@ -353,7 +363,8 @@ mod tests {
 
     #[test]
     fn a_server_that_is_away_is_not_taken_for_a_slow_one() {
-        let (mut pool, now) = (Pool::new(100), Instant::now());
+        let mut pool = Pool::new(100);
+        let now = Instant::now();
         begin_all(&mut pool, now);
         for _ in 0..100 {
             pool.given_up(now, now + SECOND);

@@ -106,7 +106,10 @@ pub fn run(
     };
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };
-    let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
+    let turn = TurnId(1);
+    let branch = Branch::Main;
+    let purpose = Purpose::Answer;
+    let from = EntryId(1);
     let start = Start {
         turn,
         branch,

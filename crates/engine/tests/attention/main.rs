@@ -24,12 +24,11 @@ fn pinging() -> Puppet {
     let mut pings = 0;
     Puppet::answering(move |context| {
         let last = context.said.last().map(|said| words(said)).unwrap_or_default();
-        match last.contains("[routine-bg:") {
-            true => {
-                pings += 1;
-                Line::calls("ping_user", &format!(r#"{{"message":"ping {pings}"}}"#))
-            }
-            false => Line::says("Done."),
+        if last.contains("[routine-bg:") {
+            pings += 1;
+            Line::calls("ping_user", &format!(r#"{{"message":"ping {pings}"}}"#))
+        } else {
+            Line::says("Done.")
         }
     })
 }

@@ -63,9 +63,10 @@ fn quiet_for_a_while_is_over_after_that() {
 fn what_is_critical_rings_at_night() {
     let puppet = Puppet::answering(|context| {
         let last = context.said.last().map(|said| crate::words(said)).unwrap_or_default();
-        match last.contains("[routine-bg:") {
-            true => Line::calls("ping_user", r#"{"message":"it burns","critical":true}"#),
-            false => Line::says("Done."),
+        if last.contains("[routine-bg:") {
+            Line::calls("ping_user", r#"{"message":"it burns","critical":true}"#)
+        } else {
+            Line::says("Done.")
         }
     });
     let mut story = at("16T22:50", puppet);

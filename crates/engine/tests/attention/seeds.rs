@@ -13,7 +13,8 @@ fn below(dice: &mut Dice, most: u64) -> u64 {
 
 /// A reminder at a random time of the next day, with words of its own.
 fn reminder(nth: u64, dice: &mut Dice) -> String {
-    let (hour, minute) = (below(dice, 24), below(dice, 12) * 5);
+    let hour = below(dice, 24);
+    let minute = below(dice, 12) * 5;
     format!("---\nid: r{nth}\nrun-at: 2026-11-17T{hour:02}:{minute:02}:00+01:00\n---\nthing number {nth}x\n")
 }
 
@@ -57,7 +58,8 @@ fn attention_is_spared_whatever_happens() {
         let mut focused: Option<Timestamp> = None;
         for _ in 0..200 {
             focused = something_happens(&mut story, &mut dice).or(focused);
-            let (before, rang) = (story.now(), count(&story, "to the human>"));
+            let before = story.now();
+            let rang = count(&story, "to the human>");
             story.sleeps(&format!("{}m", 1 + below(&mut dice, 18))).passes("10s");
             let spared = |at: Timestamp| is_night(at) || focused.is_some_and(|until| at < until);
             if spared(before) && spared(story.now()) {
@@ -70,7 +72,8 @@ fn attention_is_spared_whatever_happens() {
         for ping in 1..200 {
             let listed = format!("my mail: ping {ping} (");
             // What is told in the middle of a turn is shown, and no entry of its own.
-            let (said, shown) = (tree.matches(&listed).count(), count(&story, &listed));
+            let said = tree.matches(&listed).count();
+            let shown = count(&story, &listed);
             let rang = count(&story, &format!("to the human> ping {ping}\n"));
             assert!(said <= 1 && shown <= 1 && said.max(shown) + rang <= 1, "{seed}: ping {ping}");
             told += said.max(shown);

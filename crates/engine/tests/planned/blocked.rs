@@ -87,7 +87,8 @@ fn no_time_is_dropped_while_the_loop_is_blocked() {
             for number in 0..6_usize {
                 // Alone, or together with others.
                 let alone = ["⏰ mind", "Mind"][number % 2];
-                let (alone, with) = (format!("{alone} {number}."), format!(". mind {number}."));
+                let alone = format!("{alone} {number}.");
+                let with = format!(". mind {number}.");
                 let seen = if number % 2 == 0 { story.told() } else { story.tree() };
                 let rang = seen.matches(&alone).count() + seen.matches(&with).count();
                 assert_eq!(rang, 1, "{told}: reminder {number}\n{}", story.told());

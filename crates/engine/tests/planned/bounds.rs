@@ -76,7 +76,9 @@ impl Pinging {
     fn begins(&mut self) {
         self.runs += 1;
         let source = Source::Routine(format!("r{}", self.runs));
-        let (aside, terms, prompt) = (Aside::Isolated(Follow::Alone), freely(), Prompt::new("ping"));
+        let aside = Aside::Isolated(Follow::Alone);
+        let terms = freely();
+        let prompt = Prompt::new("ping");
         let job = Job { name: source.to_string(), source, aside, terms, prompt };
         self.life.asks(Request::Plan(Planning::Do(job)));
     }

@@ -214,7 +214,8 @@ fn there_is_one_next_check_wherever_the_program_dies() {
             let mut story = Story::played_by("2026-11-16T08:59:50[Europe/Madrid]", puppet);
             story.file("reminders/report.md", &chain(1, "background: true")).passes("1s");
             story.trouble(nth, trouble).passes("30s").crash().passes("4m").crash().passes("5s");
-            let (tree, ended) = (story.tree(), story.occurrences());
+            let tree = story.tree();
+            let ended = story.occurrences();
             let told = format!("{nth} {trouble:?}:\n{ended}\n{tree}");
             let asked = tree.contains("one more check comes");
             let children = ended.lines().count() - 1;

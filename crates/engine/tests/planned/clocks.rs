@@ -32,7 +32,8 @@ fn a_delay_is_time_that_passed_over_both_changes_of_the_clocks() {
         assert_eq!(story.contexts().len(), 2, "{start}");
         story.passes("2m");
         assert_eq!(story.contexts().len(), 3, "{start}");
-        let (ended, all) = (story.occurrences(), story.all_occurrences());
+        let ended = story.occurrences();
+        let all = story.all_occurrences();
         let due: Vec<i64> = all.iter().map(|occurrence| occurrence.key.due.as_second()).collect();
         assert_eq!(due.iter().max().unwrap() - due.iter().min().unwrap(), 30 * 60, "{ended}");
         assert!(ended.contains(&format!("sun {next} reminder:")), "{ended}");

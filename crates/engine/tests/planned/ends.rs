@@ -233,7 +233,8 @@ fn a_reminder_is_heard_whatever_the_human_does_meanwhile() {
             command => story.human_begins_command(command),
         };
         story.passes("70s");
-        let (told, ended) = (story.told(), story.occurrences());
+        let told = story.told();
+        let ended = story.occurrences();
         assert!(ended.contains("done"), "{what}: {ended}\n{told}");
         assert!(!story.has_file("reminders/call.md"), "{what}");
     }
@@ -313,7 +314,8 @@ fn a_reminder_is_heard_once_wherever_the_program_dies() {
         for trouble in [Trouble::DiesBefore, Trouble::DiesAfter, Trouble::Fails] {
             let mut story = played("");
             story.trouble(nth, trouble).passes("30s").crash().passes("2m").crash().passes("10s");
-            let (tree, ended) = (story.tree(), story.occurrences());
+            let tree = story.tree();
+            let ended = story.occurrences();
             assert_eq!(tree.matches("assistant: Call the dentist.").count(), 1, "{nth} {trouble:?}: {tree}");
             assert_eq!(ended, "mon 09:00:00 reminder:d1 try 1 done", "{nth} {trouble:?}");
             assert!(!story.has_file("reminders/call.md"), "{nth} {trouble:?}");
@@ -330,7 +332,8 @@ fn a_run_ends_once_wherever_the_program_dies() {
         for trouble in [Trouble::DiesBefore, Trouble::DiesAfter] {
             let mut story = played("background: true\nupdate-main-session: freely");
             story.trouble(nth, trouble).passes("30s").crash().passes("2m").crash().passes("10s");
-            let (tree, ended) = (story.tree(), story.occurrences());
+            let tree = story.tree();
+            let ended = story.occurrences();
             assert_eq!(tree.matches("assistant: Pinged.").count(), 1, "{nth} {trouble:?}: {tree}");
             let sent = tree.matches("tools: Message sent.").count();
             let unknown = tree.matches("tools: ").count() - sent;

@@ -8,7 +8,8 @@ use crate::at;
 
 /// The model passes the human's words on to the schedule.
 fn said(story: &mut Story, words: &str) -> String {
-    let (input, before) = (format!(r#"{{"words":"{words}"}}"#), story.told().len());
+    let input = format!(r#"{{"words":"{words}"}}"#);
+    let before = story.told().len();
     story.model([Line::calls("schedule", &input), Line::says("Yes.")]).human(words);
     let told = story.told()[before..].to_owned();
     let (_, answer) = told.split_once("main> schedule: ").unwrap_or_else(|| panic!("no answer: {told}"));

@@ -73,9 +73,12 @@ impl Life {
         let conversation = Conversation::new(BTreeMap::new(), EntryId(1));
         let files = plans.into_iter().map(|planned| (planned.source(), Arc::new(planned))).collect();
         let assistant = Assistant::new(Memory::of(conversation), [].into(), Room::HOUSE, Dice::new(seed));
-        let (now, dice) = (now.parse().unwrap(), Dice::new(seed));
+        let now = now.parse().unwrap();
+        let dice = Dice::new(seed);
         let log = Log { files, ..Log::default() };
-        let (running, begun, seen) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let running = BTreeMap::new();
+        let begun = Vec::new();
+        let seen = Vec::new();
         let mut life = Self { assistant, now, dice, play, running, log, begun, seen };
         life.wake();
         life

@@ -236,7 +236,8 @@ fn a_session_whose_file_did_not_follow_is_kept() {
         .file("routines/mail.md", &mail("cron: 0 9 * * *\nsession: persistent\nupdate-main-session: freely"));
     story.passes("1s").model([Line::says("Bread costs 3."), Line::says("No mail.")]);
     story.runs_now("routine:watch").runs_now("routine:mail");
-    let (watch, mail) = (session(&story), story.reads_file("state/routine_sessions/mail"));
+    let watch = session(&story);
+    let mail = story.reads_file("state/routine_sessions/mail");
     assert_ne!(watch, mail);
     story.die();
     let database = rusqlite::Connection::open(story.paths().database()).unwrap();

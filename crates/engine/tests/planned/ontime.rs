@@ -84,7 +84,8 @@ fn a_reminder_is_shown_when_it_is_due_whatever_goes_on() {
         story.passes(&format!("{}ms", left.as_millis()));
         assert_eq!(story.rang(), [], "{name}");
         story.passes("110ms");
-        let (told, rang) = (story.told(), story.rang());
+        let told = story.told();
+        let rang = story.rang();
         assert_eq!(rang.len(), 1, "{name}: {told}");
         assert!(is_in_time(rang[0].1), "{name}: {rang:?}");
         assert_eq!(told.matches("⏰ call the dentist").count(), 1, "{name}: {told}");

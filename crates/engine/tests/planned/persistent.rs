@@ -60,7 +60,8 @@ fn runs_of_a_persistent_routine_stand_one_behind_the_other() {
 fn a_rest_that_is_taken_back_keeps_the_session() {
     let mut story = watch(&format!("{NINE}\n# every morning\nupdate-main-session: freely"));
     story.model([Line::says("Bread costs 3.")]).runs_now("routine:watch");
-    let (file, before) = (story.reads_file("routines/watch.md"), session(&story));
+    let file = story.reads_file("routines/watch.md");
+    let before = session(&story);
     story.lets_rest("routine:watch").passes("1s");
     assert!(
         story.reads_file("routines/watch.md").contains("paused: "),
@@ -110,7 +111,8 @@ fn two_persistent_routines_run_at_once() {
     assert_eq!(story.contexts().len(), 2);
     story.model([Line::says("Done.")]).crash().passes("5s");
     assert_eq!(story.files("state/routine_sessions"), ["other", "watch"]);
-    let (one, two) = (session(&story), story.reads_file("state/routine_sessions/other"));
+    let one = session(&story);
+    let two = story.reads_file("state/routine_sessions/other");
     assert_ne!(one, two);
 }
 
@@ -256,8 +258,8 @@ fn a_session_is_compacted_once_wherever_the_program_dies() {
             story.file("routines/watch.md", &persistent("cron: 0 9 16 11 *")).passes("1s");
             story.trouble(nth, trouble).passes("30s").crash().passes("2m").crash().passes("5s");
             let (tree, told) = (story.tree(), format!("{nth} {trouble:?}: {}", story.tree()));
-            let (made, wished) =
-                (tree.matches("summary: ").count(), tree.contains("compaction is scheduled"));
+            let made = tree.matches("summary: ").count();
+            let wished = tree.contains("compaction is scheduled");
             assert!(made == 1 || made == 0 && !wished, "{told}");
             assert!(story.occurrences().ends_with("try 1 done"), "{told}");
             let events = story.state("session_history.jsonl");
@@ -278,7 +280,8 @@ fn what_a_run_showed_is_found_after_its_compaction() {
     let before = session(&story);
     story.model([pings("bread costs 3"), compacts("keep prices"), Line::says("Bread costs 3."), summary()]);
     story.runs_now("routine:watch").passes("5s");
-    let (after, shown) = (session(&story), story.origins());
+    let after = session(&story);
+    let shown = story.origins();
     assert_ne!(after, before);
     assert!(shown.contains(&after) && !shown.contains(&before), "{shown}");
 }

@@ -91,7 +91,8 @@ fn ended(occurrence: &Occurrence) -> &End {
 
 /// What became of the times of a life: those that were done, and those that were missed, from the first to the last.
 fn became(life: &Life) -> (Vec<Timestamp>, Vec<(Timestamp, Timestamp, u32)>) {
-    let (mut done, mut missed) = (Vec::new(), Vec::new());
+    let mut done = Vec::new();
+    let mut missed = Vec::new();
     for occurrence in life.log.occurrences.values() {
         match ended(occurrence) {
             End::Done(_) => done.push(occurrence.key.due),
@@ -161,7 +162,8 @@ fn every_reminder_is_heard_or_told_of() {
             Life::new(START, seed, vec![reminder("a1", due, charter)], takes(SignedDuration::from_secs(1)));
         life.lives(minutes(below(&mut dice, 100) as i64));
         life.now = &life.now + minutes(1 + below(&mut dice, 43_200) as i64);
-        let (up, open) = (life.now.timestamp(), life.log.occurrences.is_empty());
+        let up = life.now.timestamp();
+        let open = life.log.occurrences.is_empty();
         life.wake();
         life.lives(minutes(30 * 24 * 60));
         let week = SignedDuration::from_hours(7 * 24);
@@ -241,7 +243,8 @@ fn two_hundred_late_ones_come_one_after_the_other() {
 fn no_job_ever_runs_twice_at_a_time() {
     for seed in 0..1_000 {
         let mut dice = Dice::new(seed);
-        let (every, queue) = (1 + below(&mut dice, 9), below(&mut dice, 2) == 0);
+        let every = 1 + below(&mut dice, 9);
+        let queue = below(&mut dice, 2) == 0;
         let overlap = if queue { Overlap::Queue } else { Overlap::Skip };
         let plan = routine("r", &format!("*/{every} * * * *"), Manner { overlap, ..Manner::default() });
         let play: Play = Box::new(|dice| {

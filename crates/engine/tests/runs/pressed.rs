@@ -61,7 +61,7 @@ fn shown() -> Story {
     story
 }
 
-fn press(story: &mut Story, case: Case, (on, label): (u64, &str)) {
+fn press(story: &mut Story, case: Case, on: u64, label: &str) {
     match case {
         Case::Double => drop(story.human_presses(on, label).human_presses(on, label)),
         Case::AfterRestart => drop(story.crash().human_presses(on, label)),
@@ -88,12 +88,13 @@ fn press(story: &mut Story, case: Case, (on, label): (u64, &str)) {
 #[test]
 fn a_button_asks_exactly_once_whatever_happens() {
     for seed in 0..50 {
-        let (mut story, mut dice) = (shown(), Dice::new(seed));
+        let mut story = shown();
+        let mut dice = Dice::new(seed);
         let mut cases = Vec::new();
         for number in 0..BUTTONS {
             for (on, name) in EMBEDS {
                 let case = case(&mut dice);
-                press(&mut story, case, (on, &format!("{number:02}")));
+                press(&mut story, case, on, &format!("{number:02}"));
                 cases.push((format!("human: [button] do {name} {number:02}"), case));
             }
         }

@@ -291,9 +291,10 @@ fn a_conversation_that_is_too_long_even_to_be_summed_up_is_summed_up_from_less()
 fn a_picture_that_the_model_refuses_does_not_end_the_conversation() {
     let blind = Puppet::answering(|context| {
         let shows = |said: &Said| matches!(said, Said::Human(heard) if !heard.images.is_empty());
-        match context.said.iter().any(|said| shows(said)) {
-            true => Line::fails(Failure::Rejected("400: could not process image".to_owned())),
-            false => Line::says("I can't see it."),
+        if context.said.iter().any(|said| shows(said)) {
+            Line::fails(Failure::Rejected("400: could not process image".to_owned()))
+        } else {
+            Line::says("I can't see it.")
         }
     });
     let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", blind);

@@ -65,7 +65,8 @@ pub fn the_history_knows_a_fork_once(told_by: Teller) {
     let file = |name: &str| std::fs::read_to_string(state.join(name)).unwrap_or_default();
     let before = file("sessions.json");
     story.human_begins_command("/save").hears("saved");
-    let (after, history) = (file("sessions.json"), file("session_history.jsonl"));
+    let after = file("sessions.json");
+    let history = file("session_history.jsonl");
     let forked: Vec<&str> = history.lines().filter(|line| line.contains("interactive_fork")).collect();
     assert_eq!(forked.len(), 1, "{history}");
     assert!(forked[0].contains(before.trim()) && forked[0].contains(after.trim()), "{}", forked[0]);

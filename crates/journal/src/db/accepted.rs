@@ -46,7 +46,8 @@ impl Database {
     pub fn accept_change(
         &mut self,
         name: &str,
-        (new, gone): (&[String], &[String]),
+        new: &[String],
+        gone: &[String],
         at: Timestamp,
     ) -> rusqlite::Result<()> {
         self.change(|transaction| {

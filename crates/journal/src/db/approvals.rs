@@ -26,7 +26,8 @@ impl Database {
         let next = "SELECT coalesce(max(id), 0) + 1 FROM approvals";
         let next = self.connection.query_row(next, [], |row| row.get(0)).map(ApprovalId)?;
         let consent = Consent { always: self.standing()?, grants: self.grants()? };
-        let (open, carried) = (self.open_approvals("how IS NULL")?, self.open_approvals(CARRIED)?);
+        let open = self.open_approvals("how IS NULL")?;
+        let carried = self.open_approvals(CARRIED)?;
         Ok(Approvals { open, closed: self.closed_approvals()?, consent, carried, next })
     }
 
@@ -41,8 +42,11 @@ impl Database {
                 (None, Some(_)) => Waits::Nobody,
                 (None, None) => Waits::Turn,
             };
-            let (at, turn, branch) = (time_in(row, 4)?, TurnId(row.get(5)?), branch_in(row, 6)?);
-            let (id, step) = (ApprovalId(row.get(0)?), ApprovalId(row.get(9)?));
+            let at = time_in(row, 4)?;
+            let turn = TurnId(row.get(5)?);
+            let branch = branch_in(row, 6)?;
+            let id = ApprovalId(row.get(0)?);
+            let step = ApprovalId(row.get(9)?);
             let knows = label_in(row, 10)?;
             Ok(Approval { id, step, at, turn, branch, call: call(row)?, knows, waits })
         };
@@ -63,7 +67,9 @@ impl Database {
         let sql = "SELECT id, call, tool, input, stands, stands_until FROM approvals \
                    WHERE stands IS NOT NULL AND withdrawn IS NULL ORDER BY id";
         let standing = |row: &Row<'_>| {
-            let (id, call, covers) = (ApprovalId(row.get(0)?), call(row)?, row.get::<_, String>(4)?);
+            let id = ApprovalId(row.get(0)?);
+            let call = call(row)?;
+            let covers = row.get::<_, String>(4)?;
             let scope = match covers.split_once(' ') {
                 None if covers == "exactly" => Scope::exactly(&call.input),
                 Some(("file", path)) => Scope::File(path.to_owned()),
@@ -84,7 +90,9 @@ impl Database {
         let closed = |row: &Row<'_>| {
             let (how, by): (String, String) = (row.get(5)?, row.get(6)?);
             let how = How::named(&how).ok_or_else(|| unread(5, format!("nothing is closed as `{how}`")))?;
-            let (id, turn, call) = (ApprovalId(row.get(0)?), TurnId(row.get(4)?), call(row)?);
+            let id = ApprovalId(row.get(0)?);
+            let turn = TurnId(row.get(4)?);
+            let call = call(row)?;
             Ok(Closed { id, turn, call, how, by: SurfaceName::named(&by), at: time_in(row, 7)? })
         };
         let mut newest: VecDeque<Closed> =
@@ -122,7 +130,9 @@ pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite
         ),
         ApprovalChange::Left(id) => execute("UPDATE approvals SET late = 1 WHERE id = ?", params![id.0]),
         ApprovalChange::Closed(closed) => {
-            let (how, by, at) = (closed.how.as_str(), closed.by.as_str(), closed.at.as_microsecond());
+            let how = closed.how.as_str();
+            let by = closed.by.as_str();
+            let at = closed.at.as_microsecond();
             let sql = "UPDATE approvals SET how = ?, surface = ?, closed = ? WHERE id = ? AND how IS NULL";
             execute(sql, params![how, by, at, closed.id.0])
         }

@@ -101,7 +101,9 @@ impl Database {
 }
 
 fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
-    let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
+    let id = ReportId(row.get(0)?);
+    let from = row.get(2)?;
+    let text = row.get(3)?;
     Ok(Report { id, at: time_in(row, 1)?, from, text, label: label_in(row, 4)? })
 }
 

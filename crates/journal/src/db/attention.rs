@@ -24,7 +24,9 @@ pub(super) fn write(transaction: &Transaction<'_>, change: &AttentionChange) -> 
         AttentionChange::Held(held) => {
             let sql =
                 "INSERT INTO held (id, at, source, name, words, why, label) VALUES (?, ?, ?, ?, ?, ?, ?)";
-            let (at, source, why) = (held.at.as_microsecond(), held.source.to_string(), held.why.as_str());
+            let at = held.at.as_microsecond();
+            let source = held.source.to_string();
+            let why = held.why.as_str();
             let row = params![held.id.0, at, source, held.name, held.words, why, held.label.to_string()];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
@@ -72,7 +74,8 @@ impl Database {
     pub(super) fn held_between(
         &self,
         source: &Source,
-        (from, to): (Timestamp, Timestamp),
+        from: Timestamp,
+        to: Timestamp,
     ) -> rusqlite::Result<Vec<(Held, Option<Timestamp>)>> {
         let sql = "SELECT id, at, source, name, words, why, label, told FROM held WHERE source = ?1 AND at BETWEEN ?2 \
                    AND ?3 AND why <> 'unanswered' ORDER BY id";
@@ -85,7 +88,9 @@ impl Database {
 fn held(row: &Row<'_>) -> rusqlite::Result<Held> {
     let why =
         HeldFor::named(&row.get::<_, String>(5)?).ok_or_else(|| unread(5, "nothing is held for that"))?;
-    let (id, at, source) = (HeldId(row.get(0)?), time_in(row, 1)?, source_in(row, 2)?);
+    let id = HeldId(row.get(0)?);
+    let at = time_in(row, 1)?;
+    let source = source_in(row, 2)?;
     Ok(Held { id, at, source, name: row.get(3)?, words: row.get(4)?, why, label: label_in(row, 6)? })
 }
 
@@ -114,7 +119,9 @@ fn read(text: &str) -> Option<Mood> {
     let spelled: Value = serde_json::from_str(text).ok()?;
     let time = |value: &Value| value.as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
     let focus = |value: &Value| {
-        let (since, until, on) = (time(&value[0])?, time(&value[1])?, value[2].as_str()?.to_owned());
+        let since = time(&value[0])?;
+        let until = time(&value[1])?;
+        let on = value[2].as_str()?.to_owned();
         let middle = if value[3] == true { Middle::Told } else { Middle::Ahead };
         Some(Focus { since, until, on, middle })
     };
@@ -129,7 +136,8 @@ fn read(text: &str) -> Option<Mood> {
         known.map(|(id, rings)| (id.clone(), all(rings))).collect()
     };
     let pushes = &spelled["pushes"];
-    let (day, count) = (pushes[0].as_str()?.parse().ok()?, u32::try_from(pushes[1].as_u64()?).ok()?);
+    let day = pushes[0].as_str()?.parse().ok()?;
+    let count = u32::try_from(pushes[1].as_u64()?).ok()?;
     Some(Mood {
         quiet_until: time(&spelled["quiet"]),
         focus: focus(&spelled["focus"]),

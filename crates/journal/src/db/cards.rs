@@ -28,7 +28,8 @@ pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) 
     };
     let sql = "INSERT OR REPLACE INTO cards (id, words, said, rang, post, state, since, again, snoozes, chase, followed) \
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    let (id, rang) = (card.id.to_string(), card.rang.as_microsecond());
+    let id = card.id.to_string();
+    let rang = card.rang.as_microsecond();
     let followed = card.followed.as_ref().map(|key| &key.0);
     let row =
         params![id, card.words, card.said, rang, post.0, state, since, again, card.snoozes, chase, followed];
@@ -72,7 +73,9 @@ fn card(row: &Row<'_>) -> rusqlite::Result<(Card, PostKey)> {
         Some(0) => Chase::Once,
         Some(_) => Chase::Twice(time_in(row, 9)?),
     };
-    let (words, said, snoozes) = (row.get(1)?, row.get(2)?, row.get(8)?);
+    let words = row.get(1)?;
+    let said = row.get(2)?;
+    let snoozes = row.get(8)?;
     let followed = row.get::<_, Option<String>>(10)?.map(PostKey);
     let card = Card { id: CardId(id), words, said, rang, state, snoozes, chase, followed };
     Ok((card, PostKey(row.get(4)?)))

@@ -70,7 +70,8 @@ pub(super) fn write(transaction: &Transaction<'_>, change: &DeliveryChange) -> r
     match change {
         DeliveryChange::Came(key, delivery, at) => {
             let brought = |value: &Value| {
-                let (name, json) = (value.name.clone(), value.json.0.clone());
+                let name = value.name.clone();
+                let json = value.json.0.clone();
                 Brought { name, json, free: value.kind == Kind::Free }
             };
             let brought: Vec<Brought> = delivery.values.iter().map(brought).collect();

@@ -63,7 +63,9 @@ fn pinged(row: &Row<'_>) -> rusqlite::Result<Pinged> {
 }
 
 fn unshown(row: &Row<'_>) -> rusqlite::Result<Pinged> {
-    let (source, name, at) = (source_in(row, 0)?, row.get(1)?, time_in(row, 2)?);
+    let source = source_in(row, 0)?;
+    let name = row.get(1)?;
+    let at = time_in(row, 2)?;
     let fate = if row.get(4)? { Fate::Held } else { Fate::Refused };
     Ok(Pinged { source, name, at, words: row.get(3)?, fate })
 }

@@ -73,8 +73,10 @@ pub fn aside_of(path: &Path, was: Aside, now: Timestamp) -> PathBuf {
 /// Lays the journal at `made` in the place of the one at `path`, and gives where that one is kept. What is made must need
 /// no other file beside it. Of a damaged one the human hears what `tell` says.
 pub fn lay(
-    (made, path): (&Path, &Path),
-    (was, now): (Aside, Timestamp),
+    made: &Path,
+    path: &Path,
+    was: Aside,
+    now: Timestamp,
     tell: &dyn Fn(&Laid) -> String,
     disk: &dyn Disk,
 ) -> Result<Option<PathBuf>, Unopened> {
@@ -115,7 +117,7 @@ fn finish_telling(
         let laid = Laid { was, aside: disk.look(&aside)?.map(|_| aside) };
         // Of a newer one whoever goes back tells.
         if was == Aside::Damaged {
-            untold::keep((path, &name), &tell(&laid), disk)?;
+            untold::keep(path, &name, &tell(&laid), disk)?;
         }
         // What is kept has its name for good before the new one takes the place.
         disk.sync_dir(dir)?;

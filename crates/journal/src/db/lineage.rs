@@ -121,6 +121,7 @@ fn numbered(row: &Row<'_>) -> rusqlite::Result<Numbered> {
     };
     let why: String = row.get(3)?;
     let why = Why::named(&why).ok_or_else(|| unread(3, format!("no name moves for the reason `{why}`")))?;
-    let (branch, label) = (branch_in(row, 2)?, row.get(4)?);
+    let branch = branch_in(row, 2)?;
+    let label = row.get(4)?;
     Ok((row.get(0)?, Line { at: time_in(row, 1)?, branch, why, label, from: place(5)?, to: place(7)? }))
 }

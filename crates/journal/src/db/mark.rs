@@ -139,7 +139,9 @@ fn parse(line: &[u8]) -> Option<Extent> {
         return None;
     }
     let mut number = || words.next()?.parse().ok();
-    let (commits, entries, messages) = (number()?, number()?, number()?);
+    let commits = number()?;
+    let entries = number()?;
+    let messages = number()?;
     let at = words.next()?.parse().ok().and_then(|at| Timestamp::from_microsecond(at).ok());
     Some(Extent { commits, entries, messages, at })
 }

@@ -24,7 +24,8 @@ pub fn is(path: &Path) -> bool {
 
 /// Packs the copy at `path`, which goes only once the packed one has its name.
 pub fn pack(path: &Path, disk: &dyn Disk) -> io::Result<()> {
-    let (half, whole) = (with_end(path, "tmp"), with_end(path, PACKED));
+    let half = with_end(path, "tmp");
+    let whole = with_end(path, PACKED);
     if disk.look(&half)?.is_some() {
         disk.remove(&half)?;
     }

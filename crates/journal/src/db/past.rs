@@ -53,7 +53,8 @@ struct Tip {
 impl Database {
     /// What began turns, newest first; `each` says when it is enough.
     fn each_prompt(&self, within: &Within, mut each: impl FnMut(Prompted) -> bool) -> rusqlite::Result<()> {
-        let (since, until) = (micros(within.since, i64::MIN), micros(within.until, i64::MAX));
+        let since = micros(within.since, i64::MIN);
+        let until = micros(within.until, i64::MAX);
         let sql = "SELECT turns.id, turns.branch, surface, messages.at, text, \
                    coalesce((SELECT own FROM entries WHERE entries.id = entry), ';') FROM turns \
                    JOIN messages ON messages.id = message WHERE messages.at >= ? AND messages.at < ? \
@@ -71,7 +72,8 @@ impl Database {
 
     /// What began turns, newest first: `most` of them, after the first `skipped`.
     pub fn prompts(&self, within: &Within, skipped: usize, most: usize) -> rusqlite::Result<Vec<Prompted>> {
-        let (mut seen, mut prompts) = (0, Vec::new());
+        let mut seen = 0;
+        let mut prompts = Vec::new();
         self.each_prompt(within, |prompted| {
             seen += 1;
             if seen > skipped {
@@ -86,7 +88,8 @@ impl Database {
     pub fn talks(&self, within: &Within) -> rusqlite::Result<Vec<Talk>> {
         let mut talks: BTreeMap<Branch, Talk> = BTreeMap::new();
         self.each_prompt(within, |first| {
-            let (branch, last) = (first.spoken.branch.clone(), first.at);
+            let branch = first.spoken.branch.clone();
+            let last = first.at;
             let new = Talk { branch: branch.clone(), session: None, first: first.clone(), last, prompts: 0 };
             let talk = talks.entry(branch).or_insert(new);
             talk.prompts += 1;
@@ -118,7 +121,8 @@ impl Database {
         let sql = "SELECT id, parent, kind FROM entries WHERE id > ? AND at <= ? ORDER BY id LIMIT ?";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![message.0, micros(closed, i64::MAX), LOOKED_AT])?;
-        let (mut last, mut said) = (message.0, Vec::new());
+        let mut last = message.0;
+        let mut said = Vec::new();
         while let Some(row) = rows.next()? {
             let (id, parent, kind): (u64, Option<u64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
             if parent == Some(last) && matches!(kind.as_str(), "assistant" | "tools") {

@@ -36,7 +36,8 @@ impl Database {
     /// The steps from `next` back to a standing summary, to the root, or to a step that `cache` knows; and how
     /// many steps of the cache lead there.
     fn walk(&self, mut next: Option<EntryId>, cache: &PathCache) -> rusqlite::Result<(Vec<Step>, usize)> {
-        let (mut steps, mut recalled) = (Vec::new(), cache.recalled());
+        let mut steps = Vec::new();
+        let mut recalled = cache.recalled();
         while let Some(id) = next {
             if let Ok(index) = cache.0.binary_search_by_key(&id, |(id, _)| *id) {
                 return Ok((steps, index + 1));

@@ -110,7 +110,8 @@ impl Database {
                    LEFT JOIN entries ON entries.id = entry";
         let stand = |row: &Row<'_>| {
             let id = ItemId::parse(&row.get::<_, String>(0)?).map_err(|error| unread(0, error))?;
-            let (session, entry) = (session_in(row, 1)?, row.get(2).map(EntryId)?);
+            let session = session_in(row, 1)?;
+            let entry = row.get(2).map(EntryId)?;
             Ok((id, Stand { session, entry, label: label_in(row, 3)? }))
         };
         self.connection.prepare(sql)?.query_map([], stand)?.collect()
@@ -290,7 +291,10 @@ fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite:
                :message, :next, :why, :last, :count) ON CONFLICT (source, due) DO UPDATE SET name = :name, words = :words, late = :late, tries = :tries, \
                since = :since, stage = :stage, branch = coalesce(:branch, branch), message = coalesce(:message, message), \
                next = :next, why = :why, last = :last, count = :count";
-    let (mut branch, mut message, mut next, mut missed) = (None, None, None, None);
+    let mut branch = None;
+    let mut message = None;
+    let mut next = None;
+    let mut missed = None;
     let mut why = occurrence.shown.then_some(SHOWN);
     // What a routine is told stands in its file, and need not be kept once for every time it came.
     let words = match (&occurrence.key.source, &occurrence.stage) {

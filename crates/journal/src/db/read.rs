@@ -166,7 +166,8 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_row([id.0], |row| {
             let (kind, text): (String, String) = (row.get(2)?, row.get(3)?);
             let said = body::read(&kind, &text).map_err(|error| unread(3, error))?;
-            let (parent, at) = (row.get::<_, Option<u64>>(0)?.map(EntryId), time_in(row, 1)?);
+            let parent = row.get::<_, Option<u64>>(0)?.map(EntryId);
+            let at = time_in(row, 1)?;
             Ok(Entry { id, parent, at, said, own: label_in(row, 4)?, label: label_in(row, 5)? })
         })
     }
@@ -206,8 +207,10 @@ impl Database {
             let unanswered = self.unanswered(&branch)?;
             let shown = row.get::<_, Option<u64>>(13)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
             let answers = Message { images: shown.unwrap_or_default(), ..message(row)? };
-            let (turn, answers) = (TurnId(row.get(10)?), Arc::new(answers));
-            let (attempts, calls) = (row.get(12)?, row.get(14)?);
+            let turn = TurnId(row.get(10)?);
+            let answers = Arc::new(answers);
+            let attempts = row.get(12)?;
+            let calls = row.get(14)?;
             Ok(Unfinished { turn, branch, answers, attempts, calls, unanswered })
         };
         self.connection.prepare(&sql)?.query_map([], turn)?.collect()
@@ -284,7 +287,9 @@ fn address(row: &Row<'_>) -> rusqlite::Result<Address> {
 }
 
 fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
-    let (at, session, kind) = (time_in(row, 1)?, session_in(row, 3)?, row.get::<_, String>(2)?);
+    let at = time_in(row, 1)?;
+    let session = session_in(row, 3)?;
+    let kind = row.get::<_, String>(2)?;
     let from = row.get::<_, Option<String>>(4)?.as_deref().and_then(SessionId::read);
     let ran = |kind| SessionChange::Ran { run: session.clone(), from: from.clone(), kind, at };
     let change = match kind.as_str() {

@@ -90,7 +90,7 @@ pub fn rescue(path: &Path, backups_dir: &Path, now: &Zoned, disk: &dyn Disk) -> 
         Mark::Missing | Mark::Damaged => Missing::Unknown,
     };
     let tell = |laid: &Laid| told(&source, laid, &missing);
-    lay((&search.sketch, path), (Aside::Damaged, search.now), &tell, disk)?;
+    lay(&search.sketch, path, Aside::Damaged, search.now, &tell, disk)?;
     Database::open(path)
 }
 

@@ -142,7 +142,8 @@ pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
     ];
     transaction.prepare_cached(sql)?.execute(row)?;
     let sql = "UPDATE moves SET label = ? WHERE branch = ? AND why IN (?, ?) AND label IS NULL";
-    let (forked, created) = (Why::Forked.as_str(), Why::Created.as_str());
+    let forked = Why::Forked.as_str();
+    let created = Why::Created.as_str();
     let row = params![run.source.to_string(), run.branch.to_string(), forked, created];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }

@@ -125,7 +125,8 @@ mod tests {
     /// B11: a new database is the same as one that grew up step by step.
     #[test]
     fn a_new_database_is_made_at_once_and_is_the_same() {
-        let (grown, made) = (Connection::open_in_memory().unwrap(), Connection::open_in_memory().unwrap());
+        let grown = Connection::open_in_memory().unwrap();
+        let made = Connection::open_in_memory().unwrap();
         bring_up_to_date(&grown).unwrap();
         draw_up(&made).unwrap();
         expect_file!["whole.sql"].assert_eq(&words(&grown));

@@ -98,10 +98,7 @@ impl Database {
         while low < high {
             let middle = low.midpoint(high);
             let at: Option<i64> = next.query_row([middle], |row| row.get(0)).optional()?;
-            match at.is_some_and(|at| at < since) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+            if at.is_some_and(|at| at < since) { low = middle + 1 } else { high = middle }
         }
         Ok(low)
     }

@@ -25,7 +25,8 @@ pub struct Snapshot {
 impl Snapshot {
     /// The log at `path` as it is now, whatever format it has.
     pub fn of(path: &Path) -> Result<Self, Unopened> {
-        let (watching, frozen) = (look_at(path)?, look_at(path)?);
+        let watching = look_at(path)?;
+        let frozen = look_at(path)?;
         let version = version(&watching).map_err(Unopened::sorted)?;
         frozen.execute_batch("BEGIN").map_err(Unopened::sorted)?;
         // The moment is that of the first reading.

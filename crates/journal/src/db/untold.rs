@@ -13,7 +13,7 @@ use crate::disk::{Disk, Listed, add, is_half_written, remove};
 const UNTOLD: &str = ".untold-";
 
 /// Keeps `words` about the journal at `path`, the other one of which has this name.
-pub fn keep((path, name): (&Path, &str), words: &str, disk: &dyn Disk) -> io::Result<()> {
+pub fn keep(path: &Path, name: &str, words: &str, disk: &dyn Disk) -> io::Result<()> {
     match add(disk, &with_end(path, &format!("{UNTOLD}{name}")), words.as_bytes()) {
         // Whoever was ended before has kept it already, and knew more.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),

@@ -126,7 +126,7 @@ impl Database {
             Stage::Ended(_) => occurrence.since,
             Stage::Running(_) | Stage::Asked(_) | Stage::Again(_) | Stage::Queued => Timestamp::MAX,
         };
-        let held = self.held_between(&work.source, (*began, until))?;
+        let held = self.held_between(&work.source, *began, until)?;
         let card = match &work.source {
             Source::Reminder(id) => self.card_called(id)?,
             Source::Main
@@ -193,8 +193,8 @@ impl Database {
                    messages.id = turns.message WHERE turns.id = ?1) + ?2 ORDER BY id";
         let mut prepared = self.connection.prepare_cached(sql)?;
         let bodies = prepared.query_map(params![turn.0, REACH], |row| row.get::<_, String>(0))?;
-        let (mut refused, mut left) =
-            (Vec::new(), calls.iter().map(|(id, _)| id.as_str()).collect::<BTreeSet<_>>());
+        let mut refused = Vec::new();
+        let mut left = calls.iter().map(|(id, _)| id.as_str()).collect::<BTreeSet<_>>();
         for body in bodies {
             for result in results(&body?)? {
                 if left.remove(result.call.as_str())

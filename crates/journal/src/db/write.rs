@@ -170,9 +170,11 @@ fn turn(transaction: &Transaction<'_>, change: &TurnChange) -> rusqlite::Result<
 fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Result<()> {
     let sql = "INSERT INTO messages (id, at, surface, text, images, branch, about, quoted, inquiry, mark, label) \
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    let (at, images) =
-        (message.at.as_microsecond(), body::write_images(&message.images).map_err(unwritable)?);
-    let (id, surface, text) = (message.id.0, message.surface.as_str(), &message.text);
+    let at = message.at.as_microsecond();
+    let images = body::write_images(&message.images).map_err(unwritable)?;
+    let id = message.id.0;
+    let surface = message.surface.as_str();
+    let text = &message.text;
     let (branch, about, quoted, inquiry) = match &message.to {
         Address::Here => (None, None, None, None),
         Address::Branch(branch) => (Some(branch.to_string()), None, None, None),
@@ -225,7 +227,8 @@ fn decided(
 ) -> rusqlite::Result<()> {
     let sql = "INSERT INTO decisions (turn, at, call, tool, input, rule, label) VALUES (?, ?, ?, ?, ?, ?, ?)";
     let call = &decision.call;
-    let (rule, knows) = (decision.rule.id(), decision.knows.to_string());
+    let rule = decision.rule.id();
+    let knows = decision.knows.to_string();
     let row = params![turn.0, at.as_microsecond(), call.id, call.name, call.input.0, rule, knows];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }

@@ -62,9 +62,11 @@ impl Agents {
     /// What there is to place.
     fn placing<'b>(&self, bundled: &'b [Bundled]) -> io::Result<Placing<'b>> {
         let known = self.known();
-        let (mut placed, mut newer) = (known.clone(), BTreeMap::new());
+        let mut placed = known.clone();
+        let mut newer = BTreeMap::new();
         for (name, text) in bundled {
-            let (file, hash) = (format!("{name}.md"), hash_of(text));
+            let file = format!("{name}.md");
+            let hash = hash_of(text);
             let path = self.dir.join(&file);
             let there = match self.disk.look(&path)? {
                 None => None,
@@ -96,16 +98,21 @@ impl Agents {
     }
 
     fn listed(&self, newer: &BTreeMap<String, &str>) -> Result<(Vec<Agent>, Vec<BadFile>), Trouble> {
-        let (mut agents, mut bad, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut agents = Vec::new();
+        let mut bad = Vec::new();
+        let mut names = BTreeSet::new();
         let there = self.paths()?.into_iter().chain(newer.keys().map(|file| self.dir.join(file)));
         for path in there.collect::<BTreeSet<_>>() {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let newer = path.file_name().and_then(OsStr::to_str).and_then(|file| newer.get(file));
             let text = newer.map_or_else(|| text_of(&*self.disk, &path), |text| Ok((*text).to_owned()));
             let agent = text.and_then(|text| parse(&text, &stem));
-            let twice = |agent: Agent| match names.insert(agent.name.clone()) {
-                true => Ok(agent),
-                false => Err(BadText::whole(format!("another file is called `{}` too", agent.name))),
+            let twice = |agent: Agent| {
+                if names.insert(agent.name.clone()) {
+                    Ok(agent)
+                } else {
+                    Err(BadText::whole(format!("another file is called `{}` too", agent.name)))
+                }
             };
             match agent.and_then(twice) {
                 Ok(agent) => agents.push(agent),

@@ -73,7 +73,8 @@ struct Record {
 
 impl Record {
     fn of(inquiry: &Inquiry) -> Self {
-        let (prompt, ts) = (inquiry.prompt.clone(), seconds(inquiry.at));
+        let prompt = inquiry.prompt.clone();
+        let ts = seconds(inquiry.at);
         Self { prompt, ts, extra: serde_json::Map::new() }
     }
 

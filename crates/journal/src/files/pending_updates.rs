@@ -110,9 +110,10 @@ impl PendingUpdates {
     pub fn forget(&mut self, taken: &[PendingUpdate], now: Timestamp) -> Result<Option<Damage>, Trouble> {
         let Found { value: mut updates, damage } = self.peek(now)?;
         updates.retain(|update| !taken.contains(update));
-        match updates.is_empty() {
-            true => self.file.remove().map(|_| ())?,
-            false => self.write(&updates).map(drop)?,
+        if updates.is_empty() {
+            self.file.remove().map(|_| ())?
+        } else {
+            self.write(&updates).map(drop)?
         }
         Ok(damage)
     }

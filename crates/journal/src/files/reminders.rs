@@ -23,7 +23,8 @@ impl Item for Reminder {
     }
 
     fn to_text(&self) -> String {
-        let (terms, written) = (self.charter().written_terms(), self.written_lists());
+        let terms = self.charter().written_terms();
+        let written = self.written_lists();
         let count = |number: u32| (number > 0).then_some(Value::Number(number));
         Head::new()
             .text("id", self.id.as_str(), "")
@@ -55,12 +56,14 @@ impl Item for Reminder {
 fn checked(keys: ReminderKeys, message: Prompt, zone: &TimeZone) -> Result<Reminder, Invalid> {
     let id = wire::id(keys.id)?;
     let run_at = Moment::parse(&wire::required("run-at", keys.run_at)?, zone)?;
-    let (standing, knowing) = (wire::standing(keys.background), wire::knowing(keys.isolated));
+    let standing = wire::standing(keys.background);
+    let knowing = wire::knowing(keys.isolated);
     let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
     let mut reminder = Reminder::new(id, run_at, charter, message)?;
     reminder.cue =
         keys.cue.map(|cue| Cue::parse(&cue)).transpose().map_err(|why| Invalid::new("cue", why))?;
-    let (depth, max) = (keys.chain_depth.unwrap_or(0), keys.max_chain.unwrap_or(0));
+    let depth = keys.chain_depth.unwrap_or(0);
+    let max = keys.max_chain.unwrap_or(0);
     reminder.chain = Chain { depth, max, parent: keys.chain_parent };
     reminder.manner = manner_of!(keys).checked(zone)?;
     reminder.description = keys.description.unwrap_or_default();

@@ -52,13 +52,15 @@ impl Item for Routine {
 fn checked(keys: RoutineKeys, message: Prompt, zone: &TimeZone) -> Result<Routine, Invalid> {
     let id = wire::id(keys.id)?;
     let rhythm = rhythm_of!(keys).checked()?;
-    let (standing, knowing) = (wire::standing(keys.background), wire::knowing(keys.isolated));
+    let standing = wire::standing(keys.background);
+    let knowing = wire::knowing(keys.isolated);
     let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
     let charter = match keys.session {
         Some(session) => charter.with_session(&session)?,
         None => charter,
     };
     let manner = manner_of!(keys).checked(zone)?;
-    let (description, skills) = (keys.description.unwrap_or_default(), keys.skills.unwrap_or_default());
+    let description = keys.description.unwrap_or_default();
+    let skills = keys.skills.unwrap_or_default();
     Ok(Routine { id, rhythm, charter, manner, description, skills, message })
 }

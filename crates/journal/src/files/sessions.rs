@@ -90,8 +90,9 @@ pub(super) fn one_id(text: &str) -> Option<SessionId> {
 pub(super) fn bare_id(text: &str) -> Result<Reading<SessionId>, String> {
     let id = SessionId::read(text).ok_or("it holds no session id, or one of an older format")?;
     let strange = id.as_str().chars().any(|c| c.is_control() || c.is_whitespace() || c == '\u{fffd}');
-    match strange || id.as_str().len() > LONGEST {
-        true => Err("it does not hold one session id".to_owned()),
-        false => Ok(Reading::Whole(id)),
+    if strange || id.as_str().len() > LONGEST {
+        Err("it does not hold one session id".to_owned())
+    } else {
+        Ok(Reading::Whole(id))
     }
 }

@@ -97,9 +97,12 @@ fn comments(lines: &[&str], entry: &Entry) -> Comments {
     if value.trim_start().starts_with(['|', '>']) {
         return Comments { beside, below: Vec::new() };
     }
-    let below = lines[entry.first + 1..=entry.last].iter().map(|line| match is_loose(line) {
-        true => line.trim(),
-        false => comment(line.trim_start().trim_start_matches("- ")).1.trim(),
+    let below = lines[entry.first + 1..=entry.last].iter().map(|line| {
+        if is_loose(line) {
+            line.trim()
+        } else {
+            comment(line.trim_start().trim_start_matches("- ")).1.trim()
+        }
     });
     Comments { beside, below: below.filter(|said| !said.is_empty()).map(str::to_owned).collect() }
 }

@@ -20,7 +20,8 @@ pub fn slips(text: &str, known: &[&str]) -> Vec<BadText> {
         let most = if entry.key.chars().count() > SHORT { 2 } else { 1 };
         let near = known.iter().filter(|key| !is_there(key)).map(|key| (apart(&entry.key, key), key));
         let (_, meant) = near.filter(|(slips, _)| (1..=most).contains(slips)).min()?;
-        let (line, field) = (Some(entry.first + 1 + LINES_ABOVE), Some(entry.key.clone()));
+        let line = Some(entry.first + 1 + LINES_ABOVE);
+        let field = Some(entry.key.clone());
         Some(BadText { line, field, reason: format!("there is no such key. did you mean `{meant}`?") })
     };
     found.iter().filter(|entry| !known.contains(&entry.key.as_str())).filter_map(slip).collect()

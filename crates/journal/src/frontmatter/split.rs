@@ -31,7 +31,8 @@ pub fn split(text: &str) -> Result<Split<'_>, BadText> {
     while at < text.len() {
         let end = at + line_len(&text[at..]);
         if is_fence(&text[at..end]) {
-            let (opening, yaml) = (&text[..start], &text[start..at]);
+            let opening = &text[..start];
+            let yaml = &text[start..at];
             return Ok(Split { opening, yaml, closing: &text[at..end], body: &text[end..] });
         }
         at = end;

@@ -146,7 +146,8 @@ mod tests {
 
     impl House {
         fn new() -> Self {
-            let (dir, program) = (tempfile::tempdir().unwrap(), Program::new("git"));
+            let dir = tempfile::tempdir().unwrap();
+            let program = Program::new("git");
             program.run(dir.path(), &["init", "--quiet"]).unwrap();
             Self { dir, program, text: String::new() }
         }

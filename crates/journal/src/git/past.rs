@@ -34,7 +34,9 @@ pub fn versions(data: &Path, file: &str, program: &str) -> Vec<Committed> {
 
 fn read(line: &str) -> Option<Committed> {
     let mut parts = line.splitn(3, '\t');
-    let (id, at, message) = (parts.next()?, parts.next()?, parts.next()?);
+    let id = parts.next()?;
+    let at = parts.next()?;
+    let message = parts.next()?;
     let at = Timestamp::from_second(at.parse().ok()?).ok()?;
     Some(Committed { id: id.to_owned(), at, message: message.to_owned() })
 }

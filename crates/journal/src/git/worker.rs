@@ -219,7 +219,8 @@ mod tests {
         disk::replace(&RealDisk, &lock, b"").unwrap();
 
         let task = Task { path, message: "first".to_owned(), change: FileChange::Written };
-        let (mut postponed, mut told) = (VecDeque::from([task]), HashSet::new());
+        let mut postponed = VecDeque::from([task]);
+        let mut told = HashSet::new();
         drain(&program, &mut postponed, &mut told, None);
         drain(&program, &mut postponed, &mut told, None);
         assert_eq!((postponed.len(), told.len()), (1, 1));

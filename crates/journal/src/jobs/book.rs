@@ -193,7 +193,7 @@ impl JobBook {
 
     fn found(&self, file: &FileName, stamp: &io::Result<Option<Stamp>>, now: Timestamp) -> Found {
         match stamp {
-            Ok(Some(stamp)) => Found::read(&*self.disk, (&self.root, &self.zone), file, (*stamp, now)),
+            Ok(Some(stamp)) => Found::read(&*self.disk, &self.root, &self.zone, file, *stamp, now),
             Ok(None) => Found::missing(now),
             Err(error) => Found::unseen(error, now),
         }

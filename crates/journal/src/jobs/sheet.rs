@@ -205,9 +205,11 @@ impl Found {
     /// Reads a file that has this stamp.
     pub(super) fn read(
         disk: &dyn Disk,
-        (root, zone): (&Path, &TimeZone),
+        root: &Path,
+        zone: &TimeZone,
         file: &FileName,
-        (stamp, now): (Stamp, Timestamp),
+        stamp: Stamp,
+        now: Timestamp,
     ) -> Self {
         let since = stamp.changed.min(now);
         let text = match text_at(disk, &file.path(root), stamp.seen) {

@@ -67,8 +67,10 @@ impl Shelf {
 
     /// Takes what was found, and tells what follows for everybody concerned.
     pub(super) fn settle(&mut self, found: Vec<(FileName, Found)>, now: Timestamp) -> Vec<FileNews> {
-        let (mut news, mut plans) = (Vec::new(), Vec::new());
-        let (mut concerned, mut touched) = (Vec::new(), Vec::new());
+        let mut news = Vec::new();
+        let mut plans = Vec::new();
+        let mut concerned = Vec::new();
+        let mut touched = Vec::new();
         for (file, found) in found {
             concerned.extend(self.take(&file, found));
             news.extend(self.forget(&file, now));
@@ -192,8 +194,10 @@ impl Shelf {
             self.waiting.insert(file.clone(), settled(since));
             return None;
         }
-        let (source, why) = (sheet.sources().last().cloned(), complaint.why.clone());
-        let (matter, name) = (complaint.matter, file.to_string());
+        let source = sheet.sources().last().cloned();
+        let why = complaint.why.clone();
+        let matter = complaint.matter;
+        let name = file.to_string();
         sheet.told = Some(complaint);
         match matter {
             Matter::Unusable => {
@@ -232,7 +236,8 @@ impl Shelf {
 fn warn_of_ignored(planned: &Planned) {
     let ignored = planned.charter().ignored();
     if !ignored.is_empty() {
-        let (file, ignored) = (&planned.file, ignored.join("`, `"));
+        let file = &planned.file;
+        let ignored = ignored.join("`, `");
         tracing::warn!(%file, "`{ignored}` has no effect without `background: true`.");
     }
 }

@@ -160,7 +160,8 @@ impl Follower {
 
     /// Everything that rang together with the first.
     fn and_the_rest(&self, first: Ring) -> Next {
-        let (mut paths, mut all) = (Vec::new(), false);
+        let mut paths = Vec::new();
+        let mut all = false;
         for ring in std::iter::once(first).chain(self.rings.try_iter().take(RINGS)) {
             match ring {
                 Ring::Changed(changed) => paths.extend(changed),

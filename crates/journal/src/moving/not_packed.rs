@@ -64,7 +64,8 @@ impl Unread {
 
 /// What is told of a journal in `dir` that cannot be copied beside itself.
 pub fn uncopied(dir: &Path, error: Unopened) -> NotPacked {
-    let (text, dir) = (error.to_string(), dir.display());
+    let text = error.to_string();
+    let dir = dir.display();
     match error {
         Unopened::Damaged(_) => NotPacked::Damaged(text),
         Unopened::Newer { .. } => NotPacked::Newer(text),

@@ -77,7 +77,7 @@ pub fn pack(order: &Order<'_>, out: &mut dyn Write, tell: Tell<'_>) -> Result<Ma
         None => None,
     };
     for (chosen, bytes) in &read {
-        packer.add((&chosen.name, order.disk.may_run(&chosen.path).unwrap_or_default()), bytes)?;
+        packer.add(&chosen.name, order.disk.may_run(&chosen.path).unwrap_or_default(), bytes)?;
     }
     // What names something goes before what it names, so that nothing is named that is not there.
     let (objects, others): (Vec<_>, Vec<_>) =
@@ -99,7 +99,7 @@ pub fn pack(order: &Order<'_>, out: &mut dyn Write, tell: Tell<'_>) -> Result<Ma
     };
     let text = serde_json::to_vec_pretty(&manifest).map_err(io::Error::other)?;
     let mut archive = packer.archive;
-    append(&mut archive, (MANIFEST, order.now, false), &mut text.as_slice(), text.len() as u64)?;
+    append(&mut archive, MANIFEST, order.now, false, &mut text.as_slice(), text.len() as u64)?;
     archive.into_inner()?.finish()?.flush()?;
     Ok(manifest)
 }
@@ -136,12 +136,11 @@ impl Moment {
         let chosen = std::mem::take(&mut walk.chosen);
         let mut read = Vec::new();
         for chosen in chosen.into_iter().filter(|chosen| journal.is_none() || chosen.name != JOURNAL) {
-            match follows_the_journal(&chosen) {
-                true => {
-                    let bytes = order.disk.read(&chosen.path).map_err(Unread::of(&chosen.name))?;
-                    read.push((chosen, bytes));
-                }
-                false => walk.chosen.push(chosen),
+            if follows_the_journal(&chosen) {
+                let bytes = order.disk.read(&chosen.path).map_err(Unread::of(&chosen.name))?;
+                read.push((chosen, bytes));
+            } else {
+                walk.chosen.push(chosen)
             }
         }
         Ok(Self { journal, read, walk })
@@ -171,7 +170,7 @@ impl Packer<'_, '_> {
     ) -> Result<i64, NotPacked> {
         let copy = order.paths.state().join(format!("export-{}.tmp", std::process::id()));
         let _ = order.disk.remove(&copy);
-        let packed = self.copied(order, (journal, &copy), left_out);
+        let packed = self.copied(order, journal, &copy, left_out);
         let _ = order.disk.remove(&copy);
         packed
     }
@@ -179,7 +178,8 @@ impl Packer<'_, '_> {
     fn copied(
         &mut self,
         order: &Order<'_>,
-        (journal, copy): (&Snapshot, &Path),
+        journal: &Snapshot,
+        copy: &Path,
         left_out: &mut Vec<LeftOut>,
     ) -> Result<i64, NotPacked> {
         let progress = self.progress;
@@ -242,17 +242,16 @@ impl Packer<'_, '_> {
         let may_run = disk.may_run(&chosen.path).unwrap_or_default();
         if bytes <= HELD {
             return match disk.read(&chosen.path) {
-                Ok(bytes) => {
-                    self.add((&chosen.name, may_run), &bytes).map(|()| None).map_err(NotPacked::Disk)
-                }
+                Ok(bytes) => self.add(&chosen.name, may_run, &bytes).map(|()| None).map_err(NotPacked::Disk),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => gone(),
                 Err(error) => Err(Unread::of(&chosen.name)(error).into()),
             };
         }
-        let (hash, failed) = (Sha256::new(), None);
+        let hash = Sha256::new();
+        let failed = None;
         let mut parts = Parts { disk, path: chosen.path.clone(), at: 0, end: bytes, hash, failed };
         let name = format!("{DATA}{}", chosen.name);
-        let appended = append(&mut self.archive, (&name, self.now, may_run), &mut parts, bytes);
+        let appended = append(&mut self.archive, &name, self.now, may_run, &mut parts, bytes);
         let unread = parts.failed.map(Unread::of(&chosen.name));
         // Where only half of it was there, half of it is in the archive.
         if unread.as_ref().is_some_and(Unread::is_gone) || stamp()? != Some(before) {
@@ -264,9 +263,10 @@ impl Packer<'_, '_> {
         Ok(None)
     }
 
-    fn add(&mut self, (name, may_run): (&str, bool), mut bytes: &[u8]) -> io::Result<()> {
-        let (hash, length) = (Sha256::new_with_prefix(bytes), bytes.len() as u64);
-        append(&mut self.archive, (&format!("{DATA}{name}"), self.now, may_run), &mut bytes, length)?;
+    fn add(&mut self, name: &str, may_run: bool, mut bytes: &[u8]) -> io::Result<()> {
+        let hash = Sha256::new_with_prefix(bytes);
+        let length = bytes.len() as u64;
+        append(&mut self.archive, &format!("{DATA}{name}"), self.now, may_run, &mut bytes, length)?;
         self.done(name, length, hash);
         Ok(())
     }
@@ -280,7 +280,9 @@ impl Packer<'_, '_> {
 
 fn append(
     archive: &mut Builder<impl Write>,
-    (name, at, may_run): (&str, Timestamp, bool),
+    name: &str,
+    at: Timestamp,
+    may_run: bool,
     bytes: &mut dyn Read,
     length: u64,
 ) -> io::Result<()> {

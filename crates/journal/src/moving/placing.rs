@@ -65,7 +65,7 @@ pub struct Placed {
 
 impl Stage {
     /// A place beside `paths`, for the process `pid`.
-    pub fn beside(paths: &Paths, disk: &dyn Disk, (replace, pid): (bool, u32)) -> Result<Self, NotPlaced> {
+    pub fn beside(paths: &Paths, disk: &dyn Disk, replace: bool, pid: u32) -> Result<Self, NotPlaced> {
         let root = match disk.look(paths.root()).map_err(|error| unusable(paths.root(), &error))? {
             Some(_) => disk.real(paths.root()).map_err(|error| unusable(paths.root(), &error))?,
             None => paths.root().to_owned(),

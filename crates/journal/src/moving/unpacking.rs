@@ -80,7 +80,8 @@ pub fn unpack(
     bounds: Bounds,
     tell: Tell<'_>,
 ) -> Result<Manifest, Refused> {
-    let (packed, allowed) = (Cell::new(0), Cell::new(0));
+    let packed = Cell::new(0);
+    let allowed = Cell::new(0);
     let counted = Counted { inner: archive, count: &packed };
     let unpacked = GzDecoder::new(BufReader::new(counted));
     let metered =
@@ -226,16 +227,14 @@ impl Unpacker<'_, '_> {
         if list.inside.len() != self.found.len() {
             return Err(Refused::Unsafe("it holds files that its list does not name".to_owned()));
         }
-        match self.found.contains_key(JOURNAL) {
-            true => sound(examine_copy(&self.stage.join(JOURNAL))),
-            false => Ok(()),
-        }
+        if self.found.contains_key(JOURNAL) { sound(examine_copy(&self.stage.join(JOURNAL))) } else { Ok(()) }
     }
 }
 
 /// Reads what is not wanted, which the list names all the same.
 fn passed_by(what: &str, bytes: &mut impl Read) -> Result<String, Refused> {
-    let (mut hash, mut part) = (Sha256::new(), vec![0; 64 * 1024]);
+    let mut hash = Sha256::new();
+    let mut part = vec![0; 64 * 1024];
     loop {
         match bytes.read(&mut part).map_err(|error| unread(what, &error))? {
             0 => return Ok(in_hex(hash)),
@@ -257,16 +256,18 @@ fn sound(examined: Result<(i64, bool), Unopened>) -> Result<(), Refused> {
 
 fn unlaid(inside: &str, error: io::Error) -> Refused {
     use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
-    match matches!(error.kind(), AlreadyExists | NotADirectory | IsADirectory) {
-        true => Refused::Unsafe(format!("`{}` comes twice, or lies under a file", shown(inside))),
-        false => Refused::Disk(error),
+    if matches!(error.kind(), AlreadyExists | NotADirectory | IsADirectory) {
+        Refused::Unsafe(format!("`{}` comes twice, or lies under a file", shown(inside)))
+    } else {
+        Refused::Disk(error)
     }
 }
 
 fn not_a_list(error: serde_json::Error) -> Refused {
-    match error.is_io() {
-        true => unread(MANIFEST, &error.into()),
-        false => Refused::NotOurs(format!("its list cannot be read ({error})")),
+    if error.is_io() {
+        unread(MANIFEST, &error.into())
+    } else {
+        Refused::NotOurs(format!("its list cannot be read ({error})"))
     }
 }
 
@@ -320,9 +321,10 @@ impl<R: Read> Read for Metered<'_, R> {
         let read = self.inner.read(&mut into[..most])?;
         self.allowed.set(allowed - read as u64);
         self.count += read as u64;
-        match self.count > self.first.saturating_add(self.packed.get().saturating_mul(ALIKE)) {
-            true => Err(io::ErrorKind::QuotaExceeded.into()),
-            false => Ok(read),
+        if self.count > self.first.saturating_add(self.packed.get().saturating_mul(ALIKE)) {
+            Err(io::ErrorKind::QuotaExceeded.into())
+        } else {
+            Ok(read)
         }
     }
 }

@@ -170,7 +170,8 @@ impl Builder {
 
 /// What a model reads begins at the newest message from which on it is short enough.
 fn shorten(items: &mut Vec<Item>) {
-    let (mut length, mut start) = (0, None);
+    let mut length = 0;
+    let mut start = None;
     for (place, item) in items.iter().enumerate().rev() {
         if matches!(item.said, Said::Summary(_)) {
             return;
@@ -188,7 +189,8 @@ fn shorten(items: &mut Vec<Item>) {
     if length > CONTEXT
         && let Some(start) = start
     {
-        let (uuid, at) = (format!("{}:before", items[start].uuid), items[start].at);
+        let uuid = format!("{}:before", items[start].uuid);
+        let at = items[start].at;
         items.insert(start, Item { uuid, at, said: Said::Summary(LEFT_OUT.to_owned()) });
     }
 }

@@ -117,7 +117,8 @@ impl Lines {
             else {
                 continue;
             };
-            let (call, text) = (cut(call, 100), cut(&words(&block["content"]), TOOL));
+            let call = cut(call, 100);
+            let text = cut(&words(&block["content"]), TOOL);
             self.result_bytes += text.len();
             let result = Outcome { text, failed: block["is_error"] == true };
             match self.kept.results.insert(call.clone(), result) {
@@ -193,7 +194,8 @@ fn part(block: &Value) -> Option<Part> {
             (!text.trim().is_empty()).then_some(Part::Text(text))
         }
         "tool_use" => {
-            let (id, name) = (cut(block["id"].as_str()?, 100), cut(block["name"].as_str()?, 100));
+            let id = cut(block["id"].as_str()?, 100);
+            let name = cut(block["name"].as_str()?, 100);
             let input = if block["input"].is_object() { block["input"].to_string() } else { "{}".to_owned() };
             let input = if input.len() > TOOL { r#"{"left_out":"too long"}"#.to_owned() } else { input };
             Some(Part::Call { id, name, input })

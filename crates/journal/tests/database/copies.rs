@@ -106,7 +106,8 @@ fn damaged() -> (Desk, Vec<u8>) {
 #[test]
 fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
     let (desk, damaged) = damaged();
-    let (database, backups) = (desk.paths().database(), desk.paths().backups());
+    let database = desk.paths().database();
+    let backups = desk.paths().backups();
     let found = contents(&desk.paths().state());
     for fault in Fault::ALL {
         for call in 0.. {

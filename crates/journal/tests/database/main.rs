@@ -43,7 +43,8 @@ impl Desk {
     }
 
     fn place(&self, now: Timestamp) -> Place {
-        let (paths, disk) = (self.paths(), Arc::new(RealDisk));
+        let paths = self.paths();
+        let disk = Arc::new(RealDisk);
         Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 }
     }
 

@@ -28,7 +28,7 @@ fn made_of(things: &[Brought]) -> Vec<u8> {
     let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     let mut inside = Vec::new();
     for Brought { name, kind, bytes } in things {
-        raw(&mut archive, name, (*kind, bytes.len() as u64), bytes);
+        raw(&mut archive, name, *kind, bytes.len() as u64, bytes);
         let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let path = String::from_utf8_lossy(name).trim_start_matches("data/").to_owned();
         inside.push(Inside { path, bytes: bytes.len() as u64, sha256 });
@@ -43,12 +43,12 @@ fn made_of(things: &[Brought]) -> Vec<u8> {
         left_out: Vec::new(),
     };
     let text = serde_json::to_vec(&list).unwrap();
-    raw(&mut archive, b"manifest.json", (EntryType::Regular, text.len() as u64), &text);
+    raw(&mut archive, b"manifest.json", EntryType::Regular, text.len() as u64, &text);
     archive.into_inner().unwrap().finish().unwrap()
 }
 
 /// Writes a header that no honest program writes.
-fn raw(archive: &mut Builder<impl Write>, name: &[u8], (kind, size): (EntryType, u64), bytes: &[u8]) {
+fn raw(archive: &mut Builder<impl Write>, name: &[u8], kind: EntryType, size: u64, bytes: &[u8]) {
     let mut header = Header::new_gnu();
     header.as_old_mut().name[..name.len()].copy_from_slice(name);
     header.set_entry_type(kind);
@@ -186,7 +186,7 @@ fn a_long_file_comes_in_first_and_one_that_swells_does_not() {
     assert!(refused.contains("far more than it holds"), "{refused}");
     let mut list = Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     let blanks = vec![b' '; 4 * 1024 * 1024];
-    raw(&mut list, b"manifest.json", (EntryType::Regular, blanks.len() as u64), &blanks);
+    raw(&mut list, b"manifest.json", EntryType::Regular, blanks.len() as u64, &blanks);
     let refused = taken_in(&list.into_inner().unwrap().finish().unwrap()).unwrap_err().to_string();
     assert!(refused.contains("far more than it holds"), "{refused}");
 
@@ -205,7 +205,7 @@ fn a_long_file_comes_in_first_and_one_that_swells_does_not() {
 fn a_name_without_an_end_is_not_read() {
     let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     let name = vec![b'a'; 64 * 1024 * 1024];
-    raw(&mut archive, b"././@LongLink", (EntryType::GNULongName, name.len() as u64), &name);
+    raw(&mut archive, b"././@LongLink", EntryType::GNULongName, name.len() as u64, &name);
     let archive = archive.into_inner().unwrap().finish().unwrap();
     let target = tempfile::tempdir().unwrap();
     let refused = take_in(&archive, &target.path().join("stage")).unwrap_err().to_string();
@@ -250,7 +250,8 @@ fn a_damaged_archive_is_refused() {
 #[test]
 fn what_the_list_does_not_say_is_refused() {
     let told = |change: &dyn Fn(&mut Manifest)| {
-        let (desk, target) = (Desk::new(), tempfile::tempdir().unwrap());
+        let desk = Desk::new();
+        let target = tempfile::tempdir().unwrap();
         let (archive, mut manifest) = desk.pack(Secrets::Stay);
         change(&mut manifest);
         let mut old = tar::Archive::new(GzDecoder::new(archive.as_slice()));
@@ -263,7 +264,7 @@ fn what_the_list_does_not_say_is_refused() {
             if name == b"manifest.json" {
                 bytes = serde_json::to_vec(&manifest).unwrap();
             }
-            raw(&mut new, &name, (EntryType::Regular, bytes.len() as u64), &bytes);
+            raw(&mut new, &name, EntryType::Regular, bytes.len() as u64, &bytes);
         }
         let archive = new.into_inner().unwrap().finish().unwrap();
         take_in(&archive, &target.path().join("stage")).unwrap_err().to_string()

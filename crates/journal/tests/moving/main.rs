@@ -275,7 +275,7 @@ fn what_is_there_is_refused_or_kept() {
     let home = tempfile::tempdir().unwrap();
     let paths = Paths::new(home.path().join("deep/er/data"));
     let put = |replace: bool| -> Result<Placed, NotPlaced> {
-        let stage = Stage::beside(&paths, &RealDisk, (replace, 7))?;
+        let stage = Stage::beside(&paths, &RealDisk, replace, 7)?;
         take_in(&archive, stage.path()).unwrap();
         stage.put_in_place(&RealDisk, NOW)
     };
@@ -294,7 +294,7 @@ fn what_is_there_is_refused_or_kept() {
     assert!(matches!(refused, NotPlaced::Running(_)), "{refused}");
     drop(journal);
     std::fs::write(home.path().join("file"), "x").unwrap();
-    let file = Stage::beside(&Paths::new(home.path().join("file")), &RealDisk, (true, 7));
+    let file = Stage::beside(&Paths::new(home.path().join("file")), &RealDisk, true, 7);
     assert!(file.unwrap_err().to_string().contains("is not a directory"));
 }
 
@@ -310,13 +310,13 @@ fn what_was_there_is_whole_whatever_the_disk_refuses() {
             let paths = Paths::new(home.path().join("data"));
             std::fs::create_dir(paths.root()).unwrap();
             std::fs::write(paths.root().join("mine"), "mine").unwrap();
-            let stage = Stage::beside(&paths, &RealDisk, (true, 7)).unwrap();
+            let stage = Stage::beside(&paths, &RealDisk, true, 7).unwrap();
             take_in(&archive, stage.path()).unwrap();
             let laid = stage.path().to_owned();
             let disk = FailingDisk::new(Arc::new(RealDisk), at, Fault::Full, lasting);
             let placed = stage.put_in_place(&disk, NOW);
             let _ = placed.is_err().then(|| std::fs::remove_dir_all(laid));
-            let next = Stage::beside(&paths, &RealDisk, (true, 8)).unwrap();
+            let next = Stage::beside(&paths, &RealDisk, true, 8).unwrap();
             for leftover in next.leftovers(&RealDisk) {
                 std::fs::remove_dir_all(leftover).unwrap();
             }

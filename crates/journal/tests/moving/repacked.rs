@@ -112,7 +112,8 @@ fn git(dir: &Path, arguments: &[&str]) -> String {
 #[test]
 fn a_history_is_whole_though_git_packs_it_meanwhile() {
     for when in [When::Read, When::Seen] {
-        let (desk, target) = (Desk::new(), tempfile::tempdir().unwrap());
+        let desk = Desk::new();
+        let target = tempfile::tempdir().unwrap();
         for version in ["one", "two", "three"] {
             desk.write("notes/mine.md", version);
             git(&desk.root(), &["add", "notes"]);

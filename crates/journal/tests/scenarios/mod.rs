@@ -185,7 +185,8 @@ fn look_at_messages(disk: &Shared) -> Result<String, String> {
 
 fn inquiry_steps() -> Vec<Step> {
     let inquiry = |n: i64| {
-        let (id, prompt) = (InquiryId(format!("0000000{n}")), format!("what about number {n}?"));
+        let id = InquiryId(format!("0000000{n}"));
+        let prompt = format!("what about number {n}?");
         Inquiry { id, prompt, at: now(n).timestamp(), label: domain::label::Label::PLAIN }
     };
     let replace = |first: i64, last: i64| {

@@ -300,7 +300,8 @@ mod tests {
         let mut assembly = Message::default();
         for line in lines {
             let mut parts = line.splitn(3, ' ');
-            let (kind, index) = (parts.next().unwrap(), parts.next().unwrap_or("-"));
+            let kind = parts.next().unwrap();
+            let index = parts.next().unwrap_or("-");
             let mut event: serde_json::Value = parts.next().unwrap_or("{}").parse().unwrap();
             event["type"] = kind.into();
             if let Ok(index) = index.parse::<u64>() {

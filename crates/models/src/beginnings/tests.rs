@@ -254,7 +254,8 @@ fn a_fork_shares_the_bytes_of_the_branch_it_left() {
         let context = context(branch, said.clone());
         kept.write(Vec::new(), &context, |from| anthropic::request::messages(SHAPE, &context, from)).unwrap()
     };
-    let (main, fork) = (write(Branch::Main), write(Branch::fork("aside").unwrap()));
+    let main = write(Branch::Main);
+    let fork = write(Branch::fork("aside").unwrap());
     let shared = main.0.iter().zip(&fork.0).filter(|(one, other)| one.as_ptr() == other.as_ptr()).count();
     assert!(shared > 50, "{shared} of {}", main.0.len());
 }
@@ -273,7 +274,8 @@ fn the_branch_that_was_silent_for_longest_is_forgotten() {
 #[test]
 fn more_bytes_than_the_limit_are_not_kept() {
     let kept = Beginnings::new(Limits { bytes: 300, ..Limits::HOUSE });
-    let (short, long) = (context(Branch::Main, long(3)), context(Branch::Main, long(10)));
+    let short = context(Branch::Main, long(3));
+    let long = context(Branch::Main, long(10));
     assert_eq!([read(&kept, &short), read(&kept, &short)], [6, 4]);
     assert_eq!([read(&kept, &long), read(&kept, &long)], [20, 20]);
 }

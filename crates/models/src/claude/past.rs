@@ -131,7 +131,8 @@ mod tests {
 
     fn past(said: Vec<Said>) -> Past {
         let said = said.into_iter().map(Arc::new).collect();
-        let (tools, instructions) = (Arc::from([]), Arc::from(""));
+        let tools = Arc::from([]);
+        let instructions = Arc::from("");
         Past::of(&Context {
             branch: Branch::Main,
             model: None,

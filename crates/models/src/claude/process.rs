@@ -37,7 +37,8 @@ impl Process {
         let mut child = command.spawn()?;
         let missing = || std::io::Error::other("a stream is missing");
         let output = BufReader::with_capacity(64 * 1024, child.stdout.take().ok_or_else(missing)?);
-        let (input, complaints) = (child.stdin.take(), child.stderr.take());
+        let input = child.stdin.take();
+        let complaints = child.stderr.take();
         Ok(Self {
             child,
             input,

@@ -151,7 +151,8 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         let minutes = |count: u64| Duration::from_secs(60 * count);
-        let (again, end) = ([5, 15].map(Duration::from_secs), Duration::from_secs(5));
+        let again = [5, 15].map(Duration::from_secs);
+        let end = Duration::from_secs(5);
         Self { start: minutes(1), again, stall: minutes(5), total: minutes(30), idle: minutes(10), end }
     }
 }

@@ -71,7 +71,9 @@ impl SigningIn {
         command.args(["auth", "login"]).env("BROWSER", "").kill_on_drop(true);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (input, output, complaints) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let input = child.stdin.take();
+        let output = child.stdout.take();
+        let complaints = child.stderr.take();
         Ok(Self {
             child,
             input,

@@ -211,9 +211,10 @@ fn asked(json: &mut Value) -> Option<Frame> {
 fn answered(json: &mut Value) -> Option<Frame> {
     let mut response = json["response"].take();
     let id = text(&response["request_id"]);
-    let answer = match response["subtype"] == "error" {
-        true => Err(text(&response["error"])),
-        false => Ok(response.get_mut("response").map(Value::take).unwrap_or_default()),
+    let answer = if response["subtype"] == "error" {
+        Err(text(&response["error"]))
+    } else {
+        Ok(response.get_mut("response").map(Value::take).unwrap_or_default())
     };
     Some(Frame::Answered(id, answer))
 }

@@ -167,12 +167,11 @@ impl Profile {
         }
         let mut next = self.clone();
         if complaint.wants_responses() {
-            match self.lacks_responses {
-                false => {
-                    next.api = Api::Responses;
-                    next.effort = EffortRule::AsAsked;
-                }
-                true => next.effort = EffortRule::AlwaysNone,
+            if self.lacks_responses {
+                next.effort = EffortRule::AlwaysNone
+            } else {
+                next.api = Api::Responses;
+                next.effort = EffortRule::AsAsked;
             }
         } else if complaint.mentions("max_tokens") && complaint.mentions("max_completion_tokens") {
             next.limit = LimitField::MaxCompletionTokens;

@@ -290,8 +290,9 @@ fn way_out(message: &str, model: &str) -> String {
              ollim-bot setup model"
         );
     }
-    match message.contains("model") {
-        true => format!("`{model}` in OLLIM_MODEL must be a model that this server has"),
-        false => "check OPENAI_BASE_URL; it usually ends in /v1".to_owned(),
+    if message.contains("model") {
+        format!("`{model}` in OLLIM_MODEL must be a model that this server has")
+    } else {
+        "check OPENAI_BASE_URL; it usually ends in /v1".to_owned()
     }
 }

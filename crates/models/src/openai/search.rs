@@ -112,7 +112,8 @@ impl WebSearch {
     async fn ask(&self, query: &str) -> Result<String, SearchFailure> {
         let vendor = &self.vendor;
         let presented = |failure: Failure| failed(vendor.line.presentable(failure));
-        let (model, context) = (&vendor.settings.model, context(query));
+        let model = &vendor.settings.model;
+        let context = context(query);
         let mut profile = vendor.learned_about(model).profile;
         if profile.api == Api::ChatCompletions {
             // What was learned of the effort there says nothing about this API, which every server knows with it.

@@ -119,7 +119,10 @@ async fn turn(
         calls: std::sync::Arc::new(engine::places::Places::new(4)),
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
-    let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
+    let turn = TurnId(1);
+    let branch = Branch::Main;
+    let purpose = Purpose::Answer;
+    let from = EntryId(1);
     let start = Start {
         turn,
         branch,

@@ -92,7 +92,8 @@ fn starts(folder: &Path) -> usize {
 }
 
 fn hurried(start: Duration) -> Patience {
-    let (again, end) = ([Duration::from_millis(1); 2], Duration::from_millis(50));
+    let again = [Duration::from_millis(1); 2];
+    let end = Duration::from_millis(50);
     Patience { start, again, end, ..Patience::default() }
 }
 
@@ -121,7 +122,8 @@ async fn a_program_that_is_never_ready_is_started_three_times() {
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_program_that_is_ready_at_the_third_start_answers() {
     let home = tempfile::tempdir().unwrap();
-    let (folder, real) = (home.path().to_owned(), program().display().to_string());
+    let folder = home.path().to_owned();
+    let real = program().display().to_string();
     let refuses = r#"read -r line; id=$(printf %s "$line" | sed 's/.*"request_id":"\([^"]*\)".*/\1/')
         printf '{"type":"control_response","response":{"subtype":"error","request_id":"%s","error":"Control request timeout: initialize"}}\n' "$id"
         read -r line"#;

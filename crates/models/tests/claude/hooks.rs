@@ -30,9 +30,10 @@ impl Hooks for Strict {
 
     fn stopping<'a>(&'a self, stopping: &'a Stopping) -> BoxFuture<'a, Opinion> {
         self.note(format!("stopping {:?} {}", stopping.last, stopping.again));
-        match stopping.again {
-            true => ready(Opinion::None).boxed(),
-            false => ready(Opinion::Block("report first".to_owned())).boxed(),
+        if stopping.again {
+            ready(Opinion::None).boxed()
+        } else {
+            ready(Opinion::Block("report first".to_owned())).boxed()
         }
     }
 }
@@ -40,9 +41,10 @@ impl Hooks for Strict {
 impl Permissions for Strict {
     fn may_use<'a>(&'a self, wanted: &'a Use) -> BoxFuture<'a, Verdict> {
         self.note(format!("may use {}", wanted.tool));
-        match wanted.input.0.contains("allowed") {
-            true => ready(Verdict::Allow).boxed(),
-            false => ready(Verdict::Deny("denied by the human".to_owned())).boxed(),
+        if wanted.input.0.contains("allowed") {
+            ready(Verdict::Allow).boxed()
+        } else {
+            ready(Verdict::Deny("denied by the human".to_owned())).boxed()
         }
     }
 }

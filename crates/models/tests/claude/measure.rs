@@ -45,7 +45,10 @@ fn tell_time(what: &str, measured: Vec<Duration>) {
 #[tokio::test]
 #[ignore = "measures the claude program for `cargo xtask bench`"]
 async fn spawn_turn_fork_and_memory_are_measured() {
-    let (mut fresh, mut warm, mut fork, mut resume) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut fresh = Vec::new();
+    let mut warm = Vec::new();
+    let mut fork = Vec::new();
+    let mut resume = Vec::new();
     let mut resident = Vec::new();
     for _ in 0..TIMES {
         let rig = Rig::new().await;
@@ -68,7 +71,8 @@ async fn spawn_turn_fork_and_memory_are_measured() {
 #[tokio::test]
 #[ignore = "measures our own client for `cargo xtask bench`"]
 async fn our_own_client_is_measured_beside_it() {
-    let (mut fresh, mut warm) = (Vec::new(), Vec::new());
+    let mut fresh = Vec::new();
+    let mut warm = Vec::new();
     for _ in 0..TIMES {
         let server = ModelServer::start().await.unwrap();
         let client = Anthropic::new(Settings {
@@ -81,7 +85,8 @@ async fn our_own_client_is_measured_beside_it() {
             total: Duration::from_secs(600),
             store: None,
         });
-        let (client, mut talk) = (client.unwrap(), Talk::main());
+        let client = client.unwrap();
+        let mut talk = Talk::main();
         fresh.push(to_request(&server, &client, &mut talk).await);
         warm.push(to_request(&server, &client, &mut talk).await);
     }

@@ -188,9 +188,12 @@ async fn a_conversation_that_grew_too_long_is_summed_up_and_the_message_is_answe
         settings.environment.set("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000");
     };
     let rig = Rig::with(small, Company::default()).await;
-    rig.server.answering(|request| match request["messages"].to_string().contains("<summary>") {
-        true => Act::says("<analysis>x</analysis><summary>They like tea.</summary>"),
-        false => Act::says("Fine."),
+    rig.server.answering(|request| {
+        if request["messages"].to_string().contains("<summary>") {
+            Act::says("<analysis>x</analysis><summary>They like tea.</summary>")
+        } else {
+            Act::says("Fine.")
+        }
     });
     let mut talk = Talk::main();
     for _ in 0..5 {

@@ -136,7 +136,8 @@ pub struct Talk(pub Context);
 
 impl Talk {
     pub fn new(branch: Branch) -> Self {
-        let (tools, instructions) = (Arc::from([NOTE]), Arc::from("You are a friend."));
+        let tools = Arc::from([NOTE]);
+        let instructions = Arc::from("You are a friend.");
         Self(Context {
             branch,
             model: None,

@@ -132,7 +132,8 @@ async fn an_address_where_nobody_listens_is_out_of_reach() {
 #[tokio::test]
 async fn silence_before_the_first_byte_is_out_of_reach() {
     for wire in BOTH {
-        let (server, gate) = (wire.serve().await, Gate::new());
+        let server = wire.serve().await;
+        let gate = Gate::new();
         server.script(Act::says("too late").held_back(&gate));
         let model = wire.model(&server.url());
         let context = context(vec![human("hi")]);
@@ -151,15 +152,15 @@ async fn silence_before_the_first_word_is_out_of_reach_and_after_it_a_cut() {
     let context = context(vec![human("hi")]);
     for (wire, heard) in BOTH.into_iter().zip([5, 3]) {
         let server = wire.serve().await;
-        let said = silent_at(wire, &server, (1, ""), &context).await;
+        let said = silent_at(wire, &server, 1, "", &context).await;
         assert_eq!(said, Failure::Unreachable("silent for 60 s".to_owned()));
-        let said = silent_at(wire, &server, (heard, "one two three four"), &context).await;
+        let said = silent_at(wire, &server, heard, "one two three four", &context).await;
         assert_eq!(said, Failure::CutOff("silent for 60 s".to_owned()));
     }
 }
 
 /// What comes of a server that is silent from an event on, by which these words were heard.
-async fn silent_at(wire: Wire, server: &Server, (event, words): (usize, &str), context: &Context) -> Failure {
+async fn silent_at(wire: Wire, server: &Server, event: usize, words: &str, context: &Context) -> Failure {
     let gate = Gate::new();
     server.script(Act::says("one two three four five").held_at(event, &gate));
     let model = wire.model(&server.url());
@@ -298,7 +299,8 @@ fn a_key_with_a_line_break_is_refused_before_anybody_is_called() {
 #[tokio::test]
 async fn a_request_that_is_dropped_ends_at_the_server_too() {
     for (wire, event) in BOTH.into_iter().zip([4, 2]) {
-        let (server, gate) = (wire.serve().await, Gate::new());
+        let server = wire.serve().await;
+        let gate = Gate::new();
         server.script(Act::says("one two three").held_at(event, &gate));
         let model = wire.model(&server.url());
         let context = context(vec![human("hi")]);

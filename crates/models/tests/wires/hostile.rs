@@ -53,7 +53,8 @@ pub async fn answer(wire: Wire, flood: Flood) -> Result<Reply, Failure> {
 async fn heard(wire: Wire, flood: Flood) -> (String, Result<Reply, Failure>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let (model, context) = (wire.model(&url), context(vec![human("hi")]));
+    let model = wire.model(&url);
+    let context = context(vec![human("hi")]);
     let both = async {
         tokio::select! {
             heard = ask(model.as_ref(), &context) => heard,
@@ -203,7 +204,9 @@ async fn a_refusal_that_does_not_end_is_not_read_to_the_end() {
 /// Only a chat server may answer with one whole text.
 #[tokio::test]
 async fn an_answer_of_another_kind_is_not_read_at_all() {
-    let (chat, page, bytes) = (Wire::Chat(Style::OpenAi), "text/html", "application/octet-stream");
+    let chat = Wire::Chat(Style::OpenAi);
+    let page = "text/html";
+    let bytes = "application/octet-stream";
     let kinds = [(Wire::Messages, page), (Wire::Messages, bytes), (chat, page), (chat, bytes)];
     for (wire, kind) in kinds.into_iter().chain([(Wire::Messages, "application/json")]) {
         let start = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n\r\n");

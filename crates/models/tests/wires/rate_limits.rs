@@ -37,7 +37,9 @@ async fn heads(wire: Wire, status: &str, limits: &str) -> Vec<Head> {
             let _ = socket.write_all(answer.as_bytes()).await;
         }
     };
-    let (model, context, told) = (wire.model(&url), context(vec![human("hi")]), Heads::default());
+    let model = wire.model(&url);
+    let context = context(vec![human("hi")]);
+    let told = Heads::default();
     tokio::select! {
         reply = model.reply(&context, &told) => assert!(reply.is_err(), "there is no body"),
         () = serve => {}

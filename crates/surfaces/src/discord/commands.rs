@@ -55,7 +55,7 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
             None => refuse(shared, interaction, "that command is older than i am. try it again later.").await,
         },
         Asked::Typing { name, given, focused } => {
-            let offers = typing::offers(shared, (name, given), focused).await;
+            let offers = typing::offers(shared, name, given, focused).await;
             let _ = acknowledge(shared, interaction, &Callback::Choices(offers)).await;
         }
         Asked::Pressed { custom_id, values, .. } => {
@@ -64,7 +64,7 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
                 None => pressing::unknown(shared, interaction).await,
             }
         }
-        Asked::Filled { custom_id, fields, .. } => filled(shared, interaction, (custom_id, fields)).await,
+        Asked::Filled { custom_id, fields, .. } => filled(shared, interaction, custom_id, fields).await,
         Asked::Unknown => {}
     }
 }
@@ -87,11 +87,12 @@ async fn connect(shared: &Shared, interaction: &Interaction, service: Option<&st
 async fn filled(
     shared: &Shared,
     interaction: &Interaction,
-    (custom_id, fields): (&str, &BTreeMap<String, Vec<String>>),
+    custom_id: &str,
+    fields: &BTreeMap<String, Vec<String>>,
 ) {
     let field = |name: &str| fields.get(name).and_then(|values| values.first()).map_or("", String::as_str);
     if let Some(pressed) = Pressed::read(custom_id, None) {
-        return pressing::filled(shared, interaction, (&pressed, field(remind::WHEN))).await;
+        return pressing::filled(shared, interaction, &pressed, field(remind::WHEN)).await;
     }
     if custom_id.strip_prefix(card::PRESS) != Some(remind::FORM) {
         return pressing::unknown(shared, interaction).await;

@@ -217,7 +217,8 @@ impl Shared {
 
 /// Lives in the direct messages until `stop`. Whatever goes wrong is told elsewhere, and everything else goes on.
 pub async fn live(wire: Arc<dyn Wire>, token: Token, ports: Ports, seed: u64, stop: CancellationToken) {
-    let (stage, line) = (Arc::clone(&ports.stage), ports.line.clone());
+    let stage = Arc::clone(&ports.stage);
+    let line = ports.line.clone();
     let dm = run(wire, token, ports, seed, stop.clone());
     if let Err(why) = dm.await {
         tracing::error!(%why, "Discord is left alone until the next start.");
@@ -241,8 +242,11 @@ async fn run(
         return Ok(());
     };
     let channel = AtomicU64::new(signed.channel.0);
-    let (asked, room, poke) = (Mutex::default(), Notify::new(), Notify::new());
-    let (reported, unfinished) = (Mutex::default(), Mutex::default());
+    let asked = Mutex::default();
+    let room = Notify::new();
+    let poke = Notify::new();
+    let reported = Mutex::default();
+    let unfinished = Mutex::default();
     let shared = Arc::new(Shared {
         rest: rest.clone(),
         ports,
@@ -259,7 +263,8 @@ async fn run(
     let (news, heard) = mpsc::channel(NEWS);
     let (told, telling) = mpsc::channel(NEWS);
     let inside = CancellationToken::new();
-    let (mut loops, mut errands) = (JoinSet::new(), JoinSet::new());
+    let mut loops = JoinSet::new();
+    let mut errands = JoinSet::new();
     loops.spawn(inside.clone().run_until_cancelled_owned(Hearing::new(Arc::clone(&shared)).run(heard)));
     loops.spawn(inside.clone().run_until_cancelled_owned(Carrier::new(Arc::clone(&shared)).run()));
     let reminders = Sender::new(Arc::clone(&shared), Queue::Reminders);

@@ -57,7 +57,8 @@ struct Ahead<'a>(&'a Lane);
 
 impl Lane {
     fn new() -> Self {
-        let (usual, overtaking) = (Semaphore::new(1), Semaphore::new(1));
+        let usual = Semaphore::new(1);
+        let overtaking = Semaphore::new(1);
         Self { usual, overtaking, ahead: watch::Sender::new(0) }
     }
 }

@@ -46,10 +46,7 @@ pub(super) fn read(body: &[u8]) -> Result<Value, Wrong> {
     let text = std::str::from_utf8(body).map_err(|_| Wrong::NoJson)?;
     let value: Value = serde_json::from_str(text).map_err(|_| Wrong::NoJson)?;
     // What names a thing twice means one thing to one reader and another to the next.
-    match value.is_object() && !Json(text.to_owned()).is_readable() {
-        true => Err(Wrong::NoJson),
-        false => Ok(value),
-    }
+    if value.is_object() && !Json(text.to_owned()).is_readable() { Err(Wrong::NoJson) } else { Ok(value) }
 }
 
 /// What `body` brings to `hook`, checked as a call would be and known by nothing.

@@ -114,7 +114,9 @@ impl Talk {
     async fn hold(self, stream: TcpStream, limits: Limits) -> Option<TcpStream> {
         let caller = self.caller.clone();
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
-            let (ports, attempts, caller) = (self.ports.clone(), self.attempts.clone(), self.caller.clone());
+            let ports = self.ports.clone();
+            let attempts = self.attempts.clone();
+            let caller = self.caller.clone();
             async move {
                 let (head, body) = request.into_parts();
                 let taking = Taking { ports: &ports, attempts: &attempts, peer: &*caller };

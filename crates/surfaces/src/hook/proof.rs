@@ -105,7 +105,7 @@ impl Called<'_> {
         let time = self.time().ok_or(Unproven)?;
         let given = self.word("webhook-signature").ok_or(Unproven)?;
         let key = standard_key(secret).ok_or(Unproven)?;
-        let right = standard(&key, (id, time), body);
+        let right = standard(&key, id, time, body);
         let found = given
             .split(' ')
             .take(SIGNATURES)
@@ -173,12 +173,7 @@ impl Called<'_> {
 }
 
 /// The headers that prove a call of webhook `proof` with `body`, for whoever calls.
-pub fn sign(
-    proof: Proof,
-    secret: &str,
-    (id, at): (&str, Timestamp),
-    body: &[u8],
-) -> Vec<(&'static str, String)> {
+pub fn sign(proof: Proof, secret: &str, id: &str, at: Timestamp, body: &[u8]) -> Vec<(&'static str, String)> {
     match proof {
         Proof::Bearer => {
             vec![("authorization", format!("Bearer {secret}")), ("idempotency-key", id.to_owned())]
@@ -186,7 +181,7 @@ pub fn sign(
         Proof::Standard => {
             let time = at.as_second().to_string();
             let key = standard_key(secret).unwrap_or_default();
-            let signature = standard(&key, (id, &time), body);
+            let signature = standard(&key, id, &time, body);
             vec![("webhook-id", id.to_owned()), ("webhook-timestamp", time), ("webhook-signature", signature)]
         }
         Proof::GitHub => {
@@ -209,7 +204,7 @@ pub(super) fn standard_key(secret: &str) -> Option<Vec<u8>> {
     STANDARD.decode(spelled).ok().filter(|key| !key.is_empty())
 }
 
-fn standard(key: &[u8], (id, time): (&str, &str), body: &[u8]) -> String {
+fn standard(key: &[u8], id: &str, time: &str, body: &[u8]) -> String {
     let code = hmac_sha256(key, &[id.as_bytes(), b".", time.as_bytes(), b".", body]);
     format!("v1,{}", STANDARD.encode(code))
 }

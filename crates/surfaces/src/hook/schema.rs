@@ -28,7 +28,7 @@ impl Schema {
     pub fn read(text: &str) -> Result<Self, String> {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("`fields` is no JSON ({error})"))?;
-        shape::check(&schema, &schema, ("fields", DEPTH))?;
+        shape::check(&schema, &schema, "fields", DEPTH)?;
         Ok(Self(schema))
     }
 

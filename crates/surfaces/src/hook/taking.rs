@@ -208,8 +208,11 @@ async fn read(head: &Parts, body: &mut impl Brings, limit: usize) -> Result<Byte
         return Err(too_long());
     }
     let read = Limited::new(body, limit).collect().await;
-    read.map(http_body_util::Collected::to_bytes).map_err(|error| match error.is::<LengthLimitError>() {
-        true => too_long(),
-        false => Reply::no(StatusCode::BAD_REQUEST, "the body ended too early"),
+    read.map(http_body_util::Collected::to_bytes).map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            too_long()
+        } else {
+            Reply::no(StatusCode::BAD_REQUEST, "the body ended too early")
+        }
     })
 }

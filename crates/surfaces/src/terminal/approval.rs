@@ -5,10 +5,7 @@ use serde_json::Value;
 /// An approval that can be answered.
 pub fn asked(data: &Value) -> String {
     let (id, word) = (&data["id"], |name: &str| data[name].as_str().unwrap_or_default());
-    let late = match data["waits"] == true {
-        true => "",
-        false => ". i went on without it; with a yes i try it again",
-    };
+    let late = if data["waits"] == true { "" } else { ". i went on without it; with a yes i try it again" };
     let lines: String = word("input").lines().map(|line| format!("│ {line}\n")).collect();
     let always = Some(word("always")).filter(|words| !words.is_empty());
     let always = always.map(|words| format!("│ {words}\n")).unwrap_or_default();

@@ -95,7 +95,8 @@ impl Editor {
 
     fn erase(&mut self, to: To) {
         let place = self.place(to);
-        let (from, until) = (self.cursor.min(place), self.cursor.max(place));
+        let from = self.cursor.min(place);
+        let until = self.cursor.max(place);
         self.text.replace_range(from..until, "");
         self.cursor = from;
     }
@@ -185,7 +186,8 @@ mod tests {
     #[test]
     fn a_line_can_have_several_lines_and_old_ones_come_back() {
         let check = |keys: &[Key], expected: &str| assert_eq!(typed(keys), expected, "{keys:?}");
-        let (up, down) = (Key::Recall(Way::Earlier), Key::Recall(Way::Later));
+        let up = Key::Recall(Way::Earlier);
+        let down = Key::Recall(Way::Later);
         check(&[words("ab"), Key::Newline, words("cdef"), up.clone()], "ab|\ncdef");
         check(&[words("ab"), Key::Newline, words("c"), up.clone(), down.clone()], "ab\nc|");
         check(&[words("new"), up.clone()], "second|");

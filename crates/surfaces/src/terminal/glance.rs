@@ -55,7 +55,8 @@ impl Glance {
 
     fn next(&self) -> Option<String> {
         let next = &self.today["next"];
-        let (name, words) = (next["name"].as_str()?, next["words"].as_str()?);
+        let name = next["name"].as_str()?;
+        let words = next["words"].as_str()?;
         let (at, distance) = words.split_once(" · ")?;
         let at = at.strip_prefix("today ").unwrap_or(at);
         Some(format!("next {at} {name} ({distance})"))

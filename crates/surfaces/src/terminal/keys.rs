@@ -163,7 +163,9 @@ mod tests {
             let read = read(Event::Key(KeyEvent::new(code, modifiers)));
             assert_eq!(read, expected.map(Input::Key), "{code:?} {modifiers:?}");
         };
-        let (none, control, alt) = (KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::ALT);
+        let none = KeyModifiers::NONE;
+        let control = KeyModifiers::CONTROL;
+        let alt = KeyModifiers::ALT;
         check(KeyCode::Char('d'), none, Some(Key::Letter('d')));
         check(KeyCode::Char('D'), KeyModifiers::SHIFT, Some(Key::Letter('D')));
         check(KeyCode::Char('j'), control, Some(Key::Newline));

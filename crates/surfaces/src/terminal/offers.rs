@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn a_letter_does_something_for_ten_minutes_and_the_newest_wins() {
-        let (mut offers, start) = (Offers::default(), Instant::now());
+        let mut offers = Offers::default();
+        let start = Instant::now();
         let press = |what: &str| Deed::Press(what.to_owned());
         offers.make('d', "a", press("old"), start);
         offers.make('d', "b", press("new"), start);

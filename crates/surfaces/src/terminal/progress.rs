@@ -100,9 +100,10 @@ impl Progress {
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let work = self.work.as_ref()?;
         let quiet = now.duration_since(work.quiet);
-        match quiet < PATIENCE {
-            true => Some(work.quiet + PATIENCE),
-            false => Some(work.quiet + Duration::from_secs(quiet.as_secs() + 1)),
+        if quiet < PATIENCE {
+            Some(work.quiet + PATIENCE)
+        } else {
+            Some(work.quiet + Duration::from_secs(quiet.as_secs() + 1))
         }
     }
 }
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn nothing_is_told_of_a_fast_answer_and_every_second_of_a_slow_one() {
-        let (mut progress, start) = (Progress::default(), Instant::now());
+        let mut progress = Progress::default();
+        let start = Instant::now();
         let after = |millis| start + Duration::from_millis(millis);
         assert_eq!((progress.status(start), progress.next(start)), (None, None));
         progress.asked(start);
@@ -156,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_progress_note_is_told_beside_the_step_until_the_answer_begins() {
-        let (mut progress, start) = (Progress::default(), Instant::now());
+        let mut progress = Progress::default();
+        let start = Instant::now();
         let after = |millis| start + Duration::from_millis(millis);
         let note = |note: &str| shown("progress", json!({ "note": note }));
         progress.hear(&note("Checking the calendar\u{1b}[2J first.\n"), start);
@@ -171,7 +174,8 @@ mod tests {
 
     #[test]
     fn the_end_of_long_work_is_told() {
-        let (mut progress, start) = (Progress::default(), Instant::now());
+        let mut progress = Progress::default();
+        let start = Instant::now();
         progress.hear(&shown("compacting", json!({})), start);
         let late = start + LONG;
         assert_eq!(progress.status(late).as_deref(), Some("  tidying up our conversation… 60 s"));

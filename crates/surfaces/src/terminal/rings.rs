@@ -24,9 +24,9 @@ pub struct Ring {
 }
 
 /// Takes note of a card or a question, and gives what to tell of it.
-pub fn hear(shown: &Shown, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Option<Ring> {
+pub fn hear(shown: &Shown, offers: &mut Offers, now: Instant, clock: &Zoned) -> Option<Ring> {
     match shown.name.as_str() {
-        "card" => Some(card(&shown.data, offers, (now, clock))),
+        "card" => Some(card(&shown.data, offers, now, clock)),
         "asked" => {
             asked(&shown.data, offers, now);
             let loud = shown.data["caption"].as_str().map(|caption| format!("may i? {caption}"));
@@ -47,7 +47,8 @@ pub fn hear(shown: &Shown, offers: &mut Offers, (now, clock): (Instant, &Zoned))
 }
 
 fn asked(approval: &Value, offers: &mut Offers, now: Instant) {
-    let (id, of) = (&approval["id"], format!("approval {}", approval["id"]));
+    let id = &approval["id"];
+    let of = format!("approval {}", approval["id"]);
     offers.make('y', &of, Deed::Give(format!("/allow {id}")), now);
     offers.make('n', &of, Deed::Give(format!("/deny {id}")), now);
 }
@@ -60,15 +61,16 @@ pub fn open_still(today: &Value, offers: &mut Offers, (now, clock): (Instant, &Z
     let rang: Timestamp = newest["rang"].as_str()?.parse().ok()?;
     let recent = clock.timestamp().duration_since(rang) < RECENT;
     let offered = newest["id"].as_str().is_some_and(|id| offers.is_about('m', id));
-    (recent && !offered).then(|| card(newest, offers, (now, clock)))
+    (recent && !offered).then(|| card(newest, offers, now, clock))
 }
 
 /// How long ago a reminder rang at most that is told to who has just come.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
-fn card(data: &Value, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Ring {
+fn card(data: &Value, offers: &mut Offers, now: Instant, clock: &Zoned) -> Ring {
     let text = |name: &str| data[name].as_str().unwrap_or_default();
-    let (id, words) = (text("id"), one_line(text("words")));
+    let id = text("id");
+    let words = one_line(text("words"));
     let at: Option<Timestamp> = text("at").parse().ok();
     let settled = offers.is_about('u', id);
     offers.withdraw(id);
@@ -153,7 +155,7 @@ mod tests {
     fn told(offers: &mut Offers, data: Value) -> Ring {
         let clock: Zoned = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
         let shown = Shown { name: "card".to_owned(), data };
-        let ring = hear(&shown, offers, (Instant::now(), &clock)).unwrap();
+        let ring = hear(&shown, offers, Instant::now(), &clock).unwrap();
         Ring { words: ring.words.replace(TOGETHER, " "), ..ring }
     }
 
@@ -181,7 +183,8 @@ mod tests {
         let clock: Zoned = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
         let told = |rang: &str, state: &str| {
             let card = json!({ "id": "7c", "words": "leave", "rang": rang, "state": state, "moves": "act:rem_move:7c" });
-            let (mut offers, at) = (Offers::default(), (Instant::now(), &clock));
+            let mut offers = Offers::default();
+            let at = (Instant::now(), &clock);
             let first = open_still(&json!({ "cards": [card] }), &mut offers, at);
             let again = open_still(&json!({ "cards": [card] }), &mut offers, at);
             assert_eq!(again, None, "once is enough");
@@ -228,12 +231,13 @@ mod tests {
 
     #[test]
     fn a_question_can_be_answered_with_a_letter_until_somebody_answered_it() {
-        let (mut offers, clock) = (Offers::default(), Zoned::default());
+        let mut offers = Offers::default();
+        let clock = Zoned::default();
         let shown = |name: &str| Shown { name: name.to_owned(), data: json!({ "id": 3, "caption": "act" }) };
-        let ring = hear(&shown("asked"), &mut offers, (Instant::now(), &clock)).unwrap();
+        let ring = hear(&shown("asked"), &mut offers, Instant::now(), &clock).unwrap();
         assert_eq!(ring.words, "  [y] yes  [n] no\n");
         assert_eq!(offers.get('y', Instant::now()), Some(&Deed::Give("/allow 3".to_owned())));
-        assert_eq!(hear(&shown("answered"), &mut offers, (Instant::now(), &clock)), None);
+        assert_eq!(hear(&shown("answered"), &mut offers, Instant::now(), &clock), None);
         assert_eq!(offers.get('y', Instant::now()), None);
     }
 }

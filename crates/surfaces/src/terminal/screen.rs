@@ -76,12 +76,13 @@ const NARROWEST: usize = 10;
 impl Screen {
     /// An empty screen of so many columns and rows.
     pub fn new((columns, rows): (u16, u16), look: Look) -> Self {
-        let (columns, rows) = (usize::from(columns).max(NARROWEST), usize::from(rows).max(2));
+        let columns = usize::from(columns).max(NARROWEST);
+        let rows = usize::from(rows).max(2);
         Self { columns, rows, look, open: Open::default(), drawn: None }
     }
 
     /// The terminal has another size now.
-    pub fn resize(&mut self, (columns, rows): (u16, u16)) -> String {
+    pub fn resize(&mut self, columns: u16, rows: u16) -> String {
         let erased = self.erase();
         (self.columns, self.rows) = (usize::from(columns).max(NARROWEST), usize::from(rows).max(2));
         erased
@@ -146,7 +147,8 @@ impl Screen {
 
     /// The letters that were added at the end of the line, if nothing else changed.
     fn more(&self, drawn: &Live, layout: &Rows, live: &Live) -> Option<(String, Rows)> {
-        let (old, new) = (drawn.line.as_ref()?, live.line.as_ref()?);
+        let old = drawn.line.as_ref()?;
+        let new = live.line.as_ref()?;
         let same = drawn.status == live.status && old.prompt == new.prompt;
         let at_end = old.after.is_empty() && new.after.is_empty();
         let letters = new.before.strip_prefix(&old.before).filter(|_| same && at_end)?;
@@ -214,7 +216,8 @@ impl Screen {
         if self.open.word.is_empty() {
             return;
         }
-        let (word, gap) = (std::mem::take(&mut self.open.word), std::mem::take(&mut self.open.gap));
+        let word = std::mem::take(&mut self.open.word);
+        let gap = std::mem::take(&mut self.open.gap);
         if self.open.column == 0 {
             self.open.margin = gap.min(self.width() / 2);
         }

@@ -155,10 +155,12 @@ impl<'a> Sitting<'a> {
 
     /// While the assistant speaks the line is only there if something is typed.
     fn live(&self) -> Live {
-        let (before, text) = (self.talk.editor().before(), self.talk.editor().text());
+        let before = self.talk.editor().before();
+        let text = self.talk.editor().text();
         let stands = self.stays == Stays::Here && (!self.talk.is_busy() || !text.is_empty());
         let line = stands.then(|| {
-            let (prompt, after) = (self.talk.prompt(), text[before.len()..].to_owned());
+            let prompt = self.talk.prompt();
+            let after = text[before.len()..].to_owned();
             Typed { prompt, before: before.to_owned(), after }
         });
         Live { status: self.talk.status(Instant::now()), line }
@@ -186,7 +188,7 @@ impl<'a> Sitting<'a> {
         match input {
             Input::Resized(columns, rows) => {
                 self.seat.size = (columns, rows);
-                Ok(self.screen.resize((columns, rows)) + &self.show(""))
+                Ok(self.screen.resize(columns, rows) + &self.show(""))
             }
             Input::Key(key) => {
                 let wishes = self.talk.key(&key, &self.moment());
@@ -197,7 +199,8 @@ impl<'a> Sitting<'a> {
 
     /// Does what is wanted, and gives what is to be written.
     async fn grant(&mut self, wishes: Vec<Wish>) -> Result<String, Stopped> {
-        let (mut written, mut words) = (String::new(), String::new());
+        let mut written = String::new();
+        let mut words = String::new();
         for wish in wishes {
             match wish {
                 Wish::Entered(prompt, line) => written += &self.screen.entered(&prompt, &line),

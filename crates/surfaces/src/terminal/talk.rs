@@ -166,16 +166,13 @@ impl Talk {
         self.prompt.follow(shown);
         let unasked = self.telling.is_unasked();
         let mut words = self.telling.hear(shown);
-        let took = match self.telling.follows(shown) {
-            true => self.progress.hear(shown, at.now),
-            false => Took::Short,
-        };
+        let took = if self.telling.follows(shown) { self.progress.hear(shown, at.now) } else { Took::Short };
         // Nobody waits here for the end alone.
         self.telling.ended();
         if can_be_taken_back(shown) {
             self.offers.make('u', "undo", Deed::Undo, at.now);
         }
-        let ring = rings::hear(shown, &mut self.offers, (at.now, &at.clock)).unwrap_or_default();
+        let ring = rings::hear(shown, &mut self.offers, at.now, &at.clock).unwrap_or_default();
         words.push_str(&ring.words);
         // What nobody waited for is heard, as a reminder is.
         let news = match shown.name.as_str() {

@@ -108,7 +108,9 @@ impl Telling {
 
     fn new(whose: Whose, margin: Margin) -> Self {
         let here = MAIN.to_owned();
-        let (written, manner, unasked) = (String::new(), Manner::Lines, Unasked::No);
+        let written = String::new();
+        let manner = Manner::Lines;
+        let unasked = Unasked::No;
         Self { whose, turn: None, work: None, here, written, ended: None, margin, manner, unasked }
     }
 
@@ -312,13 +314,14 @@ impl Telling {
                 String::new()
             }
             (Some("human"), _) if text.is_empty() => String::new(),
-            (Some("human"), Whose::All(sent)) => match sent.front().is_some_and(|front| front == text) {
-                true => {
+            (Some("human"), Whose::All(sent)) => {
+                if sent.front().is_some_and(|front| front == text) {
                     sent.pop_front();
                     String::new()
+                } else {
+                    format!("\n(you, elsewhere) {text}\n")
                 }
-                false => format!("\n(you, elsewhere) {text}\n"),
-            },
+            }
             (Some("assistant"), _) if self.turn.is_some() => self.whole(text),
             (Some("tools"), _) if self.turn.is_some() => embeds(entry),
             _ => String::new(),

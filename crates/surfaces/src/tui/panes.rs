@@ -87,7 +87,8 @@ impl Looked {
         let aside =
             aside.map(|topic| cut(&format!("⑂ {}", if topic.is_empty() { "aside" } else { topic }), width));
         let doing = list(&self.schedule["jobs"]).filter(|job| job["open"].is_object()).map(|job| {
-            let (name, state) = (text(&job["name"]), text(&job["open"]["state"]));
+            let name = text(&job["name"]);
+            let state = text(&job["open"]["state"]);
             cut(&format!("⟳ {name} · {state}"), width)
         });
         let mut lines: Vec<String> = aside.into_iter().chain(doing).collect();
@@ -130,14 +131,16 @@ fn clock(words: &str) -> &str {
 fn gauge(pings: &str) -> Option<String> {
     let (left, most) = pings.split_once('/')?;
     let (left, most): (usize, usize) = (left.parse().ok()?, most.parse().ok()?);
-    let (full, empty) = (left.min(most).min(20), most.saturating_sub(left).min(20));
+    let full = left.min(most).min(20);
+    let empty = most.saturating_sub(left).min(20);
     Some(format!("{}{} {left} of {most}", "▮".repeat(full), "▯".repeat(empty)))
 }
 
 /// Something that comes, with the clock on the left and how long it is until then on the right.
 fn due(at: usize, due: &Value, width: usize) -> String {
     let words = text(&due["words"]);
-    let (clock, distance) = (clock(words), words.split_once(" · ").map_or("", |(_, distance)| distance));
+    let clock = clock(words);
+    let distance = words.split_once(" · ").map_or("", |(_, distance)| distance);
     let mark = if at == 0 { "▶" } else { " " };
     let distance = distance.strip_prefix("in ").unwrap_or(distance);
     let room = width.saturating_sub(distance.width() + 1);

@@ -241,9 +241,10 @@ impl State {
             Pane::Chat => (Way::Earlier, self.log.len()),
             Pane::Today | Pane::Forks | Pane::Pings | Pane::Help => (Way::Later, ROWS),
         };
-        self.scrolled = match way == further {
-            true => (self.scrolled + PAGE).min(most),
-            false => self.scrolled.saturating_sub(PAGE),
+        self.scrolled = if way == further {
+            (self.scrolled + PAGE).min(most)
+        } else {
+            self.scrolled.saturating_sub(PAGE)
         };
     }
 }

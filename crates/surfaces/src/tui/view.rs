@@ -28,15 +28,17 @@ pub fn view(state: &State, at: &Moment, look: Look, frame: &mut Frame<'_>) {
     let [above, below] =
         Layout::vertical([Constraint::Min(1), Constraint::Length(rows + 2)]).areas::<2>(area);
     let draw = Draw { state, at, look };
-    match area.width >= ROOM.0 && area.height >= ROOM.1 {
-        true => draw.panes(frame, above),
-        false => draw.pane(frame, above, state.focus),
+    if area.width >= ROOM.0 && area.height >= ROOM.1 {
+        draw.panes(frame, above)
+    } else {
+        draw.pane(frame, above, state.focus)
     }
     draw.line(frame, below, &typed);
 }
 
 fn typed(state: &State, width: u16) -> crate::terminal::screen::Rows {
-    let (before, text) = (state.talk.editor().before(), state.talk.editor().text());
+    let before = state.talk.editor().before();
+    let text = state.talk.editor().text();
     let after = text[before.len()..].to_owned();
     laid_out(&Typed { prompt: state.talk.prompt(), before: before.to_owned(), after }, usize::from(width))
 }
@@ -73,7 +75,8 @@ impl Draw<'_> {
     }
 
     fn pane(&self, frame: &mut Frame<'_>, area: Rect, pane: Pane) {
-        let (width, height) = (area.width.saturating_sub(2), usize::from(area.height.saturating_sub(2)));
+        let width = area.width.saturating_sub(2);
+        let height = usize::from(area.height.saturating_sub(2));
         let focused = self.state.focus == pane;
         let scrolled = if focused { self.state.scrolled } else { 0 };
         let wide = usize::from(width);
@@ -154,7 +157,8 @@ impl Draw<'_> {
         frame.render_widget(Paragraph::new(Text::from_iter(rows)).block(block), area);
         let place =
             |inner: usize, start: u16| start.saturating_add(u16::try_from(inner).unwrap_or(u16::MAX) + 1);
-        let (x, y) = (place(column, area.x), place(row - first, area.y));
+        let x = place(column, area.x);
+        let y = place(row - first, area.y);
         frame.set_cursor_position(Position { x, y });
     }
 

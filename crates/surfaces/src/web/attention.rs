@@ -111,12 +111,14 @@ impl HeldWire {
 /// The quiet times of today, from midnight to midnight.
 fn spans(quiet: Quiet, now: &Zoned) -> Vec<SpanWire> {
     let Quiet::Between(from, to) = quiet else { return Vec::new() };
-    let (today, midnight) = (now.date(), Time::midnight());
+    let today = now.date();
+    let midnight = Time::midnight();
     let Ok(tomorrow) = today.checked_add(1.day()) else { return Vec::new() };
     let at = |day: Date, time: Time| day.to_datetime(time).to_zoned(now.time_zone().clone()).ok();
-    let pairs = match from < to {
-        true => vec![(at(today, from), at(today, to))],
-        false => vec![(at(today, midnight), at(today, to)), (at(today, from), at(tomorrow, midnight))],
+    let pairs = if from < to {
+        vec![(at(today, from), at(today, to))]
+    } else {
+        vec![(at(today, midnight), at(today, to)), (at(today, from), at(tomorrow, midnight))]
     };
     let span = |(from, to): (Option<Zoned>, Option<Zoned>)| {
         let told = |time: Zoned| moment(time.timestamp(), now.time_zone());

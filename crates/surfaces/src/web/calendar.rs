@@ -103,7 +103,8 @@ impl EventWire {
             Slot::Timed(from, to) => (from, to, "time"),
             Slot::Days(from, to) => (midnight(from), midnight(to), "day"),
         };
-        let (name, place) = (event.name, event.place);
+        let name = event.name;
+        let place = event.place;
         Self { name, place, from: moment(from, zone), to: moment(to, zone), kind }
     }
 }

@@ -19,7 +19,7 @@ pub(super) async fn show(
     State(app): State<App>,
     span: Result<Query<Span>, QueryRejection>,
 ) -> Result<Json<CostWire>, Refusal> {
-    let days = days(span, (DAYS, MOST_DAYS))?;
+    let days = days(span, DAYS, MOST_DAYS)?;
     let report = app.ports().vitals.cost(days).await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
     Ok(Json(CostWire::from(&report)))
 }

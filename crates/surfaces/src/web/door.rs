@@ -106,7 +106,8 @@ pub async fn bind(address: SocketAddr) -> Result<PortDoor, Unbound> {
 /// Serves the page on a port until `stop`, then waits for its connections to end.
 pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
     let limits = *app.limits();
-    let (router, port) = (app.router(), door.address.port());
+    let router = app.router();
+    let port = door.address.port();
     let room = Room { unproven: limits.strangers, proven: limits.known, grace: limits.grace };
     let admission = Admission::new(room);
     let mut sockets = JoinSet::new();
@@ -117,7 +118,8 @@ pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
         let socket = Arc::new(Socket::new(port, peer.ip(), admitted));
         let through = Through { door: Door::Tcp(socket.clone()), stop: stop.clone() };
         let talk = Talk { router: router.clone(), through, limits };
-        let (forgotten, admission) = (app.forgotten(), admission.clone());
+        let forgotten = app.forgotten();
+        let admission = admission.clone();
         sockets.spawn(async move {
             let dropped = tokio::select! {
                 dropped = talk.hold(stream, socket.dropped()) => dropped,
@@ -134,7 +136,8 @@ pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
 
 /// Serves the page through a socket file until `stop`, then waits for its connections to end.
 pub async fn serve_unix(mut door: FileDoor, app: App, stop: CancellationToken) {
-    let (router, limits) = (app.router(), *app.limits());
+    let router = app.router();
+    let limits = *app.limits();
     // The permissions of the file are the proof, so every connection counts as a proven one.
     let admission = Admission::new(Room { unproven: 1, proven: limits.known, grace: limits.grace });
     let mut sockets = JoinSet::new();
@@ -185,7 +188,8 @@ impl Talk {
         let answer = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(through.clone());
             let request: Request = request.map(Body::new);
-            let (answer, answering) = (router.clone().oneshot(request), answering.clone());
+            let answer = router.clone().oneshot(request);
+            let answering = answering.clone();
             async move {
                 let response = answer.await;
                 answering.store(true, Ordering::Relaxed);

@@ -43,7 +43,8 @@ pub struct Kind {
 
 /// What Prometheus reads.
 pub fn text(samples: &[Sample]) -> String {
-    let (mut text, mut told) = (String::new(), BTreeSet::new());
+    let mut text = String::new();
+    let mut told = BTreeSet::new();
     for Sample { of, labels, value } in samples {
         if told.insert(of.name) {
             let kind = if of.grows { "counter" } else { "gauge" };

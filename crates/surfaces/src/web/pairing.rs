@@ -109,7 +109,8 @@ mod tests {
     fn a_code_is_too_old_after_ten_minutes() {
         let clock = clock();
         let pairing = Pairing::new(clock.clone());
-        let (early, late) = (pairing.mint().unwrap(), pairing.mint().unwrap());
+        let early = pairing.mint().unwrap();
+        let late = pairing.mint().unwrap();
         clock.0.send_modify(|now| *now += CODE_LASTS - Duration::from_secs(1));
         assert_eq!(pairing.redeem(early.reveal()), Ok(()));
         clock.0.send_modify(|now| *now += Duration::from_secs(1));

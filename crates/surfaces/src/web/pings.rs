@@ -35,7 +35,7 @@ pub(super) async fn show(
     State(app): State<App>,
     span: Result<Query<Span>, QueryRejection>,
 ) -> Result<Json<PingsWire>, Refusal> {
-    let days = days(span, (DAYS, MOST_DAYS))?;
+    let days = days(span, DAYS, MOST_DAYS)?;
     let now = app.ports().clock.now();
     // Whole days, today included.
     let since = now.start_of_day().and_then(|day| day.checked_sub((i64::from(days) - 1).days()));

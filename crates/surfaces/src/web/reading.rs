@@ -77,9 +77,10 @@ impl ReadingWire {
 
     fn planned(reading: &Reading, now: &Zoned) -> Self {
         let Some(when) = &reading.when else {
-            return match reading.notes.is_empty() {
-                true => Self::plain("keep", "no time in that: enter keeps it in the inbox"),
-                false => Self::wrong(&reading.notes),
+            return if reading.notes.is_empty() {
+                Self::plain("keep", "no time in that: enter keeps it in the inbox")
+            } else {
+                Self::wrong(&reading.notes)
             };
         };
         let told = |when: &When| tell(when, now, &fires(when, now));

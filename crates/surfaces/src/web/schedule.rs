@@ -93,7 +93,8 @@ async fn past(
         || Refusal::malformed(format!("ask with `?job=routine:ID&limit=NUMBER`, from 1 to {MOST_PAST}."));
     let Query(whose) = whose.map_err(|_| wrong())?;
     let limit = Some(whose.limit.unwrap_or(20)).filter(|limit| (1..=MOST_PAST).contains(limit));
-    let (source, limit) = (job(&whose.job)?, limit.ok_or_else(wrong)?);
+    let source = job(&whose.job)?;
+    let limit = limit.ok_or_else(wrong)?;
     let found = app.ports().archive.occurrences(Some(source), limit).await;
     let found = found.map_err(|unreadable| Refusal::broken(unreadable.0))?;
     let zone = app.ports().clock.now().time_zone().clone();

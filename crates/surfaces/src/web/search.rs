@@ -80,7 +80,8 @@ pub struct HitWire {
 impl HitWire {
     /// What was `found` for `words`, with its time told in `zone`.
     pub fn new(found: &Found, words: &str, zone: &TimeZone) -> Self {
-        let (entry, spoken) = (&found.entry, found.spoken.as_ref());
+        let entry = &found.entry;
+        let spoken = found.spoken.as_ref();
         Self {
             id: entry.id.0,
             at: moment(entry.at, zone),
@@ -109,10 +110,12 @@ fn around(text: &str, words: &str) -> String {
     let found = words.to_lowercase().split_whitespace().filter_map(|word| lower.find(word)).min();
     // Letters may change their length in lower case, so the place is counted in characters.
     let place = found.map_or(0, |at| lower[..at].chars().count());
-    let (from, all) = (place.saturating_sub(AROUND), text.chars().count());
+    let from = place.saturating_sub(AROUND);
+    let all = text.chars().count();
     let part: String = text.chars().skip(from).take(2 * AROUND).collect();
     let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (before, after) = (if from > 0 { "…" } else { "" }, if from + 2 * AROUND < all { "…" } else { "" });
+    let before = if from > 0 { "…" } else { "" };
+    let after = if from + 2 * AROUND < all { "…" } else { "" };
     format!("{before}{part}{after}")
 }
 

@@ -14,10 +14,7 @@ pub(super) struct Span {
 }
 
 /// The days in `span`: `usual`, if none are named, and never more than `most`.
-pub(super) fn days(
-    span: Result<Query<Span>, QueryRejection>,
-    (usual, most): (u16, u16),
-) -> Result<u16, Refusal> {
+pub(super) fn days(span: Result<Query<Span>, QueryRejection>, usual: u16, most: u16) -> Result<u16, Refusal> {
     let days = span.ok().map(|Query(span)| span.days.unwrap_or(usual));
     days.filter(|days| (1..=most).contains(days)).ok_or_else(|| {
         Refusal::malformed(format!("ask with `?days=NUMBER`, from 1 to {most}, or without it."))

@@ -38,7 +38,8 @@ pub(super) async fn messages(
             "ask with `?before=NUMBER&limit=NUMBER` or `?to=NUMBER`, all optional, limit at most {LARGEST_PAGE}."
         ))
     })?;
-    let (before, limit) = (wanted.before.map(EntryId), wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE));
+    let before = wanted.before.map(EntryId);
+    let limit = wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let here = app.ports().stage.subscribe().scene().fork.map_or(Branch::Main, |(branch, _)| branch);
     let journal = &app.ports().journal;
     let last = match wanted.to.filter(|to| i64::try_from(*to).is_ok()) {
@@ -86,9 +87,12 @@ fn page(entries: &[Entry], margin: &Margin) -> (Vec<wire::EntryWire>, bool) {
 /// What was said, and between it what background runs sent, in the order in which it came.
 fn with_margin(entries: &[Entry], margin: &Margin) -> Vec<wire::EntryWire> {
     let is_away = |entry: &Entry| margin.put_away.contains(&SentId::from(entry.id));
-    let said = entries.iter().map(|entry| match is_away(entry) {
-        true => wire::EntryWire::from(entry).listed().put_away(),
-        false => wire::EntryWire::from(entry).listed(),
+    let said = entries.iter().map(|entry| {
+        if is_away(entry) {
+            wire::EntryWire::from(entry).listed().put_away()
+        } else {
+            wire::EntryWire::from(entry).listed()
+        }
     });
     let is_said = |id: EntryId| entries.iter().any(|entry| entry.id == id);
     let sent = margin.sent.iter().filter(|(_, entry)| !is_said(entry.id));
@@ -173,7 +177,8 @@ mod tests {
 
     fn entry(id: u64, text: &str) -> Entry {
         let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);
-        let (at, parent) = (jiff::Timestamp::UNIX_EPOCH, id.checked_sub(1).map(EntryId));
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        let parent = id.checked_sub(1).map(EntryId);
         Entry { id: EntryId(id), parent, at, said, own: Label::PLAIN, label: Label::PLAIN }
     }
 

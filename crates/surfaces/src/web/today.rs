@@ -28,7 +28,8 @@ const SETTLED: SignedDuration = SignedDuration::from_hours(12);
 
 pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refusal> {
     let now = app.ports().clock.now();
-    let (plans, past) = (plans(&app).await?, Past::newest(&app).await?);
+    let plans = plans(&app).await?;
+    let past = Past::newest(&app).await?;
     let answer = app.ports().desk.ask(Ask::Tell(Question::Inbox)).await;
     let Answer::Told(inbox) = answer else { return Err(unexpected(answer)) };
     let history = &app.ports().history;

@@ -61,7 +61,8 @@ async fn a_message_that_overtakes_waits_for_the_limit_alone() {
         sending.spawn(send(rig.rest.clone(), rig.channel(), words));
     }
     pass(seconds(10)).await;
-    let (before, began) = (texts(&rig).len(), Instant::now());
+    let before = texts(&rig).len();
+    let began = Instant::now();
     send(rig.rest.overtaking(), rig.channel(), "reminder".to_owned()).await.unwrap();
     assert!(began.elapsed() <= seconds(5), "{:?}", began.elapsed());
     let place = texts(&rig).iter().position(|text| text == "reminder").unwrap();

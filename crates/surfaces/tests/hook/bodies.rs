@@ -222,7 +222,8 @@ proptest! {
         let body = json!({"repo": repo, "result": "failed", "title": title});
         let delivery = checked(&ci(template), body.to_string().as_bytes()).unwrap();
         let plain = checked(&ci(template), br#"{"repo": "a", "result": "failed", "title": "b"}"#).unwrap();
-        let (prompt, expected) = (called(&delivery, "P"), called(&plain, "P"));
+        let prompt = called(&delivery, "P");
+        let expected = called(&plain, "P");
         let (lines, right): (Vec<&str>, Vec<&str>) = (prompt.split('\n').collect(), expected.split('\n').collect());
         prop_assert_eq!(lines.len(), right.len());
         let data = delivery.data();

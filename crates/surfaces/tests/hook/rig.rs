@@ -89,7 +89,8 @@ impl Rig {
             secret: watch::Sender::new(Some(WHSEC.to_owned())),
         });
         let ports = Ports { desk, hooks: shelf.clone(), clock: clock.clone(), address_header: None };
-        let (records, mut tasks) = (watch::Sender::new(Vec::new()), JoinSet::new());
+        let records = watch::Sender::new(Vec::new());
+        let mut tasks = JoinSet::new();
         tasks.spawn(play(pile, clock.clone(), records.clone()));
         let attempts = Attempts::new(clock.clone());
         let rig = Self { ports, shelf, clock, attempts, records, stop: CancellationToken::new(), tasks };
@@ -109,7 +110,7 @@ impl Rig {
     pub fn right(&self, proof: Proof, id: &str, body: &str) -> Call {
         let secret = self.shelf.secret.borrow().clone().unwrap_or_default();
         let at = self.clock.now().timestamp();
-        let headers = sign(proof, &secret, (id, at), body.as_bytes());
+        let headers = sign(proof, &secret, id, at, body.as_bytes());
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes()));
         Call {
             method: "POST".to_owned(),

@@ -25,7 +25,8 @@ pub struct Shelf {
 impl Shelf {
     /// No files; `desk` hears of those that come.
     pub fn new(desk: Desk) -> Self {
-        let (files, past) = (watch::Sender::new(BTreeMap::new()), watch::Sender::new(Vec::new()));
+        let files = watch::Sender::new(BTreeMap::new());
+        let past = watch::Sender::new(Vec::new());
         Self { files, past, calendar: watch::Sender::new(Ok(Vec::new())), desk }
     }
 

@@ -20,8 +20,11 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
                 heads.entry(branch.clone()).and_modify(|head| head.entry = Some(entry.id));
             }
             Record::Moved(moved) => {
-                let (from, to) = (place(&moved.from, &depths), place(&moved.to, &depths));
-                let (at, branch, why) = (moved.at, moved.branch.clone(), moved.why);
+                let from = place(&moved.from, &depths);
+                let to = place(&moved.to, &depths);
+                let at = moved.at;
+                let branch = moved.branch.clone();
+                let why = moved.why;
                 lines.push(Line { at, branch, why, label: None, from, to });
                 match &moved.to {
                     Some(head) => heads.insert(moved.branch.clone(), head.clone()),

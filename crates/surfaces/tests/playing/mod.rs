@@ -99,7 +99,8 @@ impl Journal for Ledger {
 impl Archive for Ledger {
     fn reports(&self) -> BoxFuture<'_, Result<Vec<Update>, Unreadable>> {
         let at = "2026-11-15T07:00:00Z".parse().unwrap();
-        let (from, text) = ("routine:mail".to_owned(), "two mails need an answer".to_owned());
+        let from = "routine:mail".to_owned();
+        let text = "two mails need an answer".to_owned();
         Box::pin(async move {
             Ok(vec![Update { id: ReportId(3), at, from, text, label: domain::label::Label::PLAIN }])
         })
@@ -274,7 +275,8 @@ async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
     let heard = house.journal.entries().iter().find(|entry| entry.id == start.from).map(|e| e.said.text());
     let heard = heard.unwrap_or_default();
     let finished = |said, ending| {
-        let (left, usage) = (Left::Said(said), Usage::default());
+        let left = Left::Said(said);
+        let usage = Usage::default();
         Ended { left, ending, usage, spent: Vec::new() }
     };
     if heard.starts_with("!tool") {

@@ -107,7 +107,8 @@ impl Rig {
     pub async fn with(limits: Limits) -> Self {
         let clock = Arc::new(Hands(watch::Sender::new(Duration::from_secs(1000))));
         let (desk, pile) = Desk::new();
-        let (journal, stage) = (Arc::new(Ledger::default()), Arc::new(Stage::default()));
+        let journal = Arc::new(Ledger::default());
+        let stage = Arc::new(Stage::default());
         let opened = door::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let port = opened.address().port();
         let devices = Arc::new(Fleeting::default());
@@ -132,7 +133,8 @@ impl Rig {
         let home = tempfile::tempdir().unwrap();
         let file = door::bind_file(home.path(), "ollim.sock").unwrap();
         let stop = CancellationToken::new();
-        let (mut doors, mut rest) = (JoinSet::new(), JoinSet::new());
+        let mut doors = JoinSet::new();
+        let mut rest = JoinSet::new();
         rest.spawn(play(Arc::new(house), pile, Vec::new()));
         doors.spawn(door::serve_tcp(opened, app.clone(), stop.clone()));
         doors.spawn(door::serve_unix(file, app.clone(), stop.clone()));

@@ -99,9 +99,10 @@ impl Book {
                 let usage = self.charge(&request, &act);
                 let model = request["model"].as_str().unwrap_or_default().to_owned();
                 let title = Title { serial: self.received.len(), model, usage, style: self.style };
-                match is_response {
-                    true => responses::issue(&act, &title, &mut self.issued),
-                    false => dialect::issue(&act, &title, &mut self.issued),
+                if is_response {
+                    responses::issue(&act, &title, &mut self.issued)
+                } else {
+                    dialect::issue(&act, &title, &mut self.issued)
                 }
                 Decision::Play(act, title)
             }

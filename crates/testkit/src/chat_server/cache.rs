@@ -15,7 +15,9 @@ impl Cache {
     /// Reads `request` and remembers it: all of its tokens, and how many of them were read before.
     pub fn charge(&mut self, request: &Value) -> (u64, u64) {
         let mut print = Sha256::new().chain_update(request["model"].to_string());
-        let (mut bytes, mut total, mut read) = (0_usize, 0, 0);
+        let mut bytes = 0_usize;
+        let mut total = 0;
+        let mut read = 0;
         for part in parts(request) {
             bytes += part.len();
             total = bytes.div_ceil(4) as u64;

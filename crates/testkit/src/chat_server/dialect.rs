@@ -133,9 +133,10 @@ fn check_message(message: &Value, at: usize, style: Style, reasoning: Option<&st
             } else {
                 &message["reasoning_details"][0]["text"]
             };
-            match given.as_str() == reasoning {
-                true => Ok(()),
-                false => Err(format!("messages[{at}]: the reasoning is not as it was sent")),
+            if given.as_str() == reasoning {
+                Ok(())
+            } else {
+                Err(format!("messages[{at}]: the reasoning is not as it was sent"))
             }
         }
         Style::OpenAi

@@ -45,9 +45,10 @@ impl House {
 async fn complete(State(house): State<House>, headers: HeaderMap, body: Bytes) -> Response {
     let received = received(&headers, &body);
     let streamed = received.json["stream"] == true;
-    let counting = match received.json["stream_options"]["include_usage"] == true {
-        true => Counting::Wanted,
-        false => Counting::NotWanted,
+    let counting = if received.json["stream_options"]["include_usage"] == true {
+        Counting::Wanted
+    } else {
+        Counting::NotWanted
     };
     let decision = house.book().decide(received);
     let (act, title) = match decision {
@@ -63,9 +64,10 @@ async fn complete(State(house): State<House>, headers: HeaderMap, body: Bytes) -
     if act.fault == Some(Fault::Html) {
         return html();
     }
-    match streamed && title.style != Style::Plain {
-        true => event_stream(&act, &written(&act, &title, counting), house.stop),
-        false => Json(completion(&act, &title)).into_response(),
+    if streamed && title.style != Style::Plain {
+        event_stream(&act, &written(&act, &title, counting), house.stop)
+    } else {
+        Json(completion(&act, &title)).into_response()
     }
 }
 

@@ -199,9 +199,10 @@ fn check_item(item: &Value, at: usize) -> Result<(), String> {
         ("function_call", None) if text(&item["call_id"]) && text(&item["name"]) => {
             let arguments =
                 item["arguments"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-            match arguments.is_some_and(|arguments| arguments.is_object()) {
-                true => Ok(()),
-                false => Err(format!("Invalid 'input[{at}].arguments': expected the text of a JSON object.")),
+            if arguments.is_some_and(|arguments| arguments.is_object()) {
+                Ok(())
+            } else {
+                Err(format!("Invalid 'input[{at}].arguments': expected the text of a JSON object."))
             }
         }
         ("function_call_output", None) if text(&item["call_id"]) && item["output"].is_string() => Ok(()),

@@ -51,9 +51,10 @@ fn check_style(request: &Value, style: Style) -> Result<(), String> {
             if messages.iter().skip(1).any(|message| message["role"] == "system") {
                 return Err("System message must be at the beginning.".to_owned());
             }
-            match messages.windows(2).any(again) {
-                true => Err("Conversation roles must alternate user/assistant/user/assistant/...".to_owned()),
-                false => Ok(()),
+            if messages.windows(2).any(again) {
+                Err("Conversation roles must alternate user/assistant/user/assistant/...".to_owned())
+            } else {
+                Ok(())
             }
         }
         Style::OpenAi
@@ -132,9 +133,10 @@ fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     if tool["type"] != "function" || function["name"].as_str().is_none_or(str::is_empty) {
         return Err(format!("Missing required parameter: 'tools[{at}].function.name'."));
     }
-    match function["parameters"]["type"] == "object" {
-        true => Ok(()),
-        false => Err(format!("Invalid schema for function 'tools[{at}]': schema must be of type object")),
+    if function["parameters"]["type"] == "object" {
+        Ok(())
+    } else {
+        Err(format!("Invalid schema for function 'tools[{at}]': schema must be of type object"))
     }
 }
 
@@ -144,10 +146,13 @@ fn check_message(message: &Value) -> Result<(), String> {
         "system" => check_words(content),
         "user" if !list(content).is_empty() => list(content).iter().try_for_each(check_part),
         "user" => check_words(content),
-        "assistant" if content.is_null() => match list(&message["tool_calls"]).is_empty() {
-            true => Err("content or tool_calls must be set".to_owned()),
-            false => list(&message["tool_calls"]).iter().try_for_each(check_call),
-        },
+        "assistant" if content.is_null() => {
+            if list(&message["tool_calls"]).is_empty() {
+                Err("content or tool_calls must be set".to_owned())
+            } else {
+                list(&message["tool_calls"]).iter().try_for_each(check_call)
+            }
+        }
         "assistant" => {
             check_words(content)?;
             list(&message["tool_calls"]).iter().try_for_each(check_call)
@@ -158,9 +163,10 @@ fn check_message(message: &Value) -> Result<(), String> {
 }
 
 fn check_words(content: &Value) -> Result<(), String> {
-    match content.as_str().is_some_and(|text| !text.trim().is_empty()) {
-        true => Ok(()),
-        false => Err("content must not be empty".to_owned()),
+    if content.as_str().is_some_and(|text| !text.trim().is_empty()) {
+        Ok(())
+    } else {
+        Err("content must not be empty".to_owned())
     }
 }
 
@@ -172,9 +178,10 @@ fn check_part(part: &Value) -> Result<(), String> {
             let (kind, data) = url.split_once(";base64,").unwrap_or_default();
             let base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
             let whole = !data.is_empty() && data.len().is_multiple_of(4) && data.bytes().all(base64);
-            match kind.starts_with("data:image/") && whole {
-                true => Ok(()),
-                false => Err("Invalid base64 image_url.".to_owned()),
+            if kind.starts_with("data:image/") && whole {
+                Ok(())
+            } else {
+                Err("Invalid base64 image_url.".to_owned())
             }
         }
         Some(_) | None => Err("a part of unknown type".to_owned()),
@@ -189,9 +196,10 @@ fn check_call(call: &Value) -> Result<(), String> {
     }
     let arguments: Option<Value> =
         function["arguments"].as_str().and_then(|text| serde_json::from_str(text).ok());
-    match arguments.is_some_and(|arguments| arguments.is_object()) {
-        true => Ok(()),
-        false => Err("the arguments of a tool call must be the text of a JSON object".to_owned()),
+    if arguments.is_some_and(|arguments| arguments.is_object()) {
+        Ok(())
+    } else {
+        Err("the arguments of a tool call must be the text of a JSON object".to_owned())
     }
 }
 

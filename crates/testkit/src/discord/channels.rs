@@ -19,7 +19,8 @@ impl World {
     pub fn in_channel(
         &mut self,
         asked: &Asked,
-        (method, channel): (&str, &str),
+        method: &str,
+        channel: &str,
         rest: &[&str],
     ) -> Result<Done, Refusal> {
         let channel = channel.parse().ok().filter(|channel| self.talk.human(*channel).is_some());
@@ -39,7 +40,7 @@ impl World {
                 Ok(Done::Silent)
             }
             (_, ["messages", id, "reactions", emoji, whose]) => {
-                self.reaction(method, (channel, id), (emoji, whose))
+                self.reaction(method, channel, id, emoji, whose)
             }
             ("GET", ["messages", id, "reactions", emoji]) => self.reacted(self.existing(channel, id)?, emoji),
             ("POST", ["typing"]) => {
@@ -87,7 +88,8 @@ impl World {
         if self.talk.messages.get(&id).is_some_and(|message| message.author != self.talk.bot.id) {
             return Err(Refusal::code(50005));
         }
-        let (payload, files) = (asked.call.body.payload(), asked.call.body.files());
+        let payload = asked.call.body.payload();
+        let files = asked.call.body.files();
         self.revise(id, Draft { payload, files, flags: SUPPRESS_EMBEDS })?;
         self.told(id)
     }
@@ -95,8 +97,10 @@ impl World {
     fn reaction(
         &mut self,
         method: &str,
-        (channel, id): (Id, &str),
-        (emoji, whose): (&str, &str),
+        channel: Id,
+        id: &str,
+        emoji: &str,
+        whose: &str,
     ) -> Result<Done, Refusal> {
         let id = self.existing(channel, id)?;
         let bot = self.talk.bot.id;
@@ -107,8 +111,8 @@ impl World {
             return Err(Refusal::code(10014));
         }
         match method {
-            "PUT" => self.react((id, bot), emoji)?,
-            "DELETE" => self.unreact((id, bot), emoji),
+            "PUT" => self.react(id, bot, emoji)?,
+            "DELETE" => self.unreact(id, bot, emoji),
             _ => return Err(Refusal::status(405)),
         }
         Ok(Done::Silent)
@@ -123,7 +127,7 @@ impl World {
     }
 
     /// Somebody puts an emoji on a message.
-    pub fn react(&mut self, (id, user): (MessageId, Id), emoji: &str) -> Result<(), Refusal> {
+    pub fn react(&mut self, id: MessageId, user: Id, emoji: &str) -> Result<(), Refusal> {
         let message = self.talk.messages.get_mut(&id).ok_or(Refusal::code(10008))?;
         let full = message.reactions.len() >= REACTIONS;
         match message.reactions.iter_mut().find(|reaction| reaction.emoji == emoji) {
@@ -132,12 +136,12 @@ impl World {
             None if full => return Err(Refusal::code(30010)),
             None => message.reactions.push(Reaction { emoji: emoji.into(), by: vec![user] }),
         }
-        self.tell_reaction("MESSAGE_REACTION_ADD", (id, user), emoji);
+        self.tell_reaction("MESSAGE_REACTION_ADD", id, user, emoji);
         Ok(())
     }
 
     /// Somebody takes an emoji away again.
-    pub fn unreact(&mut self, (id, user): (MessageId, Id), emoji: &str) {
+    pub fn unreact(&mut self, id: MessageId, user: Id, emoji: &str) {
         let Some(message) = self.talk.messages.get_mut(&id) else { return };
         let Some(reaction) = message.reactions.iter_mut().find(|reaction| reaction.emoji == emoji) else {
             return;
@@ -147,7 +151,7 @@ impl World {
         }
         reaction.by.retain(|by| *by != user);
         message.reactions.retain(|reaction| !reaction.by.is_empty());
-        self.tell_reaction("MESSAGE_REACTION_REMOVE", (id, user), emoji);
+        self.tell_reaction("MESSAGE_REACTION_REMOVE", id, user, emoji);
     }
 
     /// Whether the bot is seen typing in a channel.

@@ -71,7 +71,7 @@ fn row(form: &mut Form, path: &str, row: &Value) {
     let inside = list(&row["components"]);
     let menus = inside.iter().filter(|component| kind(component) != BUTTON).count();
     let most = if menus > 0 { 1 } else { 5 };
-    form.between(&format!("{path}.components"), inside.len(), (1, most));
+    form.between(&format!("{path}.components"), inside.len(), 1, most);
     for (at, component) in inside.iter().enumerate() {
         let path = format!("{path}.components.{at}");
         match kind(component) {
@@ -104,7 +104,7 @@ fn menu(form: &mut Form, path: &str, menu: &Value) {
         return;
     }
     let options = list(&menu["options"]);
-    form.between(&format!("{path}.options"), options.len(), (1, 25));
+    form.between(&format!("{path}.options"), options.len(), 1, 25);
     for (at, option) in options.iter().enumerate() {
         let path = format!("{path}.options.{at}");
         form.needed(&format!("{path}.label"), &option["label"], 100);
@@ -194,7 +194,7 @@ pub(super) fn check_modal(modal: &Value) -> Result<(), Refusal> {
     form.needed("data.title", &modal["title"], 45);
     form.needed("data.custom_id", &modal["custom_id"], 100);
     let rows = list(&modal["components"]);
-    form.between("data.components", rows.len(), (1, 5));
+    form.between("data.components", rows.len(), 1, 5);
     for (at, row) in rows.iter().enumerate() {
         let path = format!("data.components.{at}");
         match kind(row) {

@@ -148,9 +148,10 @@ fn read(headers: &HeaderMap, bytes: &[u8]) -> Option<Body> {
         return Some(Body::Empty);
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    match kind.starts_with("multipart/form-data") {
-        true => multipart::parse(kind, bytes),
-        false => serde_json::from_slice(bytes).ok().map(Body::Json),
+    if kind.starts_with("multipart/form-data") {
+        multipart::parse(kind, bytes)
+    } else {
+        serde_json::from_slice(bytes).ok().map(Body::Json)
     }
 }
 

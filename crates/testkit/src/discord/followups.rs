@@ -23,7 +23,8 @@ impl World {
     pub fn after(
         &mut self,
         asked: &Asked,
-        (application, token): (&str, &str),
+        application: &str,
+        token: &str,
         rest: &[&str],
     ) -> Result<Done, Refusal> {
         if application != self.talk.application.to_string() {

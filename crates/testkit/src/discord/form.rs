@@ -110,9 +110,10 @@ fn check_embed(form: &mut Form, path: &str, embed: &Value) {
     for (at, field) in fields.iter().enumerate() {
         for (name, most) in [("name", 256), ("value", 1_024)] {
             let path = format!("{path}.fields.{at}.{name}");
-            match field[name].as_str().is_none_or(|text| text.trim().is_empty()) {
-                true => form.wrong(&path, "BASE_TYPE_REQUIRED", "This field is required"),
-                false => form.text(&path, &field[name], most),
+            if field[name].as_str().is_none_or(|text| text.trim().is_empty()) {
+                form.wrong(&path, "BASE_TYPE_REQUIRED", "This field is required")
+            } else {
+                form.text(&path, &field[name], most)
             }
         }
     }

@@ -133,7 +133,7 @@ impl World {
     }
 
     /// The bot's first answer to an interaction.
-    pub fn callback(&mut self, asked: &Asked, (id, token): (&str, &str)) -> Result<Done, Refusal> {
+    pub fn callback(&mut self, asked: &Asked, id: &str, token: &str) -> Result<Done, Refusal> {
         let id: InteractionId = id.parse().map_err(|_| Refusal::code(10062))?;
         let found = self.desk.interactions.get(&id).filter(|interaction| interaction.token == token);
         let interaction = found.cloned().ok_or(Refusal::code(10062))?;

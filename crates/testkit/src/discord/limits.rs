@@ -119,7 +119,7 @@ impl Limits {
     }
 
     /// A 429 that a test asked for: its embargo counts like any other.
-    pub fn refuse(&mut self, key: &Key, (scope, retry_after): (Scope, Duration), now: Moment) -> Limited {
+    pub fn refuse(&mut self, key: &Key, scope: Scope, retry_after: Duration, now: Moment) -> Limited {
         let retry_after = whole_milliseconds(retry_after);
         let bucket = match scope {
             Scope::Global => &mut self.global,

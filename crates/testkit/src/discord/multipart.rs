@@ -8,7 +8,8 @@ use super::call::Body;
 pub(super) fn parse(content_type: &str, body: &[u8]) -> Option<Body> {
     let boundary = content_type.split("boundary=").nth(1)?.split(';').next()?.trim_matches('"');
     let marker = format!("--{boundary}").into_bytes();
-    let (mut payload, mut files) = (Value::Null, Vec::new());
+    let mut payload = Value::Null;
+    let mut files = Vec::new();
     for part in split(body, &marker).into_iter().skip(1) {
         let Some(part) = part.strip_prefix(b"\r\n") else { break };
         let end = find(part, b"\r\n\r\n")?;

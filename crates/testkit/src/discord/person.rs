@@ -97,7 +97,7 @@ impl Person {
 
     /// They send `text` with files.
     pub fn types_with(&self, text: &str, files: Vec<Attached>) -> MessageId {
-        self.discord.within(|world| self.send(world, (text, None), files))
+        self.discord.within(|world| self.send(world, text, None, files))
     }
 
     /// They send a voice message that they recorded in the app.
@@ -122,7 +122,7 @@ impl Person {
 
     /// They answer `to` with files.
     pub fn replies_with(&self, to: MessageId, text: &str, files: Vec<Attached>) -> MessageId {
-        self.discord.within(|world| self.send(world, (text, Some(to)), files))
+        self.discord.within(|world| self.send(world, text, Some(to), files))
     }
 
     /// They change what they said.
@@ -151,7 +151,7 @@ impl Person {
     pub fn reacts(&self, to: MessageId, emoji: &str) -> Result<(), Unfit> {
         self.discord.within(|world| {
             self.seen(world, to)?;
-            world.react((to, self.id), emoji).map_err(|refusal| Unfit(refusal.message))
+            world.react(to, self.id, emoji).map_err(|refusal| Unfit(refusal.message))
         })
     }
 
@@ -159,7 +159,7 @@ impl Person {
     pub fn unreacts(&self, to: MessageId, emoji: &str) -> Result<(), Unfit> {
         self.discord.within(|world| {
             self.seen(world, to)?;
-            world.unreact((to, self.id), emoji);
+            world.unreact(to, self.id, emoji);
             Ok(())
         })
     }
@@ -184,7 +184,8 @@ impl Person {
     fn send(
         &self,
         world: &mut World,
-        (text, reply_to): (&str, Option<MessageId>),
+        text: &str,
+        reply_to: Option<MessageId>,
         files: Vec<Attached>,
     ) -> MessageId {
         let (id, mut wire) = self.wire(world, text, files);

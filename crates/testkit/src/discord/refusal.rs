@@ -111,11 +111,11 @@ impl Form {
             self.wrong(path, "BASE_TYPE_REQUIRED", "This field is required");
             return;
         };
-        self.between(path, text.chars().count(), (1, most));
+        self.between(path, text.chars().count(), 1, most);
     }
 
     /// A length between two numbers.
-    pub fn between(&mut self, path: &str, length: usize, (least, most): (usize, usize)) {
+    pub fn between(&mut self, path: &str, length: usize, least: usize, most: usize) {
         if !(least..=most).contains(&length) {
             let message = format!("Must be between {least} and {most} in length.");
             self.wrong(path, "BASE_TYPE_BAD_LENGTH", &message);

@@ -128,7 +128,7 @@ impl World {
             let key = key.clone().unwrap_or(Key { kind: "interactions".into(), place: String::new() });
             let early = self.limits.admit(&key, &self.setup.rates, self.now);
             let early = early.err().filter(|limited| limited.breach == Breach::Yes);
-            let wanted = self.limits.refuse(&key, (*scope, *retry_after), self.now);
+            let wanted = self.limits.refuse(&key, *scope, *retry_after, self.now);
             return Err(early.unwrap_or(wanted));
         }
         let Some(key) = key else { return Ok(None) };
@@ -142,10 +142,10 @@ impl World {
     /// Does what is asked.
     fn done(&mut self, asked: &Asked, parts: &[&str]) -> Result<Done, Refusal> {
         match (asked.call.method.as_str(), parts) {
-            (method, ["channels", channel, rest @ ..]) => self.in_channel(asked, (method, channel), rest),
+            (method, ["channels", channel, rest @ ..]) => self.in_channel(asked, method, channel, rest),
             (_, ["applications" | "oauth2", ..]) => self.of_application(asked, parts),
-            ("POST", ["interactions", id, token, "callback"]) => self.callback(asked, (id, token)),
-            (_, ["webhooks", application, token, rest @ ..]) => self.after(asked, (application, token), rest),
+            ("POST", ["interactions", id, token, "callback"]) => self.callback(asked, id, token),
+            (_, ["webhooks", application, token, rest @ ..]) => self.after(asked, application, token, rest),
             ("GET", ["attachments", _, id, ..]) => self.attachment(id),
             ("GET", ["gateway"]) => Ok(Done::Told(json!({"url": self.gateway_url()}))),
             ("GET", ["gateway", "bot"]) => Ok(Done::Told(self.gateway_bot())),

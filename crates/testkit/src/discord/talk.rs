@@ -139,10 +139,7 @@ impl Talk {
 
     /// Somebody by their id.
     pub fn user(&self, id: Id) -> Option<&User> {
-        match id == self.bot.id {
-            true => Some(&self.bot),
-            false => self.humans.values().find(|human| human.id == id),
-        }
+        if id == self.bot.id { Some(&self.bot) } else { self.humans.values().find(|human| human.id == id) }
     }
 
     /// A message that still stands, in its channel.

@@ -66,7 +66,8 @@ impl World {
         {
             return known.id;
         }
-        let (id, channel) = (self.next_id(), self.next_id());
+        let id = self.next_id();
+        let channel = self.next_id();
         self.talk.humans.insert(channel, User { id, name: name.into(), kind: Kind::Human });
         id
     }
@@ -146,7 +147,8 @@ impl World {
     pub fn delete(&mut self, id: MessageId) {
         let Some(message) = self.talk.messages.get_mut(&id) else { return };
         message.standing = Standing::Deleted;
-        let (channel, tells) = (message.channel, !message.is_ephemeral());
+        let channel = message.channel;
+        let tells = !message.is_ephemeral();
         if tells {
             let gone = json!({"id": id.to_string(), "channel_id": channel.to_string()});
             self.emit("MESSAGE_DELETE", DM_MESSAGES, gone);
@@ -154,7 +156,7 @@ impl World {
     }
 
     /// Tells the bot about a reaction.
-    pub fn tell_reaction(&mut self, event: &str, (id, user): (MessageId, Id), emoji: &str) {
+    pub fn tell_reaction(&mut self, event: &str, id: MessageId, user: Id, emoji: &str) {
         let Some(message) = self.talk.messages.get(&id) else { return };
         let mut wire = json!({
             "user_id": user.to_string(), "channel_id": message.channel.to_string(),

@@ -36,7 +36,8 @@ struct Marks {
 impl Marks {
     /// What is at `path` changed; what was not there gets a number.
     fn change(&mut self, path: &Path) {
-        let (given, now) = (self.given + 1, self.now);
+        let given = self.given + 1;
+        let now = self.now;
         let mark = self.of.entry(path.to_owned()).or_insert((given, now));
         mark.1 = now;
         self.given = given;
@@ -175,17 +176,15 @@ impl Disk for MemoryDisk {
         }
         tree.insert(to.to_owned(), node);
         let mut marks = self.marks();
-        let (mark, now) = (marks.of.remove(from), marks.now);
+        let mark = marks.of.remove(from);
+        let now = marks.now;
         marks.of.insert(to.to_owned(), (mark.map_or(0, |(number, _)| number), now));
         Ok(())
     }
 
     fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
         let taken = self.tree().contains_key(to);
-        match taken {
-            true => Err(ErrorKind::AlreadyExists.into()),
-            false => self.rename(from, to),
-        }
+        if taken { Err(ErrorKind::AlreadyExists.into()) } else { self.rename(from, to) }
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -106,10 +106,7 @@ fn contents(done: &[Step]) -> Vec<Content> {
     let mut contents = vec![Content::new()];
     for (at, step) in done.iter().enumerate() {
         let Step::Write(file, bytes) = step else { continue };
-        let fates = match is_synced(*file, at) {
-            true => vec![bytes.clone()],
-            false => fates(bytes),
-        };
+        let fates = if is_synced(*file, at) { vec![bytes.clone()] } else { fates(bytes) };
         let with = |content: &Content, fate: &Vec<u8>| {
             let mut content = content.clone();
             content.entry(*file).or_default().extend_from_slice(fate);

@@ -12,18 +12,19 @@ pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> A
     let sent: Value = serde_json::from_str(&received.body).unwrap_or_default();
     match (received.method.as_str(), rest) {
         ("GET", []) => list(world, received),
-        ("POST", []) => match sent["start"]["dateTime"].is_string() && sent["end"]["dateTime"].is_string() {
-            true => {
+        ("POST", []) => {
+            if sent["start"]["dateTime"].is_string() && sent["end"]["dateTime"].is_string() {
                 let mut event = sent;
                 event["id"] = json!(format!("event{}", world.events.len()));
                 event["status"] = json!("confirmed");
                 world.events.push(event.clone());
                 (200, event)
+            } else {
+                refused(400, "required", "Missing end time.")
             }
-            false => refused(400, "required", "Missing end time."),
-        },
+        }
         (method, [id]) => match world.events.iter().position(|event| event["id"] == *id) {
-            Some(at) => one(world, (method, at), sent),
+            Some(at) => one(world, method, at, sent),
             None => refused(404, "notFound", "Not Found"),
         },
         _ => refused(404, "notFound", "Not Found"),
@@ -46,7 +47,7 @@ fn list(world: &World, received: &Received) -> Answer {
     let mut found: Vec<Value> = world.events.clone();
     found.retain(|event| edge(&event["end"]) > Some(min) && edge(&event["start"]) < Some(max));
     found.sort_by_key(|event| edge(&event["start"]));
-    page(world, received, ("items", &found))
+    page(world, received, "items", &found)
 }
 
 fn edge(edge: &Value) -> Option<Timestamp> {
@@ -57,7 +58,7 @@ fn edge(edge: &Value) -> Option<Timestamp> {
     day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp())
 }
 
-fn one(world: &mut World, (method, at): (&str, usize), sent: Value) -> Answer {
+fn one(world: &mut World, method: &str, at: usize, sent: Value) -> Answer {
     match method {
         "GET" => (200, world.events[at].clone()),
         "PATCH" => (200, patched(&mut world.events[at], sent)),

@@ -91,7 +91,7 @@ pub(super) fn refused(code: u16, reason: &str, message: &str) -> Answer {
 }
 
 /// One page of `items`, under the name that a list has for them.
-pub(super) fn page(world: &World, received: &Received, (name, items): (&str, &[Value])) -> Answer {
+pub(super) fn page(world: &World, received: &Received, name: &str, items: &[Value]) -> Answer {
     let asked = received.asks("maxResults").and_then(|most| most.parse().ok()).unwrap_or(100);
     let most = world.page.unwrap_or(usize::MAX).min(asked).max(1);
     let from: usize = received.asks("pageToken").and_then(|token| token.parse().ok()).unwrap_or_default();

@@ -7,7 +7,7 @@ use super::tokens::base64_url;
 use super::{Received, World};
 
 /// A message as `messages.get` gives it in full: an unread one, with one part of text.
-pub fn mail(id: &str, (from, subject): (&str, &str), text: &str) -> Value {
+pub fn mail(id: &str, from: &str, subject: &str, text: &str) -> Value {
     json!({
         "id": id,
         "threadId": id,
@@ -37,7 +37,7 @@ pub(super) fn answer(world: &World, received: &Received, rest: &[&str]) -> Answe
             let found = world.mails.iter().filter(|mail| finds(query, mail));
             let names: Vec<Value> =
                 found.map(|mail| json!({ "id": mail["id"], "threadId": mail["id"] })).collect();
-            page(world, received, ("messages", &names))
+            page(world, received, "messages", &names)
         }
         ["messages", id] => match world.mails.iter().find(|mail| mail["id"] == *id) {
             Some(mail) if received.asks("format") == Some("metadata") => (200, metadata(mail, received)),

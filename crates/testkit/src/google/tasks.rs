@@ -13,7 +13,7 @@ pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> A
             let all = received.asks("showCompleted") != Some("false");
             let found = world.tasks.iter().filter(|task| all || task["status"] != "completed");
             let found: Vec<Value> = found.cloned().collect();
-            page(world, received, ("items", &found))
+            page(world, received, "items", &found)
         }
         ("POST", []) => {
             let mut task = sent;
@@ -23,14 +23,14 @@ pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> A
             (200, task)
         }
         (method, [id]) => match world.tasks.iter().position(|task| task["id"] == *id) {
-            Some(at) => one(world, (method, at), sent),
+            Some(at) => one(world, method, at, sent),
             None => refused(404, "notFound", "Not Found"),
         },
         _ => refused(404, "notFound", "Not Found"),
     }
 }
 
-fn one(world: &mut World, (method, at): (&str, usize), sent: Value) -> Answer {
+fn one(world: &mut World, method: &str, at: usize, sent: Value) -> Answer {
     match method {
         "GET" => (200, world.tasks[at].clone()),
         "PATCH" => (200, super::calendar::patched(&mut world.tasks[at], sent)),

@@ -36,7 +36,8 @@ pub(super) fn consent(world: &mut World, received: &Received) -> Option<String> 
         && asks("prompt")? == "consent";
     let scopes = asks("scope")?;
     let right = right && !scopes.is_empty() && scopes.split(' ').all(|scope| SCOPES.contains(&scope));
-    let (redirect, state) = (asks("redirect_uri")?, asks("state")?);
+    let redirect = asks("redirect_uri")?;
+    let state = asks("state")?;
     if !right || !redirect.starts_with("http://127.0.0.1:") || state.len() < 16 {
         return None;
     }
@@ -100,12 +101,11 @@ pub(super) fn revoke(world: &mut World, form: &[(String, String)]) -> Answer {
     let says = |token: &String| form.iter().any(|(key, value)| key == "token" && value == token);
     let before = world.refresh.len();
     world.refresh.retain(|token| !says(token));
-    match world.refresh.len() < before {
-        true => {
-            world.access.clear();
-            (200, json!({}))
-        }
-        false => (400, json!({ "error": "invalid_token" })),
+    if world.refresh.len() < before {
+        world.access.clear();
+        (200, json!({}))
+    } else {
+        (400, json!({ "error": "invalid_token" }))
     }
 }
 

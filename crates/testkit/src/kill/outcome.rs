@@ -44,9 +44,10 @@ pub fn assert_no_room(output: &Output, place: &Path) {
 pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry")) {
-        match entry.file_type().expect("a kind").is_dir() {
-            true => found.extend(contents(&entry.path())),
-            false => drop(found.insert(entry.path(), std::fs::read(entry.path()).unwrap_or_default())),
+        if entry.file_type().expect("a kind").is_dir() {
+            found.extend(contents(&entry.path()))
+        } else {
+            drop(found.insert(entry.path(), std::fs::read(entry.path()).unwrap_or_default()))
         }
     }
     found

@@ -29,7 +29,8 @@ impl Pane {
     pub fn open(program: &Program, arguments: &[&str], (columns, rows): (u16, u16)) -> Self {
         let pane = Self { place: tempfile::tempdir().expect("a place for the socket") };
         let line = format!("{}; echo \"ended with $?\"; exec cat", line(&program.command(arguments)));
-        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let columns = columns.to_string();
+        let rows = rows.to_string();
         pane.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, &line]);
         pane
     }

@@ -63,10 +63,7 @@ impl Watching for Doom {
                 (_, _) => {}
             }
         }
-        match state.dead {
-            true => Err(Unwritten("the program is dead.".to_owned())),
-            false => Ok(()),
-        }
+        if state.dead { Err(Unwritten("the program is dead.".to_owned())) } else { Ok(()) }
     }
 
     fn wrote(&self, _records: &[Record]) {

@@ -92,7 +92,8 @@ impl Jobs {
         (now, zone): (Timestamp, &TimeZone),
     ) -> std::io::Result<()> {
         self.count += 1;
-        let (id, wait) = (self.count, i64::try_from(pick(600)).unwrap_or(0) - 30);
+        let id = self.count;
+        let wait = i64::try_from(pick(600)).unwrap_or(0) - 30;
         let due = (now + SignedDuration::from_mins(wait))
             .to_zoned(zone.clone())
             .strftime("%Y-%m-%dT%H:%M:%S%:z")

@@ -45,7 +45,8 @@ impl Wild {
         let mut mind = self.mind.lock().unwrap_or_else(PoisonError::into_inner);
         let mind = &mut *mind;
         let mut pick = |below: u64| (mind.dice.roll() >> 33) % below;
-        let (what, time) = (pick(100), pick(1_500));
+        let what = pick(100);
+        let time = pick(1_500);
         let time = match (mind.calm, pick(10), branch) {
             (true, _, _) | (_, 2.., _) => Duration::ZERO,
             (_, 0, Branch::Fork(_)) if what < 20 => Duration::MAX,
@@ -53,7 +54,8 @@ impl Wild {
             (_, _, Branch::Fork(_)) => Duration::from_secs(time),
         };
         mind.calls += 1;
-        let (number, minutes) = (mind.calls, 1 + pick(90));
+        let number = mind.calls;
+        let minutes = 1 + pick(90);
         let calls = |name: &str, input: serde_json::Value| {
             let call = ToolCall {
                 id: format!("wild-{number}"),

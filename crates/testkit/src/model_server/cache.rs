@@ -119,9 +119,12 @@ mod tests {
     use crate::model_server::catalog::GENERIC;
 
     fn request(texts: &[&str], marks: &[usize]) -> Value {
-        let block = |(at, text): (usize, &&str)| match marks.contains(&at) {
-            true => json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}),
-            false => json!({"type": "text", "text": text}),
+        let block = |(at, text): (usize, &&str)| {
+            if marks.contains(&at) {
+                json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}})
+            } else {
+                json!({"type": "text", "text": text})
+            }
         };
         let content: Vec<_> = texts.iter().enumerate().map(block).collect();
         json!({"model": "m", "messages": [{"role": "user", "content": content}]})

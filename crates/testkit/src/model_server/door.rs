@@ -57,15 +57,17 @@ async fn messages(State(house): State<House>, headers: HeaderMap, body: Bytes) -
         house.stop.run_until_cancelled(gate.pass()).await;
     }
     if let Some(Fault::Refuse(refused)) = &act.fault {
-        let (refused, error_code) = (refused.clone(), act.error_code());
+        let refused = refused.clone();
+        let error_code = act.error_code();
         return refuse(&Refusal { refused, error_code, serial: title.serial });
     }
     if act.fault == Some(Fault::Html) {
         return html();
     }
-    match streamed {
-        true => with_id(event_stream(&act, &written(&act, &title), house.stop), title.serial),
-        false => with_id(Json(message(&act, &title)), title.serial),
+    if streamed {
+        with_id(event_stream(&act, &written(&act, &title), house.stop), title.serial)
+    } else {
+        with_id(Json(message(&act, &title)), title.serial)
     }
 }
 

@@ -663,9 +663,10 @@ fn check_last_words(request: &Request<'_>) -> Result<(), String> {
         return Err("This model does not support assistant message prefill. The conversation must end with a user message.".to_owned());
     }
     let text = last.blocks.last().and_then(|block| block["text"].as_str()).unwrap_or_default();
-    match text.ends_with(char::is_whitespace) {
-        true => Err("messages: final assistant content cannot end with trailing whitespace".to_owned()),
-        false => Ok(()),
+    if text.ends_with(char::is_whitespace) {
+        Err("messages: final assistant content cannot end with trailing whitespace".to_owned())
+    } else {
+        Ok(())
     }
 }
 

@@ -82,7 +82,8 @@ pub fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     if !tool["max_uses"].is_null() && tool["max_uses"].as_u64().is_none_or(|uses| uses == 0) {
         return Err(format!("{}: Input should be greater than 0", path("max_uses")));
     }
-    let (allowed, blocked) = (&tool["allowed_domains"], &tool["blocked_domains"]);
+    let allowed = &tool["allowed_domains"];
+    let blocked = &tool["blocked_domains"];
     if !allowed.is_null() && !blocked.is_null() {
         return Err(format!("tools.{at}: only one of `allowed_domains` and `blocked_domains` may be given"));
     }

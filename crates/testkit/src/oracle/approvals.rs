@@ -26,7 +26,8 @@ pub fn approvals_are_answered_once(seen: &Seen) -> Vec<String> {
             (false, Some(_)) => &["cancelled"],
         };
         if rules != expected {
-            let (id, how) = (approval.id, &approval.how);
+            let id = approval.id;
+            let how = &approval.how;
             wrong.push(format!("approval {id} was closed with {how:?} and its call was decided {rules:?}"));
         }
     }
@@ -45,7 +46,8 @@ pub fn approvals_are_answered_once(seen: &Seen) -> Vec<String> {
 pub fn what_ran_was_allowed(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for result in seen.entries.values().flat_map(|entry| entry.results()) {
-        let (call, text) = (word(result, "call"), word(result, "text"));
+        let call = word(result, "call");
+        let text = word(result, "text");
         let ran = result["failed"] != true && !UNRUN.iter().any(|unrun| text.starts_with(unrun));
         let allowed = decisions(seen, &call).any(|decision| ALLOWING.contains(&decision.rule.as_str()));
         if ran && !allowed && decisions(seen, &call).next().is_some() {

@@ -37,9 +37,12 @@ pub fn reports_are_read_once(seen: &Seen) -> Vec<String> {
 
 /// What main is told of `reports`: those with text from outside keep their lines, in a data block.
 fn quoted<'a>(reports: impl Iterator<Item = &'a &'a Report>) -> Vec<String> {
-    let told = |report: &&Report| match report.tainted {
-        true => format!("(data) {}", report.text.trim_end().replace('‹', "<")),
-        false => in_a_line(&report.text),
+    let told = |report: &&Report| {
+        if report.tainted {
+            format!("(data) {}", report.text.trim_end().replace('‹', "<"))
+        } else {
+            in_a_line(&report.text)
+        }
     };
     reports.map(told).collect()
 }
@@ -95,9 +98,10 @@ pub fn the_file_tells_what_waits(seen: &Seen) -> Vec<String> {
     let told: Vec<&str> = updates.iter().filter_map(|update| update["message"].as_str()).collect();
     let waiting = seen.reports.iter().filter(|report| report.read.is_none());
     let waiting: Vec<&str> = waiting.map(|report| report.text.as_str()).collect();
-    match told == waiting {
-        true => Vec::new(),
-        false => vec![format!("pending_updates.json tells {told:?}, and {waiting:?} wait")],
+    if told == waiting {
+        Vec::new()
+    } else {
+        vec![format!("pending_updates.json tells {told:?}, and {waiting:?} wait")]
     }
 }
 

@@ -19,10 +19,7 @@ pub fn main_is_who_the_file_says(seen: &Seen) -> Vec<String> {
     let file = std::fs::read_to_string(seen.root.join("state/sessions.json")).ok();
     let file = file.as_deref().map(str::trim);
     let main = seen.main().map(|head| head.session.as_str());
-    match file == main {
-        true => Vec::new(),
-        false => vec![format!("sessions.json names {file:?} and main is {main:?}")],
-    }
+    if file == main { Vec::new() } else { vec![format!("sessions.json names {file:?} and main is {main:?}")] }
 }
 
 /// Every line of the history is an event, none is there twice, and every session that main had is told of.

@@ -76,7 +76,8 @@ fn entry_lines(entry: &Entry) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match entry.kind.as_str() {
         "human" => {
-            let (preface, words) = (text(&entry.body["preface"]), text(&entry.body["text"]));
+            let preface = text(&entry.body["preface"]);
+            let words = text(&entry.body["text"]);
             let blocks = [preface.trim_end(), words.as_str()].into_iter();
             blocks.filter(|block| !block.trim().is_empty()).map(|block| format!("user: {block}")).collect()
         }

@@ -92,9 +92,10 @@ pub fn turns_are_whole(seen: &Seen) -> Vec<String> {
 /// Words of our own stand in what comes before the human's words; there are none of theirs.
 fn says(entry: &Entry, message: &Message) -> bool {
     let preface = entry.body["preface"].as_str().unwrap_or_default();
-    match message.ours {
-        true => entry.body["text"] == "" && preface.ends_with(&message.text),
-        false => entry.body["text"] == message.text.as_str(),
+    if message.ours {
+        entry.body["text"] == "" && preface.ends_with(&message.text)
+    } else {
+        entry.body["text"] == message.text.as_str()
     }
 }
 

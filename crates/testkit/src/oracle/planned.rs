@@ -13,7 +13,8 @@ const ENDED: [&str; 5] = ["done", "failed", "missed", "skipped", "cancelled"];
 pub fn times_are_whole(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for time in &seen.beside.planned.times {
-        let (name, stage) = (time.name(), time.stage.as_str());
+        let name = time.name();
+        let stage = time.stage.as_str();
         if !OPEN.contains(&stage) && !ENDED.contains(&stage) && stage != "queued" {
             wrong.push(format!("{name} stands at {stage}"));
         }
@@ -48,7 +49,8 @@ pub fn times_are_kept_once(seen: &Seen) -> Vec<String> {
 /// One time of a job is being done, and one more waits at most; what is being done can be found.
 pub fn jobs_are_done_one_at_a_time(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
-    let (mut open, mut queued) = (BTreeSet::new(), BTreeSet::new());
+    let mut open = BTreeSet::new();
+    let mut queued = BTreeSet::new();
     for time in &seen.beside.planned.times {
         let twice = match time.stage.as_str() {
             // What is brought to a webhook waits in a row, or for the next day.
@@ -103,7 +105,8 @@ pub fn what_was_charged_was_shown(seen: &Seen) -> Vec<String> {
     let mut wrong: Vec<String> = unshown.chain(uncharged).collect();
     let mut pings: BTreeMap<(&str, bool), u32> = BTreeMap::new();
     for charge in &planned.charges {
-        let (before, after) = (charge.before, charge.after);
+        let before = charge.before;
+        let after = charge.after;
         if !(0.0..=planned.capacity).contains(&before) || !(0.0..=before).contains(&after) {
             wrong.push(format!("{} was charged from {before} to {after}", charge.entry));
         }

@@ -335,7 +335,9 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 }
 
 fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
-    let (read, told, entry) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    let read = row.get(2)?;
+    let told = row.get(3)?;
+    let entry = row.get(4)?;
     let label: String = row.get(6)?;
     let tainted = !label.ends_with(';');
     Ok(Report { id: row.get(0)?, text: row.get(1)?, tainted, read, told, entry })
@@ -353,7 +355,9 @@ fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
 }
 
 fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
-    let (tool, input, rule) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    let tool = row.get(2)?;
+    let input = row.get(3)?;
+    let rule = row.get(4)?;
     Ok(Decision { turn: row.get(5)?, at: row.get(0)?, call: row.get(1)?, tool, input, rule })
 }
 

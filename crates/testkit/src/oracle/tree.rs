@@ -40,7 +40,8 @@ pub fn calls_are_answered(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for (id, entry) in &seen.entries {
         let above = entry.parent.and_then(|parent| seen.entries.get(&parent));
-        let (asked, told) = (above.map(Entry::calls).unwrap_or_default(), answers(entry));
+        let asked = above.map(Entry::calls).unwrap_or_default();
+        let told = answers(entry);
         if sorted(asked.clone()) != sorted(told.clone()) {
             wrong.push(format!("entry {id} answers {told:?} after calls of {asked:?}"));
         }
@@ -65,7 +66,8 @@ pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
     for decision in &seen.ruled.decisions {
         decided.entry(&decision.call).or_default().push(decision.at);
     }
-    let (mut called, told) = (BTreeMap::<String, usize>::new(), results(seen));
+    let mut called = BTreeMap::<String, usize>::new();
+    let told = results(seen);
     // What a webhook brings rings without a model that could have been refused it.
     for call in seen.entries.values().flat_map(Entry::calls).filter(|call| !call.starts_with("delivery-")) {
         *called.entry(call).or_default() += 1;
@@ -94,7 +96,8 @@ fn results(seen: &Seen) -> BTreeMap<&str, Vec<(i64, &str)>> {
     let mut results: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for entry in seen.entries.values() {
         for result in entry.results() {
-            let (call, text) = (result["call"].as_str(), result["text"].as_str());
+            let call = result["call"].as_str();
+            let text = result["text"].as_str();
             results.entry(call.unwrap_or_default()).or_default().push((entry.at, text.unwrap_or_default()));
         }
     }

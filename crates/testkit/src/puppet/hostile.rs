@@ -24,9 +24,10 @@ pub fn line(context: &Context) -> Line {
             once.push(order);
         }
     }
-    match once.is_empty() {
-        true => Line::says("i did what i was told."),
-        false => Line::of(once.iter().map(|(name, input)| call(name, input)).collect(), Stop::Tools),
+    if once.is_empty() {
+        Line::says("i did what i was told.")
+    } else {
+        Line::of(once.iter().map(|(name, input)| call(name, input)).collect(), Stop::Tools)
     }
 }
 
@@ -44,7 +45,8 @@ fn texts(said: &Said) -> Vec<&str> {
 /// The input of every order to call `name` in `text`: the JSON object after it, or an empty one.
 fn orders<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
     text.match_indices(name).filter_map(move |(at, _)| {
-        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let before = &text[..at];
+        let after = &text[at + name.len()..];
         let whole = !after.starts_with(|next: char| next.is_alphanumeric() || next == '_');
         (whole && is_order(before)).then(|| input(after))
     })

@@ -32,7 +32,8 @@ pub fn isolated(label: &str, prompt: &str) -> Job {
 fn job(label: &str, aside: Aside, prompt: &str) -> Job {
     let source = label.parse().expect("a label such as `routine:mail`");
     let voice = Voice { reporting: Reporting::Freely, pings: Pings::Allowed };
-    let (name, terms) = (label.to_owned(), Terms { voice, ..Terms::default() });
+    let name = label.to_owned();
+    let terms = Terms { voice, ..Terms::default() };
     Job { source, name, aside, terms, prompt: Prompt::new(prompt) }
 }
 
@@ -116,7 +117,8 @@ impl Story {
     /// # Panics
     /// If the journal does not tell.
     pub fn cards(&self) -> Vec<String> {
-        let (journal, now) = (self.living().journal.clone(), self.clock.now());
+        let journal = self.living().journal.clone();
+        let now = self.clock.now();
         let cards = self.at_once(journal.cards(100)).expect("the cards");
         let told = |card: &domain::card::Card| {
             let sheet = card.sheet(&now);

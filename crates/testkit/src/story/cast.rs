@@ -48,7 +48,8 @@ impl Cast {
 pub fn choices() -> Choices {
     let id = |name: &str| (name.to_owned(), format!("claude-{name}-9"));
     let naming = Naming::Short(SHORT_NAMES.into_iter().map(id).collect());
-    let (usual, human) = ("puppet".to_owned(), "julius".to_owned());
+    let usual = "puppet".to_owned();
+    let human = "julius".to_owned();
     Choices { usual, naming, thinks: Thinks::AsTold, human, ..Choices::default() }
 }
 

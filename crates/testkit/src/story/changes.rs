@@ -18,7 +18,8 @@ impl Story {
     pub fn leaves_with_label(&mut self, from: &str, text: &str, label: domain::label::Label) -> &mut Self {
         self.die();
         let Opened { journal, memory, .. } = self.open();
-        let (id, at) = (memory.reports.next, self.clock.now().timestamp());
+        let id = memory.reports.next;
+        let at = self.clock.now().timestamp();
         let report = Report { id, at, from: from.to_owned(), text: text.to_owned(), label };
         let written = journal.write(vec![Record::Report(ReportChange::Left(report))]);
         self.at_once(written).expect("room for the report");

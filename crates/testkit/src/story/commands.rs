@@ -70,7 +70,8 @@ impl Story {
 
     fn command(&mut self, command: &str) -> Option<Answer> {
         self.teller.tell(format!("human> {command}"));
-        let (desk, journal) = (self.living().desk.clone(), HeldJournal(self.living().journal.clone()));
+        let desk = self.living().desk.clone();
+        let journal = HeldJournal(self.living().journal.clone());
         let said = (SurfaceName::Terminal, command);
         let answer = self.while_alive(obey(said, &desk, &journal, self.clock.now()))?;
         if let Answer::Refused(why) = &answer {

@@ -72,8 +72,9 @@ impl Hands for Fragile {
 
 /// What a lent tool says: that it did its work; and what it was done to, if it is asked for in a form for programs.
 fn told(input: &str) -> String {
-    match input.contains("--json") {
-        true => "{\"task\":{\"id\":\"7\",\"title\":\"buy milk\"}}".to_owned(),
-        false => format!("did {input}"),
+    if input.contains("--json") {
+        "{\"task\":{\"id\":\"7\",\"title\":\"buy milk\"}}".to_owned()
+    } else {
+        format!("did {input}")
     }
 }

@@ -54,7 +54,9 @@ impl Reach {
 
 impl Default for Manner {
     fn default() -> Self {
-        let (patience, room, lent) = (patience::Limits::NONE, Room::HOUSE, Vec::new());
+        let patience = patience::Limits::NONE;
+        let room = Room::HOUSE;
+        let lent = Vec::new();
         Self {
             patience,
             room,

@@ -146,11 +146,14 @@ impl Telling {
                     Waits::Nobody => " (nobody waits)",
                     Waits::Card => " (a card)",
                 };
-                let (id, call) = (open.id.0, &open.call);
+                let id = open.id.0;
+                let call = &open.call;
                 self.lines.push(format!("asks {id}> {} {}{waits}", call.name, call.input.0));
             }
             Shown::Approval(Asking::Closed(_, closed)) => {
-                let (id, how, by) = (closed.id.0, closed.how.as_str(), closed.by.as_str());
+                let id = closed.id.0;
+                let how = closed.how.as_str();
+                let by = closed.by.as_str();
                 self.lines.push(format!("asks {id}> {how} ({by})"));
             }
             Shown::Held { turn, branch, known, why, .. } => {

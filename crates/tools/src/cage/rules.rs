@@ -118,9 +118,10 @@ impl Rules {
     fn add_open(&mut self, open: &OwnedFd, access: BitFlags<AccessFs>) -> Result<(), String> {
         let told = |error: &dyn std::fmt::Display| format!("the files cannot be shut ({error})");
         let stat = fstat(open).map_err(|error| told(&error))?;
-        let access = match FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            true => access,
-            false => access & AccessFs::from_file(LEAST),
+        let access = if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            access
+        } else {
+            access & AccessFs::from_file(LEAST)
         };
         let rule = PathBeneath::new(open.as_fd(), access);
         (&mut self.0).add_rule(rule).map(drop).map_err(|error| told(&error))

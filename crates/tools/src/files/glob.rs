@@ -93,7 +93,8 @@ pub(super) fn matcher(glob: &str) -> Result<Regex, String> {
 }
 
 fn translated(glob: &str) -> String {
-    let (mut regex, mut rest) = ("(?s)^".to_owned(), glob);
+    let mut regex = "(?s)^".to_owned();
+    let mut rest = glob;
     let mut open = 0_usize;
     while let Some(c) = rest.chars().next() {
         let class = bracket(rest);

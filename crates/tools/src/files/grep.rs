@@ -111,9 +111,10 @@ impl Files {
 
 /// A glob without a folder in it means files of that name anywhere.
 fn names(glob: &str) -> Result<Regex, String> {
-    match glob.contains('/') {
-        true => matcher(glob.trim_start_matches("./").trim_start_matches('/')),
-        false => matcher(&format!("**/{glob}")),
+    if glob.contains('/') {
+        matcher(glob.trim_start_matches("./").trim_start_matches('/'))
+    } else {
+        matcher(&format!("**/{glob}"))
     }
 }
 

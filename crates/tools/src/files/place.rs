@@ -57,9 +57,10 @@ impl Inside {
         if parts.iter().any(|part| part.len() > NAME_BYTES) {
             return Err("a name in that path is too long.".to_owned());
         }
-        match parts.iter().enumerate().any(|(depth, part)| is_closed(depth, part)) {
-            true => Err(closed(text)),
-            false => Ok(Self(parts)),
+        if parts.iter().enumerate().any(|(depth, part)| is_closed(depth, part)) {
+            Err(closed(text))
+        } else {
+            Ok(Self(parts))
         }
     }
 
@@ -75,10 +76,7 @@ impl Inside {
 
     /// As it is told.
     pub fn shown(&self) -> String {
-        match self.0.is_empty() {
-            true => ".".to_owned(),
-            false => self.0.join("/"),
-        }
+        if self.0.is_empty() { ".".to_owned() } else { self.0.join("/") }
     }
 }
 

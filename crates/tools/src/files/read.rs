@@ -44,7 +44,7 @@ fn read(workshop: &Workshop, input: Value) -> Done<'_> {
         let Wanted { file_path, offset, limit } = parsed(input)?;
         let from = whole(offset).unwrap_or(1).max(1);
         let most = whole(limit).unwrap_or(LINES).clamp(1, LINES);
-        files.read(&file_path, (from, most))
+        files.read(&file_path, from, most)
     })
 }
 
@@ -54,7 +54,7 @@ pub(super) fn whole(number: Option<Number>) -> Option<u64> {
 }
 
 impl Files {
-    pub(super) fn read(&self, text: &str, (from, most): (u64, u64)) -> Result<String, String> {
+    pub(super) fn read(&self, text: &str, from: u64, most: u64) -> Result<String, String> {
         let inside = self.place(text)?;
         let (mut file, stat) = self.root.file(&inside).map_err(|trouble| trouble.told(&inside))?;
         let looked = lines(&mut file, from, most).map_err(|error| format!("`{inside}`: {error}."))?;
@@ -107,7 +107,7 @@ impl Page {
     }
 
     /// Takes one whole line.
-    fn line(&mut self, line: &[u8], (from, most): (u64, u64)) {
+    fn line(&mut self, line: &[u8], from: u64, most: u64) {
         self.all += 1;
         if self.all < from || self.shown >= most || self.all != from + self.shown || self.text.len() >= BYTES
         {
@@ -124,8 +124,10 @@ impl Page {
 /// Looks at the lines of `file` from `from` on, `most` at most.
 fn lines(file: &mut impl Read, from: u64, most: u64) -> io::Result<Looked> {
     let mut page = Page::default();
-    let (mut chunk, mut line) = (vec![0; 64 * 1024], Vec::new());
-    let (mut looked, mut open) = (0, false);
+    let mut chunk = vec![0; 64 * 1024];
+    let mut line = Vec::new();
+    let mut looked = 0;
+    let mut open = false;
     loop {
         let count = file.read(&mut chunk)?;
         let bytes = &chunk[..count];
@@ -143,13 +145,13 @@ fn lines(file: &mut impl Read, from: u64, most: u64) -> io::Result<Looked> {
             }
             open = !piece.ends_with(b"\n");
             if !open {
-                page.line(&line, (from, most));
+                page.line(&line, from, most);
                 line.clear();
             }
         }
     }
     if open {
-        page.line(&line, (from, most));
+        page.line(&line, from, most);
     }
     page.end = if looked > LOOKED { End::Beyond } else { End::Reached };
     Ok(Looked::Lines(page))

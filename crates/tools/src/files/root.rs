@@ -224,10 +224,7 @@ impl Root {
             Err(Errno::NOENT) => false,
             Err(_) => true,
         };
-        match [STATE, HISTORY].into_iter().any(holds) {
-            true => Err(Trouble::Closed),
-            false => Ok(()),
-        }
+        if [STATE, HISTORY].into_iter().any(holds) { Err(Trouble::Closed) } else { Ok(()) }
     }
 
     /// What is closed, now and when it was opened.
@@ -274,10 +271,7 @@ fn identities(dir: &OwnedFd) -> Vec<Identity> {
 }
 
 fn admitted(stat: &Stat, closed: &[Identity]) -> Result<(), Trouble> {
-    match closed.contains(&identity(stat)) {
-        true => Err(Trouble::Closed),
-        false => Ok(()),
-    }
+    if closed.contains(&identity(stat)) { Err(Trouble::Closed) } else { Ok(()) }
 }
 
 fn is_file(stat: &Stat) -> Result<(), Trouble> {
@@ -298,10 +292,7 @@ fn same(dir: BorrowedFd<'_>, name: &str, read: Option<&Stat>) -> Result<(), Trou
     let Some(read) = read else { return Ok(()) };
     let now = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let print = |stat: &Stat| (identity(stat), stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
-    match print(&now) == print(read) {
-        true => Ok(()),
-        false => Err(Trouble::Changed),
-    }
+    if print(&now) == print(read) { Ok(()) } else { Err(Trouble::Changed) }
 }
 
 /// Whether `wanted` is in `folder` or below. What cannot be looked through to the end may hold it.
@@ -317,9 +308,12 @@ fn holds(folder: OwnedFd, wanted: Identity, left: &mut usize) -> bool {
         *left = fewer;
         let Ok(stat) = statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else { continue };
         let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        let below = || match is_folder {
-            true => step(folder.as_fd(), &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()),
-            false => Err(Errno::NOTDIR),
+        let below = || {
+            if is_folder {
+                step(folder.as_fd(), &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+            } else {
+                Err(Errno::NOTDIR)
+            }
         };
         if identity(&stat) == wanted || below().is_ok_and(|below| holds(below, wanted, left)) {
             return true;

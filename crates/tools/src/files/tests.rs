@@ -72,10 +72,7 @@ impl Rig {
     fn call(&self, name: &str, input: Value) -> Result<String, String> {
         let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input: Json(input.to_string()) };
         let result = self.runtime.block_on(self.toolbox.run(TurnId(1), &call, &self.desk));
-        match result.outcome == Outcome::Done {
-            true => Ok(result.text),
-            false => Err(result.text),
-        }
+        if result.outcome == Outcome::Done { Ok(result.text) } else { Err(result.text) }
     }
 
     fn read(&self, path: &str) -> Result<String, String> {
@@ -233,7 +230,8 @@ fn what_is_made_is_for_the_human_alone() {
 #[test]
 fn only_files_are_opened() {
     let rig = Rig::new();
-    let (pipe, fifo) = (rig.at("data/pipe"), rustix::fs::FileType::Fifo);
+    let pipe = rig.at("data/pipe");
+    let fifo = rustix::fs::FileType::Fifo;
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(rig.at("data/socket")).unwrap();

@@ -103,9 +103,10 @@ impl<V: FnMut(Leaf<'_>) -> ControlFlow<()>> Look<'_, V> {
             }
             // Some file systems do not say.
             let looked = || statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-            let kind = match entry.file_type() == FileType::Unknown {
-                true => looked().map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
-                false => entry.file_type(),
+            let kind = if entry.file_type() == FileType::Unknown {
+                looked().map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+            } else {
+                entry.file_type()
             };
             names.push((name.to_owned(), kind));
         }

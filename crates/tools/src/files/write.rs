@@ -56,11 +56,12 @@ impl Files {
 
 /// That `content` is not too long to be written.
 pub(super) fn bearable(content: &str) -> Result<(), String> {
-    match content.len() > BYTES {
-        true => Err(format!(
+    if content.len() > BYTES {
+        Err(format!(
             "that is {} bytes, and a file may have {BYTES} at most. write it in several files.",
             content.len()
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }

@@ -92,7 +92,8 @@ pub fn read(text: &str) -> (Vec<Named>, Vec<String>) {
             return (Vec::new(), vec![format!("mcp.json cannot be read: {error}. {like}.")]);
         }
     };
-    let (mut servers, mut wrong) = (Vec::new(), Vec::new());
+    let mut servers = Vec::new();
+    let mut wrong = Vec::new();
     for (name, value) in file.servers {
         match server(&name, value) {
             Ok(_) if servers.len() == MOST => {

@@ -37,7 +37,8 @@ impl Offer {
         listed: &[Value],
         kinds: &BTreeMap<String, ServerKind>,
     ) -> (Vec<Self>, Vec<String>) {
-        let (mut offers, mut wrong) = (Vec::<Self>::new(), Vec::new());
+        let mut offers = Vec::<Self>::new();
+        let mut wrong = Vec::new();
         for value in listed {
             match one(server, value, kinds) {
                 Ok(offer) if offers.iter().any(|other| other.tool == offer.tool) => {

@@ -207,7 +207,8 @@ async fn web(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>, JoinSet<
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
     let asked = Arc::new(Mutex::new(Vec::new()));
-    let (mut tasks, heard) = (JoinSet::new(), Arc::clone(&asked));
+    let mut tasks = JoinSet::new();
+    let heard = Arc::clone(&asked);
     tasks.spawn(async move {
         for answer in answers {
             let (mut socket, _) = listener.accept().await.unwrap();

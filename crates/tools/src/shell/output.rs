@@ -28,16 +28,15 @@ impl Ends {
 
     /// All of it as text, with the middle cut out if it is too long.
     pub fn told(mut self) -> String {
-        let (beginning, end) = (self.beginning, self.end.make_contiguous());
+        let beginning = self.beginning;
+        let end = self.end.make_contiguous();
         if self.left_out == 0 {
             let whole = String::from_utf8_lossy(&[&beginning, &*end].concat()).into_owned();
             let length = whole.chars().count();
-            return match length > CHARS {
-                true => joined(&whole, &whole, length - CHARS),
-                false => whole,
-            };
+            return if length > CHARS { joined(&whole, &whole, length - CHARS) } else { whole };
         }
-        let (beginning, end) = (String::from_utf8_lossy(&beginning), String::from_utf8_lossy(end));
+        let beginning = String::from_utf8_lossy(&beginning);
+        let end = String::from_utf8_lossy(end);
         let kept = beginning.chars().count() + end.chars().count();
         joined(&beginning, &end, self.left_out + kept.saturating_sub(CHARS))
     }

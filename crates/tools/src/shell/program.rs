@@ -29,7 +29,8 @@ impl Shell {
         match shell.caged(words, most) {
             Err(why) => Ended::Unstarted(why),
             Ok(caged) => {
-                let (group, before) = (caged.group, Before::look(&shell.work));
+                let group = caged.group;
+                let before = Before::look(&shell.work);
                 tokio::select! {
                     ended = heard(caged) => ended.unwrap_or_else(|error| Ended::Unstarted(error.to_string())),
                     why = watch(group, before, &shell.work) => Ended::Unstarted(why),
@@ -53,10 +54,12 @@ fn quoted(word: &str) -> String {
 }
 
 async fn heard(mut caged: Caged) -> io::Result<Ended> {
-    let (stdout, stderr) = (caged.child.stdout.take(), caged.child.stderr.take());
+    let stdout = caged.child.stdout.take();
+    let stderr = caged.child.stderr.take();
     let (printed, said, status) = tokio::join!(text(stdout), text(stderr), caged.child.wait());
     // A signal has no code; a shell would say so.
-    let (code, said) = (status?.code().unwrap_or(128), said?);
+    let code = status?.code().unwrap_or(128);
+    let said = said?;
     Ok(match code {
         UNFOUND => Ended::NotFound,
         code if code == i32::from(UNMADE) => Ended::Unstarted(format!("no sandbox could be made: {said}")),

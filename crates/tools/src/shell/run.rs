@@ -45,7 +45,8 @@ impl Shell {
         let room = room.map_err(|error| format!("there is no folder to work in: {error}."))?;
         let shell = Shell { work: room.path().to_owned(), ..self.clone() };
         let (mut caged, output) = shell.start(command, most, network)?;
-        let (before, group) = (Before::look(&shell.work), caged.group);
+        let before = Before::look(&shell.work);
+        let group = caged.group;
         let mut ends = Ends::default();
         let end = tokio::select! {
             end = timeout_at(until, caged.ended(output, &mut ends)) => end.unwrap_or(End::Late),
@@ -172,7 +173,8 @@ fn finished(status: std::io::Result<ExitStatus>) -> End {
 
 /// Looks at the processes of a command until they are too much to bear, and says why.
 pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) -> String {
-    let (mut looks, mut known) = (0_u32, 0);
+    let mut looks = 0_u32;
+    let mut known = 0;
     loop {
         sleep(LOOK).await;
         looks += 1;
@@ -180,7 +182,8 @@ pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) ->
             return why;
         }
         let more = before.more();
-        let (crowded, grows) = (more > PROCESSES / 2, more > known);
+        let crowded = more > PROCESSES / 2;
+        let grows = more > known;
         known = more;
         if crowded && grows {
             // A crowd that grows is not waited for while it is counted. If nobody is left, there is nobody to count.

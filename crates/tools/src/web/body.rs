@@ -26,7 +26,8 @@ pub enum Whole {
 /// Reads what `response` sends, `most` bytes of it, also if they come packed.
 pub async fn read(mut response: Response, most: usize) -> Result<Body, String> {
     let packing = response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
-    let (mut bytes, mut whole) = (Vec::new(), Whole::Yes);
+    let mut bytes = Vec::new();
+    let mut whole = Whole::Yes;
     while let Some(chunk) = response.chunk().await.map_err(|error| wire::reason(&error))? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > most {

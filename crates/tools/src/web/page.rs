@@ -65,10 +65,7 @@ pub fn decoded(content_type: &str, bytes: &[u8]) -> String {
 
 /// What a person would read of a page: its main part, or else all its words.
 pub fn readable(html: &str, url: &str) -> String {
-    let main = match is_bearable(html) {
-        true => main_part(html, url),
-        false => None,
-    };
+    let main = if is_bearable(html) { main_part(html, url) } else { None };
     cleaned(&main.unwrap_or_else(|| stripped(html))).trim().to_owned()
 }
 
@@ -89,7 +86,8 @@ fn is_bearable(html: &str) -> bool {
     let lower = html.to_ascii_lowercase();
     let nests_all = lower.contains("<svg") || lower.contains("<math");
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut depth, mut all) = (0_usize, 0_usize);
+    let mut depth = 0_usize;
+    let mut all = 0_usize;
     for (at, _) in lower.match_indices('<') {
         let rest = &lower[at + 1..];
         let (closing, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
@@ -124,7 +122,8 @@ const ENDS_ALONE: [&str; 12] =
 
 /// All words of a page, without its marks, scripts and styles.
 pub fn stripped(html: &str) -> String {
-    let (mut text, mut rest) = (String::new(), html);
+    let mut text = String::new();
+    let mut rest = html;
     while let Some(at) = rest.find('<') {
         text.push_str(&rest[..at]);
         rest = &rest[at..];

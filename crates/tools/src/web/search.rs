@@ -151,10 +151,7 @@ fn told(Findings { pages, answer }: Findings, name: &str) -> String {
         let more = if rest == Rest::More { " (cut)" } else { "" };
         text.push(format!("{SEARCH_ANSWER}{name} from these pages: {answer}{more}"));
     }
-    match text.is_empty() {
-        true => NOTHING_FOUND.to_owned(),
-        false => text.join("\n").trim_start().to_owned(),
-    }
+    if text.is_empty() { NOTHING_FOUND.to_owned() } else { text.join("\n").trim_start().to_owned() }
 }
 
 /// What is told if there is no result.
@@ -203,10 +200,7 @@ impl Asked {
         let answer = asked.map_err(|_| "the search engine takes too long.".to_owned())??;
         let found = answer.web.results.into_iter().chain(answer.results);
         let lines: Vec<String> = found.filter_map(line).take(RESULTS).collect();
-        match lines.is_empty() {
-            true => Ok(NOTHING_FOUND.to_owned()),
-            false => Ok(lines.join("\n")),
-        }
+        if lines.is_empty() { Ok(NOTHING_FOUND.to_owned()) } else { Ok(lines.join("\n")) }
     }
 
     async fn ask(&self, query: &str) -> Result<Answer, String> {

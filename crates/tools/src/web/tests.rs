@@ -24,10 +24,7 @@ struct Played;
 
 impl Reach for Played {
     fn dial(&self, address: IpAddr) -> Option<IpAddr> {
-        match address == SOMEWHERE {
-            true => Some(Ipv4Addr::LOCALHOST.into()),
-            false => Public.dial(address),
-        }
+        if address == SOMEWHERE { Some(Ipv4Addr::LOCALHOST.into()) } else { Public.dial(address) }
     }
 }
 
@@ -68,7 +65,8 @@ impl Server {
         let noted = Arc::clone(&asked);
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                let (mut request, mut chunk) = (Vec::new(), [0; 4096]);
+                let mut request = Vec::new();
+                let mut chunk = [0; 4096];
                 while !request.windows(4).any(|end| end == b"\r\n\r\n") {
                     match stream.read(&mut chunk) {
                         Ok(count) if count > 0 => request.extend_from_slice(&chunk[..count]),

@@ -92,7 +92,7 @@ fn a_change_of_one_time_leaves_the_series_alone() {
         ..Change::default()
     };
     let (bytes, event) =
-        update("calendar.ics", text.as_bytes(), ("team_20261109T080000Z", &change), &stamp()).unwrap();
+        update("calendar.ics", text.as_bytes(), "team_20261109T080000Z", &change, &stamp()).unwrap();
     assert_eq!(
         (event.id.as_str(), told(&event).as_str()),
         ("team_20261109T080000Z", "2026-11-10 11:00 - 11:30")
@@ -112,7 +112,8 @@ fn a_change_of_one_time_leaves_the_series_alone() {
     let (again, event) = update(
         "calendar.ics",
         bytes.as_bytes(),
-        ("team_20261109T080000Z", &Change { summary: Some("Again".into()), ..Change::default() }),
+        "team_20261109T080000Z",
+        &Change { summary: Some("Again".into()), ..Change::default() },
         &stamp(),
     )
     .unwrap();
@@ -134,7 +135,8 @@ fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
     let (bytes, _) = update(
         "calendar.ics",
         text.as_bytes(),
-        ("team", &span("2026-11-03T10:00", "2026-11-03T11:00")),
+        "team",
+        &span("2026-11-03T10:00", "2026-11-03T11:00"),
         &stamp(),
     )
     .unwrap();
@@ -157,7 +159,8 @@ fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
     let refused = update(
         "calendar.ics",
         excepted.as_bytes(),
-        ("team", &span("2026-11-03T10:00", "2026-11-03T11:00")),
+        "team",
+        &span("2026-11-03T10:00", "2026-11-03T11:00"),
         &stamp(),
     );
     assert!(refused.unwrap_err().to_string().starts_with("some times of `team` were moved or left out"));
@@ -165,7 +168,8 @@ fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
         update(
             "calendar.ics",
             excepted.as_bytes(),
-            ("team", &Change { summary: Some("x".into()), ..Change::default() }),
+            "team",
+            &Change { summary: Some("x".into()), ..Change::default() },
             &stamp()
         )
         .is_ok()
@@ -176,7 +180,7 @@ fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
 fn an_event_keeps_its_clock_and_its_length() {
     let text = event("DTSTART;TZID=America/New_York:20261105T090000\nDURATION:PT45M\nSUMMARY:Call");
     let moved = Change { start: Some(at("2026-11-06T16:00[Europe/Berlin]")), ..Change::default() };
-    let (bytes, event) = update("calendar.ics", text.as_bytes(), ("it", &moved), &stamp()).unwrap();
+    let (bytes, event) = update("calendar.ics", text.as_bytes(), "it", &moved, &stamp()).unwrap();
     assert_eq!(told(&event), "2026-11-06 16:00 - 16:45");
     let bytes = String::from_utf8(bytes).unwrap();
     assert!(
@@ -184,7 +188,7 @@ fn an_event_keeps_its_clock_and_its_length() {
         "{bytes}"
     );
     let longer = Change { end: Some(at("2026-11-06T18:00[Europe/Berlin]")), ..Change::default() };
-    let (_, event) = update("calendar.ics", bytes.as_bytes(), ("it", &longer), &stamp()).unwrap();
+    let (_, event) = update("calendar.ics", bytes.as_bytes(), "it", &longer, &stamp()).unwrap();
     assert_eq!(told(&event), "2026-11-06 16:00 - 18:00");
 }
 
@@ -192,7 +196,7 @@ fn an_event_keeps_its_clock_and_its_length() {
 fn what_makes_no_sense_is_refused() {
     let days = event("DTSTART;VALUE=DATE:20261105");
     let refused = |text: &str, change: &Change| {
-        update("calendar.ics", text.as_bytes(), ("it", change), &stamp()).unwrap_err().to_string()
+        update("calendar.ics", text.as_bytes(), "it", change, &stamp()).unwrap_err().to_string()
     };
     assert_eq!(
         refused(&days, &Change { end: None, ..span("2026-11-05T10:00", "2026-11-05T10:00") }),

@@ -142,7 +142,7 @@ proptest! {
         let stamp = Stamp { now: at(FROM), dice: [7; 10] };
         for event in look.events.iter().take(3) {
             let change = crate::calendar::Change { summary: Some("New, words".into()), ..Default::default() };
-            if let Ok((changed, kept)) = update("calendar.ics", &text, (&event.id, &change), &stamp) {
+            if let Ok((changed, kept)) = update("calendar.ics", &text, &event.id, &change, &stamp) {
                 prop_assert_eq!(&kept.summary, "New, words");
                 prop_assert_eq!(&kept.when, &event.when);
                 prop_assert!(changed.len() > text.len() - 100);

@@ -24,7 +24,8 @@ impl Id {
         };
         let mut parts = text.splitn(3, '.');
         let mut number = || parts.next().and_then(|part| part.parse().ok()).filter(|number| *number > 0);
-        let (validity, uid) = (number(), number());
+        let validity = number();
+        let uid = number();
         let folder = match parts.next() {
             None => Some(Folder::inbox()),
             Some(name) => unescaped(name).map(Folder::named),
@@ -44,9 +45,10 @@ impl fmt::Display for Id {
         }
         f.write_str(".")?;
         for byte in self.folder.name.bytes() {
-            match byte.is_ascii_alphanumeric() || b"_-".contains(&byte) {
-                true => write!(f, "{}", char::from(byte))?,
-                false => write!(f, "%{byte:02X}")?,
+            if byte.is_ascii_alphanumeric() || b"_-".contains(&byte) {
+                write!(f, "{}", char::from(byte))?
+            } else {
+                write!(f, "%{byte:02X}")?
             }
         }
         Ok(())

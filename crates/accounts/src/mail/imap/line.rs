@@ -34,9 +34,10 @@ impl Word {
 
     /// A string, whatever is in it.
     pub fn string(text: &str) -> Self {
-        match text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
-            true => Self::Quoted(text.to_owned()),
-            false => Self::Apart(text.as_bytes().to_vec()),
+        if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+            Self::Quoted(text.to_owned())
+        } else {
+            Self::Apart(text.as_bytes().to_vec())
         }
     }
 
@@ -68,10 +69,7 @@ pub enum Broken {
 
 impl From<io::Error> for Broken {
     fn from(error: io::Error) -> Self {
-        match error.kind() == io::ErrorKind::UnexpectedEof {
-            true => Self::Ended,
-            false => Self::Failed(error),
-        }
+        if error.kind() == io::ErrorKind::UnexpectedEof { Self::Ended } else { Self::Failed(error) }
     }
 }
 

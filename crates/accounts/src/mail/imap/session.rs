@@ -91,12 +91,12 @@ impl Session {
     async fn sign_in(&mut self, settings: &Settings) -> Result<(), Trouble> {
         let said = self.ask(&[Word::plain("CAPABILITY")]).await?.map_err(|why| self.garbled(&why))?;
         let can = |what: &str| said.iter().flatten().any(|word| word.is(what));
-        let words = match can("AUTH=PLAIN") {
-            true => vec![Word::plain("AUTHENTICATE"), Word::plain("PLAIN")],
-            false => {
-                let (user, password) = (Word::string(&settings.user), Word::string(self.password.reveal()));
-                vec![Word::plain("LOGIN"), user, password]
-            }
+        let words = if can("AUTH=PLAIN") {
+            vec![Word::plain("AUTHENTICATE"), Word::plain("PLAIN")]
+        } else {
+            let user = Word::string(&settings.user);
+            let password = Word::string(self.password.reveal());
+            vec![Word::plain("LOGIN"), user, password]
         };
         let plain = STANDARD.encode(format!("\0{}\0{}", settings.user, self.password.reveal()));
         let done = self.ask_telling(&words, &plain).await?;

@@ -24,7 +24,8 @@ pub(super) struct Line {
 impl Line {
     /// The line of a new task.
     pub(super) fn new(title: String) -> Self {
-        let (lead, state) = (b"- ".to_vec(), State::Open);
+        let lead = b"- ".to_vec();
+        let state = State::Open;
         Self { indent: 0, lead, mark: 3, end: 0, state, title, due: None, id: None }
     }
 
@@ -48,7 +49,8 @@ impl Line {
         let (text, id) = split_id(text.trim_ascii());
         let (title, due) = split_due(text);
         let lead = line[..indent + 1 + gap].to_vec();
-        let (mark, title) = (indent + 1 + gap + 1, tidy(title));
+        let mark = indent + 1 + gap + 1;
+        let title = tidy(title);
         Some(Self { indent, lead, mark, end, state, title, due, id: id.map(str::to_owned) })
     }
 

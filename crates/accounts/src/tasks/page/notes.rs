@@ -10,7 +10,9 @@ const STEP: usize = 2;
 
 /// The notes that `lines` begin with, below a task that is indented by `indent`, and how many lines they take.
 pub(super) fn read(bytes: &[u8], lines: &[Range<usize>], indent: usize) -> (Option<String>, usize) {
-    let (mut notes, mut count, mut blank) = (Vec::new(), 0, 0);
+    let mut notes = Vec::new();
+    let mut count = 0;
+    let mut blank = 0;
     for range in lines {
         let line = &bytes[range.clone()];
         if line.trim_ascii().is_empty() {

@@ -189,7 +189,8 @@ proptest! {
         prop_assert_eq!(after.tasks().len(), page.tasks().len() + 1);
         prop_assert!(due.is_none() || task.due == due);
         let (left, _) = after.delete(&task.id).unwrap();
-        let (left, before) = (lines_of(&left), lines_of(page.bytes));
+        let left = lines_of(&left);
+        let before = lines_of(page.bytes);
         let same = before.iter().zip(&left).all(|(a, b)| a == b) || page.bytes.is_empty();
         prop_assert!(same, "{:?} {:?}", before, left);
     }
@@ -202,7 +203,8 @@ proptest! {
             let (bytes, done) = read.done(&task.id).unwrap();
             prop_assert_eq!(done.state, State::Done);
             prop_assert_eq!(&done.title, &task.title);
-            let (was, now) = (lines_of(&page), lines_of(&bytes));
+            let was = lines_of(&page);
+            let now = lines_of(&bytes);
             let changed = was.iter().zip(&now).filter(|(a, b)| a != b).count();
             prop_assert!(was.len() == now.len() && changed <= 1);
         }

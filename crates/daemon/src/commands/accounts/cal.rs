@@ -23,7 +23,7 @@ impl CalDesk<'_> {
                 if summary.trim().is_empty() {
                     return Err(Trouble::Wrong("say what it is.".to_owned()));
                 }
-                let change = self.change((Some(summary), description), Some(start), Some(end))?;
+                let change = self.change(Some(summary), description, Some(start), Some(end))?;
                 let event = self.calendar.add(change).await?;
                 let text = format!("created {}: {}", event.id, title(&event));
                 Ok(Told::new(text, json!({ "event": value(&event) })))
@@ -34,7 +34,7 @@ impl CalDesk<'_> {
                 ))
             }
             CalAction::Update { id, summary, start, end, description } => {
-                let change = self.change((summary, description), start, end)?;
+                let change = self.change(summary, description, start, end)?;
                 Ok(told("updated", &self.calendar.update(&id, change).await?))
             }
             CalAction::Delete { id } => Ok(told("deleted", &self.calendar.delete(&id).await?)),
@@ -60,13 +60,13 @@ impl CalDesk<'_> {
 
     fn change(
         &self,
-        (summary, description): (Option<String>, Option<String>),
+        summary: Option<String>,
+        description: Option<String>,
         start: Option<String>,
         end: Option<String>,
     ) -> Result<Change, Trouble> {
         let now = self.clock.now();
-        let time =
-            |said: Option<String>| said.map(|said| times::time(&said, (&now, &self.habits))).transpose();
+        let time = |said: Option<String>| said.map(|said| times::time(&said, &now, &self.habits)).transpose();
         Ok(Change { summary, description, start: time(start)?, end: time(end)? })
     }
 }

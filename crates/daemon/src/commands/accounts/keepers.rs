@@ -66,7 +66,9 @@ pub fn mailbox(
     match &settings.places.accounts.mail {
         Mail::Google => Ok(Arc::new(account(settings, disk, clock)?)),
         Mail::Imap { server, user, password } => {
-            let (server, user, password) = (server.clone(), user.clone(), password.clone());
+            let server = server.clone();
+            let user = user.clone();
+            let password = password.clone();
             Ok(Arc::new(Imap::new(imap::Settings { server, user, password, tls: wire::tls() })))
         }
         Mail::Wrong(what) => Err(Trouble::Unconnected(what.clone())),

@@ -43,7 +43,7 @@ impl TaskDesk<'_> {
         due: Option<String>,
         notes: Option<String>,
     ) -> Result<Change, Trouble> {
-        let due = due.map(|due| times::day(&due, (&self.clock.now(), &self.habits))).transpose()?;
+        let due = due.map(|due| times::day(&due, &self.clock.now(), &self.habits)).transpose()?;
         Ok(Change { title, due, notes })
     }
 }

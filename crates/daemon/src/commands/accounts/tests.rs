@@ -225,7 +225,8 @@ async fn an_event_is_added_for_a_time_on_the_humans_clock() {
 /// A file that is no longer what was read is left alone, and one that is linked to is changed where it is.
 #[test]
 fn a_file_is_exchanged_only_for_what_was_read() {
-    let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
     let (path, kept) = (dir.path().join("tasks.md"), elsewhere.path().join("mine.md"));
     std::fs::write(&kept, "mine").unwrap();
     std::os::unix::fs::symlink(&kept, &path).unwrap();

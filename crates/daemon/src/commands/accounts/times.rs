@@ -6,7 +6,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::{Timestamp, Zoned};
 
 /// The time that `said` means, for somebody who says it at `now`. Without an offset it is on the human's clock.
-pub(super) fn time(said: &str, (now, habits): (&Zoned, &Habits)) -> Result<Zoned, Trouble> {
+pub(super) fn time(said: &str, now: &Zoned, habits: &Habits) -> Result<Zoned, Trouble> {
     let said = said.trim();
     let wrong = |what: &str| Trouble::Wrong(format!("`{said}` {what}. write it like 2026-11-20T09:00."));
     if said.parse::<Date>().is_ok() && said.len() == 10 {
@@ -19,16 +19,17 @@ pub(super) fn time(said: &str, (now, habits): (&Zoned, &Habits)) -> Result<Zoned
         let clock = said.parse::<DateTime>().map_err(|_| wrong("is no time"))?;
         return now.time_zone().to_ambiguous_zoned(clock).compatible().map_err(|_| wrong("is no time"));
     }
-    in_words(said, (now, habits)).ok_or_else(|| wrong("is no time that i know"))
+    in_words(said, now, habits).ok_or_else(|| wrong("is no time that i know"))
 }
 
 /// The day that `said` means.
-pub(super) fn day(said: &str, (now, habits): (&Zoned, &Habits)) -> Result<Date, Trouble> {
+pub(super) fn day(said: &str, now: &Zoned, habits: &Habits) -> Result<Date, Trouble> {
     let said = said.trim();
     let wrong = || Trouble::Wrong(format!("`{said}` is no day that i know. write it like 2026-11-20."));
-    match starts_with_date(said) {
-        true => said.parse().ok().filter(|_| said.len() == 10).ok_or_else(wrong),
-        false => in_words(said, (now, habits)).map(|at| at.date()).ok_or_else(wrong),
+    if starts_with_date(said) {
+        said.parse().ok().filter(|_| said.len() == 10).ok_or_else(wrong)
+    } else {
+        in_words(said, now, habits).map(|at| at.date()).ok_or_else(wrong)
     }
 }
 
@@ -37,7 +38,7 @@ fn starts_with_date(said: &str) -> bool {
 }
 
 /// Words that are a time and nothing else, and that can be read in one way only.
-fn in_words(said: &str, (now, habits): (&Zoned, &Habits)) -> Option<Zoned> {
+fn in_words(said: &str, now: &Zoned, habits: &Habits) -> Option<Zoned> {
     let reading = read(said, now, habits);
     match (reading.when, reading.what.trim()) {
         (Some(When::Once(at)), "") => Some(at.with_time_zone(now.time_zone().clone())),

@@ -35,12 +35,13 @@ pub fn holdings(paths: &Paths, disk: &Arc<dyn Disk>) -> Finding {
     let used = if lost { "what can be used is used as it is" } else { "all of it is used as it is" };
     let inherited =
         is_there(&**disk, &paths.state().join("sessions.json")) && !is_there(&**disk, &paths.database());
-    let text = match inherited {
-        true => format!(
+    let text = if inherited {
+        format!(
             "{text}; and the session of another ollim-bot. {used}, and the conversation goes on under its name: the first \
              start imports it from the transcripts of Claude Code"
-        ),
-        false => text,
+        )
+    } else {
+        text
     };
     // Which they are, and why, is told for each of them below.
     Finding::new("found", if lost { State::Warning } else { State::Fine }, text)

@@ -42,7 +42,8 @@ impl Teller<'_> {
     pub fn talk(&self, talk: &Talk) -> String {
         let session = talk.session.as_ref().map_or("-", |session| session.short());
         let times = if talk.prompts == 1 { "message " } else { "messages" };
-        let (from, to) = (self.time(talk.first.at), self.time(talk.last));
+        let from = self.time(talk.first.at);
+        let to = self.time(talk.last);
         format!(
             "  {session:<8}  {:<16}  {from} to {to}  {:>4} {times}  {}",
             talk.branch.to_string(),
@@ -65,7 +66,8 @@ impl Teller<'_> {
 
     /// What was asked, as a line.
     pub fn prompt(&self, prompted: &Prompted) -> String {
-        let (at, spoken) = (self.time(prompted.at), &prompted.spoken);
+        let at = self.time(prompted.at);
+        let spoken = &prompted.spoken;
         let place = format!("{} on {}", spoken.surface.as_str(), spoken.branch);
         format!("  {:>6}  {at}  {place}  {}", spoken.turn.0, self.cut(&prompted.text))
     }

@@ -119,9 +119,12 @@ impl Changes {
     }
 
     fn list(&mut self, key: &'static str, list: Option<&[String]>) {
-        self.keys.extend(list.map(|list| match list.iter().all(String::is_empty) {
-            true => (key, Change::Remove),
-            false => (key, Change::Set(Value::List(list.to_vec()))),
+        self.keys.extend(list.map(|list| {
+            if list.iter().all(String::is_empty) {
+                (key, Change::Remove)
+            } else {
+                (key, Change::Set(Value::List(list.to_vec())))
+            }
         }));
     }
 }

@@ -37,7 +37,7 @@ impl Costs {
     }
 
     /// The same in `value`, for programs.
-    pub fn put(&self, (word, row): (&str, &Row), mut value: Value) -> Value {
+    pub fn put(&self, word: &str, row: &Row, mut value: Value) -> Value {
         if let Some(total) = self.of(word, row) {
             value["spent_in_30_days"] = json!({
                 "dollars": total.cost.as_dollars(),

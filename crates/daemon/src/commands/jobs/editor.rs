@@ -40,8 +40,9 @@ fn edit(editor: &str, copy: &Path) -> Result<(), Failed> {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "editor"]).arg(copy);
     let ended = command.status().map_err(|error| Failed::NotDone(format!("{editor}: {error}")))?;
-    match ended.success() {
-        true => Ok(()),
-        false => Err(Failed::NotDone(format!("{editor} ended with {ended}, so nothing was changed."))),
+    if ended.success() {
+        Ok(())
+    } else {
+        Err(Failed::NotDone(format!("{editor} ended with {ended}, so nothing was changed.")))
     }
 }

@@ -13,7 +13,8 @@ const TOLD: usize = 10;
 pub fn find(
     rows: Vec<Row>,
     words: &str,
-    (kind, verb): (&str, &str),
+    kind: &str,
+    verb: &str,
     clock: (&Zoned, &TimeZone),
 ) -> Result<Row, Failed> {
     let hint = |row: &Row| format!("use an id: ollim-bot {kind} {verb} {}", row.name());

@@ -50,7 +50,8 @@ pub fn rows<K: Job>(items: &Items<K>) -> Result<Vec<Row>, Trouble> {
 impl Row {
     /// A file that can be read.
     pub fn good<K: Job>(path: PathBuf, job: K) -> Self {
-        let (file, id) = (file::<K>(&path), Some(job.id().to_string()));
+        let file = file::<K>(&path);
+        let id = Some(job.id().to_string());
         let job = Ok(Planned { what: job.what(), file: file.clone() });
         Self { path, file, id, job, pause: Rest::Never }
     }

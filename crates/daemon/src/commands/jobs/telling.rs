@@ -25,7 +25,8 @@ impl Row {
     pub fn line(&self, now: Timestamp, zone: &TimeZone) -> String {
         match &self.job {
             Ok(planned) => {
-                let (schedule, when) = (schedule(planned, zone), self.when(now, zone));
+                let schedule = schedule(planned, zone);
+                let when = self.when(now, zone);
                 // A reminder says when it comes already.
                 let when = match &planned.what {
                     What::Reminder(_) if when.starts_with(NEXT) => String::new(),
@@ -62,9 +63,10 @@ impl Row {
         };
         let fires = times::fires(&planned.what, self.pause, now, zone).take(SHOWN);
         let fires: Vec<String> = fires.map(|fire| times::day_and_time(fire, now, zone)).collect();
-        let next = match fires.is_empty() {
-            true => times::never(planned, self.pause),
-            false => format!("{NEXT}{}", fires.join(", ")),
+        let next = if fires.is_empty() {
+            times::never(planned, self.pause)
+        } else {
+            format!("{NEXT}{}", fires.join(", "))
         };
         let paused = times::paused(self.pause, now, zone).filter(|_| !fires.is_empty());
         let next = paused.map_or_else(|| next.clone(), |paused| format!("{paused} · {next}"));

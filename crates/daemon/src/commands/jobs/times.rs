@@ -9,8 +9,8 @@ use journal::Paths;
 use crate::exit::Failed;
 
 /// Reads a time that is still to come.
-pub fn when(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Failed> {
-    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, (now, habits)))?;
+pub fn when(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
+    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, now, habits))?;
     if moment.at <= now.timestamp() {
         return Err(Failed::Usage(format!("{} is already past. name a time to come.", short(moment))));
     }
@@ -18,7 +18,7 @@ pub fn when(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Fail
 }
 
 /// Reads a time in words, such as `tomorrow at 9`.
-fn in_words(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Failed> {
+fn in_words(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
     let reading = phrase::read(text, now, habits);
     let trouble = reading.notes.iter().find(|note| note.is_trouble());
     match (&reading.when, reading.what.is_empty()) {
@@ -93,7 +93,8 @@ pub fn never(planned: &Planned, pause: Rest) -> String {
 
 /// A time as people say it, on a clock in `zone`: `mon 16 nov 08:30`. Another year than that of `now` is named.
 pub fn day_and_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    let (time, now) = (time.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let time = time.to_zoned(zone.clone());
+    let now = now.to_zoned(zone.clone());
     let form = if time.year() == now.year() { "%a %-d %b %H:%M" } else { "%a %-d %b %Y %H:%M" };
     time.strftime(form).to_string().to_lowercase()
 }

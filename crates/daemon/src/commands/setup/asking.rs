@@ -170,7 +170,8 @@ impl Asker {
     pub fn address(
         &self,
         given: Option<&str>,
-        (question, missing): (&str, &str),
+        question: &str,
+        missing: &str,
         check: fn(&str) -> Result<(), String>,
     ) -> Result<String, Ended> {
         let mut tries = Tries::default();

@@ -41,7 +41,7 @@ fn asked(here: &Here, given: &CaldavSetup, password: Given<'_>) -> Result<Draft,
         Ok(_) => Ok(()),
         Err(_) => Err(format!("`{address}` is no address. write it like https://cloud.example.org.")),
     };
-    let url = here.asker.address(given.url.as_deref(), (question, NO_URL), check)?;
+    let url = here.asker.address(given.url.as_deref(), question, NO_URL, check)?;
     let user = here.asker.text(given.user.as_deref(), "your name there: ", NO_USER)?;
     let secret = here.asker.secret(password, "your password there (hidden): ", NO_PASSWORD)?;
     Ok(Draft::default()

@@ -43,7 +43,7 @@ pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Ended> {
 fn asked(here: &Here, given: &MailSetup, password: Given<'_>) -> Result<Draft, Ended> {
     let question = "where is the mailbox? (such as imaps://mail.example.org): ";
     let check = |address: &str| Server::read(address).map(drop).map_err(|bad| bad.to_string());
-    let url = here.asker.address(given.url.as_deref(), (question, NO_URL), check)?;
+    let url = here.asker.address(given.url.as_deref(), question, NO_URL, check)?;
     let user = here.asker.text(given.user.as_deref(), "your name there: ", NO_USER)?;
     let secret = here.asker.secret(password, "your password there (hidden): ", NO_PASSWORD)?;
     let draft = Draft::default().and("OLLIM_IMAP_URL", Some(&url)).and("OLLIM_IMAP_USER", Some(&user));

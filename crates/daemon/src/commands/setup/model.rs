@@ -45,9 +45,10 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
         here.asker.say(&format!("{} model  {}", found.state.mark(), found.text));
     }
     let mut chosen = choose(here, &given, key)?;
-    let (mut tries, mut typed) = (Tries::default(), None);
+    let mut tries = Tries::default();
+    let mut typed = None;
     let (draft, found) = loop {
-        let draft = draft(here, &chosen, (key, typed.take()))?;
+        let draft = draft(here, &chosen, key, typed.take())?;
         let trial = here.keeping.trial(&draft)?;
         let model::Looked { finding, cause } = model::examine(&trial.settings).await;
         if finding.state == State::Fine || chosen.name == "offline" {
@@ -61,9 +62,10 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
         }
         // Only a key that was refused is worth typing once more.
         typed = chosen.place(here).zip(draft.secret);
-        match given.model.is_none() && !chosen.name.starts_with("anthropic:") {
-            true => chosen = choose(here, &given, key)?,
-            false => wait(here)?,
+        if given.model.is_none() && !chosen.name.starts_with("anthropic:") {
+            chosen = choose(here, &given, key)?
+        } else {
+            wait(here)?
         }
     };
     let mut asides = here.keeping.keep(&draft)?;
@@ -141,11 +143,10 @@ fn is_same(one: &str, other: &str) -> bool {
 fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<Chosen, Ended> {
     let url = given.url.as_deref();
     if let Some(name) = given.model.as_deref().map(str::trim) {
-        return match is_brain(name) {
-            true => Ok(Chosen::new(name, url)),
-            false => {
-                Err(Failed::Usage(format!("--model: `{name}` is not a brain i know. {NO_MODEL}")).into())
-            }
+        return if is_brain(name) {
+            Ok(Chosen::new(name, url))
+        } else {
+            Err(Failed::Usage(format!("--model: `{name}` is not a brain i know. {NO_MODEL}")).into())
         };
     }
     if key.is_said() {
@@ -187,7 +188,7 @@ fn server(here: &Here, given: &ModelSetup) -> Result<Chosen, Ended> {
 /// A secret that was typed, and the server that it was typed for.
 type Typed = Option<(String, (key::Vendor, Option<accounts::Secret>))>;
 
-fn draft(here: &Here, chosen: &Chosen, (key, typed): (Given<'_>, Typed)) -> Result<Draft, Ended> {
+fn draft(here: &Here, chosen: &Chosen, key: Given<'_>, typed: Typed) -> Result<Draft, Ended> {
     let draft = Draft::default().and("OLLIM_MODEL", Some(&chosen.name));
     let (Some(vendor), Some(place)) = (chosen.vendor(), chosen.place(here)) else {
         return Ok(if chosen.name == "offline" { draft } else { with_program(here, draft) });

@@ -11,7 +11,8 @@ use crate::settings::{kept, log};
 
 /// Makes the service, unless it runs and is told nothing new: then only its going on after a log-out may be missing.
 pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended> {
-    let (settings, keeping) = (&here.settings, &here.keeping);
+    let settings = &here.settings;
+    let keeping = &here.keeping;
     let unit = unit(&settings.places.service, &settings.paths)?;
     not_anothers(&unit)?;
     let only_said = kept::only_said(keeping.environment(), &settings.paths, &settings.brain);
@@ -30,7 +31,7 @@ pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended>
     }
     log::read(&keeping.environment().completed()?)?;
     keeping.keep_said(news, &settings.brain)?;
-    let done = install((keeping.environment(), settings), &unit).await?;
+    let done = install(keeping.environment(), settings, &unit).await?;
     let kept = if news.is_empty() { String::new() } else { format!("\n  kept for it: {}", news.join(", ")) };
     Ok(Done::changed("service", format!("{}{kept}", done.text)))
 }

@@ -30,9 +30,10 @@ pub fn standing(settings: &Settings) -> Finding {
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     let names = &settings.names.value;
     let text = format!("{} · {zone} · i am {}", names.human, names.assistant);
-    let state = match settings.names.from == "OLLIM_USER_NAME" && settings.zone.from != "a guess" {
-        true => State::Fine,
-        false => State::Absent,
+    let state = if settings.names.from == "OLLIM_USER_NAME" && settings.zone.from != "a guess" {
+        State::Fine
+    } else {
+        State::Absent
     };
     Finding::new("you", state, text)
 }
@@ -52,9 +53,9 @@ pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     let names = &settings.names.value;
     let asks = nothing_new;
-    let name = answered(here, (asks, given.name), ("what are you called?", &names.human), name_of)?;
-    let bot_name = answered(here, (asks, given.bot_name), ("what am i called?", &names.assistant), name_of)?;
-    let timezone = answered(here, (asks, given.timezone), ("your time zone?", zone), zone_of)?;
+    let name = answered(here, asks, given.name, "what are you called?", &names.human, name_of)?;
+    let bot_name = answered(here, asks, given.bot_name, "what am i called?", &names.assistant, name_of)?;
+    let timezone = answered(here, asks, given.timezone, "your time zone?", zone, zone_of)?;
     let answers =
         [("OLLIM_USER_NAME", name), ("OLLIM_BOT_NAME", bot_name), ("OLLIM_TIMEZONE", timezone)].into_iter();
     let draft = answers.filter_map(|(variable, value)| Some((variable, value?)));
@@ -67,7 +68,8 @@ pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
 
 /// The reminders that keep their moment, and so ring at another time of the clock in `zone`.
 fn staying(settings: &Settings, zone: &TimeZone) -> Option<String> {
-    let (before, now) = (&settings.zone.value, SystemClock::new(zone.clone()).now().timestamp());
+    let before = &settings.zone.value;
+    let now = SystemClock::new(zone.clone()).now().timestamp();
     let items = Items::<Reminder>::new(Arc::new(RealDisk), settings.paths.root(), before.clone());
     let stays = |planned: Planned| match &planned.what {
         What::Reminder(Reminder { cue: None, run_at, .. }) if run_at.at > now => {
@@ -106,8 +108,10 @@ fn said_otherwise(here: &Here) -> Option<String> {
 /// What was given, or what the human answers: asked again while it is wrong, so that no other answer is lost.
 fn answered(
     here: &Here,
-    (asks, given): (bool, Option<String>),
-    (question, usual): (&str, &str),
+    asks: bool,
+    given: Option<String>,
+    question: &str,
+    usual: &str,
     read: fn(&str) -> Result<&str, Failed>,
 ) -> Result<Option<String>, Ended> {
     if given.is_some() || !asks {
@@ -127,9 +131,10 @@ fn answered(
 
 fn name_of(name: &str) -> Result<&str, Failed> {
     let name = name.trim();
-    match name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
-        true => Err(Failed::Usage(format!("a name has 1 to {LONGEST} letters, on one line."))),
-        false => Ok(name),
+    if name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
+        Err(Failed::Usage(format!("a name has 1 to {LONGEST} letters, on one line.")))
+    } else {
+        Ok(name)
     }
 }
 

@@ -110,7 +110,8 @@ impl Watch {
 
 impl Watching for Watch {
     fn wrote(&self, records: &[Record]) {
-        let (now, mut seen) = (self.clock.now().timestamp(), self.seen());
+        let now = self.clock.now().timestamp();
+        let mut seen = self.seen();
         let why = records.iter().find_map(failure).unwrap_or_default();
         seen.rung = records.iter().flat_map(rung).collect();
         for record in records {
@@ -174,7 +175,8 @@ impl Seen {
             }
             Record::Report(ReportChange::Left(report)) => {
                 self.reports.insert(report.id, report.clone());
-                let (job, what) = (Some(report.from.clone()), Happened::Reported(report.text.clone()));
+                let job = Some(report.from.clone());
+                let what = Happened::Reported(report.text.clone());
                 self.facts.push(Fact { at, job, due: None, what });
             }
             Record::Report(ReportChange::Read(reading)) => {
@@ -203,8 +205,8 @@ impl Seen {
 
     fn planned(&mut self, what: &What, at: Timestamp) {
         if let What::Reminder(reminder) = what {
-            let (job, due) =
-                (Some(Source::Reminder(reminder.id.to_string()).to_string()), reminder.run_at.at);
+            let job = Some(Source::Reminder(reminder.id.to_string()).to_string());
+            let due = reminder.run_at.at;
             self.facts.push(Fact { at, job, due: Some(due), what: Happened::Follows(due) });
         }
     }

@@ -118,7 +118,8 @@ impl Scripted {
         if spoken == 0 {
             *count += 1;
         }
-        let (mut time, mut before) = (Duration::ZERO, 0);
+        let mut time = Duration::ZERO;
+        let mut before = 0;
         for step in &runs[count.saturating_sub(1) % runs.len()] {
             match step {
                 Step::Takes { takes } if before == spoken => time += *takes,
@@ -137,8 +138,9 @@ impl Scripted {
     fn call(&self, name: &str, input: &Value) -> Reply {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.calls += 1;
-        let (id, name, input) =
-            (format!("simulated-{}", begun.calls), name.to_owned(), Json(input.to_string()));
+        let id = format!("simulated-{}", begun.calls);
+        let name = name.to_owned();
+        let input = Json(input.to_string());
         Reply {
             blocks: vec![Block::Call(ToolCall { id, name, input })],
             stop: Stop::Tools,

@@ -20,8 +20,9 @@ pub struct Span {
 
 impl Span {
     /// Reads both ends. What has no offset is a time in `zone`; a date alone is its midnight.
-    pub fn read((from, to): (&str, &str), zone: &TimeZone) -> Result<Self, Failed> {
-        let (from, to) = (read("--from", from, zone)?, read("--to", to, zone)?);
+    pub fn read(from: &str, to: &str, zone: &TimeZone) -> Result<Self, Failed> {
+        let from = read("--from", from, zone)?;
+        let to = read("--to", to, zone)?;
         let length = to.timestamp().duration_since(from.timestamp());
         if !length.is_positive() {
             return Err(Failed::Usage(format!(
@@ -62,7 +63,7 @@ mod tests {
     fn span(from: &str, to: &str) -> Result<String, String> {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let told = |span: Span| format!("{} {:#}", span.from, span.length);
-        Span::read((from, to), &zone).map(told).map_err(|failed| failed.to_string())
+        Span::read(from, to, &zone).map(told).map_err(|failed| failed.to_string())
     }
 
     #[test]

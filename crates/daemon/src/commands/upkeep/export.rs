@@ -94,15 +94,16 @@ fn into_file(order: &Order<'_>, wanted: &Wanted<'_>, output: &Output) -> Result<
 /// Gives the archive its name. Somebody may have taken that since it was looked for; where a disk cannot refuse it then,
 /// one more look must do.
 fn put(half: NamedTempFile, wanted: &Wanted<'_>) -> io::Result<()> {
-    let half = match wanted.replace {
-        true => half,
-        false => match half.persist_noclobber(wanted.file) {
+    let half = if wanted.replace {
+        half
+    } else {
+        match half.persist_noclobber(wanted.file) {
             Ok(_) => return Ok(()),
             Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists || is_there(wanted.file) => {
                 return Err(ErrorKind::AlreadyExists.into());
             }
             Err(refused) => refused.file,
-        },
+        }
     };
     half.persist(wanted.file).map(drop).map_err(|refused| refused.error)
 }
@@ -170,7 +171,8 @@ fn told(Packed { manifest, length }: &Packed, place: &str, secrets: Secrets) -> 
         }
         Secrets::Stay => "",
     };
-    let (packed, unpacked) = (size(*length), size(manifest.bytes()));
+    let packed = size(*length);
+    let unpacked = size(manifest.bytes());
     format!("{place}: {count}, {packed} ({unpacked} unpacked).{left}{warning}")
 }
 

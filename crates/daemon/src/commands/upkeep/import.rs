@@ -27,7 +27,8 @@ const SPARED: u64 = 64 * 1024 * 1024;
 pub fn import(
     settings: &Settings,
     disk: &dyn Disk,
-    (file, replace): (&Path, bool),
+    file: &Path,
+    replace: bool,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let archive: Box<dyn Read> = match file.to_str() {
@@ -36,7 +37,7 @@ pub fn import(
             File::open(file).map_err(|error| Failed::Usage(format!("{}: {error}.", file.display())))?,
         ),
     };
-    let stage = Stage::beside(&settings.paths, disk, (replace, std::process::id())).map_err(unplaced)?;
+    let stage = Stage::beside(&settings.paths, disk, replace, std::process::id()).map_err(unplaced)?;
     // Whoever left these ended in the middle, or is at it: then it finds that its place is gone, and says so.
     for leftover in stage.leftovers(disk) {
         clear(&leftover);
@@ -62,12 +63,12 @@ pub fn import(
         "ok": true, "data_dir": placed.root, "kept": placed.kept, "files": manifest.inside.len(),
         "bytes": manifest.bytes(), "left_out": manifest.left_out, "kept_before": replaced, "look_at": deciding,
     });
-    let text = told(&manifest, &placed, (&replaced, &deciding)) + &start(settings);
+    let text = told(&manifest, &placed, &replaced, &deciding) + &start(settings);
     answer(output, &value, &text);
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(manifest: &Manifest, placed: &Placed, (replaced, deciding): (&[PathBuf], &[String])) -> String {
+fn told(manifest: &Manifest, placed: &Placed, replaced: &[PathBuf], deciding: &[String]) -> String {
     let count = files(manifest.inside.len() as u64);
     let mut text =
         format!("{}: {count}, {}, as of {}.", placed.root.display(), size(manifest.bytes()), manifest.made);

@@ -26,11 +26,12 @@ pub fn migrate(
         return Ok(ExitCode::SUCCESS);
     };
     if check {
-        let text = match found < known {
-            true => format!(
+        let text = if found < known {
+            format!(
                 "the journal has format {found}, and this version writes {known}. `ollim-bot migrate` (or the next start) brings it up to date and keeps the one from before."
-            ),
-            false => format!("the journal has format {found}, which is the newest."),
+            )
+        } else {
+            format!("the journal has format {found}, which is the newest.")
         };
         answer(
             output,
@@ -40,7 +41,7 @@ pub fn migrate(
         return Ok(ExitCode::SUCCESS);
     }
     let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
-    let done = migration::migrate(paths, disk, (now, std::process::id()))?;
+    let done = migration::migrate(paths, disk, now, std::process::id())?;
     let kept = done.and_then(|Migrated { kept, .. }| kept);
     let text = match &kept {
         Some(kept) => format!(

@@ -23,10 +23,7 @@ impl Ticking {
     /// A line that begins with `verb`, where a human hears `output`.
     pub fn new(verb: &'static str, output: &Output) -> Self {
         let seen = matches!(output.voice, Voice::Terminal) && std::io::stderr().is_terminal();
-        let screen: Option<Box<dyn Write>> = match seen {
-            true => Some(Box::new(std::io::stderr())),
-            false => None,
-        };
+        let screen: Option<Box<dyn Write>> = if seen { Some(Box::new(std::io::stderr())) } else { None };
         Self { verb, screen, shown: None }
     }
 }
@@ -39,7 +36,8 @@ impl<W: Write> Ticking<W> {
             return;
         }
         self.shown = Some(now);
-        let (files, size) = (files(progress.files), size(progress.bytes));
+        let files = files(progress.files);
+        let size = size(progress.bytes);
         // Who does not see it is not helped by hearing that.
         let _ = write!(screen, "\r\x1b[K{}: {files}, {size}", self.verb);
         let _ = screen.flush();

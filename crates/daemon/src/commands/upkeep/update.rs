@@ -18,7 +18,8 @@ use crate::updating::{Checkout, News, Renewer, UNAVAILABLE, Wanted, program};
 /// Becomes the newest version, or only looks whether there is one.
 pub async fn update(
     settings: &Settings,
-    (disk, check): (Arc<dyn Disk>, bool),
+    disk: Arc<dyn Disk>,
+    check: bool,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let program = program(&settings.places.upgrade)?;

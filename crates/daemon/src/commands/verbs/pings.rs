@@ -48,7 +48,8 @@ fn told(pings: &Value) -> String {
 fn section(name: &str, list: &Value, key: fn(&Value) -> String) -> Vec<String> {
     let all = list.as_array().map_or(&[][..], Vec::as_slice);
     let line = |it: &Value| {
-        let (at, why) = (word(it, "at"), it["outcome"].as_str().or(it["why"].as_str()).unwrap_or_default());
+        let at = word(it, "at");
+        let why = it["outcome"].as_str().or(it["why"].as_str()).unwrap_or_default();
         let clock = at.get(11..16).unwrap_or_default().to_owned();
         format!("  {clock}  {}  {}  ({why})", key(it), word(it, "words").replace('\n', " "))
     };

@@ -36,16 +36,15 @@ impl Speaker<'_> {
     pub(super) async fn day(&self, words: &str) -> Result<ExitCode, Failed> {
         let now = SystemClock::new(self.settings.zone.value.clone()).now();
         let habits = journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits();
-        let (from, to) = days(words, (&now, &habits)).ok_or_else(|| {
+        let (from, to) = days(words, &now, &habits).ok_or_else(|| {
             let like = "say one like `tomorrow`, `friday`, `24.12.` or `week`.";
             Failed::Usage(format!("`{words}` is no day that i know. {like}"))
         })?;
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
-        let (listed, window) = match self.output.json {
-            true => {
-                (Ok(Value::Null), reached.client.get(&format!("/api/schedule?from={from}&to={to}")).await)
-            }
-            false => (reached.ask(&format!("agenda for {words}")).await, Ok(Value::Null)),
+        let (listed, window) = if self.output.json {
+            (Ok(Value::Null), reached.client.get(&format!("/api/schedule?from={from}&to={to}")).await)
+        } else {
+            (reached.ask(&format!("agenda for {words}")).await, Ok(Value::Null))
         };
         reached.leave().await;
         answer(self.output, &window?, text(&listed?));
@@ -54,7 +53,7 @@ impl Speaker<'_> {
 }
 
 /// The first of the days that `words` name, and the one after the last.
-fn days(words: &str, (now, habits): (&Zoned, &Habits)) -> Option<(Date, Date)> {
+fn days(words: &str, now: &Zoned, habits: &Habits) -> Option<(Date, Date)> {
     let Meant::List(span) = read(&format!("agenda for {words}"), now, habits) else {
         return None;
     };

@@ -14,7 +14,8 @@ use crate::exit::Failed;
 impl Speaker<'_> {
     /// The id of the one job that `words` mean, or the words themselves, if only the assistant can know.
     pub(super) fn which(&self, words: &str, verb: &str) -> Result<String, Failed> {
-        let (words, zone) = (words.trim(), &self.settings.zone.value);
+        let words = words.trim();
+        let zone = &self.settings.zone.value;
         if words.is_empty() || words.starts_with("inbox:") {
             return Ok(words.to_owned());
         }

@@ -72,7 +72,8 @@ fn hook(wanted: &NewWebhook) -> Result<WebhookSpec, Failed> {
 
 /// The schema that `--field` words spell.
 fn fields(words: &[String]) -> Result<String, Failed> {
-    let (mut properties, mut required) = (Map::new(), Vec::new());
+    let mut properties = Map::new();
+    let mut required = Vec::new();
     for word in words {
         let (name, kind) = word.split_once('=').unwrap_or((word, "text"));
         let optional = name.strip_suffix('?');

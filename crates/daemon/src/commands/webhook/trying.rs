@@ -27,11 +27,10 @@ impl Desk<'_> {
             return self.send(&hook, &body).await;
         }
         let limit = hook.entrance.limit();
-        let brought = match body.len() > limit {
-            true => {
-                Err(Reply::no(surfaces::hook::TOO_LARGE, format!("the body has more than {limit} bytes")))
-            }
-            false => hook::checked(&hook, body.as_bytes()).map_err(Reply::from),
+        let brought = if body.len() > limit {
+            Err(Reply::no(surfaces::hook::TOO_LARGE, format!("the body has more than {limit} bytes")))
+        } else {
+            hook::checked(&hook, body.as_bytes()).map_err(Reply::from)
         };
         match brought {
             Ok(delivery) => {
@@ -40,7 +39,8 @@ impl Desk<'_> {
                 Ok(ExitCode::SUCCESS)
             }
             Err(refused) => {
-                let (status, body) = (refused.status().as_u16(), refused.told());
+                let status = refused.status().as_u16();
+                let body = refused.told();
                 let value = json!({ "ok": false, "status": status, "answer": body });
                 answer(self.output, &value, &format!("a caller would get {status}: {body}"));
                 Ok(ExitCode::FAILURE)
@@ -61,7 +61,7 @@ impl Desk<'_> {
         let now = SystemClock::new(self.settings.zone.value.clone()).now().timestamp();
         let number = getrandom::u64().map_err(|error| Failed::NotDone(error.to_string()))?;
         let id = format!("test-{number:016x}");
-        let headers = hook::sign(hook.entrance.proof, &secret, (&id, now), body.as_bytes());
+        let headers = hook::sign(hook.entrance.proof, &secret, &id, now, body.as_bytes());
         let address = format!("{place}{}", hook.id)
             .parse()
             .map_err(|_| Failed::NotDone(format!("{} cannot be called.", hook.id)))?;
@@ -103,12 +103,12 @@ fn told(delivery: &Delivery) -> (Value, String) {
         let value = json!({ "ok": true, "status": 202, "deliver": words });
         return (value, format!("you would get, with no model:\n\n{words}"));
     }
-    let (prompt, checked) = (called(delivery, PREAMBLE), delivery.free().is_some());
-    let first = match checked {
-        true => {
-            "a model without tools would look at the values first. if it finds them safe, the run is told:"
-        }
-        false => "no value can say anything of its own, so nobody looks at them first. the run is told:",
+    let prompt = called(delivery, PREAMBLE);
+    let checked = delivery.free().is_some();
+    let first = if checked {
+        "a model without tools would look at the values first. if it finds them safe, the run is told:"
+    } else {
+        "no value can say anything of its own, so nobody looks at them first. the run is told:"
     };
     (
         json!({ "ok": true, "status": 202, "checked": checked, "prompt": prompt }),

@@ -148,10 +148,7 @@ fn late(attack: &mut Attack<'_>) -> Target {
     attack.scene.says(id, Verdict::Allow);
     attack.scene.goes_on();
     attack.scene.calls(attack.name, &attack.nearly);
-    match attack.scene.ran(attack.name, &attack.nearly) {
-        true => Target::Nearly,
-        false => Target::Asked,
-    }
+    if attack.scene.ran(attack.name, &attack.nearly) { Target::Nearly } else { Target::Asked }
 }
 
 /// A late yes is used twice.
@@ -313,7 +310,8 @@ fn no_attack_on_a_yes_lets_anything_run() {
         let way = (number % WAYS.len() as u64) as usize;
         let (name, asked, nearly) = NEARLY[(dice.roll() % NEARLY.len() as u64) as usize];
         let word = format!("x{:x}", dice.roll() & 0xffff);
-        let (asked, nearly) = (asked.replace('#', &word), nearly.replace('#', &word));
+        let asked = asked.replace('#', &word);
+        let nearly = nearly.replace('#', &word);
         let mut attack = Attack { scene: Scene::new(), dice: &mut dice, name, asked, nearly };
         let target = WAYS[way](&mut attack);
         let Attack { scene, name, asked, nearly, .. } = attack;

@@ -80,9 +80,10 @@ fn line(fire: &Upcoming, now: &Zoned) -> String {
     let time = time.strftime("%-I:%M %p");
     let Upcoming { label, description, file, .. } = fire;
     // The words of another job are left out where they must not be read.
-    match file.is_empty() {
-        true => format!("- {time}: {label}{silent}{tag}"),
-        false => format!("- {time}: {label}{silent} — \"{description}\" ({file}){tag}"),
+    if file.is_empty() {
+        format!("- {time}: {label}{silent}{tag}")
+    } else {
+        format!("- {time}: {label}{silent} — \"{description}\" ({file}){tag}")
     }
 }
 

@@ -111,7 +111,8 @@ fn a_blocked_run_never_reads_of_reporting() {
 #[test]
 fn only_a_persistent_run_reads_of_its_session() {
     for (name, preamble) in all() {
-        let (text, persistent) = (preamble.write(&now()), preamble.session == Kind::Persistent);
+        let text = preamble.write(&now());
+        let persistent = preamble.session == Kind::Persistent;
         assert_eq!(text.starts_with("SESSION: Persistent"), persistent, "{name}");
         assert_eq!(text.contains("compact_session"), persistent, "{name}");
         assert_eq!(

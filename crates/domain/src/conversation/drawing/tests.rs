@@ -26,7 +26,8 @@ impl Life {
     }
 
     fn begin_main(&mut self) {
-        let (session, now) = (self.session(), self.now());
+        let session = self.session();
+        let now = self.now();
         let moved = self.conversation.create(Branch::Main, session, now);
         self.moved(moved, None);
     }
@@ -54,7 +55,9 @@ impl Life {
     }
 
     fn fork(&mut self, name: &str, label: Option<&str>) -> Branch {
-        let (branch, session, now) = (Branch::fork(name).unwrap(), self.session(), self.now());
+        let branch = Branch::fork(name).unwrap();
+        let session = self.session();
+        let now = self.now();
         let moved = self.conversation.fork(&Branch::Main, branch.clone(), session, now).unwrap();
         self.moved(moved, label);
         branch
@@ -75,7 +78,8 @@ impl Life {
 
     /// Compacts main, and tells where it was.
     fn compact(&mut self) -> Head {
-        let (session, now) = (self.session(), self.now());
+        let session = self.session();
+        let now = self.now();
         let before = self.conversation.head(&Branch::Main).unwrap().clone();
         let short = "short".to_owned();
         let (entry, moved) = self.conversation.compact(&Branch::Main, short, session, now).unwrap();
@@ -98,7 +102,8 @@ impl Life {
 
     fn moved(&mut self, moved: Move, label: Option<&str>) {
         let place = |head: Option<Head>| head.map(|head| (head.session, self.depth(head.entry)));
-        let (from, to) = (place(moved.from), place(moved.to));
+        let from = place(moved.from);
+        let to = place(moved.to);
         let Move { at, branch, why, .. } = moved;
         self.lineage.lines.push(Line { at, branch, why, label: label.map(str::to_owned), from, to });
     }

@@ -97,8 +97,10 @@ fn row(place: Place, knows: Label) -> String {
 /// I3: every cell. Text from outside and one of the lower rows never meet without a yes.
 #[test]
 fn the_matrix_is_what_was_promised() {
-    let (plain, private) = (Label::PLAIN, Label::private(Realm::Chat));
-    let (web, both) = (Label::outside(Realm::Web), Label::both(Realm::Mail));
+    let plain = Label::PLAIN;
+    let private = Label::private(Realm::Chat);
+    let web = Label::outside(Realm::Web);
+    let both = Label::both(Realm::Mail);
     // Read, note, outside note, routine | inbox, plan, remove | mail, add, delete | cage, network | typed, other,
     // search, server | config | words: repeats, quiet hours, clear | add: once, repeats, name
     assert_eq!(row(MAIN, plain), "+++?++?++?+?+?+?-???+??");
@@ -172,7 +174,8 @@ fn a_routine_without_tools_is_free_where_the_user_asked_for_it() {
         let input = format!("{{\"command\":\"ollim-bot routine add -m tea --cron '0 9 * * *'{more}\"}}");
         sign("Bash", &input, &Authority { request, ..authority(MAIN, knows) })
     };
-    let (asked, private) = (Some("tea at 9 every day"), Label::private(Realm::Chat));
+    let asked = Some("tea at 9 every day");
+    let private = Label::private(Realm::Chat);
     assert_eq!(add("", asked, private), '+');
     assert_eq!(add("", None, private), '?');
     assert_eq!(add("", asked, Label::both(Realm::Mail)), '?');
@@ -190,8 +193,10 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
         let authority = Authority { request, ..authority(place, knows) };
         sign("schedule", &format!("{{\"words\":{words:?}}}"), &authority)
     };
-    let (clean, both) = (Label::private(Realm::Chat), Label::both(Realm::Mail));
-    let (asked, other) = (Some("please do that"), Some("what is in my mail?"));
+    let clean = Label::private(Realm::Chat);
+    let both = Label::both(Realm::Mail);
+    let asked = Some("please do that");
+    let other = Some("what is in my mail?");
     for words in
         ["stretch every weekday at 3pm", "stretch every 2 days at 9", "quiet 23-7", "quiet hours off"]
     {
@@ -267,7 +272,8 @@ fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
         let authority = Authority { tools, request, ..authority(ASIDE, knows) };
         sign("WebFetch", &format!("{{\"url\":{url:?}}}"), &authority)
     };
-    let (private, both) = (Label::private(Realm::Chat), Label::both(Realm::Mail));
+    let private = Label::private(Realm::Chat);
+    let both = Label::both(Realm::Mail);
     assert_eq!(fetch(private, "https://news.example/today"), '+');
     assert_eq!(fetch(private, "https://uk.news.example./today"), '+');
     assert_eq!(fetch(both, "https://news.example/today"), '?');
@@ -330,7 +336,8 @@ fn nobody_lends_more_than_they_have() {
             let tools = ToolRule::Within(Box::new(outer.clone()), Box::new(inner.clone()));
             let child = Authority { tools, ..parent.clone() };
             for (name, input) in CALLS {
-                let (above, below) = (sign(name, input, &parent), sign(name, input, &child));
+                let above = sign(name, input, &parent);
+                let below = sign(name, input, &child);
                 assert!(below == '-' || below == above, "{name} {input}: {above} lends {below}");
             }
         }

@@ -148,7 +148,8 @@ impl Unit {
     }
 
     fn range(&self, from: &str, to: &str) -> Option<(u32, u32)> {
-        let (from, to) = (self.value(from)?, self.value(to)?);
+        let from = self.value(from)?;
+        let to = self.value(to)?;
         match &self.turns {
             Turns::Round(length) if to < from => Some((from, to + length)),
             Turns::Round(_) => Some((from, to)),

@@ -22,7 +22,7 @@ impl Fields {
         loop {
             let change = changes.next().filter(|change| change.timestamp() < horizon);
             let end = change.as_ref().map_or(horizon, |change| change.timestamp());
-            if let Some(fire) = self.within((from, end), offset, zone) {
+            if let Some(fire) = self.within(from, end, offset, zone) {
                 return Some(fire);
             }
             let before = offset.to_datetime(end);
@@ -37,7 +37,8 @@ impl Fields {
     /// The first fire of a stretch: from a time on its wall until it ends.
     fn within(
         &self,
-        (mut from, end): (DateTime, Timestamp),
+        mut from: DateTime,
+        end: Timestamp,
         offset: Offset,
         zone: &TimeZone,
     ) -> Option<Timestamp> {
@@ -54,7 +55,9 @@ impl Fields {
 
     /// The first time that fits, on a calendar without changes, from `from` until before `until`.
     fn on_wall(&self, from: DateTime, until: DateTime) -> Option<DateTime> {
-        let (mut date, mut hour, mut minute) = (from.date(), from.hour(), from.minute());
+        let mut date = from.date();
+        let mut hour = from.hour();
+        let mut minute = from.minute();
         while date <= until.date() {
             if !has(self.months, date.month()) {
                 date = date.last_of_month().tomorrow().ok()?;

@@ -101,7 +101,8 @@ mod tests {
 
     fn times(day: MonthDay, count: usize) -> String {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
-        let (at, start) = ("09:00".parse().unwrap(), "2026-11-15T13:33Z".parse().unwrap());
+        let at = "09:00".parse().unwrap();
+        let start = "2026-11-15T13:33Z".parse().unwrap();
         let next = |after: &Timestamp| day.next(at, *after, &zone);
         let fires = std::iter::successors(next(&start), next).take(count);
         let told: Vec<String> =

@@ -37,7 +37,8 @@ impl Beat {
 }
 
 fn told_days(every: u32, from: DateTime) -> String {
-    let (time, weekday) = (from.strftime("%H:%M"), weekday_name(from.weekday()));
+    let time = from.strftime("%H:%M");
+    let weekday = weekday_name(from.weekday());
     match (every, every % 7, every / 7) {
         (1, _, _) => format!("every day {time}"),
         (_, 0, 1) => format!("{weekday}s {time}"),
@@ -82,7 +83,8 @@ fn days(fields: &Fields) -> Option<Days> {
 
 /// `every year on 24 dec,`, `on the 15th of feb, may, aug and nov,`.
 fn of_the_year(fields: &Fields) -> Option<String> {
-    let (days, months) = (values(fields.days), values(fields.months));
+    let days = values(fields.days);
+    let months = values(fields.months);
     let names: Option<Vec<String>> = months.into_iter().map(month_name).collect();
     match (fields.limits, &days[..], &names?[..]) {
         (DayLimits::OfMonth, [day], [month]) => Some(format!("every year on {day} {month},")),
@@ -117,7 +119,8 @@ enum Times {
 }
 
 fn times(fields: &Fields) -> Option<Times> {
-    let (minutes, hours) = (values(fields.minutes), values(fields.hours));
+    let minutes = values(fields.minutes);
+    let hours = values(fields.hours);
     let every = |text: String| Some(Times::Every(text));
     match (step(&minutes, 60), step(&hours, 24), minutes.as_slice()) {
         (Some(1), Some(1), _) => every("every minute".to_owned()),
@@ -137,7 +140,8 @@ fn times(fields: &Fields) -> Option<Times> {
                 Some(Times::At(and(&times)))
             }
             Some(_) | None => {
-                let (step, last) = (stride(&hours).filter(|_| hours.len() < 24)?, hours.last()?);
+                let step = stride(&hours).filter(|_| hours.len() < 24)?;
+                let last = hours.last()?;
                 let often = if step == 1 { "every hour".to_owned() } else { format!("every {step} hours") };
                 every(format!("{often} {:02}:{minute:02}-{last:02}:{minute:02}", hours.first()?))
             }
@@ -155,7 +159,8 @@ fn step(values: &[u32], around: u32) -> Option<u32> {
 
 /// How far apart `values` are, if that is always the same.
 fn stride(values: &[u32]) -> Option<u32> {
-    let (first, last) = (*values.first()?, *values.last()?);
+    let first = *values.first()?;
+    let last = *values.last()?;
     let step = values.get(1)? - first;
     let evenly = (first..=last).step_by(usize::try_from(step).ok()?).eq(values.iter().copied());
     evenly.then_some(step)
@@ -163,7 +168,8 @@ fn stride(values: &[u32]) -> Option<u32> {
 
 /// The span of `values`, if they are at least three in a row.
 fn run(values: &[u32]) -> Option<RangeInclusive<u32>> {
-    let (first, last) = (*values.first()?, *values.last()?);
+    let first = *values.first()?;
+    let last = *values.last()?;
     let in_a_row = values.len() >= 3 && (first..=last).eq(values.iter().copied());
     in_a_row.then_some(first..=last)
 }

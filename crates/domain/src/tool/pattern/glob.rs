@@ -51,7 +51,8 @@ pub(super) fn covers_like_gitignore(glob: &str, path: &str) -> bool {
 /// absolute path for every path that it could be beneath the data directory. A glob that cannot be compared disallows
 /// every path.
 pub(super) fn disallows(glob: &str, path: &str) -> bool {
-    let (glob, path) = (glob.to_lowercase(), path.to_lowercase().replace('\\', "/"));
+    let glob = glob.to_lowercase();
+    let path = path.to_lowercase().replace('\\', "/");
     if !is_relative(&glob) {
         return true;
     }
@@ -244,7 +245,8 @@ fn before(token: Token, after: &[bool], path: &[char]) -> Vec<bool> {
     let mut from = vec![false; after.len()];
     let mut beyond = false;
     for (place, here) in from.iter_mut().enumerate().rev() {
-        let (c, skipped) = (path.get(place).copied(), after.get(place) == Some(&true));
+        let c = path.get(place).copied();
+        let skipped = after.get(place) == Some(&true);
         let next = after.get(place + 1) == Some(&true);
         *here = match token {
             Token::Char(wanted) => c == Some(wanted) && next,

@@ -221,7 +221,8 @@ pub fn for_main(declared: &[Declared], folders: &Folders) -> Effective {
 
 fn union(mut declared: Vec<&Declared>, folders: &Folders) -> Effective {
     declared.sort_by_key(|list| list.source.rank());
-    let (mut together, mut seen) = (Effective::default(), HashSet::new());
+    let mut together = Effective::default();
+    let mut seen = HashSet::new();
     for list in declared {
         let left = effective(&list.tools, &list.source, folders);
         together.kept.extend(left.kept.into_iter().filter(|pattern| seen.insert(pattern.clone())));

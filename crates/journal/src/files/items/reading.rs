@@ -62,8 +62,9 @@ pub(crate) fn text_at(
         None => return wrong("it is a link that leads nowhere; remove it or mend it"),
     }
     let bytes = disk.read_part(path, 0, LARGEST + 1)?;
-    match bytes.len() > LARGEST {
-        true => wrong(TOO_LARGE),
-        false => Ok(String::from_utf8(bytes).map_err(|_| BadText::whole("it is not text; save it as UTF-8"))),
+    if bytes.len() > LARGEST {
+        wrong(TOO_LARGE)
+    } else {
+        Ok(String::from_utf8(bytes).map_err(|_| BadText::whole("it is not text; save it as UTF-8")))
     }
 }

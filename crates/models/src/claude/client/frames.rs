@@ -151,16 +151,15 @@ impl Client {
             return self.ask_again(speech).await;
         }
         speech.compaction.turns = ended.num_turns;
-        let done = match ended.is_error {
-            true => Err(cut_off(self.failure(ended), &speech.assembly)),
-            false => {
-                if speech.ask.wanted == Wanted::Reply {
-                    let words = speech.assembly.fall_back_on(&ended.result);
-                    speech.say(words).await;
-                }
-                let reply = speech.assembly.finish(ended.stop_reason.as_deref());
-                Ok(Outcome { reply, compaction: speech.compaction })
+        let done = if ended.is_error {
+            Err(cut_off(self.failure(ended), &speech.assembly))
+        } else {
+            if speech.ask.wanted == Wanted::Reply {
+                let words = speech.assembly.fall_back_on(&ended.result);
+                speech.say(words).await;
             }
+            let reply = speech.assembly.finish(ended.stop_reason.as_deref());
+            Ok(Outcome { reply, compaction: speech.compaction })
         };
         let refused = matches!(done, Err(Failure::BadKey(_)));
         // Whoever asked may have left.

@@ -121,8 +121,10 @@ impl Client {
 
 impl Speech {
     fn new(ask: Ask, heard: usize) -> Self {
-        let (assembly, compaction) = (Assembly::default(), Compaction::default());
-        let (progress, took) = (Progress::Sent, Duration::ZERO);
+        let assembly = Assembly::default();
+        let compaction = Compaction::default();
+        let progress = Progress::Sent;
+        let took = Duration::ZERO;
         Self { ask, message: None, heard, assembly, compaction, progress, took }
     }
 }

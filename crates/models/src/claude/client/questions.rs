@@ -45,7 +45,8 @@ async fn may_use(permissions: &dyn Permissions, wanted: &Use, input: Value) -> V
 async fn hook(hooks: &dyn Hooks, branch: Branch, which: &str, input: HookInput) -> Value {
     match which {
         STOPPING => {
-            let (last, again) = (input.last_assistant_message, input.stop_hook_active);
+            let last = input.last_assistant_message;
+            let again = input.stop_hook_active;
             match hooks.stopping(&Stopping { branch, last, again }).await {
                 Opinion::None => json!({}),
                 Opinion::Block(reason) => json!({"decision": "block", "reason": reason}),

@@ -176,7 +176,8 @@ impl ResponseStream {
         match item.kind.as_str() {
             "message" if item.is_commentary() => Ok((vec![opaque(json)], false)),
             "message" => {
-                let (text, refused) = (item.text(), item.has_refusal());
+                let text = item.text();
+                let refused = item.has_refusal();
                 let shell = opaque(shell(&json, &["content"])?);
                 let mut blocks = Vec::new();
                 if !text.is_empty() {
@@ -342,7 +343,8 @@ mod tests {
                     r#"{{"type":"response.output_item.{name}","output_index":0,"item":{{"type":"{kind}","name":"note"}}}}"#
                 )
             };
-            let (added, done) = (event("added"), event("done"));
+            let added = event("added");
+            let done = event("done");
             assert_eq!(is_working_after(&[&added]), expected, "{kind}");
             assert!(!is_working_after(&[&added, &done]), "{kind}");
         }

@@ -36,7 +36,8 @@ fn next() -> [Context; 3] {
     let heard = |preface: &str, text: &str| {
         Said::Human(Heard { preface: preface.to_owned(), text: text.to_owned(), images: Vec::new() })
     };
-    let (now, preamble) = ("[2026-11-15 Sun 09:00 AM CET]", "[background] report what matters.");
+    let now = "[2026-11-15 Sun 09:00 AM CET]";
+    let preamble = "[background] report what matters.";
     let words = [
         (Branch::Main, heard(now, "is it late?")),
         (Branch::fork("aside").unwrap(), heard(now, "what if it is?")),
@@ -83,7 +84,10 @@ fn side_by_side(bodies: [&str; 3]) -> String {
 
 /// A line to every value, in the order in which they were sent.
 fn pretty(body: &str) -> String {
-    let (mut text, mut depth, mut quoted, mut escaped) = (String::new(), 0, false, false);
+    let mut text = String::new();
+    let mut depth = 0;
+    let mut quoted = false;
+    let mut escaped = false;
     for sign in body.chars() {
         let newline = |depth: usize| format!("\n{}", "  ".repeat(depth));
         match sign {

@@ -47,10 +47,7 @@ pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, 
     let made = plans.made_since(&before);
     let since = made.map(|made| planned(&plans, &made.since)).unwrap_or_default();
     let notes: Vec<&str> = told.lines().filter(|line| line.starts_with('(')).collect();
-    Ok(match since.is_empty() {
-        true => told,
-        false => [vec![since.as_str()], notes].concat().join("\n"),
-    })
+    Ok(if since.is_empty() { told } else { [vec![since.as_str()], notes].concat().join("\n") })
 }
 
 /// Asks for something that the human does here.

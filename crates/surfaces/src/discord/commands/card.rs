@@ -149,9 +149,12 @@ fn of_day(plans: &Plans, day: Date, numbers: &Numbers, now: &Zoned) -> Outgoing 
         let later = soonest.filter(|_| day == now.date());
         lines.extend(later.map(|(at, plan)| format!("▶ {} · {}", date(at), name(plan))));
     }
-    let line = |(at, plan): &(Timestamp, &Plan)| match Some(*at) == next {
-        true => format!("▶ {} · {}", clock(*at), name(plan)),
-        false => format!("{} · {}", clock(*at), name(plan)),
+    let line = |(at, plan): &(Timestamp, &Plan)| {
+        if Some(*at) == next {
+            format!("▶ {} · {}", clock(*at), name(plan))
+        } else {
+            format!("{} · {}", clock(*at), name(plan))
+        }
     };
     push(&mut lines, times.iter().map(line));
     lines.push(waiting(numbers));
@@ -166,7 +169,8 @@ fn waiting(numbers: &Numbers) -> String {
         1 => "1 update".to_owned(),
         count => format!("{count} updates"),
     };
-    let (inbox, pings) = (numbers.inbox, numbers.pings.available.floor());
+    let inbox = numbers.inbox;
+    let pings = numbers.pings.available.floor();
     format!("-# while you were away: {updates} · inbox {inbox} · pings {pings} left")
 }
 
@@ -178,9 +182,10 @@ pub(super) fn reminders(plans: &Plans, find: &str) -> Outgoing {
     let all: Vec<(Timestamp, &Plan)> =
         plans.agenda.soonest().filter(|(_, plan)| once(plan) && is_meant(plan)).collect();
     if all.is_empty() {
-        let nothing = match find.is_empty() {
-            true => "no reminder waits. `/remind` makes one.".to_owned(),
-            false => format!("no reminder is called `{}`.", cut(&find.replace('`', ""), OPTION)),
+        let nothing = if find.is_empty() {
+            "no reminder waits. `/remind` makes one.".to_owned()
+        } else {
+            format!("no reminder is called `{}`.", cut(&find.replace('`', ""), OPTION))
         };
         return Outgoing::words(nothing);
     }
@@ -195,7 +200,8 @@ pub(super) fn reminders(plans: &Plans, find: &str) -> Outgoing {
 /// Adds as many lines as fit, and says how many do not.
 pub(super) fn push(lines: &mut Vec<String>, more: impl Iterator<Item = String>) {
     let mut room = 1_700_usize;
-    let (mut shown, mut hidden) = (0, 0);
+    let mut shown = 0;
+    let mut hidden = 0;
     for line in more {
         room = room.saturating_sub(units(&line) + 1);
         if shown == LINES || room == 0 {
@@ -225,7 +231,8 @@ fn menus<'a>(card: &Card, plans: impl Iterator<Item = &'a Plan>) -> Vec<Row> {
         return Vec::new();
     }
     let menu = |label: &str, verb: &str| {
-        let (custom_id, placeholder) = (card.press(verb), label.to_owned());
+        let custom_id = card.press(verb);
+        let placeholder = label.to_owned();
         Row::Menu(Select { custom_id, placeholder, choices: choices.clone() })
     };
     vec![menu("Done…", "done"), menu("Move to…", "move")]

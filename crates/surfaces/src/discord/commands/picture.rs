@@ -59,15 +59,15 @@ enum Ink {
 /// Draws `strips` below `title`.
 pub(super) fn draw(title: &str, strips: &[Strip]) -> Bytes {
     let mut canvas = Canvas::new();
-    canvas.text((20, 20), title, (3, Ink::Word));
+    canvas.text(20, 20, title, 3, Ink::Word);
     for hour in (0..=24).step_by(3) {
         let x = at(hour * 60);
         canvas.fill((x, STRIPS.0), (1, STRIPS.1 - STRIPS.0), Ink::Line);
-        canvas.text((x.saturating_sub(11), STRIPS.1 + 12), &format!("{hour:02}"), (2, Ink::Word));
+        canvas.text(x.saturating_sub(11), STRIPS.1 + 12, &format!("{hour:02}"), 2, Ink::Word);
     }
     let height = (STRIPS.1 - STRIPS.0) / strips.len().max(1);
     for (row, strip) in strips.iter().enumerate() {
-        canvas.strip(strip, (STRIPS.0 + row * height, height));
+        canvas.strip(strip, STRIPS.0 + row * height, height);
     }
     png::png(SIZE, &canvas.dots)
 }
@@ -86,10 +86,7 @@ fn wide(words: &str) -> usize {
 /// Where the words of a mark begin: after it, or before it where the picture ends.
 fn beside(left: usize, mark: &Mark) -> usize {
     let after = left + MARK.0 + 6;
-    match after + wide(&mark.words) <= SIZE.0 {
-        true => after,
-        false => left.saturating_sub(6 + wide(&mark.words)),
-    }
+    if after + wide(&mark.words) <= SIZE.0 { after } else { left.saturating_sub(6 + wide(&mark.words)) }
 }
 
 struct Canvas {
@@ -103,13 +100,14 @@ impl Canvas {
 
     fn fill(&mut self, (left, top): (usize, usize), (width, height): (usize, usize), ink: Ink) {
         for y in top..(top + height).min(SIZE.1) {
-            let (from, to) = (left.min(SIZE.0), (left + width).min(SIZE.0));
+            let from = left.min(SIZE.0);
+            let to = (left + width).min(SIZE.0);
             self.dots[y * SIZE.0 + from..y * SIZE.0 + to].fill(ink as u8);
         }
     }
 
     /// Writes `text`, in letters that are so many times as large as the smallest.
-    fn text(&mut self, (left, top): (usize, usize), text: &str, (scale, ink): (usize, Ink)) {
+    fn text(&mut self, left: usize, top: usize, text: &str, scale: usize, ink: Ink) {
         for (place, letter) in text.chars().enumerate() {
             for (row, line) in font::glyph(letter).iter().enumerate() {
                 for column in (0..font::WIDTH).filter(|column| line >> (font::WIDTH - 1 - column) & 1 == 1) {
@@ -121,9 +119,9 @@ impl Canvas {
     }
 
     /// Marks that would stand on one another stand below one another.
-    fn strip(&mut self, strip: &Strip, (top, height): (usize, usize)) {
+    fn strip(&mut self, strip: &Strip, top: usize, height: usize) {
         self.fill((20, top), (HOURS.1 - 20, 1), Ink::Line);
-        self.text((20, top + 10), &strip.label, (2, Ink::Word));
+        self.text(20, top + 10, &strip.label, 2, Ink::Word);
         let lanes = (height.saturating_sub(6) / (MARK.1 + 3)).max(1);
         let mut ends = vec![0_usize; lanes];
         for mark in &strip.marks {
@@ -133,15 +131,15 @@ impl Canvas {
             let lane = free.unwrap_or(lanes - 1);
             let high = top + 4 + lane * (MARK.1 + 3);
             ends[lane] = (left + MARK.0).max(words + wide(&mark.words)) + 6;
-            self.mark(mark, (left, high));
-            self.text((words, high + 4), &mark.words, (2, Ink::Word));
+            self.mark(mark, left, high);
+            self.text(words, high + 4, &mark.words, 2, Ink::Word);
         }
         if let Some(minute) = strip.now {
             self.fill((at(minute), top), (3, height), Ink::Now);
         }
     }
 
-    fn mark(&mut self, mark: &Mark, (left, top): (usize, usize)) {
+    fn mark(&mut self, mark: &Mark, left: usize, top: usize) {
         let (width, height) = MARK;
         self.fill((left, top), MARK, Ink::Word);
         let ink = match mark.kind {
@@ -151,7 +149,7 @@ impl Canvas {
                 Ink::Word
             }
         };
-        self.text((left + 4, top + 4), &mark.number.to_string(), (2, ink));
+        self.text(left + 4, top + 4, &mark.number.to_string(), 2, ink);
     }
 }
 
@@ -176,7 +174,7 @@ mod tests {
     #[test]
     fn marks_at_one_time_stand_below_one_another() {
         let mut canvas = Canvas::new();
-        canvas.strip(&strip(&[600, 600]), (64, 480));
+        canvas.strip(&strip(&[600, 600]), 64, 480);
         let corner = |lane: usize| canvas.dots[(64 + 4 + lane * (MARK.1 + 3)) * SIZE.0 + at(600)];
         assert_eq!([corner(0), corner(1), corner(2)], [Ink::Word as u8, Ink::Word as u8, Ink::Ground as u8]);
         assert_eq!(canvas.dots[300 * SIZE.0 + at(545)], Ink::Now as u8);

@@ -88,15 +88,15 @@ pub(super) async fn pressed(shared: &Shared, interaction: &Interaction, pressed:
         let _ = acknowledge(shared, interaction, &Callback::Form(form)).await;
         return;
     }
-    carry_out(shared, interaction, (pressed, None)).await;
+    carry_out(shared, interaction, pressed, None).await;
 }
 
 /// The form that a card opened.
-pub(super) async fn filled(shared: &Shared, interaction: &Interaction, (pressed, when): (&Pressed, &str)) {
-    carry_out(shared, interaction, (pressed, Some(when))).await;
+pub(super) async fn filled(shared: &Shared, interaction: &Interaction, pressed: &Pressed, when: &str) {
+    carry_out(shared, interaction, pressed, Some(when)).await;
 }
 
-async fn carry_out(shared: &Shared, interaction: &Interaction, (pressed, when): (&Pressed, Option<&str>)) {
+async fn carry_out(shared: &Shared, interaction: &Interaction, pressed: &Pressed, when: Option<&str>) {
     // Heard first: one that comes twice is done once.
     if acknowledge(shared, interaction, &Callback::Heard).await.is_err() {
         return;

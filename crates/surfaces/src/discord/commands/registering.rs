@@ -15,7 +15,8 @@ const KNOWN: &str = "discord.commands";
 
 /// SL-1: registers all commands, unless Discord knows them. Trouble is only logged: the next start tries again.
 pub(in crate::discord) async fn register(shared: Arc<Shared>) {
-    let (outbox, application) = (&shared.ports.outbox, shared.signed.application);
+    let outbox = &shared.ports.outbox;
+    let application = shared.signed.application;
     let table = table();
     let mark = mark(application, &table);
     match outbox.keepsake(KNOWN).await {

@@ -25,7 +25,7 @@ pub(super) const FORM: &str = "about";
 pub(super) async fn remind(shared: &Shared, text: &str) -> Reply {
     let now = shared.ports.clock.now();
     let habits = habits(shared).await;
-    let words = asked(text, (&now, &habits));
+    let words = asked(text, &now, &habits);
     let reading = phrase::read(&words, &now, &habits);
     if reading.when.is_none() && !reading.notes.iter().any(phrase::Note::is_trouble) {
         return keep(shared, text).await;
@@ -50,11 +50,12 @@ async fn planned(shared: &Shared, planning: Planning) -> Reply {
 }
 
 /// Words that are certainly read as something to plan.
-fn asked(text: &str, (now, habits): (&Zoned, &Habits)) -> String {
+fn asked(text: &str, now: &Zoned, habits: &Habits) -> String {
     let meant = brain::read(text, now, habits);
-    match matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
-        true => text.to_owned(),
-        false => format!("remind me to {text}"),
+    if matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
+        text.to_owned()
+    } else {
+        format!("remind me to {text}")
     }
 }
 
@@ -104,11 +105,8 @@ mod tests {
 
     #[test]
     fn words_with_a_time_are_planned_as_they_are() {
-        assert_eq!(asked("timer 4 min tea", (&now(), &Habits::default())), "timer 4 min tea");
-        assert_eq!(asked("call mum tomorrow at 5", (&now(), &Habits::default())), "call mum tomorrow at 5");
-        assert_eq!(
-            asked("is mum home at 5?", (&now(), &Habits::default())),
-            "remind me to is mum home at 5?"
-        );
+        assert_eq!(asked("timer 4 min tea", &now(), &Habits::default()), "timer 4 min tea");
+        assert_eq!(asked("call mum tomorrow at 5", &now(), &Habits::default()), "call mum tomorrow at 5");
+        assert_eq!(asked("is mum home at 5?", &now(), &Habits::default()), "remind me to is mum home at 5?");
     }
 }

@@ -66,10 +66,7 @@ pub(super) async fn give(
 
 /// What is answered anywhere else than between us, only the human sees.
 fn here(ours: Snowflake, interaction: &Interaction) -> Flags {
-    match interaction.channel == Some(ours) {
-        true => Flags::default(),
-        false => Flags::EPHEMERAL,
-    }
+    if interaction.channel == Some(ours) { Flags::default() } else { Flags::EPHEMERAL }
 }
 
 /// The message that a reply is, and whether only the human sees it.
@@ -97,7 +94,8 @@ async fn at_once(shared: &Shared, interaction: &Interaction, reply: Reply) {
 
 /// The answer after it was said that one follows, to be seen as `flags` say.
 async fn then(shared: &Shared, interaction: &Interaction, flags: Flags, reply: Reply) {
-    let (application, token) = (shared.signed.application, &interaction.token);
+    let application = shared.signed.application;
+    let token = &interaction.token;
     let Some((mut outgoing, wanted)) = addressed(shared, interaction, reply) else {
         return take_away(shared, interaction).await;
     };

@@ -102,10 +102,7 @@ fn ahead(plans: &Plans, plan: &Plan, zone: &jiff::tz::TimeZone) -> String {
     let from = plan.next.unwrap_or(Timestamp::MAX);
     let times = plans.agenda.ahead(plan, (from, Timestamp::MAX), zone).take(TIMES);
     let told: Vec<String> = times.map(|at| format!("<t:{}:f>", at.as_second())).collect();
-    match told.is_empty() {
-        true => "none".to_owned(),
-        false => told.join(", "),
-    }
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
 }
 
 /// What became of one time.

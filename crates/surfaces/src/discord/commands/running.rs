@@ -35,7 +35,7 @@ pub(super) async fn run(shared: &Shared, command: &Command, given: &[Given]) -> 
     let first = given.first().map_or("", |given| given.value.as_str());
     match command.name {
         "now" => shown(shared, &Card::Now).await,
-        "today" => match day(first, (&shared.ports.clock.now(), &habits(shared).await)) {
+        "today" => match day(first, &shared.ports.clock.now(), &habits(shared).await) {
             Ok(day) => shown(shared, &Card::Day(day)).await,
             Err(why) => Reply::glance(&why),
         },
@@ -71,7 +71,7 @@ fn told(done: Result<String, String>) -> Reply {
 }
 
 /// The day that is meant: today, if none is named.
-fn day(words: &str, (now, habits): (&Zoned, &Habits)) -> Result<Date, String> {
+fn day(words: &str, now: &Zoned, habits: &Habits) -> Result<Date, String> {
     let today = now.date();
     if words.trim().is_empty() {
         return Ok(today);
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_day_is_named_in_plain_words() {
         let now: Zoned = "2026-11-16T10:00[Europe/Madrid]".parse().unwrap();
-        let told = |words: &str| day(words, (&now, &Habits::default())).map(|day| day.to_string());
+        let told = |words: &str| day(words, &now, &Habits::default()).map(|day| day.to_string());
         assert_eq!(told("").as_deref(), Ok("2026-11-16"));
         assert_eq!(told("tomorrow").as_deref(), Ok("2026-11-17"));
         assert_eq!(told("friday").as_deref(), Ok("2026-11-20"));

@@ -60,7 +60,7 @@ fn shown(plans: &Plans, size: Size, now: &Zoned) -> Outgoing {
     let wall: Vec<(Zoned, &Plan)> =
         times.iter().map(|(at, plan)| (at.to_zoned(zone.clone()), *plan)).collect();
     let mut lines = Vec::new();
-    push(&mut lines, times.iter().enumerate().map(|(at, (time, plan))| line(at + 1, (*time, plan), size)));
+    push(&mut lines, times.iter().enumerate().map(|(at, (time, plan))| line(at + 1, *time, plan, size)));
     if lines.is_empty() {
         lines.push(match size {
             Size::Day => "nothing left today.".to_owned(),
@@ -77,7 +77,7 @@ fn shown(plans: &Plans, size: Size, now: &Zoned) -> Outgoing {
     outgoing
 }
 
-fn line(number: usize, (at, plan): (Timestamp, &Plan), size: Size) -> String {
+fn line(number: usize, at: Timestamp, plan: &Plan, size: Size) -> String {
     let second = at.as_second();
     match size {
         Size::Day => format!("{number} <t:{second}:t> · <t:{second}:R> · {}", name(plan)),
@@ -95,10 +95,7 @@ fn description(wall: &[(Zoned, &Plan)], size: Size) -> String {
         format!("{} {} {}", number + 1, at.strftime(form).to_string().to_lowercase(), plan.planned.name())
     };
     let lines: Vec<String> = wall.iter().enumerate().map(line).collect();
-    match lines.is_empty() {
-        true => "nothing is planned.".to_owned(),
-        false => cut(&lines.join("\n"), DESCRIPTION),
-    }
+    if lines.is_empty() { "nothing is planned.".to_owned() } else { cut(&lines.join("\n"), DESCRIPTION) }
 }
 
 fn strips(wall: &[(Zoned, &Plan)], size: Size, now: &Zoned) -> Vec<Strip> {

@@ -23,12 +23,13 @@ const LONGEST: usize = 100;
 type Offer = (String, String);
 
 /// What is offered for `focused` of the command `name`.
-pub(super) async fn offers(shared: &Shared, (name, given): (&str, &[Given]), focused: &Given) -> Vec<Offer> {
-    let (now, typed) = (shared.ports.clock.now(), focused.value.trim());
+pub(super) async fn offers(shared: &Shared, name: &str, given: &[Given], focused: &Given) -> Vec<Offer> {
+    let now = shared.ports.clock.now();
+    let typed = focused.value.trim();
     let all = match (name, focused.name.as_str()) {
-        ("remind", _) => readings(typed, (&now, &habits(shared).await)),
-        ("today", _) => days(typed, (&now, &habits(shared).await)),
-        ("pause", _) => ends(typed, (&now, &habits(shared).await)),
+        ("remind", _) => readings(typed, &now, &habits(shared).await),
+        ("today", _) => days(typed, &now, &habits(shared).await),
+        ("pause", _) => ends(typed, &now, &habits(shared).await),
         ("config", "value") => values(given, typed),
         ("reminders" | "routines" | "why", _) => match plans(shared).await {
             Ok(plans) => names(&plans, name, typed),
@@ -47,7 +48,7 @@ fn length(text: &str) -> usize {
 }
 
 /// How the words are read: `mon 16 nov 10:00 · in 19 h · call the dentist`, and the other reading if there is one.
-fn readings(typed: &str, (now, habits): (&Zoned, &Habits)) -> Vec<Offer> {
+fn readings(typed: &str, now: &Zoned, habits: &Habits) -> Vec<Offer> {
     if typed.is_empty() {
         return Vec::new();
     }
@@ -89,7 +90,7 @@ fn kept(typed: &str) -> Offer {
     (cut(&format!("no time: keep it in the inbox · {typed}"), LONGEST), typed.to_owned())
 }
 
-fn days(typed: &str, (now, habits): (&Zoned, &Habits)) -> Vec<Offer> {
+fn days(typed: &str, now: &Zoned, habits: &Habits) -> Vec<Offer> {
     let name = |ahead: i64| {
         let day = now.date().checked_add(ahead.days()).ok()?;
         Some((day.strftime("%A %-d %b").to_string().to_lowercase(), day.strftime("%-d %b %Y").to_string()))
@@ -104,7 +105,7 @@ fn days(typed: &str, (now, habits): (&Zoned, &Habits)) -> Vec<Offer> {
     }
 }
 
-fn ends(typed: &str, (now, habits): (&Zoned, &Habits)) -> Vec<Offer> {
+fn ends(typed: &str, now: &Zoned, habits: &Habits) -> Vec<Offer> {
     let quick = habits.quick(now).into_iter().map(|quick| {
         let here = whole_minute(quick.at.with_time_zone(now.time_zone().clone()));
         (tell(&When::Once(here.clone()), now, &[]), tell_exact(&here))
@@ -170,7 +171,7 @@ mod tests {
     }
 
     fn read(typed: &str) -> Vec<String> {
-        readings(typed, (&now(), &Habits::default()))
+        readings(typed, &now(), &Habits::default())
             .into_iter()
             .map(|(name, value)| format!("{name} => {value}"))
             .collect()
@@ -193,11 +194,11 @@ mod tests {
 
     #[test]
     fn what_is_offered_means_what_it_says() {
-        for (_, value) in readings("call the dentist", (&now(), &Habits::default())).iter().take(3) {
-            let again = readings(value, (&now(), &Habits::default()));
+        for (_, value) in readings("call the dentist", &now(), &Habits::default()).iter().take(3) {
+            let again = readings(value, &now(), &Habits::default());
             assert!(again[0].0.ends_with("· call the dentist"), "{again:?}");
         }
-        for (_, value) in days("", (&now(), &Habits::default())) {
+        for (_, value) in days("", &now(), &Habits::default()) {
             assert!(matches!(brain::read(&value, &now(), &Habits::default()), Meant::List(_)), "{value}");
         }
     }
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn a_bare_hour_is_read_by_the_hours_of_this_human() {
         let late = domain::attention::Quiet::read("4-12").unwrap().habits();
-        let offered = |habits: &Habits| readings("call mum at 11", (&now(), habits)).remove(0).0;
+        let offered = |habits: &Habits| readings("call mum at 11", &now(), habits).remove(0).0;
         assert_ne!(offered(&late), offered(&Habits::default()));
         assert!(offered(&late).contains(" 23:00 "), "{}", offered(&late));
     }

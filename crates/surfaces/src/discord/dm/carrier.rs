@@ -37,7 +37,9 @@ pub(super) struct Carrier {
 
 impl Carrier {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let (live, eyes, newest) = (BTreeMap::new(), Eyes::default(), BTreeMap::new());
+        let live = BTreeMap::new();
+        let eyes = Eyes::default();
+        let newest = BTreeMap::new();
         let sender = Sender::new(Arc::clone(&shared), Queue::Others);
         Self { shared, live, eyes, newest, begun: None, sender }
     }
@@ -185,7 +187,8 @@ impl Carrier {
         }
         self.newest.clear();
         for (turn, running) in &scene.running {
-            let (branch, answers) = (running.branch.clone(), running.answers);
+            let branch = running.branch.clone();
+            let answers = running.answers;
             let live = self.live.entry(*turn).or_insert_with(|| Live::new((*turn, answers), (branch, None)));
             live.lost_track();
             live.heard(&running.words);

@@ -133,10 +133,7 @@ fn flags(ring: Ring, part: &Outgoing) -> Flags {
         Ring::Loud => Flags::default(),
         Ring::Quiet => Flags::SILENT,
     };
-    match part.embeds.is_empty() {
-        true => quiet.and(Flags::NO_EMBEDS),
-        false => quiet,
-    }
+    if part.embeds.is_empty() { quiet.and(Flags::NO_EMBEDS) } else { quiet }
 }
 
 fn words(sheet: &Sheet) -> String {

@@ -105,9 +105,10 @@ impl Hearing {
         }
         self.shared.has_room().await;
         let id = message.id;
-        match is_command(message.content.trim()) {
-            true => self.obey(&message).await,
-            false => self.say(message).await,
+        if is_command(message.content.trim()) {
+            self.obey(&message).await
+        } else {
+            self.say(message).await
         }
         self.saw(id).await;
     }
@@ -140,7 +141,8 @@ impl Hearing {
     async fn press_card(&self, message: Snowflake, act: Act) -> bool {
         let posted = self.shared.ports.outbox.posted_as(message.0).await.ok().flatten();
         let Some((key, _)) = posted else { return false };
-        let (surface, on) = (SurfaceName::Discord, SentId(message.0));
+        let surface = SurfaceName::Discord;
+        let on = SentId(message.0);
         let press = Press { surface, on, action: Action::Posted(key, act) };
         let done = self.shared.ports.desk.ask(Request::Press(press)).await == Answer::Noted;
         self.shared.poke.notify_one();
@@ -167,7 +169,8 @@ impl Hearing {
             Some(reply) => Some(self.reply_to(reply.message, reply.quoted.as_ref()).await),
             None => None,
         };
-        let (surface, mark) = (SurfaceName::Discord, Some(Mark(message.id.0)));
+        let surface = SurfaceName::Discord;
+        let mark = Some(Mark(message.id.0));
         let saying = Saying { surface, text: message.content, images, reply_to, mark };
         match self.shared.ports.desk.ask(Request::Say(saying)).await {
             Answer::Heard(heard) => self.shared.heard(heard, message.id),
@@ -216,7 +219,8 @@ impl Hearing {
             "🔓" => Verdict::Always,
             _ => return,
         };
-        let (surface, on) = (SurfaceName::Discord, SentId(reaction.message.0));
+        let surface = SurfaceName::Discord;
+        let on = SentId(reaction.message.0);
         let press = Press { surface, on, action: Action::AnswerStep(approval, verdict) };
         if let Answer::Refused(why) = self.shared.ports.desk.ask(Request::Press(press)).await {
             say_aside(&self.shared, &why).await;
@@ -239,7 +243,8 @@ impl Hearing {
 
     /// The human found a message not useful: whose it was hears of that, and nobody argues.
     async fn not_useful(&self, message: Snowflake) {
-        let (surface, on) = (SurfaceName::Discord, sent_id(&self.shared, message).await);
+        let surface = SurfaceName::Discord;
+        let on = sent_id(&self.shared, message).await;
         let press = Press { surface, on, action: Action::Dislike };
         let _ = self.shared.ports.desk.ask(Request::Press(press)).await;
     }

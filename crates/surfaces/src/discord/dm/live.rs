@@ -78,7 +78,8 @@ impl Live {
         (turn, answers): (TurnId, MessageId),
         (branch, after): (Branch, Option<EntryId>),
     ) -> Self {
-        let (words, shown) = (String::new(), Vec::new());
+        let words = String::new();
+        let shown = Vec::new();
         Self {
             turn,
             branch,
@@ -217,7 +218,7 @@ impl Live {
                         unfinished::end(shared, &key, part);
                     }
                     let id = posted?;
-                    keep(shared, &key, (part, id)).await?;
+                    keep(shared, &key, part, id).await?;
                 }
             }
         }
@@ -232,7 +233,8 @@ impl Live {
 
     /// A silent line says what takes so long.
     async fn count(&mut self, shared: &Shared) -> Result<(), Trouble> {
-        let (turn, now) = (self.turn, Instant::now());
+        let turn = self.turn;
+        let now = Instant::now();
         let Some(work) = &mut self.work else { return Ok(()) };
         let line = status(&work.text(now));
         if now < work.due() {
@@ -243,7 +245,7 @@ impl Live {
             None => {
                 let id = shared.rest.create_message(shared.channel(), &line, None).await?.id;
                 work.line = Some(id);
-                keep(shared, &line_key(turn), (0, id)).await
+                keep(shared, &line_key(turn), 0, id).await
             }
             Some(id) => shared.rest.edit_message(shared.channel(), id, &line).await.map(drop),
         }
@@ -305,7 +307,8 @@ fn beginning(words: &str) -> &str {
 /// Where the last complete sentence of `words` ends, or 0. A sentence is complete when a space follows its mark, and a line
 /// when the next one begins.
 fn sentences(words: &str) -> usize {
-    let (mut letters, mut end) = (0, 0);
+    let mut letters = 0;
+    let mut end = 0;
     for ((at, c), next) in words.char_indices().zip(words.chars().skip(1)) {
         let is_end = match c {
             '.' | '!' | '?' | '…' => next.is_whitespace(),

@@ -104,9 +104,10 @@ impl Sender {
     }
 
     async fn send(&mut self, waiting: &Waiting) -> bool {
-        let doubt = match self.unsure.contains(&waiting.id) || waiting.post.at < self.began {
-            true => Doubt::Unsure,
-            false => Doubt::None,
+        let doubt = if self.unsure.contains(&waiting.id) || waiting.post.at < self.began {
+            Doubt::Unsure
+        } else {
+            Doubt::None
         };
         match carry(&self.shared, &self.rest, waiting, doubt).await {
             Tried::Settled(settled) => self.settle(waiting, settled).await,

@@ -38,12 +38,11 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
             commands::answer(shared, interaction).await;
         }
         Asked::Pressed { custom_id, values, message } => {
-            pressed(shared, interaction, (custom_id, values.first()), message.as_deref()).await;
+            pressed(shared, interaction, custom_id, values.first(), message.as_deref()).await;
         }
         Asked::Filled { custom_id, fields, message } if custom_id.starts_with("act:") => {
             let when = fields.get(WHEN).and_then(|values| values.first());
-            pressed(shared, interaction, (custom_id, when.or(Some(&String::new()))), message.as_deref())
-                .await;
+            pressed(shared, interaction, custom_id, when.or(Some(&String::new())), message.as_deref()).await;
         }
         Asked::Command { .. } | Asked::Typing { .. } | Asked::Filled { .. } => {
             commands::answer(shared, interaction).await;
@@ -56,7 +55,8 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
 async fn pressed(
     shared: &Shared,
     interaction: &Interaction,
-    (press, chosen): (&str, Option<&String>),
+    press: &str,
+    chosen: Option<&String>,
     message: Option<&Message>,
 ) {
     let Some(action) = Action::pressed(press) else {

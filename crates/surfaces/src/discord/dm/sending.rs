@@ -191,7 +191,8 @@ impl Sending<'_> {
     }
 
     async fn becomes(&self, receipt: &Receipt, outgoing: &Outgoing) -> Result<(), Trouble> {
-        let (channel, id) = (self.shared.channel(), Snowflake(receipt.message));
+        let channel = self.shared.channel();
+        let id = Snowflake(receipt.message);
         match self.rest.edit_message(channel, id, outgoing).await {
             Ok(_) => Ok(()),
             // The human took it away; what changes there is not worth a message of its own.
@@ -200,16 +201,17 @@ impl Sending<'_> {
             Err(Trouble::Refused { code: TOO_MANY_EDITS, .. }) => {
                 let nonce = nonce(&self.waiting.post.key, "again", receipt.part);
                 let message = self.rest.create_message(channel, outgoing, Some(&nonce)).await?;
-                keep(self.shared, &self.waiting.post.key, (receipt.part, message.id)).await
+                keep(self.shared, &self.waiting.post.key, receipt.part, message.id).await
             }
             Err(trouble) => Err(trouble),
         }
     }
 
     async fn create(&self, part: u32, outgoing: &Outgoing) -> Result<(), Trouble> {
-        let found = match self.doubt == Doubt::Unsure && self.age > REMEMBERED {
-            true => self.sent_before(outgoing).await?,
-            false => Sought::Nothing,
+        let found = if self.doubt == Doubt::Unsure && self.age > REMEMBERED {
+            self.sent_before(outgoing).await?
+        } else {
+            Sought::Nothing
         };
         let id = match found {
             Sought::Found(id) => id,
@@ -220,7 +222,7 @@ impl Sending<'_> {
                 self.post(part, &doubtful).await?
             }
         };
-        keep(self.shared, &self.waiting.post.key, (part, id)).await
+        keep(self.shared, &self.waiting.post.key, part, id).await
     }
 
     async fn post(&self, part: u32, outgoing: &Outgoing) -> Result<Snowflake, Trouble> {
@@ -313,11 +315,7 @@ pub(super) async fn post(
 }
 
 /// Keeps that this part of `key` is there.
-pub(super) async fn keep(
-    shared: &Shared,
-    key: &PostKey,
-    (part, id): (u32, Snowflake),
-) -> Result<(), Trouble> {
+pub(super) async fn keep(shared: &Shared, key: &PostKey, part: u32, id: Snowflake) -> Result<(), Trouble> {
     let receipt = Receipt { key: key.clone(), part, message: id.0 };
     let kept = shared.ports.outbox.became(receipt, shared.ports.clock.now().timestamp()).await;
     kept.map_err(|error| Trouble::Away(error.to_string()))?;

@@ -94,7 +94,7 @@ pub(super) async fn recover(shared: &Shared) {
         return;
     }
     let settled = match search(shared, &unfinished).await {
-        Ok(Some(id)) => keep(shared, &unfinished.key, (unfinished.part, id)).await,
+        Ok(Some(id)) => keep(shared, &unfinished.key, unfinished.part, id).await,
         Ok(None) => Ok(()),
         Err(trouble) => Err(trouble),
     };

@@ -141,7 +141,8 @@ fn who_is_refused_again_and_again_waits_longer_than_told() {
 #[test]
 fn refusals_are_rationed() {
     let mut table = Table::default();
-    let (mut now, mut refused) = (seconds(0.0), Vec::new());
+    let mut now = seconds(0.0);
+    let mut refused = Vec::new();
     for channel in 0..2000 {
         let route = to(&channel.to_string());
         while let Wait::Until(time) = table.0.before(&route, now) {

@@ -98,9 +98,10 @@ fn names(data: &Value) -> Names {
     let word = |value: &Value| value.as_str().map(str::to_owned);
     let members = data["team"]["members"].as_array().into_iter().flatten();
     let chief = &data["team"]["owner_user_id"];
-    let owner = match data["team"].is_object() {
-        true => members.map(|member| &member["user"]).find(|user| user["id"] == *chief),
-        false => Some(&data["owner"]),
+    let owner = if data["team"].is_object() {
+        members.map(|member| &member["user"]).find(|user| user["id"] == *chief)
+    } else {
+        Some(&data["owner"])
     };
     Names { application: word(&data["name"]), owner: owner.and_then(|user| word(&user["username"])) }
 }

@@ -123,7 +123,8 @@ impl Net {
     /// The gateway's address as a request's: secure, or on this machine if Discord is there too.
     fn gateway(&self, url: &str) -> Option<Url> {
         let url: Url = url.parse().ok()?;
-        let (scheme, rest) = (url.scheme(), url.as_str().split_once(':')?.1);
+        let scheme = url.scheme();
+        let rest = url.as_str().split_once(':')?.1;
         match scheme {
             "wss" => format!("https:{rest}").parse().ok(),
             "ws" if is_loopback(&url) && is_loopback(&self.base) => format!("http:{rest}").parse().ok(),

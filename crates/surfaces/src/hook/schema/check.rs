@@ -8,7 +8,7 @@ use super::{COMBINED, DEPTH, below, named};
 /// What is wrong with `value`; nothing, if it fits.
 pub(super) fn mistakes(root: &Value, value: &Value) -> Vec<String> {
     let mut checker = Checker { root, wrong: Vec::new() };
-    checker.check(root, value, ("", DEPTH));
+    checker.check(root, value, "", DEPTH);
     checker.wrong
 }
 
@@ -18,7 +18,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn check(&mut self, schema: &Value, value: &Value, (path, depth): (&str, usize)) {
+    fn check(&mut self, schema: &Value, value: &Value, path: &str, depth: usize) {
         let Some(depth) = depth.checked_sub(1) else { return self.note(path, "lies too deep") };
         let words = match schema {
             Value::Bool(false) => return self.note(path, "must not be there"),
@@ -28,7 +28,7 @@ impl Checker<'_> {
         // Draft 7: beside a reference, nothing else counts.
         if let Some(named) = words.get("$ref").and_then(Value::as_str).and_then(|name| named(self.root, name))
         {
-            return self.check(named, value, (path, depth));
+            return self.check(named, value, path, depth);
         }
         if let Some(types) = words.get("type").filter(|types| !is_of(types, value)) {
             return self.note(path, &format!("must be {}", told(types)));
@@ -43,15 +43,15 @@ impl Checker<'_> {
         match value {
             Value::String(text) => self.text(words, text, path),
             Value::Number(_) => self.number(words, value.as_f64().unwrap_or(f64::NAN), path),
-            Value::Array(items) => self.list(words, items, (path, depth)),
-            Value::Object(fields) => self.object(words, fields, (path, depth)),
+            Value::Array(items) => self.list(words, items, path, depth),
+            Value::Object(fields) => self.object(words, fields, path, depth),
             Value::Bool(_) | Value::Null => {}
         }
-        self.combined(words, value, (path, depth));
+        self.combined(words, value, path, depth);
     }
 
     fn text(&mut self, words: &Map<String, Value>, text: &str, path: &str) {
-        self.count(words, ("minLength", "maxLength"), text.chars().count(), (path, "characters"));
+        self.count(words, "minLength", "maxLength", text.chars().count(), path, "characters");
         let pattern = words.get("pattern").and_then(Value::as_str).and_then(|text| Regex::new(text).ok());
         if pattern.is_some_and(|pattern| !pattern.is_match(text)) {
             self.note(path, "does not have the form it must have");
@@ -78,8 +78,8 @@ impl Checker<'_> {
         }
     }
 
-    fn list(&mut self, words: &Map<String, Value>, items: &[Value], (path, depth): (&str, usize)) {
-        self.count(words, ("minItems", "maxItems"), items.len(), (path, "items"));
+    fn list(&mut self, words: &Map<String, Value>, items: &[Value], path: &str, depth: usize) {
+        self.count(words, "minItems", "maxItems", items.len(), path, "items");
         let unique = words.get("uniqueItems") == Some(&Value::Bool(true));
         if unique && items.iter().enumerate().any(|(index, item)| items[..index].contains(item)) {
             self.note(path, "must not hold the same thing twice");
@@ -91,7 +91,7 @@ impl Checker<'_> {
                 one => one,
             };
             if let Some(schema) = schema {
-                self.check(schema, item, (&below(path, &index.to_string()), depth));
+                self.check(schema, item, &below(path, &index.to_string()), depth);
             }
         }
         if let Some(schema) = words.get("contains")
@@ -101,13 +101,8 @@ impl Checker<'_> {
         }
     }
 
-    fn object(
-        &mut self,
-        words: &Map<String, Value>,
-        fields: &Map<String, Value>,
-        (path, depth): (&str, usize),
-    ) {
-        self.count(words, ("minProperties", "maxProperties"), fields.len(), (path, "properties"));
+    fn object(&mut self, words: &Map<String, Value>, fields: &Map<String, Value>, path: &str, depth: usize) {
+        self.count(words, "minProperties", "maxProperties", fields.len(), path, "properties");
         for name in words.get("required").and_then(Value::as_array).into_iter().flatten() {
             if let Some(name) = name.as_str().filter(|name| !fields.contains_key(*name)) {
                 self.note(&below(path, name), "is missing");
@@ -118,15 +113,15 @@ impl Checker<'_> {
             let at = below(path, name);
             let own = known.and_then(|known| known.get(name));
             if let Some(schema) = own.or_else(|| words.get("additionalProperties")) {
-                self.check(schema, value, (&at, depth));
+                self.check(schema, value, &at, depth);
             }
             if let Some(schema) = words.get("propertyNames") {
-                self.check(schema, &Value::from(name.as_str()), (&at, depth));
+                self.check(schema, &Value::from(name.as_str()), &at, depth);
             }
         }
     }
 
-    fn combined(&mut self, words: &Map<String, Value>, value: &Value, (path, depth): (&str, usize)) {
+    fn combined(&mut self, words: &Map<String, Value>, value: &Value, path: &str, depth: usize) {
         for word in COMBINED {
             let Some(all) = words.get(word).and_then(Value::as_array) else { continue };
             let fitting = all.iter().filter(|schema| self.fits(schema, value, depth)).count();
@@ -145,23 +140,25 @@ impl Checker<'_> {
         if let Some(condition) = words.get("if") {
             let then = if self.fits(condition, value, depth) { "then" } else { "else" };
             if let Some(schema) = words.get(then) {
-                self.check(schema, value, (path, depth));
+                self.check(schema, value, path, depth);
             }
         }
     }
 
     fn fits(&self, schema: &Value, value: &Value, depth: usize) -> bool {
         let mut checker = Checker { root: self.root, wrong: Vec::new() };
-        checker.check(schema, value, ("", depth));
+        checker.check(schema, value, "", depth);
         checker.wrong.is_empty()
     }
 
     fn count(
         &mut self,
         words: &Map<String, Value>,
-        (least, most): (&str, &str),
+        least: &str,
+        most: &str,
         count: usize,
-        (path, what): (&str, &str),
+        path: &str,
+        what: &str,
     ) {
         let given = |word: &str| words.get(word).and_then(Value::as_u64);
         let count = count as u64;

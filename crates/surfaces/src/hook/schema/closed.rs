@@ -21,7 +21,7 @@ impl<'a> Walk<'a> {
     /// F5, WH-8: what was brought and not declared, or is too long.
     pub(super) fn mistakes(&self, brought: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
-        self.look(&self.parts(&[self.root]), brought, ("", DEPTH), &mut wrong);
+        self.look(&self.parts(&[self.root]), brought, "", DEPTH, &mut wrong);
         wrong
     }
 
@@ -31,30 +31,28 @@ impl<'a> Walk<'a> {
         if self.is_fixed(&field, value, DEPTH) { Kind::Fixed } else { Kind::Free }
     }
 
-    fn look(
-        &self,
-        schemas: &[&'a Value],
-        value: &Value,
-        (path, depth): (&str, usize),
-        wrong: &mut Vec<String>,
-    ) {
+    fn look(&self, schemas: &[&'a Value], value: &Value, path: &str, depth: usize, wrong: &mut Vec<String>) {
         let Some(depth) = depth.checked_sub(1) else { return wrong.push(format!("{path}: lies too deep")) };
         match value {
             Value::Object(fields) => {
                 for (name, value) in fields {
-                    let (at, inner) = (below(path, name), self.under(schemas, name));
-                    match inner.is_empty() {
-                        true => wrong.push(format!("{at}: is not declared")),
-                        false => self.look(&inner, value, (&at, depth), wrong),
+                    let at = below(path, name);
+                    let inner = self.under(schemas, name);
+                    if inner.is_empty() {
+                        wrong.push(format!("{at}: is not declared"))
+                    } else {
+                        self.look(&inner, value, &at, depth, wrong)
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, value) in items.iter().enumerate() {
-                    let (at, inner) = (below(path, &index.to_string()), self.within(schemas, index));
-                    match inner.is_empty() {
-                        true => wrong.push(format!("{at}: is not declared")),
-                        false => self.look(&inner, value, (&at, depth), wrong),
+                    let at = below(path, &index.to_string());
+                    let inner = self.within(schemas, index);
+                    if inner.is_empty() {
+                        wrong.push(format!("{at}: is not declared"))
+                    } else {
+                        self.look(&inner, value, &at, depth, wrong)
                     }
                 }
             }

@@ -28,7 +28,7 @@ const SCHEMAS: [&str; 6] = ["not", "if", "then", "else", "contains", "propertyNa
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "null", "object", "array"];
 
 /// What is wrong with `schema`, which stands at `path` in `root`.
-pub(super) fn check(root: &Value, schema: &Value, (path, depth): (&str, usize)) -> Result<(), String> {
+pub(super) fn check(root: &Value, schema: &Value, path: &str, depth: usize) -> Result<(), String> {
     let Some(depth) = depth.checked_sub(1) else { return Err(format!("`{path}` lies too deep")) };
     let words = match schema {
         Value::Bool(_) => return Ok(()),
@@ -39,7 +39,7 @@ pub(super) fn check(root: &Value, schema: &Value, (path, depth): (&str, usize)) 
     };
     for (word, given) in words {
         let at = format!("{path}.{word}");
-        let inner = |schema: &Value, at: &str| check(root, schema, (at, depth));
+        let inner = |schema: &Value, at: &str| check(root, schema, at, depth);
         match word.as_str() {
             word if DESCRIBING.contains(&word) => Ok(()),
             word if COUNTS.contains(&word) => is(given.is_u64().then_some(()), &at, "a whole number"),

@@ -265,7 +265,8 @@ impl JobWire {
         (window, now): (&Window, &Zoned),
         times: TimesWire,
     ) -> Self {
-        let (planned, zone) = (&plan.planned, now.time_zone());
+        let planned = &plan.planned;
+        let zone = now.time_zone();
         let sent = match planned.charter().standing() {
             Standing::Background => Some(past.sent.as_slice()),
             Standing::Foreground => None,
@@ -367,8 +368,11 @@ impl OccurrenceWire {
 
 impl MoreWire {
     fn new(occurrence: &Occurrence, sent: Option<&[Sent]>, zone: &TimeZone) -> Self {
-        let (mut silent, mut again, mut missed) = (false, None, None);
-        let (mut branch, mut message) = (None, None);
+        let mut silent = false;
+        let mut again = None;
+        let mut missed = None;
+        let mut branch = None;
+        let mut message = None;
         match &occurrence.stage {
             Stage::Again(at) => again = Some(moment(*at, zone)),
             Stage::Ended(End::Missed { last, count, .. }) => missed = Some((*count, moment(*last, zone))),

@@ -182,7 +182,8 @@ impl From<&Aside> for ShownWire {
                 Self::Forked { branch: branch.to_string(), topic: topic.clone(), card }
             }
             Aside::Ended { branch, why, note } => {
-                let (text, card) = (ended_line(*why, note), (&ended_card(*why, note)).into());
+                let text = ended_line(*why, note);
+                let card = (&ended_card(*why, note)).into();
                 Self::Unforked { branch: branch.to_string(), why: why.as_str(), text, card }
             }
             Aside::Sent { source, entry } => Self::Sent { entry: EntryWire::sent(source, entry) },

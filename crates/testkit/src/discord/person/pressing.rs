@@ -74,9 +74,10 @@ impl Person {
         let message = self.seen(world, id)?;
         let found = all(message.list("components")).into_iter().find(|component| fits(component)).cloned();
         let found = found.ok_or_else(|| Unfit::new("that message has no such button or menu"))?;
-        match found["disabled"] == true {
-            true => Err(Unfit::new("it is grey: it cannot be pressed")),
-            false => Ok(found),
+        if found["disabled"] == true {
+            Err(Unfit::new("it is grey: it cannot be pressed"))
+        } else {
+            Ok(found)
         }
     }
 }

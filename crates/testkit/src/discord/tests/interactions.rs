@@ -38,7 +38,7 @@ fn open(bot: &Bot, method: &str, path: &str, body: Value) -> Answer {
     bot.discord.call(call).answer().cloned().unwrap()
 }
 
-fn back(bot: &Bot, (id, token): (InteractionId, &str), kind: u8, data: Value) -> Answer {
+fn back(bot: &Bot, id: InteractionId, token: &str, kind: u8, data: Value) -> Answer {
     open(bot, "POST", &format!("/interactions/{id}/{token}/callback"), json!({"type": kind, "data": data}))
 }
 
@@ -52,12 +52,12 @@ async fn a_command_is_answered_once_and_in_time() {
     let used = bot.discord.owner().runs("/fork", &[]).unwrap();
     let token = token(&mut socket).await;
     assert_eq!(bot.discord.answer_to(used), Shown::Nothing);
-    let refused = back(&bot, (used, &token), 4, json!({"content": "x".repeat(2_001)}));
+    let refused = back(&bot, used, &token, 4, json!({"content": "x".repeat(2_001)}));
     assert_eq!(code(&refused), (400, 50035));
-    assert_eq!(code(&back(&bot, (used, "forged"), 4, json!({"content": "x"}))), (404, 10062));
-    assert_eq!(code(&back(&bot, (used, &token), 7, json!({"content": "x"}))), (400, 50035));
-    assert_eq!(back(&bot, (used, &token), 4, json!({"content": "forked", "flags": EPHEMERAL})).status, 204);
-    assert_eq!(code(&back(&bot, (used, &token), 4, json!({"content": "x"}))), (400, 40060));
+    assert_eq!(code(&back(&bot, used, "forged", 4, json!({"content": "x"}))), (404, 10062));
+    assert_eq!(code(&back(&bot, used, &token, 7, json!({"content": "x"}))), (400, 50035));
+    assert_eq!(back(&bot, used, &token, 4, json!({"content": "forked", "flags": EPHEMERAL})).status, 204);
+    assert_eq!(code(&back(&bot, used, &token, 4, json!({"content": "x"}))), (400, 40060));
     let Shown::Message(seen) = bot.discord.answer_to(used) else { panic!("nothing was shown") };
     assert!(seen.is_ephemeral() && seen.content == "forked");
     assert_eq!(code(&bot.on("GET", seen.id, "", Value::Null)), (404, 10008));
@@ -76,7 +76,7 @@ async fn after_three_seconds_it_is_too_late() {
     let token = token(&mut socket).await;
     assert_eq!(code(&after(&bot, &token, "POST", "", json!({"content": "early"}))), (404, 10015));
     tokio::time::advance(Duration::from_millis(3_001)).await;
-    assert_eq!(code(&back(&bot, (used, &token), 5, Value::Null)), (404, 10062));
+    assert_eq!(code(&back(&bot, used, &token, 5, Value::Null)), (404, 10062));
     assert_eq!(bot.discord.answer_to(used), Shown::Failed);
 }
 
@@ -85,7 +85,7 @@ async fn an_answer_may_be_awaited_for_fifteen_minutes() {
     let (bot, mut socket) = ready(Setup::default()).await;
     let used = bot.discord.owner().runs("/fork", &[]).unwrap();
     let token = token(&mut socket).await;
-    assert_eq!(back(&bot, (used, &token), 5, json!({"flags": EPHEMERAL})).status, 204);
+    assert_eq!(back(&bot, used, &token, 5, json!({"flags": EPHEMERAL})).status, 204);
     assert_eq!(bot.discord.answer_to(used), Shown::Thinking);
     tokio::time::advance(Duration::from_secs(14 * 60)).await;
     let said = after(&bot, &token, "POST", "", json!({"content": "at last"}));
@@ -103,7 +103,7 @@ async fn five_more_messages_may_follow_if_only_a_person_installed_it() {
         let (bot, mut socket) = ready(Setup { installed, ..Setup::default() }).await;
         let used = bot.discord.owner().runs("/fork", &[]).unwrap();
         let token = token(&mut socket).await;
-        back(&bot, (used, &token), 4, json!({"content": "first"}));
+        back(&bot, used, &token, 4, json!({"content": "first"}));
         for _ in 0..5 {
             assert_eq!(after(&bot, &token, "POST", "", json!({"content": "x"})).status, 200);
         }
@@ -125,7 +125,7 @@ async fn a_button_changes_its_message_or_is_only_heard() {
     assert!(owner.clicks(card, "nothing").is_err());
     let pressed = owner.clicks(card, "Done").unwrap();
     let token = self::token(&mut socket).await;
-    assert_eq!(back(&bot, (pressed, &token), 6, Value::Null).status, 204);
+    assert_eq!(back(&bot, pressed, &token, 6, Value::Null).status, 204);
     assert_eq!(bot.discord.answer_to(pressed), Shown::Heard);
     let change = json!({"content": "watered", "components": []});
     assert_eq!(after(&bot, &token, "PATCH", "/messages/@original", change).status, 200);
@@ -149,7 +149,7 @@ async fn a_menu_gives_what_was_chosen() {
     assert_eq!(heard["data"]["values"], json!(["night"]));
     assert_eq!(heard["message"]["id"], card.to_string());
     let token = heard["token"].as_str().unwrap();
-    let answer = back(&bot, (chosen, token), 7, json!({"content": "tonight", "components": []}));
+    let answer = back(&bot, chosen, token, 7, json!({"content": "tonight", "components": []}));
     assert_eq!(answer.status, 204);
     assert!(matches!(bot.discord.answer_to(chosen), Shown::Updated(seen) if seen.content == "tonight"));
 }
@@ -165,8 +165,8 @@ async fn a_modal_is_opened_filled_in_and_sent() {
         let label = json!({"type": 18, "label": "why?", "component": input});
         json!({"custom_id": "ask", "title": title, "components": [label]})
     };
-    assert_eq!(code(&back(&bot, (used, &token), 9, modal(&"x".repeat(46)))), (400, 50035));
-    assert_eq!(back(&bot, (used, &token), 9, modal("Tell me")).status, 204);
+    assert_eq!(code(&back(&bot, used, &token, 9, modal(&"x".repeat(46)))), (400, 50035));
+    assert_eq!(back(&bot, used, &token, 9, modal("Tell me")).status, 204);
     assert!(matches!(bot.discord.answer_to(used), Shown::Modal(modal) if modal["title"] == "Tell me"));
     assert!(owner.submits(used, &[("why", "longer than ten")]).is_err());
     assert!(owner.submits(used, &[("who", "me")]).is_err());
@@ -174,7 +174,7 @@ async fn a_modal_is_opened_filled_in_and_sent() {
     let came = now(&mut socket).await;
     let heard = &came.last().unwrap()["d"];
     assert_eq!(heard["data"]["components"][0]["component"]["value"], "because");
-    let answer = back(&bot, (sent, heard["token"].as_str().unwrap()), 4, json!({"content": "i see"}));
+    let answer = back(&bot, sent, heard["token"].as_str().unwrap(), 4, json!({"content": "i see"}));
     assert_eq!(answer.status, 204);
 }
 
@@ -190,7 +190,7 @@ async fn an_option_completes_while_it_is_typed() {
                 assert_eq!((&d["type"], &d["data"]["options"][0]["focused"]), (&json!(4), &json!(true)));
                 let id = d["id"].as_str().unwrap().parse().unwrap();
                 let choices = json!({"choices": [{"name": "tomorrow at nine", "value": "tomorrow 9:00"}]});
-                assert_eq!(back(&bot, (id, d["token"].as_str().unwrap()), 8, choices).status, 204);
+                assert_eq!(back(&bot, id, d["token"].as_str().unwrap(), 8, choices).status, 204);
                 return;
             }
         }

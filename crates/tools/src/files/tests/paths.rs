@@ -70,7 +70,8 @@ const BACKS: [&str; 9] = ["", "/", "/.", "\0", " ", ".", "//", "/../secret", "\n
 fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap().flatten() {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type().unwrap().is_dir() {
             let below = contents(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes));
             found.extend(below);
@@ -112,7 +113,7 @@ fn every_tool(rig: &Rig, path: &str) -> Vec<Result<String, String>> {
     let grep = json!({"pattern": ".", "path": path, "output_mode": "content"});
     let folder = path.trim_end_matches("/secret");
     vec![
-        rig.files.read(path, (1, 10)),
+        rig.files.read(path, 1, 10),
         rig.files.edit(&serde_json::from_value(edit).unwrap()),
         rig.files.write(path, "PWNED"),
         rig.files.grep(serde_json::from_value(grep).unwrap()),
@@ -157,12 +158,15 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
     symlink("../outside", rig.at("data/out")).unwrap();
     symlink("state", rig.at("data/in")).unwrap();
     let closed = || ["data/state", "outside"].map(|dir| contents(&rig.at(dir)));
-    let (before, enough) = (closed(), AtomicBool::new(false));
-    let (mut worked, mut refused) = (0, 0);
+    let before = closed();
+    let enough = AtomicBool::new(false);
+    let mut worked = 0;
+    let mut refused = 0;
     std::thread::scope(|scope| {
         let swapper = scope.spawn(|| {
             for turn in 0.. {
-                let (real, trap) = (rig.at("data/notes"), rig.at(["data/out", "data/in"][turn / 2 % 2]));
+                let real = rig.at("data/notes");
+                let trap = rig.at(["data/out", "data/in"][turn / 2 % 2]);
                 renameat_with(CWD, &real, CWD, &trap, RenameFlags::EXCHANGE).unwrap();
                 if turn >= 10_000 && enough.load(Ordering::Acquire) {
                     return;

@@ -87,8 +87,10 @@ fn a_kind_and_the_annotations_are_part_of_what_is_accepted() {
 async fn a_tool_has_its_kind_as_long_as_it_is_as_accepted() {
     let dir = tempfile::tempdir().unwrap();
     let flag = dir.path().join("changed");
-    let (calm, other) = (r#"{"readOnlyHint":true,"openWorldHint":false}"#, r#"{"readOnlyHint":true}"#);
-    let (calm, other) = (annotated(calm), annotated(other));
+    let calm = r#"{"readOnlyHint":true,"openWorldHint":false}"#;
+    let other = r#"{"readOnlyHint":true}"#;
+    let calm = annotated(calm);
+    let other = annotated(other);
     let list = format!("if [ -e '{0}' ]; then echo '{other}'; else echo '{calm}'; fi", flag.display());
     let rig = Rig::new(vec![("notes", script(&echo(HELLO), &list, &echo(DONE)))]);
     assert_eq!(rig.servers.kind("mcp__notes__note").await, None);

@@ -64,7 +64,8 @@ async fn searched(
         result
     };
     let hear = async {
-        let (mut heard, mut may) = (Vec::new(), Some(may));
+        let mut heard = Vec::new();
+        let mut may = Some(may);
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             heard.push(request);
             let _ = reply.send(may.take().unwrap_or(Answer::Noted));

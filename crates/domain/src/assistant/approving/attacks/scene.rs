@@ -159,7 +159,8 @@ impl Scene {
     pub(super) fn job(&mut self) {
         let tools = ToolRule::Only(TOOLS.map(|(name, _)| name.to_owned()).to_vec());
         let terms = Terms { tools, ..Terms::default() };
-        let (aside, prompt) = (Aside::Isolated(Follow::Alone), Prompt::new("tidy up"));
+        let aside = Aside::Isolated(Follow::Alone);
+        let prompt = Prompt::new("tidy up");
         let source = "routine:job".parse().unwrap();
         self.ask(Request::Plan(Planning::Do(Job { source, name: "job".to_owned(), aside, terms, prompt })));
     }
