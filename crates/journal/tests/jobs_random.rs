@@ -350,7 +350,7 @@ fn an_editor_that_saves_is_never_complained_about() {
             step(&desk);
             news.extend(desk.look());
             desk.pass(i64::try_from(dice.roll() % 80).unwrap_or(0));
-            news.extend(if dice.roll() % 2 == 0 { desk.look_at(file) } else { desk.look() });
+            news.extend(if dice.roll().is_multiple_of(2) { desk.look_at(file) } else { desk.look() });
         }
         // A file that was cut in its words is a file like any other.
         assert!(news.iter().all(|news| matches!(news, FileNews::Plans(_))), "{}", told(&news));
