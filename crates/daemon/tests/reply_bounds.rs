@@ -50,7 +50,7 @@ impl Flood {
     }
 }
 
-/// What holds a reply back after its first part: until it is opened, one piece comes now and then.
+/// Holds a reply back after its first part. Until it is opened, one piece is sent from time to time.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,

@@ -77,9 +77,9 @@ fn class_then(call: &ToolCall) -> Option<Class> {
     }
 }
 
-/// The text in `result`, of a tool of this class, whose addresses were written by somebody outside: pages, search results
-/// and mail. What agents and earlier conversations tell is written by a model, which could have composed an address. So
-/// could what a server stores: of its tools only those count that search or open pages, as `kind` says.
+/// Returns the part of `result` whose addresses count as seen: pages, search results and mail. Answers of agents and earlier
+/// conversations are written by a model, which could have composed an address. A server can store such an address, so only
+/// its tools of the kinds search and fetch count.
 pub(super) fn shows_addresses(class: Class, kind: Option<ServerKind>, result: &ToolResult) -> Option<&str> {
     let all = || Some(result.text.as_str()).filter(|_| result.label.is_tainted());
     match class {
@@ -97,12 +97,12 @@ pub(super) fn shows_addresses(class: Class, kind: Option<ServerKind>, result: &T
     }
 }
 
-/// What a search found, without the answer of a model that stands below it: that could have composed an address.
+/// Returns the list of pages of a search, without the answer below it: the model that wrote it could have composed an address.
 fn pages_of_search(text: &str) -> &str {
     text.split_once(SEARCH_ANSWER).map_or(text, |(pages, _)| pages)
 }
 
-/// Whether `link` is a part of something that a model wrote, or goes on where an address ends that it wrote.
+/// Returns true if `link` is part of a text that the model wrote, or extends an address that the model wrote.
 fn is_composed(link: &str, composed: &VecDeque<String>) -> bool {
     composed.iter().any(|token| {
         let goes_on = || token.contains(['/', '?']) && link.starts_with(token.as_str());

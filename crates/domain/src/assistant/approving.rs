@@ -227,7 +227,7 @@ impl Assistant {
         }
     }
 
-    /// Whether messages wait for which an approval makes way. A reminder that was shown already is none.
+    /// Returns true if a message waits that may not wait for an approval. Reminders that were already shown do not count.
     fn others_wait(&self) -> bool {
         let is_shown =
             |message: &Message| self.memory.plans.asked(message.id).is_some_and(|asked| asked.shown);

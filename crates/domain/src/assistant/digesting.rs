@@ -103,7 +103,7 @@ impl Assistant {
         self.speak_of(text, Label::PLAIN, minutes)
     }
 
-    /// The same, for words of which more is known.
+    /// Like `speak`, for words with a label.
     pub(super) fn speak_of(&mut self, text: &str, label: Label, minutes: &mut Minutes) -> Option<PostKey> {
         let said = self.show_words(text, label, minutes);
         if said.is_none() {

@@ -92,7 +92,7 @@ impl Assistant {
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
-    /// What is known of the words of other jobs that the preamble tells.
+    /// Returns the label of the other jobs' words in the preamble.
     fn label_ahead(
         &self,
         planned: &Planned,
