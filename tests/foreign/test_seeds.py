@@ -537,7 +537,7 @@ class PendingUpdates(Seeds):
             mended = lambda: (running.read("state/pending_updates.json") or "{") != "{"
             running.until(mended, "the file to be mended")
             self.assertEqual(running.updates(), before)
-            self.assertIn("pending_updates.json cannot be read", running.log())
+            self.assertIn("pending_updates.json was damaged", running.log())
             running.write("state/pending_updates.json", json.dumps(before[1:]))
             running.until(lambda: "Ann" not in running.cli("updates"), "the update to be gone")
             self.assertIn("Bob wrote.", running.cli("updates"))
@@ -992,8 +992,8 @@ class Replies(Seeds):
             # The record was too old: the reply is quoted in main, and the file no longer has it.
             self.assertNotIn("[fork-started]", last_user(running.request(4)))
             self.assertIn_order(last_user(running.request(4)), "The bus leaves at nine.", "and?")
-            kept = [one["message_id"] for one in json.loads(running.read("state/fork_messages.json"))]
-            self.assertEqual(kept, [hello.id])
+            kept = lambda: [one["message_id"] for one in json.loads(running.read("state/fork_messages.json") or "[]")]
+            running.until(lambda: kept() == [hello.id], "the old record to be removed from the file")
             running.discord.say("which?", reply_to=hello)
             running.discord.hears("Resumed.")
             self.assertIn_order(whole(running.request(5)), "Watch the buses.", "[fork-started]", "which?")
@@ -1573,7 +1573,9 @@ class Approvals(Seeds):
             self.talks(running, "hello?", "Hello again.")
             self.fires(running, "a1b2c3d4")
             running.cli("add", "water the fern in 1 min")
-            running.until(lambda: running.discord.find("water the fern"), "the reminder", patience=180)
+            # The model's words may already have taken the place of the user's own.
+            shown = lambda: running.discord.find("water the fern") or running.discord.find("The fern is thirsty.")
+            running.until(shown, "the reminder", patience=180)
             self.assertIn("tea", running.cli("inbox"))
             # The card can still be answered.
             running.discord.click(card, "Yes to all")
