@@ -254,7 +254,7 @@ async fn a_restart_does_not_repeat_what_was_told_of_a_file() {
     assert_eq!(start(30), "told before: routines/mail.md");
 }
 
-/// What was told of a file that is fine or gone at a start is forgotten: the same mistake made later is told again.
+/// A start forgets the notices of files that are fine or gone, so that the same mistake is reported again later.
 #[tokio::test]
 async fn a_file_that_was_mended_while_the_program_was_down_is_told_of_again() {
     let rig = Rig::new();

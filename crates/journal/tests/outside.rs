@@ -340,7 +340,7 @@ fn updates_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_r
     assert_eq!(house.look(&opened, true), []);
 }
 
-/// What can be read of a damaged file and was read by main long ago does not stay in the file.
+/// Updates that main has already read are removed from a damaged file when it is repaired.
 #[test]
 fn a_damaged_file_shows_no_update_that_was_read_already() {
     let house = House::new();

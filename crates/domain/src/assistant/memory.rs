@@ -84,8 +84,7 @@ pub struct Messages {
     /// The addresses that were seen lately in pages, search results and mail, oldest first, shared with every copy of this
     /// memory.
     pub seen: Arc<VecDeque<String>>,
-    /// What models wrote into calls lately and what could be an address, oldest first, shared with every copy of this
-    /// memory.
+    /// Texts in recent tool calls that could be addresses, oldest first. An address among them does not count as seen.
     pub composed: Arc<VecDeque<String>>,
     /// What was brought to webhooks.
     pub deliveries: Deliveries,

@@ -19,16 +19,16 @@ use crate::tool::{Class, ToolCall};
 /// How long after a call a file that it wrote may be read.
 const WRITING: SignedDuration = SignedDuration::from_mins(2);
 
-/// What is known of the words of a job.
+/// The words of a job that a model wrote, with the label of the place where it wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOrigin {
-    /// What was known where they were written.
+    /// The label of the conversation in which the words were written.
     pub label: Label,
     /// The words, so that a job that takes them over, such as the next check in a chain, is known too.
     pub words: String,
 }
 
-/// A call that planned something, and what was known there.
+/// A call that may have written a job, with the label of its conversation.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     input: String,
@@ -37,7 +37,7 @@ pub(super) struct Written {
 }
 
 impl Assistant {
-    /// What is known of the words of the job `source`.
+    /// Returns the label of the words of the job `source`.
     pub(super) fn label_of_words(&self, source: &Source) -> Label {
         self.memory.plans.origins.get(source).map_or(Label::PLAIN, |origin| origin.label)
     }
@@ -86,7 +86,7 @@ impl Assistant {
         }
     }
 
-    /// Whether `call` may plan something.
+    /// Returns true if `call` can write a job.
     fn plans(&self, call: &ToolCall) -> bool {
         match self.tools.iter().find(|tool| tool.name == call.name).map(|tool| tool.class) {
             Some(Class::Plans) => true,
@@ -102,7 +102,7 @@ impl Assistant {
     }
 }
 
-/// Whether every word of `words` is in `input`.
+/// Returns true if every word of `words` is in `input`.
 fn are_from(words: &str, input: &str) -> bool {
     let spelled = ["\\n", "\\t", "\\r"].iter().fold(input.to_owned(), |text, end| text.replace(end, " "));
     let split = |text: &str| -> Vec<String> {

@@ -22,7 +22,7 @@ pub struct Plans {
     pub known: RedBlackTreeMapSync<Source, Accounted>,
     /// The occurrences that have not ended.
     pub open: RedBlackTreeMapSync<Key, Occurrence>,
-    /// What is known of the words of jobs, if a model wrote them where outside text was.
+    /// Labels of the jobs whose words a model wrote in a conversation with outside text.
     pub origins: RedBlackTreeMapSync<Source, PlanOrigin>,
     /// Where the sessions of persistent routines stand.
     pub sessions: BTreeMap<ItemId, Stand>,

@@ -60,8 +60,8 @@ pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell 
     }
 }
 
-/// Whether the user, who is there, wrote exactly these words for the planner in this turn, and nothing else. Then the
-/// model, whatever it has read, chose none of them.
+/// Returns true if the call passes on exactly the message that the user wrote in this turn. The model then chose none of
+/// the words, so text from outside could not influence them.
 fn passes_on(call: &ToolCall, authority: &Authority) -> bool {
     let same = |(words, request): (String, &String)| words.split_whitespace().eq(request.split_whitespace());
     !is_unattended(authority.place)
@@ -105,8 +105,8 @@ const SMALL: [&str; 24] = [
     "to", "vs", "what", "when", "where", "who", "why", "with",
 ];
 
-/// Whether the user asked for this search in this turn: they wrote every word of the query that says something, and the
-/// query has nothing but words.
+/// Returns true if the user asked for this search in this turn: every significant word of the query is in their message, and
+/// the query has no other characters than letters, digits, spaces and ASCII punctuation.
 fn asked_for(call: &ToolCall, authority: &Authority) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -20,12 +20,12 @@ const ADD: &str = "add";
 pub struct Clock {
     /// The time.
     pub now: Zoned,
-    /// What the words for times of the day mean.
+    /// The hours that words such as `morning` stand for.
     pub habits: Habits,
 }
 
-/// What `call`, of a tool of this class, would do if it is made now. See [`deed`], which knows no time and takes all
-/// words for the planner for the worst.
+/// Returns the deed of `call`, of a tool of this class, at the time of `clock`. Unlike [`deed`], it reads the words for the
+/// planner; without a clock they count as their worst meaning.
 pub fn deed_at(call: &ToolCall, class: Class, clock: Option<&Clock>) -> Deed {
     let plans = matches!(class, Class::Plans | Class::Shell);
     match plans.then(|| said(call)).flatten().zip(clock) {
@@ -58,7 +58,7 @@ pub(super) fn said(call: &ToolCall) -> Option<String> {
     }
 }
 
-/// What words have power over that mean this and are given to `tool`.
+/// Returns the power that words with this meaning have when they are given to `tool`.
 fn power(meant: &Meant, tool: &str) -> Power {
     match meant {
         Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => Power::Routine,

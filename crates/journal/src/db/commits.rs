@@ -166,7 +166,7 @@ pub fn raise_commits(path: &Path, commits: u64) -> Result<bool, Unopened> {
     Ok(has_place)
 }
 
-/// Whether the journal at `path` is counted. One of an earlier format is not, until it is brought up to date.
+/// Returns true if the journal at `path` counts its commits. Journals of earlier formats do not until they are migrated.
 pub fn is_counted_at(path: &Path) -> Result<bool, Unopened> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;

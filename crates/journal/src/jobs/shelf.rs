@@ -32,7 +32,7 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// Whether no file was looked at yet.
+    /// True until the first scan of the files.
     pub(super) fn is_new(&self) -> bool {
         self.looks == 0
     }
