@@ -1,4 +1,4 @@
-//! libFuzzer at the door `cron`.
+//! The libFuzzer target `cron`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::read("cron", bytes));

@@ -1,4 +1,4 @@
-//! libFuzzer at the door `frontmatter`.
+//! The libFuzzer target `frontmatter`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::read("frontmatter", bytes));

@@ -1,4 +1,4 @@
-//! libFuzzer at the door `gateway`.
+//! The libFuzzer target `gateway`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::read("gateway", bytes));

@@ -1,4 +1,4 @@
-//! libFuzzer at the door `imap`.
+//! The libFuzzer target `imap`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::read("imap", bytes));

@@ -1,4 +1,4 @@
-//! libFuzzer at the door `letter`.
+//! The libFuzzer target `letter`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::read("letter", bytes));

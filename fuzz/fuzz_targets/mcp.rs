@@ -1,4 +1,4 @@
-//! libFuzzer at the door `mcp`.
+//! The libFuzzer target `mcp`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::read("mcp", bytes));

@@ -1,4 +1,4 @@
-//! libFuzzer at the door `webhook`.
+//! The libFuzzer target `webhook`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::read("webhook", bytes));

@@ -1,7 +1,9 @@
-//! How fast and how small it is: runs what measures, prints one table, and writes it down.
+//! Benchmarks: runs all measurements, prints one table, and writes it to docs/BENCHMARKS.md.
 //!
-//! To measure something new, give its row in [`rows::ROWS`] a program that prints the number and a function that
-//! reads it. A divan bench in a crate's `benches/` folder is found by itself; a row with its name gives it a target.
+//! To add a measurement, give its row in [`rows::ROWS`] a program that prints the number and a
+//! function that reads it.
+//! Divan benches in a crate's `benches/` folder are found automatically; a row with the same name
+//! adds a target.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +26,7 @@ use amount::Amount;
 use rows::{ROWS, Row};
 use table::Line;
 
-/// Where the table is written down.
+/// The page with the table.
 const PAGE: &str = "docs/BENCHMARKS.md";
 
 /// Measures speed and size, prints one table, and writes it to docs/BENCHMARKS.md.
@@ -39,7 +41,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Measures, and tells; fails if something measured misses its target.
+    /// Measures and prints the table; fails if a measured value misses its target.
     pub fn run(&self) -> anyhow::Result<()> {
         let wanted = |name: &str| self.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
         let mut shelf = Shelf::default();
@@ -80,12 +82,12 @@ impl Bench {
     }
 }
 
-/// Whether a row already shows this bench.
+/// Returns whether a row already shows this bench.
 fn has_row(bench: &str) -> bool {
     ROWS.iter().any(|row| matches!(row.probe, rows::Probe::Divan(name) if name == bench))
 }
 
-/// What the programs said, each run once however many rows read it.
+/// The output of the programs. Each runs once, even if several rows read it.
 #[derive(Default)]
 struct Shelf(BTreeMap<Vec<String>, String>);
 
@@ -96,7 +98,7 @@ impl Shelf {
         }
         let (program, rest) = words.split_first().context("a row names no program")?;
         let rest: Vec<_> = rest.iter().map(String::as_str).collect();
-        // All it says is kept: some programs speak of their measure on the one stream, some on the other.
+        // Keeps both streams: some programs print their number to stdout, some to stderr.
         let keep_all = |said: &str| vec![said.to_owned()];
         let said = match Program::new(program, &rest).within(&tree::root()).counting(keep_all).run() {
             Outcome::Passed(said) => said.concat(),
@@ -131,12 +133,13 @@ impl Shelf {
     }
 }
 
-/// How the bench called `name` is run. With the whole workspace, so that all benches share one build.
+/// Returns the command for the bench `name`. It uses the whole workspace, so that all benches share
+/// one build.
 fn command(name: &str) -> Vec<String> {
     ["cargo", "bench", "--quiet", "--workspace", "--bench", name].map(str::to_owned).to_vec()
 }
 
-/// The name of every file directly in a `benches/` folder of a crate.
+/// Returns the name of every file directly in a `benches/` folder of a crate.
 fn benches(files: &[SourceFile]) -> Vec<String> {
     let bench = |file: &SourceFile| {
         let (folder, rest) = file.path.split_once("/benches/")?;
@@ -146,7 +149,7 @@ fn benches(files: &[SourceFile]) -> Vec<String> {
     files.iter().filter_map(bench).collect()
 }
 
-/// On what it was measured: numbers without it say nothing.
+/// Describes the machine, without which the numbers mean nothing.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let rustc = Program::new("rustc", &["--version"]).answer().unwrap_or_else(|| "an unknown rustc".into());

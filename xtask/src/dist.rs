@@ -1,4 +1,4 @@
-//! What people install: a binary, one that needs nothing of the machine, a Debian package, and their checksums.
+//! Release artifacts: a binary, a static binary, a Debian package, and their checksums.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ mod trial;
 
 use archive::Entry;
 
-/// The list of checksums, as `sha256sum --check` reads it.
+/// The list of checksums, in the format of `sha256sum --check`.
 pub const SUMS: &str = "SHA256SUMS";
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
@@ -32,7 +32,7 @@ pub struct Dist {
 }
 
 impl Dist {
-    /// Builds, tries each binary, packs, and says what is there.
+    /// Builds, tests each binary, packs, and prints a summary.
     pub fn run(&self) -> anyhow::Result<()> {
         let root = tree::root();
         let target = target_folder(&root).context("cargo does not say where it builds")?;
@@ -65,14 +65,14 @@ impl Dist {
     }
 }
 
-/// The binary as everybody builds it.
+/// Builds the standard release binary.
 fn plain(root: &Path, target: &Path) -> anyhow::Result<PathBuf> {
     cargo(Program::new("cargo", &["build", "--release", "--locked", "--package", "ollim-bot"]).within(root))?;
     Ok(target.join("release/ollim-bot"))
 }
 
-/// The binary that needs nothing of the machine, and how it came to be that. With musl where that is installed; glibc
-/// can be linked in whole too, and then still reads `nsswitch.conf` and what that names when it looks for a host.
+/// Builds the static binary. Returns its path and how it was linked: with musl if installed,
+/// otherwise with static glibc, which still reads `nsswitch.conf` and its modules for host lookups.
 fn alone(root: &Path, target: &Path) -> anyhow::Result<(PathBuf, &'static str)> {
     let installed = Program::new("rustup", &["target", "list", "--installed"]).within(root).answer();
     let musl = installed.unwrap_or_default().lines().any(|line| line == MUSL);
@@ -102,7 +102,7 @@ fn package(root: &Path, binary: &Path, version: &str) -> anyhow::Result<Vec<u8>>
     deb::pack(&about, &entries)
 }
 
-/// What the binary itself says: completions for shells, and its manual, as far as it knows them.
+/// Returns the files that the binary itself generates: shell completions and the manual.
 fn spoken(binary: &Path) -> Vec<Entry> {
     let name = binary.to_string_lossy().into_owned();
     let says = |words: &[&str]| Program::new(&name, words).answer().filter(|said| !said.is_empty());

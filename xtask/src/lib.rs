@@ -1,4 +1,5 @@
-//! What keeps the house in order: its style as tests, the requirements table, the test command, the benches.
+//! Development tasks: style checks, the requirements table, the test command, benchmarks and
+//! releases.
 
 pub mod bench;
 pub mod dist;

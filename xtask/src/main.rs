@@ -1,4 +1,4 @@
-//! `cargo xtask`: the commands that keep the house in order.
+//! `cargo xtask`: the development commands.
 
 use std::process::ExitCode;
 

@@ -1,13 +1,13 @@
-//! How the commands here speak: plain lines on standard output.
+//! Output of the commands: plain lines on stdout.
 
 use std::io::Write;
 
-/// Says one line. A reader that hung up early is no failure of ours.
+/// Prints a line. A closed pipe is ignored.
 pub fn say(line: impl AsRef<str>) {
     write(&format!("{}\n", line.as_ref()));
 }
 
-/// Says the beginning of a line whose end follows.
+/// Prints the beginning of a line.
 pub fn begin(words: impl AsRef<str>) {
     write(words.as_ref());
 }

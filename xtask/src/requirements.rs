@@ -1,4 +1,5 @@
-//! Which requirements have a test: the list of all that there are, against the ids that tests name.
+//! Coverage of the requirements: the list of all requirements, compared with the ids in the doc
+//! lines of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ pub mod show;
 use catalogue::Catalogue;
 use mention::Mention;
 
-/// Where the list is.
+/// The path of the list.
 pub const LIST: &str = "docs/requirements.txt";
 
 /// Shows which requirements have a test.
@@ -32,19 +33,19 @@ pub struct Requirements {
     json: bool,
 }
 
-/// The list, and what the tests prove of it.
+/// The list, and its coverage by tests.
 #[derive(Debug)]
 pub struct Coverage {
-    /// All that there is to prove.
+    /// All requirements.
     pub catalogue: Catalogue,
     /// The tests of each id.
     pub tests: BTreeMap<String, BTreeSet<String>>,
-    /// Ids that a test names and nobody ever required.
+    /// Ids in tests that are not in the list.
     pub unknown: Vec<Mention>,
 }
 
 impl Coverage {
-    /// Holds the tests in the files against the list.
+    /// Compares the tests in `files` with the list.
     pub fn of(catalogue: Catalogue, files: &[SourceFile]) -> Self {
         let mut tests: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut unknown = Vec::new();
@@ -58,7 +59,7 @@ impl Coverage {
         Self { catalogue, tests, unknown }
     }
 
-    /// The coverage of this repository.
+    /// Returns the coverage of this repository.
     pub fn here() -> anyhow::Result<Self> {
         let files = tree::read()?;
         let list =
@@ -66,7 +67,7 @@ impl Coverage {
         Ok(Self::of(Catalogue::parse(&list.text)?, &files))
     }
 
-    /// What names an id that does not exist, one line for each.
+    /// Returns one line for each unknown id.
     pub fn complaints(&self) -> Vec<String> {
         let line =
             |m: &Mention| format!("{}:{}: `{}` is no requirement (in {})", m.path, m.line, m.id, m.test);
@@ -75,7 +76,7 @@ impl Coverage {
 }
 
 impl Requirements {
-    /// Prints what was asked for; fails if a test names an id that does not exist.
+    /// Prints the requested output; fails if a test names an unknown id.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut coverage = Coverage::here()?;
         if let Some(letters) = &self.section {

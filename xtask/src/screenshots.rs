@@ -1,4 +1,4 @@
-//! The pictures of the page in the documentation, taken anew.
+//! Replaces the pictures of the page in the documentation.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::test::report::Report;
 use crate::test::step::target_folder;
 use crate::tree;
 
-/// Where the documentation has its pictures.
+/// The pictures of the documentation.
 const SCREENS: &str = "docs/screens";
 
 /// Takes the pictures in docs/screens anew: runs the browser tests and copies the pictures they took.
@@ -19,7 +19,8 @@ const SCREENS: &str = "docs/screens";
 pub struct Screenshots {}
 
 impl Screenshots {
-    /// Replaces each picture in the documentation; fails if a browser test fails or took no such picture.
+    /// Replaces each picture in the documentation; fails if a browser test fails or a picture is
+    /// missing.
     pub fn run(&self) -> anyhow::Result<()> {
         let root = tree::root();
         let mut report = Report::of(Vec::new());
@@ -35,7 +36,8 @@ impl Screenshots {
     }
 }
 
-/// Copies the light variant of each picture that is in `screens` from `pictures`, where the tests put it.
+/// Copies the light variant of each picture in `screens` from `pictures`, where the tests write
+/// them.
 fn copy(pictures: &Path, screens: &Path) -> anyhow::Result<usize> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(screens).with_context(|| format!("cannot read {}", screens.display()))? {

@@ -1,7 +1,7 @@
-//! The one command that tests everything, and sets up what the tests need.
+//! The command that runs all tests, and sets up what they need.
 //!
-//! Steps run in order, and a failed one does not stop the others, so that one run tells all there is to tell.
-//! A step that could not run counts as failed, unless it is optional and says how to get it.
+//! Steps run in order, and a failure does not stop the next ones, so that one run reports
+//! everything. A step that could not run counts as failed, unless it is optional.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl Test {
     }
 }
 
-/// All steps, in order.
+/// Runs all steps in order.
 fn steps(report: &mut Report, root: &Path, length: Length) {
     let checkout = Checkout::look(root);
     report.step("toolchain", || toolchain(root));
@@ -85,14 +85,14 @@ fn steps(report: &mut Report, root: &Path, length: Length) {
     report.step("clean checkout", || checkout.compare(&Checkout::look(root)));
 }
 
-/// The names of the steps of a run, in order.
+/// Returns the names of all steps of a run, in order.
 fn names(root: &Path, length: Length) -> Vec<String> {
     let mut report = Report::listing();
     steps(&mut report, root, length);
     report.names()
 }
 
-/// Fails with the list of steps if one of the `wanted` names is not among the steps of this run.
+/// Fails with the list of steps if one of the `wanted` names is not a step of this run.
 fn check_names(wanted: &[String], usual: &[String], all: &[String]) -> anyhow::Result<()> {
     let Some(name) = wanted.iter().find(|name| !usual.contains(name)) else { return Ok(()) };
     if all.contains(name) {
@@ -102,12 +102,12 @@ fn check_names(wanted: &[String], usual: &[String], all: &[String]) -> anyhow::R
     bail!("there is no step \"{name}\". The steps are: {}", quoted.join(", "))
 }
 
-/// How much is tested.
+/// The amount of testing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// What every run tests.
+    /// The tests of every run.
     Usual,
-    /// Also what takes long.
+    /// Also the slow tests.
     Long,
 }
 
@@ -115,7 +115,7 @@ fn cargo(root: &Path, words: &[&str]) -> Program {
     Program::new("cargo", words).within(root)
 }
 
-/// A toolchain installed with the least there is has neither the formatter nor the lints.
+/// A minimal toolchain has neither the formatter nor the lints.
 fn toolchain(root: &Path) -> Outcome {
     if Machine.has("cargo", &["fmt", "--version"]) && Machine.has("cargo", &["clippy", "--version"]) {
         return Outcome::Passed(Vec::new());
@@ -123,12 +123,12 @@ fn toolchain(root: &Path) -> Outcome {
     Program::new("rustup", &["component", "add", "rustfmt", "clippy"]).within(root).run()
 }
 
-/// The terminal is tested in a real one.
+/// The terminal UI is tested in tmux.
 fn tmux() -> Outcome {
     if Machine.has("tmux", &["-V"]) { Outcome::Passed(Vec::new()) } else { Machine.install(&["tmux"]) }
 }
 
-/// Versions are signed with real keys. It tells no version, and fails at anything that is no file of keys.
+/// Signed versions are tested with real keys. ssh-keygen has no version option.
 fn ssh_keygen() -> Outcome {
     if Machine.has("sh", &["-c", "command -v ssh-keygen"]) {
         Outcome::Passed(Vec::new())
@@ -137,12 +137,12 @@ fn ssh_keygen() -> Outcome {
     }
 }
 
-/// What is made is looked at while it is made.
+/// File modes are tested with strace.
 fn strace() -> Outcome {
     if Machine.has("strace", &["-V"]) { Outcome::Passed(Vec::new()) } else { Machine.install(&["strace"]) }
 }
 
-/// Mail is read from a real server. It is no program of everybody's path, and its parts are packages of their own.
+/// Mail is tested with a real server. Dovecot is not on the PATH, and IMAP is a package of its own.
 fn dovecot() -> Outcome {
     let is_there = |path: &str| Machine.has("test", &["-x", path]);
     if is_there("/usr/sbin/dovecot") && is_there("/usr/lib/dovecot/imap") {
@@ -164,7 +164,8 @@ fn tests(root: &Path, length: Length) -> Outcome {
     }
     let mut words = vec!["nextest", "run", "--workspace", "--no-fail-fast", "--color", "never"];
     if length == Length::Long {
-        // The real claude program, Radicale and Litestream are tested in steps of their own, which install them first.
+        // The real claude program, Radicale and Litestream have their own steps, which install them
+        // first.
         words.extend([
             "--run-ignored",
             "all",
@@ -175,7 +176,7 @@ fn tests(root: &Path, length: Length) -> Outcome {
     cargo(root, &words).counting(report::nextest).run()
 }
 
-/// Without nextest the same tests run one file after another: slower, and just as true.
+/// Without nextest the test binaries run one after another, which is slower.
 fn plain_tests(root: &Path) -> Outcome {
     let words = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--color", "never"];
     cargo(root, &words).counting(report::libtest).run()

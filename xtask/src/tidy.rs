@@ -1,7 +1,7 @@
-//! The house style, as rules that a test can hold.
+//! Style rules that are checked by a test.
 //!
-//! A rule looks at the files and complains. Rules about the shape of Rust code parse it with `syn`; rules that
-//! must also see inside macros, which a parser takes as they are, and rules about other texts read line by line.
+//! A rule reads all files and returns violations. Rules about the structure of Rust code parse it
+//! with `syn`; rules that must see inside macros, or that concern other files, work line by line.
 //! There is no list of exceptions.
 
 use std::fmt;
@@ -15,24 +15,23 @@ pub mod links;
 pub mod promises;
 pub mod words;
 
-/// One breach of one rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// The file.
     pub path: String,
-    /// The line, from 1; 0 when the whole file is meant.
+    /// The line, from 1; 0 for the whole file.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The problem and its fix.
     pub what: String,
 }
 
 impl Complaint {
-    /// A complaint about one line.
+    /// Creates a violation in one line.
     pub fn at(file: &SourceFile, line: usize, what: impl Into<String>) -> Self {
         Self { path: file.path.clone(), line, what: what.into() }
     }
 
-    /// A complaint about a whole file.
+    /// Creates a violation in a whole file.
     pub fn of(file: &SourceFile, what: impl Into<String>) -> Self {
         Self::at(file, 0, what)
     }
@@ -47,10 +46,10 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// A rule: what it looks at is all files, what it gives is what it found wrong.
+/// A rule: returns the violations in all files.
 pub type Rule = fn(&[SourceFile]) -> Vec<Complaint>;
 
-/// Every rule, with the sentence it holds.
+/// All rules, each with its sentence.
 pub const RULES: &[(&str, Rule)] = &[
     ("every Rust file opens with its reason", layout::opens_with_its_reason),
     ("no file or folder is named like a drawer", layout::has_a_subject),
@@ -65,7 +64,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("the arrows between crates hold", arrows::hold),
 ];
 
-/// What all rules complain about.
+/// Returns the violations of all rules.
 pub fn complaints(files: &[SourceFile]) -> Vec<Complaint> {
     RULES.iter().flat_map(|(_, rule)| rule(files)).collect()
 }

@@ -1,4 +1,4 @@
-//! The files of the repository, as every command here sees them.
+//! The files of the repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,29 +8,25 @@ use anyhow::{Context, bail};
 /// One file of the repository.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Where it is, from the root of the repository, with `/` between the parts.
+    /// The path from the root of the repository, with `/` between the parts.
     pub path: String,
-    /// What it says.
     pub text: String,
 }
 
 impl SourceFile {
-    /// A file that exists only in a test, or was read elsewhere.
+    /// Creates a file, for tests.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { path: path.into(), text: text.into() }
     }
 
-    /// Whether it is Rust.
     pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
-    /// Whether it is markdown.
     pub fn is_markdown(&self) -> bool {
         self.path.ends_with(".md")
     }
 
-    /// The name of the file without its folders.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
@@ -42,11 +38,11 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Every file that is tracked, or would be if it were added now. What is no text says nothing.
+/// Reads all files that are tracked or not ignored. Files that are not text are empty.
 pub fn read() -> anyhow::Result<Vec<SourceFile>> {
     let root = root();
     let listing = Command::new("git")
-        // A clone may belong to another account than the one that tests it.
+        // A clone may belong to another user.
         .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(&root)
         .output()
@@ -61,7 +57,7 @@ pub fn read() -> anyhow::Result<Vec<SourceFile>> {
         .collect();
     paths.sort();
     paths.dedup();
-    // What was deleted but not yet forgotten by git is nothing to look at.
+    // Deleted files that are still in the index are skipped.
     let file = |path: String| {
         let bytes = std::fs::read(root.join(&path)).ok()?;
         Some(SourceFile { path, text: String::from_utf8(bytes).unwrap_or_default() })

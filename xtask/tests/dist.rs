@@ -1,4 +1,4 @@
-//! What people install, looked at from outside.
+//! The release artifacts.
 
 use std::process::Command;
 
@@ -47,7 +47,7 @@ fn a_damaged_package_is_refused() {
     assert!(deb::read(b"words").is_err());
 }
 
-/// The container is built with the Rust that the workspace asks for, of files that are there.
+/// The container is built with the Rust version of the workspace and existing files.
 #[test]
 fn the_container_is_built_from_what_is_here() {
     let read = |path: &str| std::fs::read_to_string(tree::root().join(path)).unwrap();
@@ -60,7 +60,7 @@ fn the_container_is_built_from_what_is_here() {
     assert!(read(".containerignore").lines().any(|line| line == "/target"));
 }
 
-/// All of it is built, and the tools of Debian read the package as we do.
+/// All artifacts are built, and Debian's tools can read the package.
 #[test]
 #[ignore = "two release builds take a quarter of an hour"]
 fn what_is_built_can_be_installed() {

@@ -1,4 +1,4 @@
-//! The requirements that tests name, held against the list.
+//! The requirement ids in tests exist.
 
 use xtask::requirements::Coverage;
 

@@ -1,4 +1,4 @@
-//! The house style, held against this repository.
+//! The style rules, applied to this repository.
 
 use xtask::tidy::{self, RULES};
 use xtask::tree;

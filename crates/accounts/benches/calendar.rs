@@ -1,6 +1,6 @@
-//! A calendar of ten thousand events: what one look into it costs.
+//! Benchmarks queries of a calendar with ten thousand events.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the bench at once")]
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn main() {
     divan::main();
 }
 
-/// A file in memory, because a slow disk is not what is measured here.
+/// A file in memory, so that the disk is not measured.
 struct Memory(Vec<u8>);
 
 impl Shelf for Memory {
@@ -43,7 +43,7 @@ impl Clock for Noon {
     }
 }
 
-/// Most events come once, over ten years; one in ten recurs, by rules of every kind.
+/// Most events are single ones over ten years; one in ten recurs, with all kinds of rules.
 fn event(n: usize) -> String {
     let year = 2018 + n % 10;
     let month = 1 + n / 10 % 12;

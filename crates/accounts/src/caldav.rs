@@ -1,7 +1,7 @@
-//! Tasks and a calendar on a server that speaks CalDAV (RFC 4791): Radicale, Nextcloud, Fastmail and many more.
+//! Tasks and a calendar on a CalDAV server (RFC 4791): Radicale, Nextcloud, Fastmail and many more.
 //!
-//! The password goes only where the human said: over https, or to this machine, and never after a redirect to
-//! somebody else. Whatever comes back is bounded, and believed no more than a file would be.
+//! The password is sent only to the configured host, over https or to this machine, and never
+//! follows a redirect to another host. Responses are bounded and not trusted more than a file.
 
 mod calendar;
 mod collection;
@@ -18,41 +18,38 @@ use std::time::Duration;
 pub use calendar::CalDavCalendar;
 pub use tasks::CalDavTasks;
 
-/// Where the server is, and who we are there.
+/// The server and the account on it.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The server, or a calendar on it.
+    /// The URL of the server, or of a calendar on it.
     pub url: String,
-    /// Who we are.
     pub user: String,
-    /// How we show that.
     pub password: Secret,
-    /// What the calendar, or the list, is called; without it, the first one will do.
+    /// The name of the calendar or list; without it the first one is used.
     pub name: Option<String>,
-    /// How much we bear.
     pub limits: Limits,
 }
 
-/// How much we bear of a server.
+/// The limits for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long we wait for an answer.
+    /// The timeout of a request.
     pub patience: Duration,
-    /// The biggest answer that is read, in bytes.
+    /// The maximum size of a response in bytes.
     pub biggest: usize,
 }
 
 impl Limits {
-    /// What we bear of every server.
+    /// The limits used in production.
     pub const HOUSE: Self = Self { patience: Duration::from_secs(30), biggest: 8_000_000 };
 }
 
-/// A secret that does not show itself. It is looked up whenever it is needed, so that a new one needs no restart.
+/// A secret that is looked up on each use, so a new one needs no restart, and is never printed.
 #[derive(Clone)]
 pub struct Secret(Arc<dyn Fn() -> String + Send + Sync>);
 
 impl Secret {
-    /// The secret that `source` knows when it is asked.
+    /// Creates a secret that `source` returns.
     pub fn kept_by(source: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(source))
     }

@@ -1,8 +1,7 @@
-//! Bytes as words: UTF-8, and where they are not, the letters of western Europe, which most such files mean.
+//! Decodes text as UTF-8, or else as Latin-1, which most such files use.
 
 use std::borrow::Cow;
 
-/// The words that `bytes` are.
 pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

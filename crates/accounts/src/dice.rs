@@ -1,4 +1,4 @@
-//! Random bytes, for names that nobody else has.
+//! Random bytes for unique names.
 
 use crate::Trouble;
 

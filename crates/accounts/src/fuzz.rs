@@ -1,4 +1,4 @@
-//! Where a fuzzer knocks: bytes that a calendar, a mailbox or a page of tasks may hold, read as they always are.
+//! Entry points for fuzzers: parse the content of calendars, mailboxes and task files.
 
 use std::io::Cursor;
 
@@ -12,13 +12,13 @@ use crate::mail::imap::line::Line;
 use crate::mail::mime;
 use crate::tasks::page::Page;
 
-/// The steps that one calendar may cost here.
+/// The maximum number of expansion steps for one calendar.
 const STEPS: u32 = 20_000;
 
-/// A calendar: what is in it for a month, each event of that found again, and its tasks.
+/// Parses a calendar, expands a month, finds its events by id, and parses its tasks.
 ///
 /// # Panics
-/// If an event that is shown cannot be found.
+/// If a listed event cannot be found.
 pub fn calendar(bytes: &[u8]) {
     let Ok(sheet) = Sheet::read("calendar.ics", bytes) else { return };
     let home = TimeZone::fixed(jiff::tz::offset(1));
@@ -36,14 +36,14 @@ pub fn calendar(bytes: &[u8]) {
     }
 }
 
-/// A letter.
+/// Parses a mail message.
 pub fn letter(bytes: &[u8]) {
     let letter = mime::letter(bytes);
     let _ = mime::envelope(bytes);
     let _ = mime::words(&letter.subject);
 }
 
-/// What a mail server says, response by response.
+/// Parses the responses of a mail server.
 pub fn imap(bytes: &[u8]) {
     let mut line = Line::new(Box::new(Cursor::new(bytes.to_vec())));
     while let Some(Ok(raw)) = line.hear().now_or_never() {
@@ -51,15 +51,15 @@ pub fn imap(bytes: &[u8]) {
     }
 }
 
-/// What a calendar server answers.
+/// Parses a response of a calendar server.
 pub fn multistatus(bytes: &[u8]) {
     let _ = format!("{:?}", multistatus::read(bytes));
 }
 
-/// A page of tasks: once all have their names, none needs another, and none was lost by it.
+/// Parses a task file. Once all tasks have ids, none needs another one and none is lost.
 ///
 /// # Panics
-/// If that is not so.
+/// If one of these does not hold.
 pub fn tasks(bytes: &[u8]) {
     let page = Page::read(bytes);
     if let Some(named) = page.named() {

@@ -1,4 +1,4 @@
-//! Google: one account for tasks, calendar and mail, reached with a token that the human gave us.
+//! Google: one account for tasks, calendar and mail, with a token that the user granted.
 
 mod access;
 mod addresses;
@@ -27,12 +27,12 @@ pub use files::{Connection, File, Keep, Withdrawal};
 pub use services::{Service, sentence};
 pub use sign_in::{Ended, PATIENCE, Paste, Pasted, SignIn, TEST_USER};
 
-/// How long a connection may take.
+/// The connect timeout.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long an answer may take.
+/// The timeout of a request.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// The human's account at Google.
+/// The user's Google account.
 #[derive(Clone)]
 pub struct Google {
     client: Client,
@@ -42,7 +42,7 @@ pub struct Google {
 }
 
 impl Google {
-    /// The account whose files `keep` holds. Nobody is called yet.
+    /// Creates the account whose files are in `store`, without a request.
     pub fn new(addresses: Addresses, keep: Arc<dyn Keep>, clock: Arc<dyn Clock>) -> Result<Self, Trouble> {
         let client =
             ::wire::client(&addresses.token, |builder| builder.connect_timeout(CONNECT).timeout(ANSWER));

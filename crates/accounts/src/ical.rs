@@ -1,8 +1,8 @@
-//! iCalendar (RFC 5545): read without believing it, and changed without touching what is not meant.
+//! iCalendar (RFC 5545): bounded parsing of untrusted files, and minimal edits.
 //!
-//! Our own lines, because the crates that read calendars bring a second clock and zone library, rewrite what they do
-//! not know, and expand a hostile rule for as long as it asks. Here a text stays the bytes it was; a change replaces
-//! the lines it means; and every reading has a budget.
+//! This is our own implementation, because existing crates depend on another time library, rewrite
+//! what they do not know, and expand hostile rules without limit. Here a file stays as its bytes, a
+//! change replaces only the affected lines, and every query has a budget.
 
 mod block;
 mod budget;

@@ -1,6 +1,6 @@
-//! What the human keeps elsewhere: tasks, a calendar and mail, each behind one trait with several back-ends.
+//! The user's tasks, calendar and mail: one trait each, with several back ends.
 //!
-//! Whatever comes from there was written by others: it is data, bounded in size, and never believed.
+//! Everything read from there is outside data: bounded in size and not trusted.
 
 pub mod caldav;
 pub mod calendar;

@@ -1,4 +1,4 @@
-//! Mail, which is only ever read, wherever it lies.
+//! The interface of a read-only mailbox.
 
 pub(crate) mod charset;
 mod html;
@@ -12,54 +12,51 @@ use jiff::Timestamp;
 
 use crate::Trouble;
 
-/// A letter as it stands in a list.
+/// A message in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// Its name in the mailbox.
+    /// The id in the mailbox.
     pub id: String,
-    /// When it arrived.
+    /// The time of arrival.
     pub at: Option<Timestamp>,
-    /// Who wrote it: a name if there is one, or else the address.
+    /// The sender's name, or else the address.
     pub from: String,
-    /// What about; blank, if nobody said.
+    /// May be blank.
     pub subject: String,
 }
 
-/// A letter that was opened.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
-    /// Who wrote it, name and address.
+    /// The sender's name and address.
     pub from: String,
-    /// To whom.
     pub to: String,
-    /// The date that stands on it.
+    /// The `Date` header.
     pub date: String,
-    /// What about.
     pub subject: String,
-    /// Its words, cut to what is readable; nothing, if it has none.
+    /// The text, truncated, if there is any.
     pub body: Option<String>,
 }
 
-/// A folder, or a label.
+/// A folder or label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Its name for machines.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
 }
 
 /// A mailbox, read-only.
 pub trait Mailbox: Send + Sync {
-    /// The newest `max` letters that were not read yet, newest first.
+    /// Returns the newest `max` unread messages, newest first.
     fn unread(&self, max: usize) -> BoxFuture<'_, Result<Vec<Heading>, Trouble>>;
 
-    /// The newest `max` letters that `query` finds, newest first.
+    /// Returns the newest `max` messages that match `query`, newest first.
     fn search<'a>(&'a self, query: &'a str, max: usize) -> BoxFuture<'a, Result<Vec<Heading>, Trouble>>;
 
-    /// Opens one, without marking it as read.
+    /// Reads a message without marking it as read.
     fn read<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Letter, Trouble>>;
 
-    /// The folders or labels.
+    /// Lists the folders or labels.
     fn labels(&self) -> BoxFuture<'_, Result<Vec<Label>, Trouble>>;
 }

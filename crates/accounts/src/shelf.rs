@@ -1,4 +1,4 @@
-//! Where local files stand: read, and exchanged only while they are still what was read.
+//! Local files: read whole, and replaced only if unchanged since then.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,29 +7,29 @@ use std::time::Duration;
 
 use crate::Trouble;
 
-/// Reads and exchanges whole files.
+/// Reads and atomically replaces whole files.
 pub trait Shelf: Send + Sync {
-    /// The whole file, of at most `most` bytes; nothing, if there is none. A bigger one is `FileTooLarge`.
+    /// Returns the content, or `None` if there is no file. Content of more than `max` bytes is a
+    /// `FileTooLarge` error.
     fn read(&self, path: &Path, most: usize) -> io::Result<Option<Vec<u8>>>;
 
-    /// Puts `bytes` there whole and for good, if what is there is still `was`.
+    /// Atomically and durably writes `bytes` if the content is still `was`.
     fn exchange(&self, path: &Path, was: Option<&[u8]>, bytes: &[u8]) -> io::Result<Exchange>;
 }
 
-/// What became of an exchange.
+/// The outcome of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
-    /// It is done.
     Done,
-    /// Something else is there by now, or somebody is just writing.
+    /// The content has changed, or another process is writing.
     Late,
 }
 
-/// How often a change is made anew on what somebody else has written meanwhile, and how long we wait in between.
+/// The number of attempts of a change with conflicts, and the pause between them.
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// One file on a shelf.
+/// One file in a store.
 #[derive(Clone)]
 pub(crate) struct Sheet {
     shelf: Arc<dyn Shelf>,
@@ -37,26 +37,26 @@ pub(crate) struct Sheet {
     most: usize,
 }
 
-/// What a change makes of a file: its new bytes, unless nothing is new, and what to tell.
+/// The result of a change: the new bytes, unless unchanged, and a value for the caller.
 pub(crate) type Changed<T> = (Option<Vec<u8>>, T);
 
 impl Sheet {
-    /// The file at `path`, of at most `most` bytes.
+    /// Creates a handle for the file at `path` with at most `max_bytes` bytes.
     pub(crate) fn new(shelf: Arc<dyn Shelf>, path: PathBuf, most: usize) -> Self {
         Self { shelf, path, most }
     }
 
-    /// Its name for people.
+    /// The name for messages.
     pub(crate) fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// What is in it; nothing, if there is none.
+    /// Returns the content, or `None` if there is no file.
     pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, Trouble> {
         self.shelf.read(&self.path, self.most).map_err(|error| self.unreadable(&error))
     }
 
-    /// Makes a change, as often as it takes until nobody came in between: nothing that another one wrote is lost.
+    /// Applies a change, again after each conflict, so that no concurrent change is lost.
     pub(crate) async fn change<T>(
         &self,
         make: impl Fn(Option<&[u8]>) -> Result<Changed<T>, Trouble>,

@@ -1,21 +1,21 @@
-//! What can go wrong with an account, sorted by who must act.
+//! The errors of accounts, by who must act.
 
-/// What went wrong, in one plain line that also says what would be right.
+/// An error of an account: one sentence with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    /// What was asked for makes no sense: whoever asked must ask otherwise.
+    /// The request is invalid; the caller must change it.
     #[error("{0}")]
     Wrong(String),
-    /// There is nothing of that name.
+    /// There is no such item.
     #[error("{0}")]
     Missing(String),
-    /// It is not connected, or not any more: the human must connect it.
+    /// The account is not or no longer connected; the user must connect it.
     #[error("{0}")]
     Unconnected(String),
-    /// It does not answer now: later may be better.
+    /// The service is unavailable; a later try may succeed.
     #[error("{0}")]
     Away(String),
-    /// It answered something that cannot be read.
+    /// The response or file cannot be read.
     #[error("{0}")]
     Garbled(String),
 }

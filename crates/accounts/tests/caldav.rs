@@ -1,6 +1,6 @@
-//! Servers that refuse, fail, hang, lie and send us elsewhere: each told in one clear sentence.
+//! CalDAV servers that refuse, fail, hang, lie or redirect are each reported in one sentence.
 
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+#![expect(clippy::unwrap_used, reason = "the fixtures of a test exist")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Clock for Noon {
     }
 }
 
-/// A server that gives these answers, one after the other and the last for ever, and remembers what it was asked.
+/// A fake server that gives these answers in order, repeats the last one, and records its requests.
 struct Played {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -48,7 +48,7 @@ impl Played {
                 let request = request(&mut stream).await;
                 heard.lock().unwrap().push(request);
                 let answer = answers.get(n).or(answers.last()).unwrap();
-                // An empty answer means that it hangs, with the door open.
+                // An empty answer hangs with an open connection.
                 if answer.is_empty() {
                     std::future::pending::<()>().await;
                 }
@@ -80,7 +80,7 @@ impl Played {
     }
 }
 
-/// The head and the body of one request.
+/// Reads the head and body of one request.
 async fn request(stream: &mut tokio::net::TcpStream) -> String {
     let mut text = String::new();
     let mut buffer = [0; 4096];
@@ -165,7 +165,7 @@ async fn every_refusal_is_one_clear_sentence() {
     assert_eq!(flood, "127.0.0.1 answers with more than 0 MB, which is more than i read.");
 }
 
-/// With the clock of the test, waiting takes no time.
+/// The paused clock skips the timeout.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_is_left() {
     assert_eq!(told(&[String::new()]).await, "127.0.0.1 does not answer. try again later.");
@@ -179,7 +179,7 @@ async fn a_server_that_is_not_there_is_told() {
     assert!(said.starts_with("127.0.0.1 cannot be reached: Connection refused"), "{said}");
 }
 
-/// The password goes to nobody else, and stands in no complaint.
+/// The password is sent to no other server and appears in no error message.
 #[tokio::test]
 async fn the_password_goes_only_where_the_human_said() {
     let other = Played::new(&[here()]).await;
@@ -220,7 +220,8 @@ async fn the_password_goes_only_where_the_human_said() {
     );
 }
 
-/// Somebody else was faster: the change is made once more, on what they left; a second time it is given up.
+/// After a concurrent change the update is applied once more to the new object; a second conflict
+/// is an error.
 #[tokio::test]
 async fn a_conflict_is_made_once_more_on_the_fresh_object() {
     let get = |summary: &str, etag: &str| answer("200 OK", &format!("ETag: {etag}\r\n"), &event(summary));
@@ -264,7 +265,7 @@ async fn a_conflict_is_made_once_more_on_the_fresh_object() {
     assert_eq!(lost, Trouble::Away("somebody else changed it at the same time. try again.".into()));
 }
 
-/// One object that cannot be read is named, and the others are there.
+/// One unreadable object is reported, and the others are listed.
 #[tokio::test]
 async fn one_bad_object_takes_no_other_with_it() {
     let object = |name: &str, data: &str| {

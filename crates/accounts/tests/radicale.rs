@@ -1,6 +1,7 @@
-//! Tasks and a calendar on a real Radicale, which the test command installs and each test starts for itself.
+//! Tasks and a calendar on a real Radicale, which the test command installs and every test starts
+//! for itself.
 
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+#![expect(clippy::unwrap_used, reason = "the fixtures of a test exist")]
 
 #[path = "radicale/stage.rs"]
 mod stage;
@@ -96,7 +97,7 @@ async fn an_event_is_added_changed_and_deleted() {
 
 const SERIES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//other//EN\r\nBEGIN:VEVENT\r\nUID:team_call@other\r\nDTSTAMP:20260101T000000Z\r\nDTSTART;TZID=America/New_York:20261019T090000\r\nDTEND;TZID=America/New_York:20261019T093000\r\nRRULE:FREQ=WEEKLY;COUNT=5\r\nEXDATE;TZID=America/New_York:20261102T090000\r\nSUMMARY:Team\r\nX-OTHER-MARK:keep me\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
 
-/// What another client made recurs across the days on which the clocks of two places change.
+/// A recurring event of another client spans the clock changes of two zones.
 #[tokio::test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 async fn a_series_of_another_client_has_exceptions_across_a_clock_change() {
@@ -131,7 +132,7 @@ async fn a_series_of_another_client_has_exceptions_across_a_clock_change() {
     );
 }
 
-/// Two windows change the same event at the same time, again and again: neither loses what it wrote.
+/// Two clients repeatedly change the same event at the same time, and no change is lost.
 #[tokio::test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 async fn two_windows_that_change_one_event_lose_nothing() {
@@ -180,7 +181,7 @@ async fn a_wrong_password_is_told() {
     assert_eq!(refused, Trouble::Unconnected(said.into()));
 }
 
-/// A calendar of so many events in November, each with so many letters of words.
+/// Returns `events` events in November with descriptions of `letters` characters.
 fn november(events: usize, letters: usize) -> impl Iterator<Item = (String, String)> {
     let words = "w".repeat(letters);
     (0..events).map(move |n| {
@@ -196,7 +197,7 @@ fn november(events: usize, letters: usize) -> impl Iterator<Item = (String, Stri
     })
 }
 
-/// What is more than one answer may hold comes in parts.
+/// A response that would be too large is fetched in parts.
 #[tokio::test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 async fn a_big_answer_comes_in_parts() {
@@ -210,7 +211,7 @@ async fn a_big_answer_comes_in_parts() {
     assert!(refused.to_string().contains("which is more than i read"), "{refused}");
 }
 
-/// What takes Radicale itself minutes to read.
+/// Tests with minutes of run time.
 mod long {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! What it takes to start a command in its cage, and to hear that it has ended.
+//! Measures the start of a command in its sandbox up to the moment its end is noticed.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// A shell that does nothing, from our asking to its end.
+/// A shell that does nothing, from spawn to exit.
 #[divan::bench(sample_count = 100)]
 fn caged_shell(bencher: Bencher) {
     let dir = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn caged_shell(bencher: Bencher) {
         cage.args(["cage", &std::process::id().to_string(), "--seconds", "60", "--data"]).arg(dir.path());
         cage.arg("--work").arg(&work).args(["--", "true"]).stdin(Stdio::piped());
         let mut cage = cage.spawn().unwrap();
-        // Waiting closes the input, which would end the cage.
+        // `wait` closes stdin, which would end the sandbox.
         let lifeline = cage.stdin.take();
         assert!(cage.wait().unwrap().success());
         drop(lifeline);

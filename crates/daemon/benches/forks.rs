@@ -1,7 +1,9 @@
-//! Forks: how soon the first request of one is on the wire, and what a thousand at once cost in memory.
+//! Forks: latency until the first request is sent to the model, and memory use of a thousand
+//! concurrent forks.
 //!
-//! A fork is written down and driven as the house would drive it. For the thousand, the played server runs in a
-//! process of its own, so that its memory is not taken for ours, and holds all of them until they are measured.
+//! Forks are written to the journal and driven like in the application. For the memory measurement,
+//! the fake model server runs in a separate process, so that its memory is not counted, and blocks
+//! all requests until the end.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
@@ -20,7 +22,7 @@ use family::Family;
 use tokio::sync::mpsc::UnboundedReceiver;
 use wire::{Moment, Wire};
 
-/// Forks that nobody counts, and forks that are.
+/// Warm-up forks are not measured.
 const WARM_UP: usize = 20;
 const COUNTED: usize = 300;
 

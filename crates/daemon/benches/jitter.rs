@@ -1,12 +1,12 @@
-//! Jitter: how long after its time a job begins, while a thousand others are being done.
+//! Jitter: delay between the due time and the start of a job while a thousand other jobs run.
 //!
-//! The house is real and so is the time. The model takes every request and answers none, so that whatever began goes on
-//! until the end of the measure.
+//! Application and clock are real. The model accepts every request and answers none, so that every
+//! job runs until the end of the measurement.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 #![expect(
     clippy::disallowed_methods,
-    reason = "an editor writes the files, and the time is that of the wall"
+    reason = "like an editor, the bench writes files directly, and it needs the real clock"
 )]
 
 #[path = "turn/house.rs"]
@@ -24,9 +24,10 @@ use tempfile::TempDir;
 
 use house::{in_memory, on_disk, open};
 
-/// Jobs that begin together, and go on.
+/// Jobs with the same due time that keep running.
 const CROWD: usize = 900;
-/// Jobs that come after them, so many in each of so many seconds; all together are as many as may go on at once.
+/// Jobs due afterwards: `EACH_SECOND` in each of `SECONDS` seconds. All jobs together reach the
+/// concurrency limit.
 const SECONDS: usize = 10;
 const EACH_SECOND: usize = 10;
 
@@ -37,7 +38,7 @@ fn main() {
     }
 }
 
-/// Plans the jobs, lets their times come, and reads in the log when each began.
+/// Plans the jobs, waits for their due times, and reads the start times from the journal.
 async fn measure(dir: &TempDir, place: &str) {
     let model = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", model.local_addr().unwrap());
@@ -67,7 +68,8 @@ fn plan(data: &Path, id: &str, due: Timestamp) {
     std::fs::write(data.join(format!("reminders/{id}.md")), text).unwrap();
 }
 
-/// How many microseconds after their times the jobs began whose source is like `pattern`, the shortest first.
+/// Returns the delays in microseconds of the jobs whose source matches `pattern`, in ascending
+/// order.
 fn lateness(data: &Path, pattern: &str) -> Vec<u64> {
     let log = Connection::open(data.join("state/journal.db")).unwrap();
     let mut rows = log

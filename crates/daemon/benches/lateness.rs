@@ -1,12 +1,12 @@
-//! Lateness: how long after a reminder is due it is shown, while something else goes wrong or takes its time.
+//! Lateness: delay between the due time of a reminder and its display, under faults and load.
 //!
-//! The house, its page and its socket are real, and so is the time; Discord and the model are played, over real sockets.
-//! The page and the terminal read the same stream of events, which is measured at its reader.
+//! Application, page, socket and clock are real; Discord and the model are fakes on real sockets.
+//! Page and terminal read the same event stream, which is measured at its reader.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 #![expect(
     clippy::disallowed_methods,
-    reason = "an editor writes the files, and the time is that of the wall"
+    reason = "like an editor, the bench writes files directly, and it needs the real clock"
 )]
 
 #[path = "turn/house.rs"]
@@ -28,46 +28,46 @@ use testkit::discord::{Discord, Setup, serve};
 
 use house::{in_memory, on_disk, open};
 
-/// Reminders of each trouble, and the seconds between two: Discord takes five messages in five seconds.
+/// Reminders per case, and the seconds between two: Discord accepts five messages in five seconds.
 const REMINDERS: usize = 20;
 const APART: i64 = 2;
-/// How long after the start the first is due.
+/// Seconds from the start to the first due time.
 const FIRST: i64 = 6;
-/// Longer than any of them is late.
+/// Longer than any reminder is late.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the model does with a request.
+/// The behavior of the fake model.
 #[derive(Clone, Copy)]
 enum Model {
-    /// There is none: the offline brain answers.
+    /// No model is configured: the offline assistant answers.
     Offline,
-    /// It says one word.
+    /// Answers one word.
     Answers,
-    /// It takes the request and is silent.
+    /// Accepts the request and never answers.
     Silent,
-    /// It begins, and then only keeps the connection open.
+    /// Starts an answer, then sends only keep-alive pings.
     Pings,
-    /// It says a word five times a second, without end.
+    /// Sends five words per second, without end.
     Speaks,
-    /// It calls a tool that the user is asked about.
+    /// Calls a tool that needs the user's approval.
     Asks,
-    /// It calls a tool that does not end: an agent, whose own request is met with silence.
+    /// Calls a tool that does not end: a subagent whose own request is never answered.
     Delegates,
-    /// It answers once, and is silent then.
+    /// Answers the first request only.
     AnswersOnce,
-    /// Nobody listens there.
+    /// The port is closed.
     Dead,
 }
 
-/// What goes on beside the reminders.
+/// Concurrent activity.
 #[derive(Clone, Copy)]
 enum Beside {
     Nothing,
-    /// The user said something, which is being answered.
+    /// An answer to the user is being generated.
     Answer,
-    /// The conversation is being summed up.
+    /// The conversation is being compacted.
     Compaction,
-    /// A hundred answers wait to be sent to Discord.
+    /// A hundred answers are queued for Discord.
     Outbox,
 }
 
@@ -153,7 +153,7 @@ async fn begin(client: &Client, discord: &Discord, beside: Beside) {
     }
 }
 
-/// How late each reminder came to a reader of the stream of events.
+/// Returns the delay of each reminder on the event stream.
 async fn on_the_stream(mut events: Events, dues: &[Timestamp]) -> Vec<Duration> {
     let mut late = Vec::new();
     while late.len() < dues.len() {
@@ -166,7 +166,7 @@ async fn on_the_stream(mut events: Events, dues: &[Timestamp]) -> Vec<Duration> 
     late
 }
 
-/// How late each reminder stood in the direct messages.
+/// Returns the delay of each reminder in the direct messages.
 async fn in_discord(discord: &Discord, dues: &[Timestamp]) -> Vec<Duration> {
     let mut late = Vec::new();
     for (number, due) in dues.iter().enumerate() {
@@ -193,7 +193,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A model on loopback that lives as long as the program.
+/// Starts the fake model on loopback. It runs until the process ends.
 fn listen(model: Model) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -210,7 +210,7 @@ fn listen(model: Model) -> String {
     url
 }
 
-/// Answers one request, after so many that were `asked` before. The connection is closed afterwards.
+/// Answers one request and closes the connection. `asked` counts the earlier requests.
 fn answer(mut socket: TcpStream, model: Model, asked: &AtomicUsize) -> std::io::Result<()> {
     let mut request = vec![0; 1 << 16];
     let read = socket.read(&mut request)?;
@@ -274,7 +274,7 @@ fn tell(trouble: &str, surface: &str, mut late: Vec<Duration>) {
     let part = |of_100: usize| late[(late.len() - 1) * of_100 / 100].as_nanos();
     let mut out = std::io::stdout();
     writeln!(out, "reminder during {trouble}, {surface}, median: {} ns", part(50)).unwrap();
-    // Of so few the latest stands for the 99th of a hundred.
+    // With so few samples, the maximum serves as the 99th percentile.
     writeln!(out, "reminder during {trouble}, {surface}, p99: {} ns", late.last().unwrap().as_nanos())
         .unwrap();
 }

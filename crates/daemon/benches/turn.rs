@@ -1,8 +1,9 @@
-//! One turn through the whole house: what we add to a message on its way to the model, and to its words on
-//! their way back.
+//! One turn through the whole application: the latency we add to a message on its way to the model,
+//! and to the reply on its way back.
 //!
-//! The house is real, down to the control socket. The model is a thread that notes when the first byte of a
-//! request arrives and when it sends a word. The directory is of memory where there is one.
+//! The application is real, including the control socket. The model is a thread that records when
+//! the first byte of a request arrives and when it sends a word. The data directory is in memory if
+//! possible.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
@@ -23,10 +24,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use house::{in_memory, on_disk, open};
 use wire::{Moment, Wire};
 
-/// Turns that nobody counts, and turns that are.
+/// Warm-up turns are not measured.
 const WARM_UP: usize = 20;
 const COUNTED: usize = 300;
-/// Starts of which each is counted.
+/// Measured starts.
 const STARTS: usize = 15;
 
 fn main() {
@@ -44,7 +45,7 @@ fn main() {
     }
 }
 
-/// A conversation of so many entries, and a model that answers one word.
+/// Measures turns in a conversation with `entries` entries and a model that answers one word.
 async fn with_a_model(dir: &TempDir, entries: u64) {
     let wire = Wire::listen();
     let house =
@@ -65,7 +66,7 @@ async fn with_a_model(dir: &TempDir, entries: u64) {
     house.close().await;
 }
 
-/// The first message after a start, when nothing of the conversation was read yet.
+/// Measures the first message after a start, before the conversation was read.
 async fn after_a_start(dir: &TempDir) {
     let wire = Wire::listen();
     let mut moments = wire.moments;
@@ -92,7 +93,7 @@ async fn exchange(moments: &mut UnboundedReceiver<Moment>) -> (Instant, Instant)
     (asked, spoke)
 }
 
-/// No model: the whole turn is ours.
+/// Measures turns without a model: all of the time is ours.
 async fn offline(dir: &TempDir, place: &str) {
     let house = open(dir, &[], Doors::Local).await;
     let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };

@@ -1,5 +1,6 @@
-//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets ahead by SHIFTED_BY
-//! seconds, or 20. It ends at the touch of the disk that CRASH_AT names. Only for tests.
+//! The program with a clock that starts at SHIFTED_TO; each SIGUSR1 advances it by SHIFTED_BY
+//! seconds (default 20).
+//! It aborts at the disk operation number given in CRASH_AT. Only for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,7 +13,7 @@ use jiff::{SignedDuration, Zoned};
 use testkit::disk::CrashAt;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A clock that goes as fast as any other, from another time on.
+/// A clock that starts at a given time and runs at normal speed.
 struct Shifted {
     from: Zoned,
     since: Instant,
@@ -35,7 +36,7 @@ impl Clock for Shifted {
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::print_stdout,
-    reason = "a program for tests, which are told by its first line that it listens"
+    reason = "a program for tests, which wait for its first line of output"
 )]
 fn main() {
     let environment = Environment::new(|name| std::env::var(name).ok());

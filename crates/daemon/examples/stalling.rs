@@ -1,4 +1,5 @@
-//! The program on a disk that never answers while a file called `stall` lies in the home. Only for tests.
+//! The program on a disk that blocks on file creation while a file `stall` exists in the home
+//! directory. Only for tests.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,11 +8,11 @@ use std::sync::Arc;
 
 use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
 
-/// A disk that may stand still.
+/// A disk that can hang.
 struct Stalling(PathBuf);
 
 impl Stalling {
-    #[expect(clippy::disallowed_methods, reason = "a disk that stands still takes its time")]
+    #[expect(clippy::disallowed_methods, reason = "simulates a disk that hangs")]
     fn wait(&self) {
         while self.0.exists() {
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -62,7 +63,7 @@ impl Disk for Stalling {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test has no other way to tell a process where to look")]
+#[expect(clippy::disallowed_methods, reason = "a test has no other way to pass the path to a process")]
 fn main() -> ExitCode {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     daemon::main_on(Arc::new(Stalling(home.join("stall"))))

@@ -1,6 +1,7 @@
-//! systemd as a person has it, played: `systemctl`, `loginctl` and `journalctl` by the name it is called with. It
-//! really starts what a unit says, listens to it, and starts it again when it falls. Only for tests.
-#![expect(clippy::expect_used, reason = "a played part that cannot go on stops the test at once")]
+//! A fake systemd: `systemctl`, `loginctl` and `journalctl`, depending on the name it is called
+//! with. It really starts the program of the unit, receives its notifications and restarts it after
+//! a failure. Only for tests.
+#![expect(clippy::expect_used, reason = "a fake that cannot continue stops the test at once")]
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -11,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a look at the line takes.
+/// Poll interval.
 const LOOK: Duration = Duration::from_millis(20);
-/// Codes after which a unit of ours is not started again.
+/// Exit codes after which our unit is not restarted.
 const NOT_AGAIN: [i32; 4] = [0, 2, 75, 78];
 
 fn main() -> ExitCode {
@@ -37,7 +38,10 @@ fn main() -> ExitCode {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test has no other way to tell a process where its stage is")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test has no other way to pass the state directory to a process"
+)]
 fn stage() -> PathBuf {
     std::env::var_os("PLAYED_SYSTEMD").map(PathBuf::from).expect("PLAYED_SYSTEMD")
 }
@@ -51,7 +55,7 @@ fn fails(text: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Where everything of this systemd is kept.
+/// The directory with the state of the fake systemd.
 struct Stage(PathBuf);
 
 impl Stage {
@@ -147,7 +151,8 @@ impl Stage {
         }
     }
 
-    /// Whether the unit names a place that is not there: no namespace is made then either.
+    /// Returns whether the unit lists a path that does not exist. systemd cannot set up the
+    /// namespace then either.
     fn walls_around_nothing(&self) -> bool {
         let unit = self.unit();
         let mut places = unit.lines().filter_map(|line| line.strip_prefix("ReadWritePaths="));
@@ -160,7 +165,7 @@ impl Stage {
         if let Some(pid) = self.pid() {
             let _ = kill_process(pid, Signal::TERM);
         }
-        // Whoever supervises holds the lock.
+        // The supervisor has this file locked until it ends.
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -180,7 +185,7 @@ impl Stage {
         ExitCode::SUCCESS
     }
 
-    /// Starts what the unit says, again and again, until it is stopped or ends as it should.
+    /// Runs the unit, restarting it until it is stopped or exits with a final code.
     fn supervise(&self) -> ExitCode {
         let lock = OpenOptions::new()
             .create(true)
@@ -208,7 +213,7 @@ impl Stage {
         }
     }
 
-    /// One life of it: how it ended, and with which code.
+    /// Runs the program once. Returns systemd's result and the exit code.
     fn once(&self) -> (&'static str, i32) {
         let unit = self.unit();
         let micros = match self.read("watchdog").trim().parse() {
@@ -231,7 +236,8 @@ impl Stage {
                     heard = Instant::now();
                     let text = String::from_utf8_lossy(&letter[..length]).into_owned();
                     self.note(&text);
-                    // Whoever says so is taken at its word: it has TimeoutStopSec to end, whatever it says later.
+                    // STOPPING=1 is final, as in systemd: the process has TimeoutStopSec to end,
+                    // whatever it sends later.
                     if text.contains("STOPPING=1") {
                         stopping = true;
                         let _ = std::fs::remove_file(self.0.join("ready"));
@@ -276,7 +282,7 @@ impl Stage {
         command.spawn().expect("what the unit says")
     }
 
-    /// Keeps what was heard.
+    /// Appends a notification to the log of notifications.
     fn note(&self, text: &str) {
         let mut heard: File =
             OpenOptions::new().create(true).append(true).open(self.0.join("heard")).expect("a file");
@@ -288,7 +294,7 @@ fn value(unit: &str, name: &str) -> u64 {
     unit.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).expect("a number")
 }
 
-/// The words of a line, as systemd reads them.
+/// Splits a line into words like systemd.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

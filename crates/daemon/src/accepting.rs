@@ -1,5 +1,7 @@
-//! What the files of jobs and webhooks ask for: accepted with what the human writes by our own doors, and held back where
-//! anybody else wrote it.
+//! Consent for what job and webhook files ask for.
+//!
+//! A file written through our own commands or page is accepted with that edit. A request in a file
+//! written by anything else is held back until the user accepts it.
 
 use std::sync::Arc;
 
@@ -17,8 +19,9 @@ use crate::exit::Failed;
 use crate::hooks;
 use crate::settings::Settings;
 
-/// The human lets `after` be written in `file`, called as it is from the data directory on: over `before`, of which they have
-/// seen no more than the change, or else having all of it before them.
+/// Accepts the requests of `file` (relative to the data directory) after the user changed it from
+/// `before` to `after`. Without `before` the user has seen the whole text, so all of it is
+/// accepted; with it only the change is.
 pub fn allow(paths: &Paths, file: &str, (before, after): (Option<&str>, &str)) -> Result<(), String> {
     match (before, AskedFor::of(file, after)) {
         (_, None) => Ok(()),
@@ -27,7 +30,7 @@ pub fn allow(paths: &Paths, file: &str, (before, after): (Option<&str>, &str)) -
     }
 }
 
-/// The human accepts all that is asked for. Gives what was held back of it.
+/// Accepts everything in `asked`. Returns what was held back of it until now.
 pub fn accept(paths: &Paths, asked: &AskedFor) -> Result<Vec<String>, String> {
     let held = Accepted::look(paths).held(asked);
     accept_whole(paths, asked, now()).map(|()| held)
@@ -37,13 +40,13 @@ fn now() -> Timestamp {
     SystemClock::new(TimeZone::UTC).now().timestamp()
 }
 
-/// What is told of what asks for more than is `accepted`: nothing, if it does not.
+/// Returns the notice for requests of `asked` beyond what is `accepted`, if there are any.
 pub fn told(asked: &AskedFor, accepted: &Accepted) -> Option<String> {
     let held = accepted.held(asked);
     (!held.is_empty()).then(|| asked.held_back(&held))
 }
 
-/// All that is held back of jobs in the data directory of `settings`, a sentence each.
+/// Returns one sentence for each job whose requests are held back.
 pub fn held(settings: &Settings, disk: &Arc<dyn Disk>) -> Vec<String> {
     let accepted = Accepted::look(&settings.paths);
     let job = |what: What| told(&AskedFor::job(&what), &accepted);
@@ -52,8 +55,8 @@ pub fn held(settings: &Settings, disk: &Arc<dyn Disk>) -> Vec<String> {
     held
 }
 
-/// Looks at all jobs for the first time after a start. If nobody was ever asked, they were here before we were, and what they
-/// and the webhooks ask for is accepted.
+/// Scans all jobs for the first time after a start. If no consent was ever recorded, the files are
+/// older than this feature, so the requests of all jobs and webhooks are accepted.
 pub async fn first_look(
     book: &mut JobBook,
     settings: &Settings,

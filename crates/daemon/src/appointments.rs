@@ -1,4 +1,4 @@
-//! The calendar, as the page draws it: whoever keeps it, by the settings.
+//! Adapter from the configured calendar (file, CalDAV or Google) to the page's calendar view.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use jiff::Zoned;
 use surfaces::web::calendar::{Appointment, Calendar, Looked, Slot};
 
-/// Whoever keeps the calendar; or why nobody does.
+/// The configured calendar, or why it cannot be used.
 pub struct Appointments(pub Result<Arc<dyn Kept>, Trouble>);
 
 impl Calendar for Appointments {

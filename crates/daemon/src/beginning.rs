@@ -1,4 +1,5 @@
-//! The beginning: what is read before the assistant can be made, and what is told when it is.
+//! Start-up: what is read before the assistant is built, and the notices that are published
+//! afterwards.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,13 +30,13 @@ pub fn open(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Result
     Ok(journal::open_importing(place, Tracked::ByGit, settings.transcripts.as_deref())?)
 }
 
-/// What may be spent, and what of that was spent on the day of `now` and around it.
+/// Returns the configured budget with the amounts spent on the day of `now` and the days around it.
 pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result<Purse, Failed> {
     let days = journal.days(now).await.map_err(|error| Failed::NotDone(error.to_string()))?;
     Ok(Purse { days, ..settings.spend.purse.clone() })
 }
 
-/// What comes with the program and is placed in the data directory.
+/// Files that ship with the program and are placed in the data directory.
 #[derive(Default)]
 pub struct Bundle {
     /// Documents that the model can read.
@@ -44,7 +45,8 @@ pub struct Bundle {
     pub agents: Vec<(&'static str, String)>,
 }
 
-/// SA-1: what comes with a program that stays. Whoever asks one question does not wait for a library.
+/// SA-1: Returns the files for a long-running process. A process for a single question gets none,
+/// because it must not wait for them.
 pub fn bundle(names: &Names, doors: Doors) -> Bundle {
     match doors {
         Doors::LocalAndPage => Bundle { documents: &REFERENCES, agents: agents::bundled(names) },
@@ -52,7 +54,7 @@ pub fn bundle(names: &Names, doors: Doors) -> Bundle {
     }
 }
 
-/// SA-3: who can be sent out with a question, those of the `bundle` among them.
+/// SA-3: Returns the available subagents, including those of the `bundle`.
 pub async fn subagents(journal: &Journal, bundle: &Bundle) -> Arc<[Agent]> {
     let found = journal.agents(bundle.agents.clone()).await;
     found
@@ -63,8 +65,8 @@ pub async fn subagents(journal: &Journal, bundle: &Bundle) -> Arc<[Agent]> {
         .into()
 }
 
-/// SU-6, SK-4: other programs that know skills find ours where they look for them. What is there already stays, unless it
-/// leads nowhere.
+/// SU-6, SK-4: Links our skills to the place where other programs look for them. An existing
+/// directory there stays; a dangling link is replaced.
 pub fn link_skills(root: &Path) {
     let skills = root.join("skills");
     let link = root.join(".claude/skills");
@@ -82,8 +84,8 @@ pub fn link_skills(root: &Path) {
     }
 }
 
-/// What can be chosen. RC-10: models that were set and cannot be, give way to the usual one, which is told in
-/// `notices`.
+/// Returns the available models. RC-10: configured models that are not available are replaced by
+/// the default model, with a line in `notices`.
 pub fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut Vec<String>) -> Choices {
     let choices = settings.choices(usual);
     let wrong = choices.admit(&mut memory.chosen.settings);
@@ -91,7 +93,7 @@ pub fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &
     choices
 }
 
-/// Who lives in Discord reaches the human there.
+/// Configures whether the assistant may reach the user through Discord.
 pub fn reaching(assistant: Assistant, settings: &Settings, doors: Doors) -> Assistant {
     match (&settings.places.discord, doors) {
         (_, Doors::Asked) => assistant.only_asked(),
@@ -100,8 +102,9 @@ pub fn reaching(assistant: Assistant, settings: &Settings, doors: Doors) -> Assi
     }
 }
 
-/// Keeps the text of the settings file, which works, for a start at which the file is broken. An empty or missing file, such
-/// as an editor leaves that is killed while it writes, does not replace a copy that has settings.
+/// Saves the text of the settings file, which was just read without errors, for a start at which
+/// the file is broken. An empty or missing file, as an editor leaves when it is killed during a
+/// save, does not replace a copy that has settings.
 pub fn keep_settings(settings: &Settings, disk: &dyn Disk, doors: Doors) {
     let Some(text) = settings.file_text.as_ref().filter(|_| doors == Doors::LocalAndPage) else { return };
     let place = settings.paths.state().join(LAST_GOOD);
@@ -115,12 +118,12 @@ pub fn keep_settings(settings: &Settings, disk: &dyn Disk, doors: Doors) {
     }
 }
 
-/// What the dice of this start are seeded with.
+/// Returns a random seed for this start.
 pub fn seed() -> Result<u64, Failed> {
     getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
 }
 
-/// What is found out at a start and the human should know: files that others could read, and how we ended last.
+/// Returns notices of this start: files that others could read, and how the last process ended.
 pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
     match doors {
         Doors::LocalAndPage => {
@@ -132,7 +135,8 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
     }
 }
 
-/// Shows the human what they should know, and sends what was done about a damaged journal where they are.
+/// Shows `notices` on the surfaces and announces the recovery of a damaged journal in the
+/// conversation.
 pub async fn hand_over(
     notices: &[String],
     stage: &Stage,
@@ -144,13 +148,15 @@ pub async fn hand_over(
     notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
     match (&settings.places.discord, doors) {
         (_, Doors::LocalAndPage) => announce(journal, desk).await,
-        // Who asks reads it with the answer, and who stays tells it where the human is.
+        // With Discord, the long-running process announces it there; here the caller prints it with
+        // the answer.
         (Discord::On { .. }, Doors::Asked | Doors::Local) => {}
         (Discord::Off | Discord::Wrong(_), Doors::Asked | Doors::Local) => journal.told(),
     }
 }
 
-/// What was done about a damaged journal counts as told once all of it is written down. Until then each start tries again.
+/// A recovery counts as announced only once all of it is in the journal. Until then each start
+/// tries again.
 async fn announce(journal: &Journal, desk: &Desk) {
     for words in journal.untold() {
         if let Answer::Refused(why) = desk.ask(Request::Announce(words)).await {
@@ -172,7 +178,7 @@ mod tests {
     use super::*;
     use crate::settings::Environment;
 
-    /// A data directory whose journal took the place of a damaged one.
+    /// A data directory whose journal replaced a damaged one.
     struct Rescued {
         home: TempDir,
         journal: Journal,
@@ -188,7 +194,8 @@ mod tests {
             Self { home, journal }
         }
 
-        /// What is still to be told after it was handed over, and the desk gave this answer.
+        /// Returns what is still unannounced after the notices were published and the assistant
+        /// gave this answer.
         async fn left_after(&self, at: Door, doors: Doors, answer: Option<Answer>) -> Vec<String> {
             let (desk, mut pile) = Desk::new();
             let stage = Stage::default();
@@ -209,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Where the human is.
+    /// The surface on which the user can be reached.
     #[derive(Clone, Copy)]
     enum Door {
         Terminal,
@@ -229,8 +236,8 @@ mod tests {
 
     const UNTOLD: [&str; 1] = ["it was damaged."];
 
-    /// B5: a rescue counts as told when the words are written down, and not before: a disk that is full, or an end in
-    /// between, leaves them to the next start.
+    /// B5: A recovery counts as announced once its message is written. After a full disk or a crash
+    /// in between, the next start announces it again.
     #[tokio::test]
     async fn a_rescue_that_could_not_be_told_is_told_again() {
         let rescued = Rescued::new();
@@ -242,7 +249,8 @@ mod tests {
         assert!(left.is_empty(), "{left:?}");
     }
 
-    /// B5: whoever asks one question reads of it, and leaves it to one who stays where there are messages to send it by.
+    /// B5: A process for one question prints the notice and leaves the announcement to the
+    /// long-running process, if Discord is set up.
     #[tokio::test]
     async fn a_question_leaves_a_rescue_to_who_can_send_it() {
         let rescued = Rescued::new();

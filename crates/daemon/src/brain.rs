@@ -1,4 +1,4 @@
-//! Who answers, put together as the settings say.
+//! Builds the model that the settings name.
 
 use std::sync::Arc;
 
@@ -16,19 +16,17 @@ use crate::model_records::ModelRecords;
 use crate::settings::web::{self, SearchWay};
 use crate::settings::{Brain, Settings};
 
-/// What a brain may need of the house.
+/// Services that a model may need.
 pub struct Surroundings {
-    /// Where it can keep its place.
+    /// Stores the model's own session state.
     pub journal: Arc<Journal>,
-    /// Where it can tell something.
+    /// Receives notices.
     pub surface: Arc<dyn Surface>,
-    /// Now.
     pub now: Timestamp,
-    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Says what is wrong with the brain of `settings`, before anything is made or opened.
+/// Validates the model part of `settings` before anything is created or opened.
 pub fn check(settings: &Settings) -> Result<(), Failed> {
     match &settings.brain {
         Brain::Offline | Brain::Keyless(_) => Ok(()),
@@ -38,11 +36,10 @@ pub fn check(settings: &Settings) -> Result<(), Failed> {
     }
 }
 
-/// A model, and what comes with it.
+/// A model and its accessories.
 pub struct Built {
-    /// The model.
     pub model: Arc<dyn Model>,
-    /// The web search of its vendor, if that is used.
+    /// The vendor's own web search, if it is used.
     pub search: Option<Arc<dyn VendorSearch>>,
     /// A sentence about it that the user should read.
     pub notice: Option<String>,

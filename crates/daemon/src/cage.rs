@@ -1,4 +1,5 @@
-//! The cage: our own binary is started first, gives up what it could do, and runs a command of the model.
+//! Sandbox entry point: our own binary drops its privileges in a child process and then runs a
+//! command of the model.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,19 +10,19 @@ use tools::cage::{Kernel, Network, Plan, SHELLS, UNMADE};
 use crate::cli::Cage;
 use crate::leash::OURSELVES;
 
-/// The words that start a cage; what it may reach follows.
+/// Returns the leading arguments that start a sandbox; its permissions follow.
 pub fn words() -> Vec<String> {
     vec![OURSELVES.to_owned(), "cage".to_owned()]
 }
 
-/// Why there can be no cage on this machine: half a sentence.
+/// Returns why this machine has no sandbox, as half a sentence.
 pub fn missing(kernel: Kernel) -> Option<String> {
     let no_shell = || "there is no bash on this machine".to_owned();
     let shell = SHELLS.iter().any(|shell| Path::new(shell).exists());
     kernel.strength().err().or_else(|| (!shell).then(no_shell))
 }
 
-/// Runs the command of `cage`, and ends as it does.
+/// Runs the command of `args` in the sandbox and returns its exit code.
 pub fn run(cage: &Cage) -> ExitCode {
     let plan = Plan {
         data: cage.data.clone(),
@@ -31,7 +32,7 @@ pub fn run(cage: &Cage) -> ExitCode {
         seconds: cage.seconds,
     };
     tools::cage::run(cage.parent, &plan, &cage.command).unwrap_or_else(|why| {
-        // Nobody else can be told.
+        // stderr is the only place left to report this.
         let _ = writeln!(std::io::stderr(), "{why}.");
         ExitCode::from(UNMADE)
     })

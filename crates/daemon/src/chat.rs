@@ -1,4 +1,4 @@
-//! Running and talking: the assistant in this process or another, and the human before this terminal.
+//! The commands that run the assistant or talk to it, in this process or in a running one.
 
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
@@ -29,7 +29,8 @@ use crate::settings::Settings;
 use crate::updating::{self, Proof, READY_WITHIN};
 use crate::voice::{note, print};
 
-/// Runs until it is told to stop; with a terminal, the human talks here. They hear what was `mended` before.
+/// Runs the assistant until it is stopped, with a chat if there is a terminal. `repairs` holds
+/// notices of repairs made before the start.
 pub async fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -71,7 +72,8 @@ pub async fn run(
         updating::ended_well(&*disk, &settings.paths);
     }
     match (&settings.places.service.notifier, &ended) {
-        // systemd ends whoever said that it would end: a process that starts again only says that it lives.
+        // systemd kills a process that announced `STOPPING`, so a restart only reports that it is
+        // alive.
         (Some(notifier), Ok(Ended::ToStartAgain)) => notifier.alive(),
         (Some(notifier), Ok(Ended::ForGood) | Err(_)) => notifier.stopping(),
         (None, _) => {}
@@ -84,13 +86,12 @@ pub async fn run(
     }
 }
 
-/// Why the assistant ends.
 enum Ended {
     ForGood,
     ToStartAgain,
 }
 
-/// Opens everything; a new program has so long to become ready.
+/// Opens everything. A new program version must be ready within `READY_WITHIN`.
 async fn open_within(
     settings: &Settings,
     mended: Vec<String>,
@@ -106,7 +107,8 @@ async fn open_within(
     }
 }
 
-/// The new program fell, and the one before cannot have its place yet. A service starts again after this.
+/// The error when a new version failed and the previous one cannot be restored yet. A service
+/// manager starts the program again after it.
 fn not_put_back(why: &str) -> Failed {
     Failed::NotDone(format!(
         "the new version did not start well, and the one before cannot be put back now: {why}. \
@@ -114,16 +116,16 @@ fn not_put_back(why: &str) -> Failed {
     ))
 }
 
-/// Whether the human may talk here.
+/// Use of the terminal by `run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
-    /// If this is a terminal.
+    /// Opens a chat if stdin is a terminal.
     IfTerminal,
-    /// Never: a service.
+    /// For services.
     Never,
 }
 
-/// Talks to the assistant that runs, or to one in this process.
+/// Talks to the running assistant, or to one in this process.
 pub async fn talk(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -155,7 +157,7 @@ pub async fn talk(
     }
 }
 
-/// Shows the full screen of the assistant that runs, or of one in this process.
+/// Shows the full-screen interface of the running assistant, or of one in this process.
 pub async fn full_screen(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -196,7 +198,7 @@ fn fell() -> Failed {
     Failed::NotDone("a part of me stopped unexpectedly; see the log.".to_owned())
 }
 
-/// Says one thing or gives one command, prints what came of it, and leaves.
+/// Sends one message or command, prints the answer, and returns.
 pub async fn say_once(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -219,7 +221,7 @@ pub async fn say_once(
     answered
 }
 
-/// Gives a command that means something only to an assistant that runs: one that starts does it by itself.
+/// Executes a command that is only useful for a running assistant.
 pub async fn obey_if_running(
     settings: &Settings,
     command: &str,
@@ -265,7 +267,7 @@ async fn answer(client: &Client, words: &Words, output: &Output) -> Result<ExitC
     Ok(code)
 }
 
-/// What to say: the words that were given or come in, and the pictures in these files.
+/// Reads the message from the arguments or stdin, and the images from their files.
 pub fn words(words: &[String], images: &[PathBuf]) -> Result<Words, Failed> {
     let text = if images.is_empty() { words_or_stdin(words)? } else { words.join(" ") };
     let picture = |path: &PathBuf| {
@@ -320,7 +322,8 @@ async fn sit_down(
     chat(client, reader, BufReader::new(stdin()), &mut stdout()).await.map_err(Failed::from)
 }
 
-/// Answers a program: a line in, a document out, whatever becomes of each.
+/// Serves a program: one line in, one JSON document out. A failed message does not end the loop
+/// while the daemon responds.
 async fn answer_in_documents(client: &Client, output: &Output) -> Result<(), Failed> {
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
@@ -338,7 +341,7 @@ async fn answer_in_documents(client: &Client, output: &Output) -> Result<(), Fai
     Ok(())
 }
 
-/// Until somebody asks this process to end.
+/// Waits for SIGTERM or SIGINT.
 pub async fn told_to_stop() {
     let terminate = signal(SignalKind::terminate());
     let interrupt = signal(SignalKind::interrupt());

@@ -1,4 +1,5 @@
-//! Checkups: how one thing is, and what to do about it. The doctor, the status and the setup all look with these.
+//! Checks of single subsystems, each with a finding and a fix. Used by the doctor, the status and
+//! the setup.
 
 pub mod accounts;
 pub mod aside;
@@ -14,34 +15,30 @@ pub mod spending;
 
 use serde_json::{Value, json};
 
-/// How one thing is.
+/// The result of one check.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What was looked at.
+    /// The name of the checked subsystem.
     pub what: &'static str,
-    /// How it is.
     pub state: State,
-    /// The same in words.
+    /// A description for the user.
     pub text: String,
-    /// What would mend it, if that is not said in the words already.
+    /// A command or hint that fixes it, unless `text` already contains it.
     pub fix: Option<String>,
 }
 
-/// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
     Fine,
-    /// It is not there, and need not be.
+    /// Not present and not required.
     Absent,
-    /// It works, but not for long, or not whole.
+    /// Works, but not for long or not completely.
     Warning,
-    /// It does not work.
     Wrong,
 }
 
 impl State {
-    /// A mark for people.
+    /// Returns a symbol for text output.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Fine => "✓",
@@ -51,7 +48,7 @@ impl State {
         }
     }
 
-    /// A word for programs.
+    /// Returns the name for JSON output.
     pub fn word(self) -> &'static str {
         match self {
             Self::Fine => "fine",
@@ -63,44 +60,39 @@ impl State {
 }
 
 impl Finding {
-    /// `what` is so.
     pub fn new(what: &'static str, state: State, text: impl Into<String>) -> Self {
         Self { what, state, text: text.into(), fix: None }
     }
 
-    /// `what` is as it should be.
     pub fn fine(what: &'static str, text: impl Into<String>) -> Self {
         Self::new(what, State::Fine, text)
     }
 
-    /// `what` is not there.
     pub fn absent(what: &'static str, text: impl Into<String>) -> Self {
         Self::new(what, State::Absent, text)
     }
 
-    /// `what` does not work.
     pub fn wrong(what: &'static str, text: impl Into<String>) -> Self {
         Self::new(what, State::Wrong, text)
     }
 
-    /// It, and what would mend it.
+    /// Adds a command or hint that fixes it.
     pub fn fixed_by(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }
 
-    /// It, for programs.
     pub fn as_json(&self) -> Value {
         json!({ "what": self.what, "state": self.state.word(), "text": self.text, "fix": self.fix })
     }
 
-    /// It, for people: a line, and one below it if something is to be done.
+    /// Formats it for a terminal: one line, and a second one for the fix.
     pub fn told(&self) -> String {
         let fix = self.fix.as_ref().map(|fix| format!("    fix: {fix}\n")).unwrap_or_default();
         format!("{} {:<8} {}\n{fix}", self.state.mark(), self.what, self.text)
     }
 }
 
-/// How many of `findings` are so.
+/// Counts the `findings` in the given state.
 pub fn count(findings: &[Finding], state: State) -> usize {
     findings.iter().filter(|finding| finding.state == state).count()
 }

@@ -1,4 +1,4 @@
-//! Chores: what is done beside everything else, in nobody's way.
+//! Periodic background tasks of the daemon: watching files, folding the write-ahead log, backups.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,19 @@ use tokio::sync::mpsc;
 use crate::beginning::Bundle;
 use crate::tool_lists::Check;
 
-/// How often the state files are looked at. A change that is seen twice is followed, so it takes effect within a second.
+/// Interval for checking the state files. A change is applied when it is seen twice, so within a
+/// second.
 const STATE_FILES: Duration = Duration::from_millis(300);
-/// How often to look whether the journal is idle. One that is does not depend on its write-ahead log.
+/// Interval for checking whether the journal is idle. An idle journal does not depend on its
+/// write-ahead log.
 const IDLE: Duration = Duration::from_secs(5);
-/// How often to look whether a backup is due.
+/// Interval for checking whether a backup is due.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
-/// How many looks are left out after a backup failed: about an hour, so that the human is not nagged.
+/// Checks skipped after a failed backup: about an hour, so that the user is not notified all the
+/// time.
 const LOOKS_AFTER_FAILURE: u32 = 120;
 
-/// Places what comes with the program, checks the tool lists of all files, and goes on with `chores`.
+/// Writes the bundled files, checks the tool lists of all files, then runs `chores`.
 pub async fn once_placed(
     bundle: Bundle,
     check: Check,
@@ -41,7 +44,7 @@ pub async fn once_placed(
     chores.await;
 }
 
-/// Tells the assistant what changes in the job files.
+/// Reports changes of the job files to the assistant.
 pub async fn follow(mut news: mpsc::Receiver<Vec<FileNews>>, watch: jobs::Watch, desk: Desk) {
     while let Some(changed) = news.recv().await {
         desk.tell(Event::Files(changed, Look::Again)).await;
@@ -49,7 +52,7 @@ pub async fn follow(mut news: mpsc::Receiver<Vec<FileNews>>, watch: jobs::Watch,
     drop(watch);
 }
 
-/// Tells the assistant what other programs change in the state files.
+/// Reports changes that other programs make to the state files to the assistant.
 pub async fn follow_state_files(journal: Arc<Journal>, desk: Desk, clock: Arc<dyn Clock>) {
     loop {
         tokio::time::sleep(STATE_FILES).await;
@@ -57,7 +60,7 @@ pub async fn follow_state_files(journal: Arc<Journal>, desk: Desk, clock: Arc<dy
     }
 }
 
-/// Looks at the state files once, and waits until the assistant has followed them.
+/// Checks the state files once, and waits until the assistant has applied the changes.
 pub async fn take_state_files(journal: &Journal, desk: &Desk, at_once: bool, now: Timestamp) {
     match journal.changed_outside(at_once, now).await {
         Ok(edits) if edits.is_empty() => {}
@@ -65,7 +68,7 @@ pub async fn take_state_files(journal: &Journal, desk: &Desk, at_once: bool, now
             if let Answer::Refused(why) = desk.ask(Request::StateFiles(edits)).await {
                 tracing::warn!(why, "A change of the state files could not be followed; it is tried again.");
             }
-            // The files agree now, and nothing of ours waits any more to be written into them.
+            // The files agree now, so our own pending changes can be written.
             if let Err(error) = journal.changed_outside(at_once, now).await {
                 tracing::warn!(%error, "The state files could not be looked at.");
             }
@@ -74,7 +77,7 @@ pub async fn take_state_files(journal: &Journal, desk: &Desk, at_once: bool, now
     }
 }
 
-/// Folds the write-ahead log of the journal into it whenever nothing is written for some seconds.
+/// Checkpoints the write-ahead log of the journal after some seconds without writes.
 pub async fn fold_when_idle(journal: Arc<Journal>) {
     loop {
         tokio::time::sleep(IDLE).await;
@@ -84,8 +87,8 @@ pub async fn fold_when_idle(journal: Arc<Journal>) {
     }
 }
 
-/// Backs the journal up once a day. It looks at the clock often instead of sleeping long, because a machine
-/// that sleeps stops the timers too.
+/// Backs the journal up once a day. Polls the clock instead of sleeping for a day, because timers
+/// stop while the machine sleeps.
 pub async fn back_up_daily(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>) {
     let mut looks_left_out = 0;
     loop {

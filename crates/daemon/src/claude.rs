@@ -1,4 +1,5 @@
-//! The claude program's company: where it is, kept in the journal, and what it tells, shown to the human.
+//! Callbacks for the claude program: its sessions are stored in the journal, its notices are shown
+//! to the user.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +12,11 @@ use journal::Journal;
 use journal::files::model_places::{ModelMark, ModelPlace};
 use models::claude::{Boundary, Company, Mark, Notice, Notices, Place, Sessions};
 
-/// How many branches besides main are remembered: far more than go on at once. Every run has a branch of its own, and hardly
-/// anybody comes back to one; who does is told the conversation anew.
+/// The number of branches besides main whose session is stored. Every run has its own branch, and
+/// few are continued; for a branch beyond the limit the conversation is sent again.
 const BRANCHES: usize = 64;
 
-/// Everybody the program can ask or tell in this house. Its own tools are not allowed by anybody.
+/// Returns the callbacks. The program's own tools are all denied.
 pub fn company(
     journal: Arc<Journal>,
     places: BTreeMap<Branch, ModelPlace>,
@@ -25,16 +26,16 @@ pub fn company(
     Company { sessions, notices: Arc::new(Announced(surface)), ..Company::default() }
 }
 
-/// Where the program is, remembered here and kept in the journal.
+/// The session of each branch, in memory and in the journal.
 struct KeptSessions {
     journal: Arc<Journal>,
     places: Mutex<Places>,
 }
 
-/// Where the program is on each branch.
+/// The session of each branch.
 struct Places {
     known: BTreeMap<Branch, ModelPlace>,
-    /// The branches besides main, the one where it was last at the end.
+    /// The branches besides main, the most recently used last.
     aside: VecDeque<Branch>,
 }
 
@@ -44,7 +45,7 @@ impl Places {
         Self { known, aside }
     }
 
-    /// It is at `place` on `branch`; where it was longest ago is forgotten.
+    /// Sets the session of `branch`, and forgets the least recently used beyond the limit.
     fn keep(&mut self, branch: &Branch, place: ModelPlace) {
         self.forget(branch);
         self.known.insert(branch.clone(), place);
@@ -68,7 +69,7 @@ impl KeptSessions {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If it cannot be kept, the next start tells the program again what it knows already.
+    /// If the write fails, the next start sends the program what it already knows.
     async fn write(&self) {
         let places = self.places().known.clone();
         if let Err(error) = self.journal.keep_model_places(places).await {
@@ -113,7 +114,7 @@ fn kept(place: Place) -> ModelPlace {
     ModelPlace { session: place.session, heard: mark(place.heard), told: mark(place.told), instructions }
 }
 
-/// Tells the human what the program tells us, if it concerns them.
+/// Shows notices of the program to the user where they matter.
 struct Announced(Arc<dyn Surface>);
 
 impl Notices for Announced {
@@ -161,8 +162,7 @@ mod tests {
         Branch::fork(&format!("run-{number}")).unwrap()
     }
 
-    /// Every run has a branch of its own, and yet what is kept of them does not grow: main stays, whoever speaks stays, and
-    /// of the others the last ones.
+    /// Runs do not make the file grow: it keeps main, branches in use and the most recent others.
     #[tokio::test]
     async fn a_thousand_runs_leave_a_small_file() {
         let home = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and the help that leads with examples.
+//! The command line: all commands, and the help that begins with examples.
 
 mod accounts;
 pub mod flags;
@@ -348,7 +348,7 @@ pub enum SessionsShape {
 
 impl Place {
     /// The environment, with what the arguments say about it.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place where variables are looked up")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads environment variables")]
     pub fn environment(&self) -> Environment {
         let mut environment = Environment::new(|name| std::env::var(name).ok());
         if let Some(dir) = &self.data_dir {

@@ -1,4 +1,4 @@
-//! The real clock, in the human's zone.
+//! The system clock, in the user's time zone.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The clocks of this machine.
+/// Implements [`Clock`] with the clocks of this machine.
 #[derive(Clone, Debug)]
 pub struct SystemClock {
     zone: TimeZone,
 }
 
 impl SystemClock {
-    /// A clock that tells times in `zone`.
+    /// Creates a clock that returns times in `zone`.
     pub fn new(zone: TimeZone) -> Self {
         Self { zone }
     }
 }
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the Clock port")]
+    #[expect(clippy::disallowed_methods, reason = "implements the Clock port")]
     fn now(&self) -> Zoned {
         Timestamp::now().to_zoned(self.zone.clone())
     }

@@ -1,4 +1,4 @@
-//! The commands: one file each.
+//! Dispatch of the command line; one file for each command.
 
 pub mod accounts;
 pub mod auth;
@@ -44,7 +44,8 @@ use crate::voice::Voice;
 use jobs::Wanted;
 use status::Depth;
 
-/// Does what was asked for. Who only looks, or repairs, goes on with settings that are wrong, and tells it.
+/// Runs the command. Commands that only show or repair something continue with invalid settings and
+/// report the problem.
 pub async fn run(
     cli: Cli,
     paths: Paths,
@@ -56,7 +57,7 @@ pub async fn run(
     let environment = cli.place.environment();
     let editor = match output.voice {
         Voice::Terminal => environment.editor(),
-        // Who is not at a terminal cannot see an editor.
+        // A caller without a terminal cannot use an editor.
         Voice::Listener(_) => None,
     };
     let settings = match (read, &cli.command) {
@@ -77,7 +78,7 @@ pub async fn run(
         (Err(wrong), command) => {
             let (settings, notice) = Settings::without_file(&environment, wrong)?;
             match command {
-                // It is told wherever the user is.
+                // The notice is shown on the surfaces.
                 None | Some(Command::Run { .. } | Command::Chat { once: false, .. } | Command::Tui) => {
                     mended.push(notice);
                 }
@@ -120,7 +121,7 @@ pub async fn run(
     }
 }
 
-/// Does what was asked for with reminders. Who plans one hears if nobody would ring then.
+/// Runs a `reminder` command. Adding one warns if the daemon is not running.
 async fn remind(
     desk: &jobs::Desk<'_>,
     action: Option<ReminderAction>,
@@ -225,15 +226,17 @@ async fn order(
     chat::say_once(settings, disk, command.as_str().into(), output).await
 }
 
-/// Prints `value` as JSON, or `text` for people.
+/// Prints `value` as JSON, or `text` for the terminal.
 fn answer(output: &Output, value: &serde_json::Value, text: &str) {
     if output.json { output.voice.print(&value.to_string()) } else { output.voice.print(text.trim_end()) }
 }
 
-/// The commands of a chat that the command line has under the same name, and that answers name.
+/// The chat commands that exist on the command line under the same name and that are mentioned in
+/// answers.
 const SHARED: [&str; 5] = ["config", "focus", "quiet", "why", "lighter"];
 
-/// What was written for a chat, with the commands it names as a shell knows them: to a shell a dollar means something else.
+/// Replaces chat commands quoted in `text` by their command-line form, without dollar signs, which
+/// a shell would expand.
 pub fn in_the_shell(text: &str) -> String {
     let command = |part: &str| {
         let line = part.strip_prefix('/')?;

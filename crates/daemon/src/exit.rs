@@ -1,4 +1,4 @@
-//! How the program ends: a code for programs, a sentence for people.
+//! Errors of commands, with their exit codes and messages.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -10,45 +10,40 @@ use surfaces::terminal::Stopped;
 
 use crate::cli::Output;
 
-/// Why a command did not do what it was asked.
+/// An error of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
-    /// It could not be done.
     #[error("{0}")]
     NotDone(String),
-    /// It was asked for wrongly.
     #[error("{0}")]
     Usage(String),
-    /// More than one thing could be meant.
+    /// A reference has several matches.
     #[error("{0}")]
     Ambiguous(Ambiguous),
-    /// Another one runs.
+    /// Another process uses the data directory.
     #[error("{0}")]
     Running(String),
-    /// A setting, a file or a directory must change first.
+    /// A setting, file or directory must be changed first.
     #[error("{0}")]
     Configuration(String),
 }
 
-/// What could be meant, and how to say which.
+/// An ambiguous reference and its candidates.
 #[derive(Debug)]
 pub struct Ambiguous {
-    /// What is ambiguous.
     pub message: String,
-    /// What could be meant.
     pub candidates: Vec<Candidate>,
-    /// How to say which.
+    /// A hint that shows how to name one of them.
     pub hint: String,
 }
 
-/// One thing that could be meant.
+/// One match of an ambiguous reference.
 #[derive(Debug)]
 pub struct Candidate {
-    /// What only this one is called.
+    /// A unique name.
     pub id: String,
-    /// What it is.
     pub name: String,
-    /// When it comes.
+    /// The next due time.
     pub when: String,
 }
 
@@ -68,7 +63,7 @@ impl fmt::Display for Ambiguous {
 }
 
 impl Failed {
-    /// The code to end with.
+    /// Returns the exit code.
     pub fn code(&self) -> u8 {
         match self {
             Self::NotDone(_) => 1,
@@ -89,7 +84,7 @@ impl Failed {
         }
     }
 
-    /// It, for programs.
+    /// Returns the error as JSON.
     pub fn as_json(&self) -> serde_json::Value {
         let code = self.code();
         let kind = self.kind();
@@ -105,7 +100,7 @@ impl Failed {
         }
     }
 
-    /// Tells it, and gives the code to end with.
+    /// Prints the error and returns its exit code.
     pub fn tell(&self, output: &Output) -> ExitCode {
         if output.json {
             output.voice.print(&json!({ "ok": false, "error": self.as_json() }).to_string());

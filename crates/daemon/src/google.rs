@@ -1,4 +1,5 @@
-//! The account at Google, as this program has it: its files in `state/`, and how it is connected from elsewhere.
+//! The Google account of this program: its files in `state/`, and connecting it from other
+//! surfaces.
 
 mod connector;
 
@@ -18,10 +19,10 @@ use connector::Connector;
 
 use crate::settings::Settings;
 
-/// The most bytes of a file of the account that are read.
+/// The most bytes that are read of an account file.
 const FILE: usize = 64 * 1024;
 
-/// The account whose files are in the data directory. Nobody is called yet.
+/// Returns the account whose files are in the data directory. Sends no request.
 pub fn account(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>) -> Result<Google, Trouble> {
     let addresses = match &settings.places.accounts.played_google {
         Some(base) => Addresses::played_at(base),
@@ -32,7 +33,7 @@ pub fn account(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>)
     Google::new(addresses, keep, Arc::clone(clock))
 }
 
-/// Who connects it from a surface elsewhere.
+/// Returns the connector for surfaces other than the terminal.
 pub fn connector(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>) -> Arc<dyn Connecting> {
     let usual = settings.places.accounts.at_google.clone();
     Arc::new(Connector::new(account(settings, disk, clock), usual))

@@ -1,4 +1,4 @@
-//! The greeting: what was guessed, and how to change it. Nothing is asked, and one thing is offered.
+//! The greeting at start: detected values, and how to change them.
 
 use std::io::IsTerminal;
 
@@ -7,10 +7,10 @@ use crate::known::Acquaintance;
 use crate::settings::{Accounts, Brain, Discord, Guessed, Keeper, Mail, Places, Settings};
 use crate::voice::print;
 
-/// How wide the column is that says what was guessed.
+/// The width of the column of detected values.
 const WIDE: usize = 44;
 
-/// Greets the human before the first prompt.
+/// Prints the greeting before the first prompt.
 pub fn greet(settings: &Settings, house: &House) {
     let Guessed { value: names, from } = settings.names_with(house.known.name.as_deref());
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
@@ -35,12 +35,12 @@ pub fn greet(settings: &Settings, house: &House) {
     }
 }
 
-/// One guess, and what changes it.
+/// Prints one detected value and what changes it.
 fn guess(name: &str, value: &str, change: &str) {
     print(&format!("  {name:<10} {value:<WIDE$} change: {change}"));
 }
 
-/// Names the model that answers: the one that was `chosen`, or else the one of the settings file.
+/// Describes the model: the one the user chose, or else that of the settings file.
 fn brain(settings: &Settings, chosen: Option<&str>) -> String {
     match &settings.brain {
         Brain::Offline | Brain::Keyless(_) => format!("no model{}", leaving(&settings.places)),
@@ -57,7 +57,7 @@ fn brain(settings: &Settings, chosen: Option<&str>) -> String {
     }
 }
 
-/// What leaves this machine although there is no model.
+/// Describes which remote services are used without a model.
 fn leaving(places: &Places) -> String {
     let Accounts { tasks, calendar, mail, .. } = &places.accounts;
     let kept_by = |at: fn(&Keeper) -> bool| at(tasks) || at(calendar);

@@ -1,8 +1,9 @@
-//! The heart: whether the loop that keeps every time still goes round, told to whoever watches us.
+//! Watchdog for the event loop, reporting to systemd.
 //!
-//! The loop is asked something small again and again, and a thread of its own looks at when it last answered: it
-//! lives even if everything else hangs. A loop that stands still for two thirds of what systemd bears ends the
-//! process, which systemd starts again. All that was acknowledged is on disk, so an end costs nothing but a moment.
+//! A task sends a request to the event loop every second, and a separate thread checks when the
+//! last one was answered, so it works even if the runtime hangs. After two thirds of systemd's
+//! timeout without an answer it aborts the process, and systemd restarts it. Acknowledged data is
+//! on disk, so nothing is lost.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,13 +16,13 @@ use engine::desk::Desk;
 
 use crate::notify::Notifier;
 
-/// How often the loop is asked.
+/// Interval between requests to the event loop.
 const BEAT: Duration = Duration::from_secs(1);
-/// How we were, in the state directory: it lies there while somebody watches us, and after an end that was none of ours.
+/// A file in `state` that exists while the watchdog runs, and after an unexpected exit.
 const MARK: &str = "watched";
 const STALLED: &str = "stalled";
 
-/// When the loop last answered, counted from the beginning of the watch.
+/// The time of the loop's last answer, relative to the start of the watchdog.
 #[derive(Clone, Debug)]
 pub struct Pulse {
     began: Instant,
@@ -43,25 +44,23 @@ impl Pulse {
     }
 }
 
-/// What is to be done about a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It lives: say so.
     Alive,
-    /// It stands still: end.
     Stalled,
 }
 
-/// What is to be done at `now` about a loop that last answered at `beat`, if we last looked at `looked`.
+/// Returns the verdict at `now` about a loop that last answered at `last_answer`, if the last check
+/// was at `last_check`.
 ///
-/// Who was frozen with everything else, as by a debugger or a sleeping machine, has seen nothing: the time in which
-/// nobody looked does not count.
+/// If the whole process was frozen, as by a debugger or a sleeping machine, there were no checks
+/// either; that time does not count.
 fn judge(now: Duration, beat: Duration, looked: Duration, patience: Duration) -> Verdict {
     let frozen = now.saturating_sub(looked) > patience / 2;
     if !frozen && now.saturating_sub(beat) > patience { Verdict::Stalled } else { Verdict::Alive }
 }
 
-/// Somebody who watches over the loop until this is dropped.
+/// A running watchdog thread; dropping it stops the thread.
 pub struct Watch {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -69,11 +68,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches over `pulse` for `notifier`, which waits for `watched` at most.
+    /// Starts watching `heartbeat` for `notifier`, which waits at most `watchdog_timeout`.
     pub fn begin(notifier: Notifier, watched: Duration, pulse: Pulse, state: &Path) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let mark = state.join(MARK);
-        // A mark that cannot be made is missed by nobody but the notice after a fall.
+        // Without the mark only the notice after a crash is lost.
         let _ = std::fs::write(&mark, "");
         let thread_over = Arc::clone(&over);
         let thread_mark = mark.clone();
@@ -112,7 +111,7 @@ fn look_after(notifier: &Notifier, watched: Duration, pulse: &Pulse, over: &Atom
                 std::process::abort();
             }
         }
-        // A time in which we were frozen is a time in which the loop was.
+        // If this thread was frozen, so was the loop.
         if now.saturating_sub(looked) > patience / 2 {
             pulse.beats();
         }
@@ -121,7 +120,7 @@ fn look_after(notifier: &Notifier, watched: Duration, pulse: &Pulse, over: &Atom
     }
 }
 
-/// A pulse, and the work that keeps it up for as long as the loop behind `desk` answers.
+/// Returns a heartbeat, and the task that updates it while the event loop answers.
 pub fn heartbeat(desk: Desk) -> (Pulse, impl Future<Output = ()> + Send) {
     let pulse = Pulse::new();
     let felt = pulse.clone();
@@ -135,7 +134,7 @@ pub fn heartbeat(desk: Desk) -> (Pulse, impl Future<Output = ()> + Send) {
     (pulse, beating)
 }
 
-/// What the human should hear of how the last watched process ended; the mark is taken away.
+/// Returns a notice if the last watched process ended unexpectedly, and removes the mark.
 pub fn last_end(state: &Path) -> Option<String> {
     let mark = state.join(MARK);
     let left = std::fs::read_to_string(&mark).ok()?;
@@ -150,7 +149,7 @@ pub fn last_end(state: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// H2: a loop that stands still for too long is found, and who was frozen with it accuses nobody.
+    /// H2: A stalled loop is detected, but not after the whole process was frozen.
     #[test]
     fn a_loop_that_stands_still_is_found() {
         let seconds = Duration::from_secs;
@@ -164,7 +163,7 @@ mod tests {
         assert_eq!(check(5, 0, 0), Verdict::Alive, "a start takes a while");
     }
 
-    /// H2: how the last process ended is told once.
+    /// H2: An unexpected exit is reported once.
     #[test]
     fn an_end_that_was_not_asked_for_is_told_once() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Webhooks: their files and secrets as the door for other programs looks them up, and that door itself.
+//! Webhook files, their secrets, and the listener for webhook calls.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -22,10 +22,10 @@ use crate::accepting;
 use crate::house::Doors;
 use crate::settings::{Secrets, Settings, Webhooks};
 
-/// The most complaints that are remembered as told.
+/// The most problems that are remembered as reported.
 const TOLD: usize = 1_000;
 
-/// The files of webhooks, and their secrets.
+/// Looks up webhooks and their secrets for the listener.
 pub struct HookFiles {
     items: Items<WebhookSpec>,
     paths: Paths,
@@ -43,7 +43,7 @@ impl HookFiles {
         }
     }
 
-    /// Says what is wrong with a file, once for each wrong.
+    /// Logs a problem of a file, once per problem.
     fn tell_once(&self, complaint: String) {
         self.told.send_if_modified(|told| {
             let new = told.len() < TOLD && told.insert(complaint.clone());
@@ -79,12 +79,12 @@ impl Hooks for HookFiles {
     }
 }
 
-/// The webhooks of the data directory of `settings`.
+/// Returns the webhook files of the data directory.
 pub fn items(settings: &Settings, disk: Arc<dyn Disk>) -> Items<WebhookSpec> {
     Items::new(disk, settings.paths.root(), TimeZone::UTC)
 }
 
-/// What is wrong with the files of webhooks. All others can be called.
+/// Returns the problems of all webhook files. A file without problems can be called.
 pub fn complaints(settings: &Settings, disk: Arc<dyn Disk>) -> Vec<String> {
     let listing = match items(settings, disk).list() {
         Ok(listing) => listing,
@@ -106,7 +106,7 @@ pub fn complaints(settings: &Settings, disk: Arc<dyn Disk>) -> Vec<String> {
     bad.chain(wrong).chain(held).collect()
 }
 
-/// Why every call of `hook` would be refused, if that is so.
+/// Returns why every call of `hook` would be rejected, if so.
 pub fn trouble(settings: &Settings, hook: &WebhookSpec) -> Option<String> {
     let schema = match Schema::read(&hook.fields) {
         Ok(schema) => schema,
@@ -125,9 +125,9 @@ pub fn trouble(settings: &Settings, hook: &WebhookSpec) -> Option<String> {
     })
 }
 
-/// That a place in the words of `hook` stands for none of the fields that a call can bring.
+/// Returns a placeholder in the template of `hook` that no field can fill.
 pub fn unfilled(hook: &WebhookSpec, fields: &[&str]) -> Option<String> {
-    // What stands elsewhere in a schema may name more fields.
+    // Combined schemas may define more fields.
     let schema: Value = serde_json::from_str(&hook.fields).unwrap_or_default();
     if ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|word| schema.get(word).is_some()) {
         return None;
@@ -143,7 +143,7 @@ pub fn unfilled(hook: &WebhookSpec, fields: &[&str]) -> Option<String> {
     })
 }
 
-/// WH-1: lets calls in until `stop`, if that was asked for and there is a secret. What stands in its way is told in
+/// WH-1: Serves webhook calls until `stop`, if a port and a secret are set. Problems are added to
 /// `notices`.
 pub async fn serve(
     (settings, doors): (&Settings, Doors),

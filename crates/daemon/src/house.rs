@@ -1,4 +1,4 @@
-//! The wiring: the one place where every room meets its neighbours.
+//! The application: opens the data directory and wires all components together.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,35 +51,35 @@ use crate::updating::{self, Attendant, attend};
 use crate::vitals::Pulse;
 use crate::workshop;
 
-/// How long everything may take to end, and how long the model then.
+/// Time limits of a shutdown: for all tasks, and then for the model.
 const ENDING: Duration = Duration::from_secs(6);
 const ENDING_MODEL: Duration = Duration::from_secs(2);
 
-/// The socket file of a data directory, in its `state`.
+/// The control socket in the `state` directory.
 pub const SOCKET: &str = "control.sock";
 
-/// Which doors stand open.
+/// Which endpoints are open, and whether the assistant acts on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doors {
-    /// Only the socket file, and nothing is done by itself: enough to plan or look something up.
+    /// Only the control socket, and no activity of its own: enough to plan or look up something.
     Asked,
-    /// Only the socket file: enough for one question.
+    /// Only the control socket: enough for one question.
     Local,
-    /// The page too.
+    /// Also the page, Discord and webhooks.
     LocalAndPage,
 }
 
-/// The assistant, running in this process.
+/// The assistant and its services, running in this process.
 pub struct House {
-    /// How to talk to it.
+    /// A client of the control socket.
     pub client: Client,
-    /// A link that opens the page, once; nothing, if the page is not served.
+    /// A one-time link that opens the page, if the page is served.
     pub link: Option<String>,
-    /// What the human should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
-    /// What it knew when it started.
+    /// Facts about the user at the start, for the greeting.
     pub known: Known,
-    /// How its loop is asked.
+    /// The handle of the event loop.
     pub desk: Desk,
     model: Arc<dyn Model>,
     renewed: Arc<Notify>,
@@ -94,7 +94,7 @@ impl House {
         Self::open_by(clock, settings, Vec::new(), disk, doors).await
     }
 
-    /// Opens every door, to stay. The human hears what was `mended` before, too.
+    /// Starts the daemon in full mode. `repairs` holds notices of repairs made before.
     pub async fn start(
         settings: &Settings,
         disk: Arc<dyn Disk>,
@@ -104,7 +104,7 @@ impl House {
         Self::open_by(clock, settings, mended, disk, Doors::LocalAndPage).await
     }
 
-    /// The same, by another clock.
+    /// Opens it with the given clock.
     pub async fn open_by(
         clock: Arc<dyn Clock>,
         settings: &Settings,
@@ -164,7 +164,7 @@ impl House {
             tasks: JoinSet::new(),
         };
         house.tasks.spawn(engine.run(house.stop.clone()));
-        // What is owed from before comes before whatever the doors let in.
+        // Interrupted work continues before the endpoints accept anything new.
         if doors != Doors::Asked {
             desk.tell(Event::Started).await;
         }
@@ -192,7 +192,7 @@ impl House {
         Ok(house)
     }
 
-    /// Tells the assistant all that the job files say, and then what changes in them.
+    /// Reports all job files to the assistant, and watches them for changes.
     async fn follow_jobs(
         &mut self,
         settings: &Settings,
@@ -213,7 +213,7 @@ impl House {
         Ok(())
     }
 
-    /// Attends to what is wanted of the program itself, where it runs for long, and lets others find our skills.
+    /// Handles update and restart requests in full mode, and links the skills for other programs.
     fn attend(&mut self, settings: &Settings, doors: Doors, wiring: &Wiring, errands: Errands) {
         if doors != Doors::LocalAndPage {
             return;
@@ -234,13 +234,13 @@ impl House {
         self.spawn(attend(attendant, errands.renewals));
     }
 
-    /// Until the process is to start again.
+    /// Waits until the process should start again.
     pub fn renewed(&self) -> impl Future<Output = ()> + use<> {
         let renewed = Arc::clone(&self.renewed);
         async move { renewed.notified().await }
     }
 
-    /// Lives in the direct messages of Discord, if there is a token.
+    /// Connects to Discord, if there is a token.
     fn enter_discord(
         &mut self,
         settings: &Settings,
@@ -274,13 +274,13 @@ impl House {
         Ok(Some(read))
     }
 
-    /// Does `chores` until the end.
+    /// Spawns a task that is cancelled at shutdown.
     fn spawn(&mut self, chores: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
     }
 
-    /// Tells whoever started us that we are ready, and from now on that we live.
+    /// Reports readiness to the service manager, and starts the watchdog if it wants one.
     pub fn watched_over(&mut self, settings: &Settings) -> Option<Watch> {
         let notifier = settings.places.service.notifier.clone()?;
         notifier.ready();
@@ -290,8 +290,8 @@ impl House {
         Some(Watch::begin(notifier, watched, pulse, &settings.paths.state()))
     }
 
-    /// H3: asks everything to end, and waits for it, but not for ever: what is open then is on disk, and goes on with
-    /// the next start.
+    /// H3: Asks all tasks to end and waits for a limited time. Open work is on disk and continues
+    /// at the next start.
     pub async fn close(mut self) {
         self.stop.cancel();
         let ended = async { while self.tasks.join_next().await.is_some() {} };
@@ -304,7 +304,7 @@ impl House {
         }
     }
 
-    /// Until something ends that should not have.
+    /// Waits until a task ends unexpectedly.
     pub async fn fell(&mut self) {
         self.tasks.join_next().await;
     }
@@ -320,7 +320,7 @@ impl House {
                 Err(refused @ Unbound::NotLoopback(_)) => {
                     return Err(Failed::Configuration(refused.to_string()));
                 }
-                // Reminders and everything else need no page.
+                // Everything else works without the page.
                 Err(unbound @ (Unbound::Taken(_) | Unbound::Denied(..))) => {
                     self.notices.push(format!("The page is off, and everything else works: {unbound}"));
                     None
@@ -348,14 +348,14 @@ impl House {
     }
 }
 
-/// What is wanted of the program itself, and not of the assistant.
+/// Requests about the program itself: restart, update and sign-in.
 struct Errands {
     renewals: mpsc::Receiver<Errand>,
     sign_ins: Option<mpsc::Receiver<SigningIn>>,
 }
 
 impl Errands {
-    /// A desk at which they are taken too.
+    /// Creates the event loop's handle and queue together with these channels.
     fn with_a_desk(settings: &Settings) -> ((Desk, mpsc::Receiver<Letter>), Self) {
         let (desk, pile) = Desk::new();
         let (desk, renewals) = desk.with_errands();
@@ -364,7 +364,7 @@ impl Errands {
     }
 }
 
-/// What the doors need.
+/// Dependencies of the endpoints.
 struct Wiring {
     desk: Desk,
     journal: Arc<Journal>,

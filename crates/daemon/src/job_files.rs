@@ -1,5 +1,4 @@
-//! The job files, as the page changes them: as an editor would, through the one door to the disk. Whoever follows the
-//! files notices.
+//! Reads and edits job files for the page. The daemon notices the changes through its file watcher.
 
 mod notes;
 
@@ -19,22 +18,19 @@ use surfaces::web::notes::{Note, Noted};
 
 use crate::accepting;
 
-/// The most bytes of a file that people write.
+/// The greatest size of a file that users edit.
 const LARGEST: u64 = 1 << 20;
 
-/// The job files of one data directory.
 #[derive(Clone)]
 pub struct Shelf {
-    /// The door to the disk.
     pub disk: Arc<dyn Disk>,
-    /// The data directory.
     pub root: PathBuf,
-    /// Where times without an offset are.
+    /// The zone of times without an offset.
     pub zone: TimeZone,
 }
 
 impl Shelf {
-    /// Does `work` with a file, away from everybody who waits for other things.
+    /// Runs `work` on a file on the blocking pool, because disk calls block.
     async fn aside<T: Send + 'static>(
         &self,
         file: JobFile,
@@ -45,7 +41,7 @@ impl Shelf {
     }
 }
 
-/// Does `work` where nobody has to wait for the disk.
+/// Runs `work` on the blocking pool.
 async fn away<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Unchanged> + Send + 'static,
 ) -> Result<T, Unchanged> {
@@ -67,7 +63,7 @@ impl JobFiles for Shelf {
             if sheet.text()? != before {
                 return Err(Unchanged::Moved(sheet.name()));
             }
-            // Whoever saves it has the whole of it before them.
+            // Saving implies that the user has seen the whole text.
             let paths = Paths::new(&sheet.shelf.root);
             accepting::allow(&paths, sheet.file.as_str(), (None, &text)).map_err(Unchanged::Failed)?;
             sheet.write(&text)
@@ -114,7 +110,7 @@ impl JobFiles for Shelf {
     }
 }
 
-/// One of them.
+/// A job file in the store.
 struct Sheet {
     shelf: Shelf,
     file: JobFile,
@@ -144,7 +140,7 @@ impl Sheet {
         String::from_utf8(bytes).map_err(|_| failed(&"it is not text (UTF-8); open it with another editor"))
     }
 
-    /// Gives the file another text, if that can be read, and its history one more line.
+    /// Writes a valid text to the file and commits it.
     fn write(&self, text: &str) -> Result<(), Unchanged> {
         if text.len() as u64 > LARGEST {
             return Err(Unchanged::Bad("that is larger than 1 MB, which is too much for a job.".to_owned()));
@@ -219,7 +215,7 @@ mod tests {
         assert_eq!(missing, Err(Unchanged::Missing("routines/other.md".to_owned())), "none is made here");
     }
 
-    /// I6: who lets a job rest has not read its file; who saves it has, and accepts what it asks for.
+    /// I6: Saving a file accepts what it requests; pausing a job does not.
     #[tokio::test]
     async fn only_whoever_saves_a_file_accepts_what_it_asks_for() {
         let (_home, shelf, file) = shelf();
@@ -243,7 +239,7 @@ mod tests {
         assert_eq!(held(&asks), [""; 0]);
     }
 
-    /// What a file said before can be read again, and brought back like any other text.
+    /// Earlier versions of a file can be read and restored.
     #[tokio::test]
     async fn a_file_can_say_what_it_said_before() {
         let (home, shelf, file) = shelf();

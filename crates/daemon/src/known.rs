@@ -1,34 +1,31 @@
-//! What the assistant knew when it started, as far as the human is greeted with it.
+//! Facts about the user that the greeting shows.
 
 use domain::assistant::Memory;
 use domain::inbox::KeptId;
 use domain::model::Choices;
 use domain::record::MessageId;
 
-/// What the assistant knew when it started, as far as the human is greeted with it.
+/// Facts about the user, as of the start.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Whether it knows the human already.
     pub human: Acquaintance,
-    /// The quiet hours.
     pub quiet: String,
-    /// What the human said they are called.
+    /// The name that the user chose at runtime.
     pub name: Option<String>,
-    /// The name of the model that answers, if it is not the one of the settings file.
+    /// The chosen model, if it is not the one of the settings file.
     pub model: Option<String>,
 }
 
-/// Whether we have met before.
+/// Distinguishes new users from those who have used the assistant before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acquaintance {
-    /// Never: nothing was said or kept yet.
+    /// Nothing was said or stored yet.
     New,
-    /// We have.
     Known,
 }
 
 impl Known {
-    /// What `memory` says of it, where one of these models can be chosen.
+    /// Reads the facts from `memory`; `choices` gives the name of the chosen model.
     pub fn of(memory: &Memory, choices: &Choices) -> Self {
         let new = memory.messages.next == MessageId(1) && memory.inbox.next == KeptId(1);
         let human = if new { Acquaintance::New } else { Acquaintance::Known };

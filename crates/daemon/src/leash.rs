@@ -1,7 +1,8 @@
-//! The leash: a program that we start must not outlive us, however we end.
+//! Lets child processes die with this process, however it ends.
 //!
-//! Nobody but a process itself can ask to be ended with its parent, and asking between its birth and its program
-//! takes unsafe code. So our own binary is started first, asks, and becomes the program.
+//! Only a process itself can request its parent-death signal, and doing so between fork and exec
+//! needs unsafe code. So our own binary is started first, requests the signal, and executes the
+//! program.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -12,10 +13,10 @@ use models::claude::Leash;
 
 use crate::exit::Failed;
 
-/// What our own binary is called by a process of ours, whatever became of the file since.
+/// The path of our own binary for child processes; valid even if the file was replaced.
 pub const OURSELVES: &str = "/proc/self/exe";
 
-/// The words that start a program on a leash.
+/// Returns the arguments in front of a program that must die with us.
 pub fn leash() -> Leash {
     if cfg!(target_os = "linux") {
         Leash::By(vec![OURSELVES.to_owned(), "leash".to_owned()])
@@ -24,7 +25,7 @@ pub fn leash() -> Leash {
     }
 }
 
-/// Becomes the program of `line`, which ends when `parent` does.
+/// Executes `line`, which is killed when `parent` ends.
 pub fn become_leashed(parent: i32, line: &[OsString]) -> Result<Infallible, Failed> {
     let Some((program, words)) = line.split_first() else {
         return Err(Failed::Usage("name a program to start on a leash.".to_owned()));
@@ -33,7 +34,7 @@ pub fn become_leashed(parent: i32, line: &[OsString]) -> Result<Infallible, Fail
     {
         use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
-        // It may have died before we asked.
+        // The parent may have ended before the signal was set.
         if getppid().map(Pid::as_raw_pid) != Some(parent) {
             return Err(Failed::NotDone("whoever started this is gone.".to_owned()));
         }

@@ -1,4 +1,4 @@
-//! The servers of others, as `mcp.json` in the data directory names them, and what the human has accepted of them.
+//! The MCP servers in `mcp.json`, their sign-ins, and which of their tools the user has accepted.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -15,18 +15,18 @@ use tools::mcp::{Named, Pins, Servers, Surroundings, TokenStore, read};
 use crate::leash::leash;
 use crate::settings::Settings;
 
-/// The most bytes of `mcp.json`.
+/// The greatest size of `mcp.json`.
 const LARGEST: u64 = 1 << 20;
 
-/// Where programs are found if nobody says.
+/// The default `PATH` of servers.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// What a server is called where it is accepted.
+/// Returns the name under which the acceptance of a server is stored.
 pub fn name_of(server: &str) -> String {
     format!("server:{server}")
 }
 
-/// The servers that the file names, and what is wrong with it.
+/// Reads the configured servers, and the problems of the file.
 pub fn named(settings: &Settings, disk: &dyn Disk) -> (Vec<Named>, Vec<String>) {
     let path = settings.paths.root().join("mcp.json");
     let wrong = |why: String| (Vec::new(), vec![format!("mcp.json cannot be read: {why}.")]);
@@ -41,7 +41,7 @@ pub fn named(settings: &Settings, disk: &dyn Disk) -> (Vec<Named>, Vec<String>) 
     }
 }
 
-/// Somebody for each of these servers.
+/// Creates clients for these servers.
 pub fn servers(
     named: Vec<Named>,
     settings: &Settings,
@@ -65,7 +65,7 @@ pub fn tokens(settings: &Settings, disk: Arc<dyn Disk>) -> Arc<dyn TokenStore> {
     Arc::new(TokenFiles { paths: settings.paths.clone(), disk })
 }
 
-/// The most bytes of a stored sign-in.
+/// The greatest size of a stored sign-in.
 const SIGN_IN: usize = 256 * 1024;
 
 struct TokenFiles {
@@ -103,19 +103,19 @@ impl TokenStore for TokenFiles {
     }
 }
 
-/// What the human has accepted, where an assistant runs.
+/// Accepted tools, read through the open journal.
 pub struct InTheJournal(pub Arc<Journal>);
 
 impl Pins for InTheJournal {
     fn is_accepted<'a>(&'a self, server: &'a str, fingerprint: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(async move {
-            // What nobody can look up was not accepted.
+            // A failed lookup counts as not accepted.
             self.0.is_accepted(name_of(server), fingerprint.to_owned()).await.unwrap_or(false)
         })
     }
 }
 
-/// What the human has accepted, whether or not an assistant runs.
+/// Accepted tools, read from the disk without the daemon.
 pub struct OnDisk(pub Paths);
 
 impl Pins for OnDisk {

@@ -1,4 +1,5 @@
-//! The program: settings, wiring, signals, and the command line. Only this room sees every other.
+//! The ollim-bot program: settings, wiring, signals and command line. The only crate that depends
+//! on all others.
 
 mod accepting;
 mod appointments;
@@ -64,9 +65,10 @@ pub fn main() -> ExitCode {
 
 /// Runs the program on `disk`.
 pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
-    // What we make is for the human alone, whoever else uses this machine.
+    // New files are private to the user.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    // Whoever completes a line asks in the environment, and is answered before anything else is read.
+    // Shell completion is requested through the environment and answered before anything else is
+    // read.
     CompleteEnv::with_factory(cli::completing).complete();
     let cli = Cli::parse_from(cli::flags::first(std::env::args_os()));
     let output = cli.output.clone();
@@ -86,12 +88,12 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Kit(Kit::Installing(Installing::Man { out }))) = &cli.command {
         return commands::man::show(out.as_deref(), &cli.output);
     }
-    // A process of ours is what it was started as, before it reads anything.
+    // Internal processes must not read anything before they start their work.
     if let Some(Command::Inner(asked)) = &cli.command {
         return inner(asked);
     }
     let environment = cli.place.environment();
-    // Signing in mends what may be wrong with everything else, so it needs nothing else to be right.
+    // `auth` must work with invalid settings, because it may be needed to repair them.
     if let Some(Command::Kit(Kit::Installing(Installing::Auth { words }))) = &cli.command {
         return commands::auth::run(words, &environment.completed().unwrap_or(environment));
     }
@@ -101,19 +103,20 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     let book = Logbook::new(settings::log::file(&paths));
     let how = *log.as_ref().unwrap_or(&Log::USUAL);
     start_log(how, log_writer(&cli, how.wanted, book));
-    // Whoever cannot start after all has told it here.
+    // Log the repairs even if the start fails later.
     mended.iter().for_each(|mended| tracing::warn!(mended, "Something was found that others could read."));
     let settings = log.and_then(|_| Settings::read(&environment));
     wire::provide();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(commands::run(cli, paths, settings, disk, mended));
-    // A terminal that is still being read cannot be told to stop, and must not keep us.
+    // A blocking read of the terminal cannot be cancelled and must not delay the exit.
     runtime.shutdown_background();
     done
 }
 
-/// J2: tightens what was loosened before any of it is read, since a secret that others can read is refused: for whoever
-/// may start the assistant, or asked for it. What was mended; what could not be is found again, and told, by the start.
+/// J2: Makes exposed files private before they are read, because exposed secrets are rejected. Only
+/// for commands that start the assistant and for `doctor --fix`. Returns what was repaired;
+/// failures are reported by the start.
 fn tightened(command: Option<&Command>, paths: &Paths) -> Vec<String> {
     match command {
         None | Some(Command::Run { .. } | Command::Chat { once: false, .. } | Command::Tui) => {
@@ -124,7 +127,7 @@ fn tightened(command: Option<&Command>, paths: &Paths) -> Vec<String> {
     }
 }
 
-/// Does what a process of ours asks of another.
+/// Runs a command that is only used between our own processes.
 fn inner(asked: &Inner) -> Result<ExitCode, Failed> {
     match asked {
         Inner::Leash { parent, line } => leash::become_leashed(*parent, line).map(|never| match never {}),
@@ -132,8 +135,8 @@ fn inner(asked: &Inner) -> Result<ExitCode, Failed> {
     }
 }
 
-/// SU-13: the log of a process that stays goes to stderr and into the book. A command prints only its results, unless
-/// somebody asked for a log.
+/// SU-13: Selects the log's target. The daemon logs to stderr and the log file; a command logs to
+/// stderr only if logging was requested.
 fn log_writer(cli: &Cli, wanted: Wanted, book: Logbook) -> BoxMakeWriter {
     match (&cli.command, wanted) {
         (None | Some(Command::Run { .. }), _) => BoxMakeWriter::new(std::io::stderr.and(book)),
@@ -143,7 +146,8 @@ fn log_writer(cli: &Cli, wanted: Wanted, book: Logbook) -> BoxMakeWriter {
 }
 
 fn start_log(Log { level, form, .. }: Log, writer: BoxMakeWriter) {
-    // A log on a full disk must not end the program: by default it complains on stderr, and dies of that.
+    // By default the subscriber reports write errors on stderr and panics if that fails too, as on
+    // a full disk.
     let log = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(writer)

@@ -1,7 +1,7 @@
-//! The logbook: the newest lines of the log in a file, for machines on which nobody else keeps them.
+//! The log file, for machines without a service manager's log.
 //!
-//! It holds at most two files of a megabyte. It never fails and never makes a data directory: a log is worth less
-//! than whatever it is about.
+//! Keeps at most two files of one megabyte. Write errors are ignored, and it never creates a data
+//! directory.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,10 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The most bytes of one file.
 const BIGGEST: u64 = 1024 * 1024;
 
-/// The logbook.
 pub struct Logbook {
     path: PathBuf,
     open: Mutex<Option<Open>>,
@@ -26,7 +24,7 @@ struct Open {
 }
 
 impl Logbook {
-    /// The one at `path`. Nothing is made before there is a line to write.
+    /// Creates a log file at `path`. The file is created with the first line.
     pub fn new(path: PathBuf) -> Self {
         Self { path, open: Mutex::new(None) }
     }
@@ -35,7 +33,8 @@ impl Logbook {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_some_and(|open| open.written >= BIGGEST) {
             *open = None;
-            // A page that cannot be put away is begun anew: its bound counts for more than its lines.
+            // If rotation fails, truncate the file: the size limit is more important than old
+            // lines.
             if std::fs::rename(&self.path, self.path.with_extension("log.1")).is_err() {
                 File::create(&self.path)?;
             }
@@ -62,7 +61,7 @@ impl Logbook {
 
 impl Write for &Logbook {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Who cannot write a log goes on without one.
+        // Write errors are ignored.
         let _ = self.note(bytes);
         Ok(bytes.len())
     }
@@ -84,7 +83,7 @@ impl<'a> MakeWriter<'a> for Logbook {
 mod tests {
     use super::*;
 
-    /// SU-13: whatever is logged, two files of a megabyte are all that is kept; without a directory nothing is made.
+    /// SU-13: At most two files of one megabyte are kept, and no data directory is created.
     #[test]
     fn the_logbook_has_a_bound() {
         let dir = tempfile::tempdir().unwrap();
@@ -105,11 +104,11 @@ mod tests {
         assert!((BIGGEST..=2 * BIGGEST + 1024).contains(&sizes), "{sizes}");
     }
 
-    /// SU-13: a log that cannot be put away is begun anew, and has its bound.
+    /// SU-13: If rotation fails, the file is truncated and stays bounded.
     #[test]
     fn a_page_that_cannot_be_put_away_is_begun_anew() {
         let dir = tempfile::tempdir().unwrap();
-        // Nothing takes the place of a directory with something in it.
+        // A rename onto a directory that is not empty fails.
         std::fs::create_dir_all(dir.path().join("ollim-bot.log.1/mine")).unwrap();
         let path = dir.path().join("ollim-bot.log");
         let book = Logbook::new(path.clone());

@@ -1,6 +1,7 @@
-//! Keeps what is known about models in the data directory: the vendor's records and refused features.
+//! Stores known facts about models in the data directory: the vendor's records and unsupported
+//! features.
 //!
-//! The file can be deleted at any time: it is fetched and learned again.
+//! The file can be deleted at any time; its content is fetched again.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ pub struct ModelRecords {
 }
 
 impl ModelRecords {
-    /// The records in the `state` directory.
+    /// Creates the store in the `state` directory.
     pub fn new(disk: Arc<dyn Disk>, state: PathBuf, clock: Arc<dyn Clock>) -> Self {
         Self { disk, file: state.join(FILE), clock }
     }

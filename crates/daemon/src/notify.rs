@@ -1,4 +1,4 @@
-//! Telling systemd how we are: datagrams to the socket that it names.
+//! Notifications to systemd through its datagram socket (sd_notify).
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::settings::Environment;
 
-/// The way to whoever started us and wants to hear from us.
+/// The socket of the service manager that started this process.
 #[derive(Clone, Debug)]
 pub struct Notifier {
     address: SocketAddr,
@@ -14,7 +14,7 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// The way that `environment` names, if it names one.
+    /// Reads the socket and the watchdog timeout from `environment`.
     pub fn read(environment: &Environment) -> Option<Self> {
         let name = environment.get("NOTIFY_SOCKET")?;
         let address = match name.strip_prefix('@') {
@@ -28,28 +28,27 @@ impl Notifier {
         Some(Self { address, watched })
     }
 
-    /// How long it waits for a sign of life, if it does.
+    /// Returns the watchdog timeout, if the watchdog is on.
     pub fn watched(&self) -> Option<Duration> {
         self.watched
     }
 
-    /// Says that we are ready.
     pub fn ready(&self) {
         self.say("READY=1\nSTATUS=ready");
     }
 
-    /// Says that we live.
+    /// Resets the watchdog timeout.
     pub fn alive(&self) {
         self.say("WATCHDOG=1");
     }
 
-    /// Says that we are about to end for good: whoever hears it ends us if we do not.
+    /// Announces the final exit. systemd then kills the process after a timeout.
     pub fn stopping(&self) {
         self.say("STOPPING=1\nSTATUS=stopping");
     }
 
     fn say(&self, text: &str) {
-        // Whoever does not listen any more will not miss it.
+        // Errors are ignored: without a listener there is nothing to report.
         let _ =
             UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(text.as_bytes(), &self.address));
     }

@@ -1,7 +1,8 @@
-//! Our own commands, run in this process for the model instead of through a shell.
+//! Runs ollim-bot commands of the model in this process, without a shell.
 //!
-//! The words are read by the same definition as the command line, and what a command would print comes back as text.
-//! What wants a terminal, ends or starts the assistant, or changes what it may do, is for the human alone.
+//! The arguments are parsed like those of the command line, and the output is returned as text.
+//! Commands that need a terminal, start or stop the assistant, or change its permissions are
+//! reserved for the user.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,13 +24,12 @@ use crate::commands;
 use crate::settings::Settings;
 use crate::voice::Voice;
 
-/// How long a command may take.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What people called the program that looked through the past.
+/// The name of the history program before ollim-bot.
 const OLD_HISTORY: &str = "claude-history";
 
-/// The commands of one data directory.
+/// Runs commands on one data directory.
 #[derive(Clone)]
 pub struct OwnCommands {
     settings: Settings,
@@ -37,16 +37,17 @@ pub struct OwnCommands {
 }
 
 impl OwnCommands {
-    /// The commands where `settings` say.
+    /// Creates a runner for the data directory of `settings`.
     pub fn new(settings: &Settings, disk: Arc<dyn Disk>) -> Self {
         Self { settings: settings.clone(), disk }
     }
 
-    /// Runs one command, given as its words with or without the name of the program before them.
+    /// Runs one command, given as arguments with or without the name of the program.
     pub fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<Labelled, String>> {
         Box::pin(async move {
             match read(words) {
-                // What was told before it failed may be text from outside; why it failed is said by us.
+                // The output before the failure may contain text from outside; the error message is
+                // our own.
                 Ok(cli) => self.told(cli).await.map_err(|half| {
                     let label = own_command::power(words).1.join(half.told.label);
                     if label.is_tainted() { half.why } else { half.whole() }
@@ -57,13 +58,13 @@ impl OwnCommands {
         })
     }
 
-    /// Does what `cli` says, whoever may say it, and gives what it told.
+    /// Runs a parsed command without the permission check, and returns its output.
     pub(crate) async fn told(&self, mut cli: Cli) -> Result<Labelled, Half> {
         let voice = Voice::listener();
         cli.output.voice = voice.clone();
         let here = self.clone();
         let handle = Handle::current();
-        // A look at the disk blocks, and nobody who waits for other things may wait for it.
+        // Runs on the blocking pool, because commands use blocking disk calls.
         let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
         match work.await {
             Ok(Ok(())) => Ok(voice.heard()),
@@ -85,30 +86,29 @@ impl OwnCommands {
     }
 }
 
-/// What a command leaves that failed.
+/// The result of a failed command.
 pub(crate) struct Half {
-    /// What it told before.
+    /// The output before the failure.
     told: Labelled,
-    /// Why it failed.
     why: String,
 }
 
 impl Half {
-    /// Both.
+    /// Returns the output followed by the error.
     pub(crate) fn whole(self) -> String {
         [self.told.text, self.why].join("\n").trim().to_owned()
     }
 }
 
-/// Why words are no command to run.
+/// The reason why arguments are not run as a command.
 enum Unread {
-    /// They ask for help, which is this.
+    /// They ask for this help text.
     Help(String),
-    /// They are wrong, for this reason.
+    /// They are invalid or not permitted.
     Wrong(String),
 }
 
-/// The command that `words` are, if it may be run here.
+/// Parses a command and checks that the model may run it.
 fn read(words: &[String]) -> Result<Cli, Unread> {
     let words: Vec<&str> = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ollim-bot", rest @ ..] => rest.to_vec(),
@@ -134,7 +134,7 @@ const NO_STDIN: &str = "nothing comes in here. write the words into the command.
 const NO_RUN: &str = "a job is not run from here. it runs when its time comes, or when your human says so.";
 const NO_PLACE: &str = "`--data-dir` is not for you: it is always the directory that i live in.";
 
-/// Why `cli` is not run here: nothing, if it is.
+/// Returns why the model may not run `cli`; `None` if it may.
 fn refusal(cli: &Cli) -> Option<&'static str> {
     if cli.place.data_dir.is_some() {
         return Some(NO_PLACE);
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// TP-13: what is for the model runs, by its own name and by the one that older files use.
+    /// TP-13: Commands for the model run under the program's name and its legacy names.
     #[test]
     fn what_only_looks_or_plans_is_run() {
         for line in [
@@ -253,7 +253,8 @@ mod tests {
         assert!(told("routine --help").starts_with("help: "));
     }
 
-    /// What ends it, starts it, or changes what it may do is refused, with a sentence that says who can.
+    /// Commands that start or stop the assistant or change its permissions are refused with an
+    /// explanation.
     #[test]
     fn what_is_for_the_human_alone_is_refused() {
         let human = [

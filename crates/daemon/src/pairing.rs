@@ -1,4 +1,4 @@
-//! The paired browsers, kept in the journal and remembered here, because every request asks for them.
+//! Paired browsers, stored in the journal and cached in memory, because every request needs them.
 
 use std::sync::Arc;
 
@@ -8,14 +8,13 @@ use surfaces::web::devices::{Device, Devices, Unkept};
 use surfaces::web::secret::Digest;
 use tokio::sync::watch;
 
-/// The paired browsers.
 pub struct KeptDevices {
     journal: Arc<Journal>,
     known: watch::Sender<Arc<[Device]>>,
 }
 
 impl KeptDevices {
-    /// Those that `journal` knows.
+    /// Loads the devices from `journal`.
     pub async fn load(journal: Arc<Journal>) -> Result<Self, Unkept> {
         let devices = journal.devices().await.map_err(|error| Unkept(error.to_string()))?;
         let known = watch::Sender::new(devices.into_iter().map(device).collect());

@@ -1,4 +1,4 @@
-//! How often each routine still comes today and this month, for who reckons what that will cost.
+//! Counts the remaining runs of routines in this month, for the cost forecast.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,10 +13,10 @@ use journal::files::items::Items;
 
 use crate::commands::jobs::{fires, pause, rows};
 
-/// More than a routine that comes every minute has in a month.
+/// More due times than a routine that runs every minute has in a month.
 const MOST: usize = 50_000;
 
-/// How often each routine in the data directory `root` comes after `now`, by whose account it is.
+/// Returns the number of runs of each background routine after `now`, by cost account and day.
 pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<String, Times> {
     let zone = now.time_zone();
     let items = Items::<Routine>::new(Arc::clone(disk), root, zone.clone());
@@ -27,7 +27,7 @@ pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<Strin
     for row in rows(&items).unwrap_or_default() {
         let source = row.source(Source::Routine).to_string();
         let Ok(job) = row.job else { continue };
-        // What runs on main is paid for by main, and part of an average day there.
+        // Routines on main are part of the average cost of main.
         if job.charter().standing() == Standing::Foreground {
             continue;
         }
@@ -48,7 +48,8 @@ mod tests {
 
     use super::*;
 
-    /// What runs aside is counted day by day until the month ends, and what runs on main is none of it.
+    /// Background routines are counted by day until the end of the month; routines on main are not
+    /// counted.
     #[test]
     fn a_routine_is_planned_on_the_days_on_which_it_comes() {
         let disk = MemoryDisk::default();

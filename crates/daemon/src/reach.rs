@@ -1,4 +1,4 @@
-//! Reaching the assistant: the one that runs, or one in this process for as long as it takes.
+//! Connects commands to the running daemon, or to an assistant that is opened in this process.
 
 #[cfg(test)]
 pub mod deaf;
@@ -15,15 +15,14 @@ use crate::house::{Doors, House, SOCKET};
 use crate::settings::Settings;
 use crate::voice::note;
 
-/// The assistant, within reach.
+/// A connection to the assistant.
 pub struct Reached {
-    /// How to talk to it.
     pub client: Client,
     house: Option<House>,
 }
 
 impl Reached {
-    /// Reaches it.
+    /// Connects to the daemon, or opens the assistant in this process.
     pub async fn new(settings: &Settings, disk: Arc<dyn Disk>) -> Result<Self, Failed> {
         let client = Client::new(&settings.paths.state(), SOCKET);
         if runs(&client).await? {
@@ -36,17 +35,17 @@ impl Reached {
         Ok(Self { client: house.client.clone(), house: Some(house) })
     }
 
-    /// Says `words` that plan, change or keep something.
+    /// Sends a sentence that changes something.
     pub async fn capture(&self, words: &str) -> Result<Value, Failed> {
         Ok(self.client.post("/api/schedule/words", &json!({ "text": words })).await?)
     }
 
-    /// Says `words` that only ask.
+    /// Sends a sentence that only asks for something.
     pub async fn ask(&self, words: &str) -> Result<Value, Failed> {
         Ok(self.client.ask("/api/schedule/words", &json!({ "text": words })).await?)
     }
 
-    /// Leaves it as it was.
+    /// Closes an assistant that was opened here.
     pub async fn leave(self) {
         if let Some(house) = self.house {
             house.close().await;
@@ -54,11 +53,11 @@ impl Reached {
     }
 }
 
-/// What whoever plans something is told, if nobody is there to ring then.
+/// The warning after planning something while the daemon is not running.
 const NOBODY_RINGS: &str =
     "  i am not running, so nothing rings: ollim-bot run, or ollim-bot service install";
 
-/// Tells whoever has planned something that nobody rings, if that is so.
+/// Warns that planned reminders need the daemon, if it is not running.
 pub async fn note_if_nobody_rings(settings: &Settings, output: &Output) {
     let client = Client::new(&settings.paths.state(), SOCKET);
     if let (false, Ok(false)) = (output.json, runs(&client).await) {
@@ -66,7 +65,7 @@ pub async fn note_if_nobody_rings(settings: &Settings, output: &Output) {
     }
 }
 
-/// Whether an assistant runs there. One that stands still is no reason to start another.
+/// Returns whether the daemon runs. A hung daemon is an error, so that no second one is started.
 pub async fn runs(client: &Client) -> Result<bool, Unanswered> {
     match client.get("/api/health").await {
         Ok(_) => Ok(true),
@@ -84,8 +83,7 @@ mod tests {
     use crate::commands::run_job;
     use deaf::Deaf;
 
-    /// Nobody waits for good for an assistant that stands still, nor is another one started beside it: whoever adds,
-    /// says, orders or runs something is told, and ends.
+    /// Commands fail after a bounded wait if the daemon is hung, and start no second one.
     #[tokio::test(start_paused = true)]
     async fn whoever_wants_something_of_one_that_stands_still_is_told() {
         let deaf = Deaf::open();
@@ -103,7 +101,8 @@ mod tests {
         failed.iter().for_each(|failed| deaf.is_told_by(failed));
     }
 
-    /// Who stands still may have taken what it was given; of what it was only asked nothing is to be looked after.
+    /// The error about a hung daemon says that a change may have been applied, but not so for a
+    /// query.
     #[tokio::test(start_paused = true)]
     async fn a_question_was_taken_by_nobody() {
         let deaf = Deaf::open();

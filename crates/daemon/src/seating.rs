@@ -1,4 +1,4 @@
-//! Seating: what a terminal needs from this program, so that the human can sit down before it.
+//! Runs interactive terminal sessions: the line editor and the full-screen interface.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::{Settings, Terminal};
 
-/// What was typed, in the state directory.
+/// The file with the typed lines, in the `state` directory.
 const HISTORY: &str = "terminal_history";
 
-/// How the human's terminal may be used, if both its ends are one.
+/// Returns how to draw on the terminal, if stdin and stdout are an interactive one.
 pub fn able(settings: &Settings) -> Option<Look> {
     let both = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     match settings.places.terminal {
@@ -30,7 +30,7 @@ pub fn able(settings: &Settings) -> Option<Look> {
     }
 }
 
-/// What the human typed before, and where it is kept.
+/// The typed lines and their file.
 struct Typed<'a> {
     disk: &'a dyn Disk,
     path: PathBuf,
@@ -47,12 +47,12 @@ impl<'a> Typed<'a> {
     }
 
     fn keep(&self, history: &History) {
-        // A line that is not kept is no reason to stop talking.
+        // A failed write must not end the session.
         let _ = replace(self.disk, &self.path, history.write().as_bytes());
     }
 }
 
-/// Talks with somebody whose keys are heard one by one.
+/// Runs a chat with the line editor.
 pub async fn talk(
     client: &Client,
     settings: &Settings,
@@ -74,7 +74,7 @@ pub async fn talk(
     sit(client, seat, keys::pressed_here(), &mut stdout()).await.map_err(Failed::from)
 }
 
-/// Takes the whole screen.
+/// Runs the full-screen interface.
 pub async fn full_screen(
     client: &Client,
     (settings, disk): (&Settings, &Arc<dyn Disk>),

@@ -1,4 +1,5 @@
-//! The service: a unit of the human's own systemd, which starts the assistant with the machine and again when it fell.
+//! The systemd user service, which starts the assistant with the machine and restarts it after a
+//! crash.
 
 pub mod manager;
 pub mod unit;
@@ -11,30 +12,27 @@ use crate::settings::Service;
 use manager::{Linger, Manager, Unmanaged};
 use unit::{Installed, Unit};
 
-/// How the service is.
+/// The status of the unit.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    /// `active`, `failed`, `inactive`, ...
+    /// systemd's `ActiveState`: `active`, `failed`, `inactive`, ...
     pub state: String,
-    /// Its process, if it has one.
     pub pid: Option<u32>,
-    /// How often it was started again.
+    /// The number of restarts.
     pub restarts: u32,
-    /// Since when it is so.
+    /// The time of the last state change.
     pub since: String,
-    /// How its last end was: `success`, `watchdog`, `exit-code`, ...
+    /// systemd's `Result`: `success`, `watchdog`, `exit-code`, ...
     pub result: String,
-    /// The code its process ended with.
+    /// The exit code of the process.
     pub code: i32,
 }
 
 impl Standing {
-    /// Whether it runs.
     pub fn is_running(&self) -> bool {
         matches!(self.state.as_str(), "active" | "reloading")
     }
 
-    /// It, for programs.
     pub fn as_json(&self) -> Value {
         json!({
             "state": self.state, "pid": self.pid, "restarts": self.restarts, "since": self.since,
@@ -42,7 +40,7 @@ impl Standing {
         })
     }
 
-    /// It, in words.
+    /// Describes the status.
     pub fn told(&self) -> String {
         let again = match self.restarts {
             0 => String::new(),
@@ -60,7 +58,7 @@ impl Standing {
     }
 }
 
-/// Whether it is installed, runs, and goes on when the human logs out.
+/// Checks whether the service is installed, runs, and continues after logout.
 pub fn look(service: &Service, paths: &Paths) -> Finding {
     let Some(unit) = Unit::of(service, paths) else {
         return Finding::absent("service", "HOME is not set, so there is no place for one");

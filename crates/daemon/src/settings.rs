@@ -1,4 +1,4 @@
-//! Settings: read once, from the defaults, the human's file and the environment, and handed out in pieces.
+//! Settings, read once from the defaults, the settings file and the environment.
 
 mod accounts;
 mod claude_code;
@@ -43,76 +43,74 @@ pub use webhooks::{Secrets, Webhooks};
 
 use crate::exit::Failed;
 
-/// Where Anthropic is.
+/// Anthropic's API.
 pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
-/// Where OpenAI is.
+/// OpenAI's API.
 pub const OPENAI_URL: &str = "https://api.openai.com/v1";
 
-/// Everything that can be set. Each adapter gets the piece it needs.
+/// All settings. Each adapter gets the part it needs.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The data directory.
     pub paths: Paths,
-    /// What the two are called.
+    /// The names of the user and the assistant.
     pub names: Guessed<Names>,
-    /// The human's zone.
+    /// The user's time zone.
     pub zone: Guessed<TimeZone>,
-    /// Who answers.
+    /// The model that answers.
     pub brain: Brain,
     /// The short names of models that can be chosen.
     pub aliases: BTreeMap<String, String>,
-    /// How much is thought on main; `auto` if nothing was said about it. It holds until `config.json` says something else
-    /// (`/config thinking.main`), and that until `/thinking` does: see `Assistant::thinking`.
+    /// The thinking setting of main; `auto` by default. `config.json` (`/config thinking.main`)
+    /// overrides it, and `/thinking` overrides both.
     pub thinking: Thinking,
-    /// What may be spent.
+    /// Spending limits and prices.
     pub spend: Spend,
-    /// How a model is treated.
+    /// Retries and context window of the model.
     pub manners: Manners,
-    /// Where the human can be.
+    /// Addresses and accounts of the surfaces and services.
     pub places: Places,
-    /// What `~` stands for, if that is known.
+    /// The home directory, if it is known.
     pub home: Option<String>,
-    /// The text of the settings file; nothing if it is broken and these settings come from elsewhere.
+    /// The text of the settings file; `None` if it is broken and other settings are used.
     pub file_text: Option<String>,
-    /// The folder of the Claude Code program in which transcripts of earlier conversations are, if it is known.
+    /// The directory with transcripts of the Claude Code program, if it is known.
     pub transcripts: Option<PathBuf>,
 }
 
-/// How a model is treated.
+/// Retries and context window of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
-    /// How patient we are with one that fails.
+    /// Limits of retries.
     pub patience: patience::Limits,
-    /// How much it reads at once, and how full that may get.
+    /// The context window, and how full it may get.
     pub room: Room,
 }
 
 /// A value, and where it comes from.
 #[derive(Clone, Debug)]
 pub struct Guessed<T> {
-    /// The value.
     pub value: T,
-    /// In words: `$USER`, `/etc/localtime`.
+    /// The source, such as `$USER` or `/etc/localtime`.
     pub from: &'static str,
 }
 
-/// Who answers.
+/// The configuration of the model that answers.
 #[derive(Clone, Debug)]
 pub enum Brain {
-    /// The one that is always there.
+    /// The built-in offline model.
     Offline,
-    /// The same, in the place of one that was chosen once and whose key is not here: what is missing.
+    /// The offline model in place of a configured one whose key is missing; contains the reason.
     Keyless(String),
-    /// Anthropic's API, or whoever speaks like it.
+    /// Anthropic's API, or a compatible server.
     Anthropic(anthropic::Settings),
-    /// Any server that speaks chat completions.
+    /// An OpenAI-compatible server.
     OpenAi(openai::Settings),
-    /// The Claude Code program, with the login it has.
+    /// The Claude Code program with its own login.
     Claude(claude::Settings),
 }
 
 impl Brain {
-    /// What it calls itself: `offline`, `anthropic:claude-sonnet-4-5`.
+    /// Returns its full name: `offline`, `anthropic:claude-sonnet-4-5`.
     pub fn name(&self) -> String {
         match self {
             Self::Offline | Self::Keyless(_) => OFFLINE.to_owned(),
@@ -127,14 +125,14 @@ impl Brain {
 }
 
 impl Settings {
-    /// Reads everything. A key that is not there stops nobody: see `Brain::Keyless`.
+    /// Reads all settings. A missing key is not an error; the offline model is used then.
     pub fn read(environment: &Environment) -> Result<Self, Failed> {
         let (settings, refused) = Self::read_on(environment)?;
         let first = refused.into_iter().find(|refusal| refusal.part != Part::Key);
         first.map_or(Ok(settings), |first| Err(first.why))
     }
 
-    /// Reads all that can be read. A part that is refused is as if nobody had said anything about it.
+    /// Reads the valid settings. A rejected part is replaced by its default.
     pub fn read_on(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
         let mut refused = Refusals::default();
         let completed = refused.or(Part::Kept, environment.completed(), || Ok(environment.clone()))?;
@@ -176,7 +174,7 @@ impl Settings {
         }
     }
 
-    /// The same of what `environment` alone says: what was set up once is in it already, or is not to count.
+    /// Like [`Settings::read_leniently`], but without the stored variables.
     pub fn of(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
         Self::all(environment, Refusals::default())
     }
@@ -234,11 +232,11 @@ impl Settings {
     }
 }
 
-/// What is told where the last text that worked took the place of a broken settings file.
+/// The notice when the last good settings replace a broken settings file.
 const AS_BEFORE: &str = "Until it is fixed, I use the last settings that worked. Fix the file and restart; \
                          `ollim-bot doctor` checks it.";
 
-/// What is told where no earlier text can be used: half a sentence, and what to do.
+/// The second half of the notice when restricted defaults are used.
 fn restrained() -> String {
     format!(
         "until it is fixed, updates are off, the model is off unless OLLIM_MODEL names one, web search is off unless \
@@ -248,7 +246,7 @@ fn restrained() -> String {
     )
 }
 
-/// Returns what is wrong with a value of `file`, whatever the environment says.
+/// Returns the first invalid value of `file`, independent of the environment.
 fn mistake(file: &File, paths: &Paths) -> Option<Failed> {
     let silent = Environment::default();
     if let Err(NoBrain::Unknown(why)) = brain(&silent, file, paths) {
@@ -263,7 +261,7 @@ fn mistake(file: &File, paths: &Paths) -> Option<Failed> {
     checks.into_iter().flatten().next()
 }
 
-/// Returns how many tokens are read at once if the settings do not say it.
+/// Returns the default context window of a model, in tokens.
 fn usual_window(brain: &Brain) -> u64 {
     match brain {
         Brain::OpenAi(server) if is_ollama(&server.base_url) => OLLAMA_WINDOW,
@@ -273,7 +271,7 @@ fn usual_window(brain: &Brain) -> u64 {
     }
 }
 
-/// Whether `address` has the port of Ollama.
+/// Returns whether `address` has the default port of Ollama.
 pub fn is_ollama(address: &str) -> bool {
     address.trim().parse::<reqwest::Url>().is_ok_and(|url| url.port() == Some(11434))
 }
@@ -302,19 +300,19 @@ fn room(file: &File, window: u64) -> Result<Room, Failed> {
     }
 }
 
-/// How many tokens of a conversation are read at once. A model that reads less gets less.
+/// The default context window in tokens. Models with a smaller one get less.
 const USUAL_WINDOW: u64 = 200_000;
 
-/// The window that our instructions set for Ollama. It cuts a longer prompt without an error, so the conversation must be
-/// summed up before.
+/// The context window that our instructions set for Ollama. It truncates longer prompts without an
+/// error, so the conversation must be compacted before.
 const OLLAMA_WINDOW: u64 = 64_000;
 
-/// How many tokens a model can be said to read at once. Our own instructions and tools take a good part of the fewest; the
-/// most are more than any model reads.
+/// The valid range of the context window. Our own instructions and tools use much of the minimum;
+/// the maximum exceeds any model.
 const CONTEXT_TOKENS: RangeInclusive<u64> = 4_000..=100_000_000;
 
 impl Settings {
-    /// The models that can be chosen while the program runs, if `usual` is the one that answers.
+    /// Returns the models that can be chosen at runtime, with `usual` as the default.
     pub fn choices(&self, usual: &str) -> Choices {
         let (naming, thinks) = match &self.brain {
             Brain::Anthropic(_) => (Naming::Short(self.aliases.clone()), Thinks::AsTold),
@@ -327,7 +325,7 @@ impl Settings {
         Choices { usual: usual.to_owned(), naming, thinks, thinking, human, ..Choices::default() }
     }
 
-    /// The names, with the one that the human said in the chat, if they did.
+    /// Returns the names, with the one that the user chose in the chat, if any.
     pub fn names_with(&self, said: Option<&str>) -> Guessed<Names> {
         match said {
             None => self.names.clone(),
@@ -347,13 +345,13 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-/// Why nobody answers.
+/// The reason why the configured model cannot be used.
 enum NoBrain {
-    /// The one that was chosen once lacks its key: it may have stayed on another machine.
+    /// Its key is missing, for example because the data directory was moved to another machine.
     Keyless(Failed),
-    /// A variable or a key cannot be used.
+    /// A variable or a key is invalid.
     Wrong(Failed),
-    /// There is none of that name.
+    /// There is no such model.
     Unknown(Failed),
 }
 
@@ -369,7 +367,7 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
         Err(why) if key::is_gone(environment, vendor) => Err(NoBrain::Keyless(why)),
         read => Ok(read?),
     };
-    // A key that nobody asks for cannot be in the way.
+    // Do not fail because of a key that is not used.
     let key = if wanted == "auto" || wanted.starts_with("anthropic:") { read(key::ANTHROPIC)? } else { None };
     let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
@@ -378,7 +376,8 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
     };
     let unset = |what: &str| {
         let why = Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
-        // Whoever says it now is here to read it; what was kept must not keep a reminder from ringing.
+        // A variable of this shell is an error that the user sees now; a stored one must not
+        // prevent the start, so that reminders still work.
         match environment.said("OLLIM_MODEL") {
             Some(_) => NoBrain::Wrong(why),
             None => NoBrain::Keyless(why),
@@ -412,7 +411,6 @@ fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain,
     }
 }
 
-/// How much is thought.
 fn thinking(environment: &Environment, file: &File) -> Result<Thinking, Failed> {
     let way = environment.get("OLLIM_THINKING").unwrap_or(&file.model.thinking);
     way.parse().map_err(|bad: BadThinking| Failed::Configuration(format!("OLLIM_THINKING: {bad}.")))
@@ -445,7 +443,7 @@ fn messages_api(
     }
 }
 
-/// Nothing, if neither a key nor a server of one's own is named: the vendor itself wants to be paid.
+/// Returns `None` if neither a key nor a server is configured: OpenAI itself needs a key.
 fn chat_completions(
     environment: &Environment,
     file: &File,
@@ -471,7 +469,7 @@ fn chat_completions(
 mod tests {
     use super::*;
 
-    /// The room for a conversation with a server at `url`, with this settings file.
+    /// Returns the context window for a server at `url`, with this settings file.
     fn room(url: &str, file: &str) -> Room {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("settings.toml"), file).unwrap();
@@ -484,7 +482,8 @@ mod tests {
         Settings::read(&Environment::new(known)).unwrap().manners.room
     }
 
-    /// Ollama cuts a prompt that is longer than its window without an error, so the conversation is summed up before.
+    /// Ollama truncates long prompts without an error, so the context window fits its recommended
+    /// setting.
     #[test]
     fn a_conversation_with_ollama_fits_into_its_window() {
         let limit = |url: &str, file: &str| room(url, file).limit;
@@ -519,7 +518,7 @@ mod tests {
         })
     }
 
-    /// The last good settings and the defaults need no key of Anthropic here, so they could hide that the variable is wrong.
+    /// A wrong variable is an error even if the fallback settings would not use it.
     #[test]
     fn a_wrong_variable_is_an_error_also_if_it_means_nothing_to_other_settings() {
         let key = ("ANTHROPIC_API_KEY_FILE", "/nowhere/key");
@@ -537,7 +536,7 @@ mod tests {
         assert!(start(BROKEN, offline, key).is_ok(), "a key that nobody asks for cannot be in the way");
     }
 
-    /// Each mistake in the file itself is one that the last good settings help with.
+    /// A mistake in the settings file is one that the last good settings help with.
     #[test]
     fn a_mistake_in_a_value_of_the_file_is_no_wrong_variable() {
         for file in [
@@ -554,7 +553,8 @@ mod tests {
         }
     }
 
-    /// Without earlier settings little is allowed, and what a variable or `/config` still allows is told.
+    /// Without earlier settings the restricted defaults are used, and the notice names what still
+    /// allows more.
     #[test]
     fn without_usable_settings_little_is_allowed() {
         let (settings, told) = start(BROKEN, None, ("OLLIM_SEARCH", "vendor")).unwrap();

@@ -1,5 +1,5 @@
-//! Signing in: who answers through the claude program is sent a link if it has no account to speak for, and `/login`
-//! gives one at any time.
+//! Sign-in of the claude program: sends the user a link if the program has no account, and on
+//! `/login`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,40 +16,40 @@ use tokio::time::Instant;
 
 use crate::settings::{Brain, Settings};
 
-/// How long after a start it is looked at: until then there is more urgent work.
+/// Delay after a start, because other work is more urgent.
 const LOOKS_AFTER: Duration = Duration::from_secs(1);
-/// How long a link works.
+/// The lifetime of a link.
 const WORKS: SignedDuration = SignedDuration::from_mins(30);
-/// Who starts again and again sends no link each time.
+/// The least time between two links that are sent unasked, in case of repeated restarts.
 const TOLD_AGAIN_AFTER: SignedDuration = SignedDuration::from_hours(1);
-/// How long whoever gave a code waits to hear what comes of it.
+/// Time that a command with a code waits for the result.
 const SOON: Duration = Duration::from_secs(10);
-/// What whoever gives a code too late is told.
+/// The answer to a code without an open link.
 const NOBODY_WAITS: &str = "no link of mine waits for a code. `/login` gives you one.";
-/// What whoever gives a wrong one is told.
+/// The answer to a wrong code.
 const NOT_TAKEN: &str = "claude does not take that code. copy it whole, and paste it again.";
-/// Under what it is kept when a link was last sent by itself.
+/// The key under which the time of the last unasked link is stored.
 const TOLD: &str = "sign_in_told";
 
-/// Who signs the program in.
+/// Signs the claude program in.
 pub struct Signer {
     desk: Desk,
     outbox: Arc<dyn Outbox>,
     clock: Arc<dyn Clock>,
     claude: Claude,
-    /// The variable with the key that the program speaks with, if there is one.
+    /// The variable with the program's API key, if there is one.
     key: Option<String>,
 }
 
-/// A link that still works.
+/// A link that is still valid.
 struct Open {
     signing: SigningIn,
-    /// What the human reads.
+    /// The instructions for the user.
     words: String,
     ends: Instant,
 }
 
-/// Adds somebody to `desk` who signs the program in, if that is who answers.
+/// Adds a sign-in channel to the handle, if the claude program answers.
 pub fn offered(desk: Desk, settings: &Settings) -> (Desk, Option<mpsc::Receiver<desk::SigningIn>>) {
     match &settings.brain {
         Brain::Claude(_) => {
@@ -60,7 +60,7 @@ pub fn offered(desk: Desk, settings: &Settings) -> (Desk, Option<mpsc::Receiver<
     }
 }
 
-/// Attends to signing in until the end.
+/// Handles sign-in requests until the channel is closed.
 pub async fn attend(signer: Signer, mut asked: mpsc::Receiver<desk::SigningIn>) {
     let mut open = None;
     let mut looks = Some(Instant::now() + LOOKS_AFTER);
@@ -75,7 +75,7 @@ pub async fn attend(signer: Signer, mut asked: mpsc::Receiver<desk::SigningIn>) 
             asked = asked.recv() => match asked {
                 Some(desk::SigningIn { wanted, reply }) => {
                     let answer = signer.answer(wanted, &mut open).await;
-                    // Whoever asked may have left.
+                    // The requester may be gone.
                     let _ = reply.send(answer);
                 }
                 None => return,
@@ -93,7 +93,7 @@ pub async fn attend(signer: Signer, mut asked: mpsc::Receiver<desk::SigningIn>) 
     }
 }
 
-/// What comes of the link that is open; nothing, when its time is over.
+/// Returns the next event of the open link; `None` when it expires.
 async fn next(open: &mut Option<Open>) -> Option<Told> {
     match open {
         Some(Open { signing, ends, .. }) => tokio::time::timeout_at(*ends, signing.next()).await.ok(),
@@ -102,7 +102,7 @@ async fn next(open: &mut Option<Open>) -> Option<Told> {
 }
 
 impl Signer {
-    /// For the program of `settings`, if that is who answers.
+    /// Creates it if the claude program is the configured model.
     pub fn new(
         settings: &Settings,
         desk: Desk,
@@ -115,7 +115,7 @@ impl Signer {
         Some(Self { desk, outbox, clock, claude: claude.ok()?, key })
     }
 
-    /// SU-3: a program without an account has a link sent to the human, wherever they are.
+    /// SU-3: Sends a link if the program has no account.
     async fn look(&self, open: &mut Option<Open>) {
         if self.key.is_some() || open.is_some() {
             return;
@@ -156,7 +156,7 @@ impl Signer {
         begun.map_or_else(|failure| Answer::Refused(linkless(&failure)), Answer::Told)
     }
 
-    /// A new link, and what the human reads about it.
+    /// Creates a link and returns the instructions.
     async fn begin(&self, open: &mut Option<Open>) -> Result<String, Failure> {
         let signing = self.claude.sign_in().await?;
         let until = self.clock.now().saturating_add(WORKS);
@@ -171,7 +171,7 @@ impl Signer {
         Ok(words)
     }
 
-    /// What comes of a code, if that is soon known: it is told where the code was given.
+    /// Waits a short time for the result of a code, to return it as the answer.
     async fn brought(&self, open: &mut Option<Open>) -> Answer {
         let Ok(told) = tokio::time::timeout(SOON, next(open)).await else {
             return Answer::Told("i brought it to claude, and tell you what it says.".to_owned());
@@ -183,8 +183,8 @@ impl Signer {
         }
     }
 
-    /// What the human reads of it: that it is done, or why not. Nothing, if its time is over: they know until when it
-    /// works.
+    /// Returns the message about an event: success, or the reason of a failure. `None` if the link
+    /// expired, because its message contained the time.
     async fn heard(&self, told: Option<Told>, open: &mut Option<Open>) -> Option<Result<String, String>> {
         let ended = match told {
             Some(Told::Refused) => return Some(Err(NOT_TAKEN.to_owned())),
@@ -206,13 +206,13 @@ impl Signer {
         }
     }
 
-    /// What waited for it is answered now.
+    /// Retries what waits for the sign-in.
     async fn signed_in(&self) {
         self.keep(String::new()).await;
         self.desk.tell(Event::KeyRenewed).await;
     }
 
-    /// Whether a link was sent a short while ago.
+    /// Returns whether a link was sent recently.
     async fn was_told(&self) -> bool {
         let told = self.outbox.keepsake(TOLD).await.ok().flatten();
         let told = told.and_then(|told| told.parse::<Timestamp>().ok());

@@ -1,5 +1,5 @@
-//! The skills of the data directory, loaded for a job or a conversation: found, expanded if the human has accepted
-//! them as they are, and put into words.
+//! Loads skills of the data directory for jobs and conversations; commands in them are expanded
+//! only in accepted skills.
 
 pub mod running;
 
@@ -14,19 +14,19 @@ use journal::{Journal, hash_of};
 use tools::Labelled;
 use tools::skill::{Acceptance, Commands, Expansion, Programs};
 
-/// The skills, and who runs their commands.
+/// The skills, and the runner of their commands.
 pub struct SkillShelf {
     skills: Skills,
     journal: Arc<Journal>,
     commands: Arc<dyn Commands>,
 }
 
-/// What a skill is called where it is accepted.
+/// Returns the name under which the acceptance of a skill is stored.
 pub fn name_of(skill: &str) -> String {
     format!("skill:{skill}")
 }
 
-/// The most characters of a file of a skill that are given at once; `Read` gives the rest.
+/// The most characters of a skill's file that are returned at once; `Read` returns the rest.
 const MAX_FILE: usize = 100_000;
 
 fn cut(mut text: String) -> String {
@@ -37,7 +37,8 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// The skills that the model is told of: those that the user has accepted as they are.
+/// Returns the skills that the model is informed about: those whose current version the user has
+/// accepted.
 ///
 /// Reading them blocks, so it runs on the blocking pool. A directory that cannot be read gives no skills.
 pub async fn accepted_skills(journal: &Arc<Journal>) -> Vec<SkillSummary> {
@@ -54,14 +55,14 @@ pub async fn accepted_skills(journal: &Arc<Journal>) -> Vec<SkillSummary> {
 }
 
 impl SkillShelf {
-    /// The skills in the directory of `journal`, whose commands are run by `commands`.
+    /// Creates a store for the directory of `journal`.
     pub fn new(journal: Arc<Journal>, commands: Arc<dyn Commands>) -> Self {
         let skills = Skills::new(journal.disk(), journal.paths().root());
         Self { skills, journal, commands }
     }
 
-    /// SK-9, SK-12: loads the skills of these names, in order; those that are missing are left out. What the human has
-    /// not accepted as it is runs no command and brings no tool along.
+    /// SK-9, SK-12: Loads the named skills in order; missing ones are skipped. A skill that is not
+    /// accepted runs no commands and adds no tools.
     async fn loaded(&self, wanted: &NamedSkills) -> Loaded {
         let Ok(seed) = getrandom::u64() else {
             tracing::warn!("The system gives no random numbers, so the skills of a job were left out.");
@@ -86,7 +87,7 @@ impl SkillShelf {
         Loaded { section: section(&loaded), tools, label: expansion.label() }
     }
 
-    /// Adds the names of the files beside the skill to its text.
+    /// Appends the names of the skill's other files to its text.
     async fn with_files(&self, kept: &Kept, text: String) -> String {
         let skills = self.skills.clone();
         let directory = kept.directory.clone();
@@ -99,12 +100,12 @@ impl SkillShelf {
         let accepted = self.journal.is_accepted(name_of(&kept.directory), hash_of(&kept.text)).await;
         match accepted {
             Ok(true) => Acceptance::Accepted,
-            // What nobody can look up was not accepted.
+            // A failed lookup counts as not accepted.
             Ok(false) | Err(_) => Acceptance::NotAccepted,
         }
     }
 
-    /// SK-3: the skill of that name: nothing, if it is missing or cannot be read, which is told in the log.
+    /// SK-3: Finds a skill. Returns `None` if it is missing or invalid; the latter is logged.
     async fn find(&self, name: &str) -> Option<Kept> {
         let skills = self.skills.clone();
         let name = name.to_owned();
@@ -125,7 +126,7 @@ impl tools::skill::Skills for SkillShelf {
                     "there is no skill called `{name}`. `ollim-bot skills list` names those that there are."
                 )
             })?;
-            // A command that the caller may not run itself is not run for it.
+            // Commands that the caller may not run are not run for it.
             let mut expansion = Expansion::new(&*self.commands).asking(programs);
             let acceptance = self.acceptance(&kept).await;
             let text = expansion.expand(kept.skill.instructions.as_str(), acceptance).await;

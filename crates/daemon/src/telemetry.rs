@@ -1,6 +1,6 @@
-//! Telemetry: a handful of numbers for who watches from outside, given to Prometheus and sent to OpenTelemetry.
+//! Metrics, served to Prometheus and exported to OpenTelemetry.
 //!
-//! Both are off unless the human asks for them, and neither ever tells what was said: only how much there was.
+//! Both are off by default, and neither contains text of conversations, only numbers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,22 +15,20 @@ use surfaces::web::secret::{Digest, Secret};
 use crate::exit::Failed;
 use crate::settings::{Environment, Settings};
 
-/// How often numbers are sent.
 const EVERY: Duration = Duration::from_secs(60);
-/// How long whoever takes them may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What of it the human wants.
+/// The telemetry settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
-    /// Whether numbers are given to whoever brings the token.
+    /// Serves metrics to requests with the token.
     pub served: bool,
-    /// Where numbers are sent.
+    /// The address of the OpenTelemetry collector.
     pub sent_to: Option<String>,
 }
 
 impl Telemetry {
-    /// What OLLIM_METRICS and OLLIM_OTLP_URL ask for.
+    /// Reads `OLLIM_METRICS` and `OLLIM_OTLP_URL`.
     pub fn read(environment: &Environment) -> Result<Self, Failed> {
         let served = match environment.get("OLLIM_METRICS").unwrap_or("off") {
             "on" => true,
@@ -45,7 +43,7 @@ impl Telemetry {
     }
 }
 
-/// Where a collector takes numbers, below the address `base`.
+/// Returns the metrics endpoint of the collector at `base`.
 fn collector(base: &str) -> Result<String, Failed> {
     let bad = |what: &str| {
         let shown = wire::without_secrets(base);
@@ -65,8 +63,8 @@ fn collector(base: &str) -> Result<String, Failed> {
     Ok(format!("{}/v1/metrics", url.as_str().trim_end_matches('/')))
 }
 
-/// What proves that somebody may know our numbers, if they are to be given out. If the file of the token cannot be used,
-/// they are not, which is told in `notices`.
+/// Returns the digest of the metrics token, if metrics are served. If the token file cannot be
+/// used, they are not, and a notice says so.
 pub fn token_if_served(
     settings: &Settings,
     disk: &Arc<dyn Disk>,
@@ -82,7 +80,7 @@ pub fn token_if_served(
     ))).ok()
 }
 
-/// What proves that somebody may know our numbers: what is in the file, or a new one if there is none.
+/// Reads the token, or creates one if there is none.
 fn token(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Digest, Failed> {
     let place = settings.paths.state().join("metrics.token");
     let kept = disk.read(&place).unwrap_or_default();
@@ -103,7 +101,7 @@ const fn gauge(name: &'static str, help: &'static str) -> Kind {
     Kind { name, help, grows: false }
 }
 
-/// What the journal counts, what it is called outside, and what its numbers are told apart by.
+/// The journal's counters, with their metric and label names.
 const COUNTED: [(&str, Kind, &[&str]); 10] = [
     ("turns", counter("ollim_turns_total", "Turns that ended, by how."), &["ending"]),
     ("open turns", gauge("ollim_turns_open", "Turns that have not ended yet."), &[]),
@@ -132,7 +130,7 @@ const COUNTED: [(&str, Kind, &[&str]); 10] = [
 const MEMORY: Kind = gauge("ollim_resident_bytes", "Memory that the process takes up.");
 const UP: Kind = gauge("ollim_up_seconds", "How long the process runs.");
 
-/// All numbers, of `journal` and of this process, which runs for `up`.
+/// Returns all metrics of `journal` and of this process, which has been running for `up`.
 pub async fn samples(journal: &Journal, up: Duration) -> Result<Vec<Sample>, Unreadable> {
     let counted = journal.numbers().await?;
     let mut samples: Vec<Sample> = counted.into_iter().filter_map(sample).collect();
@@ -154,13 +152,14 @@ fn resident() -> Option<f64> {
     Some(pages * rustix::param::page_size() as f64)
 }
 
-/// Sends all numbers to `address`, again and again. What does not arrive is not missed: the next ones hold it too.
+/// Exports all metrics to `address` periodically. Lost requests do not matter, because values are
+/// cumulative.
 pub async fn export(address: String, journal: Arc<Journal>, clock: Arc<dyn Clock>) {
     let Some(client) =
         address.parse().ok().and_then(|url| wire::client(&url, |builder| builder.timeout(PATIENCE)).ok())
     else {
         tracing::error!("Numbers cannot be sent: this machine cannot make a connection.");
-        // Whoever of us ends is taken for fallen, and nobody falls for want of numbers.
+        // A task that ends is treated as a crash, and missing metrics must not end the daemon.
         return std::future::pending().await;
     };
     let began = Began { up: clock.boot(), at: clock.now().timestamp() };
@@ -172,7 +171,8 @@ pub async fn export(address: String, journal: Arc<Journal>, clock: Arc<dyn Clock
                 let sent = request.send().await.and_then(reqwest::Response::error_for_status);
                 sent.map(drop).map_err(|error| wire::reason(&error))
             }
-            // Whoever gets no numbers knows that some are missing; an empty document would say that there are none.
+            // Send nothing rather than an empty document, which would mean that there are no
+            // metrics.
             Err(Unreadable(why)) => Err(why),
         };
         if let (Err(why), false) = (&sent, fails) {
@@ -183,23 +183,23 @@ pub async fn export(address: String, journal: Arc<Journal>, clock: Arc<dyn Clock
     }
 }
 
-/// When this process began to count, by the clock of the machine's boot and by the wall.
+/// The start of this process, on the boot clock and the wall clock.
 #[derive(Clone, Copy, Debug)]
 struct Began {
     up: Duration,
     at: jiff::Timestamp,
 }
 
-/// What is sent now.
+/// Returns the body of an export request.
 async fn body(journal: &Journal, clock: &dyn Clock, began: Began) -> Result<String, Unreadable> {
     let samples = samples(journal, clock.boot().saturating_sub(began.up)).await?;
     let now = clock.now().timestamp();
-    // What grows has grown since the journal began, and not since this process did.
+    // Counters have been growing since the journal began, not since this process started.
     let since = journal.began().await?.unwrap_or(began.at).min(now);
     Ok(document(&samples, since, now).to_string())
 }
 
-/// What OpenTelemetry reads.
+/// Formats metrics as an OTLP document.
 fn document(samples: &[Sample], since: jiff::Timestamp, now: jiff::Timestamp) -> Value {
     let since = since.as_nanosecond().to_string();
     let now = now.as_nanosecond().to_string();
@@ -249,7 +249,7 @@ mod tests {
         assert!(read("collector").unwrap_err().contains("is no address"));
     }
 
-    /// J1: an address that holds a password is refused, and what it holds is not shown.
+    /// J1: An address with a password is rejected, and the password is not shown.
     #[test]
     fn a_password_in_an_address_is_not_repeated() {
         for url in [
@@ -282,7 +282,7 @@ mod tests {
         journal::open(journal::Place { paths, disk, zone, now, pid: 1 }).unwrap()
     }
 
-    /// A journal at `dir`, in which somebody said something at the second `at` and is not answered yet.
+    /// Opens a journal at `dir` with a message at the second `at` that is not answered yet.
     async fn begun(dir: &std::path::Path, at: i64) -> Journal {
         let now = jiff::Timestamp::from_second(at).unwrap();
         let journal::Opened { journal, mut memory, .. } = fresh(dir, now);
@@ -308,7 +308,7 @@ mod tests {
         journal
     }
 
-    /// What only grows never falls: a turn is counted when it has ended, and until then told apart.
+    /// Counters never decrease: a turn is counted when it has ended, and until then it is a gauge.
     #[tokio::test]
     async fn a_turn_is_counted_when_it_has_ended() {
         let dir = tempfile::tempdir().unwrap();
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(turns().await, [finished, ("ollim_turns_open", vec![], 0.0, false)]);
     }
 
-    /// Whoever adds up what grows learns since when it does; what cannot be read is not sent as nothing.
+    /// Counters start at the beginning of the journal, and unreadable ones are not sent as zero.
     #[tokio::test]
     async fn numbers_count_from_the_beginning_of_the_journal_or_are_not_sent() {
         let dir = tempfile::tempdir().unwrap();
@@ -342,7 +342,7 @@ mod tests {
         assert!(body(&journal, &clock, began).await.is_err());
     }
 
-    /// Who cannot send numbers waits: whoever of us ends is taken for fallen, and everything would end with it.
+    /// The export task never ends, because the end of a task would stop the daemon.
     #[tokio::test(start_paused = true)]
     async fn nobody_falls_for_want_of_numbers() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What is wrong with the tool lists that files declare. It is told, and stops nobody.
+//! Checks the tool lists in files. Problems are reported, and the lines are ignored.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use journal::files::tool_lists::{ToolLists, tool_lists};
 
 use crate::settings::Settings;
 
-/// What is checked, and against which folders.
+/// Checks tool lists against the directories of the data and the user.
 pub struct Check {
     folders: Folders,
     zone: jiff::tz::TimeZone,
 }
 
 impl Check {
-    /// The check of the data directory of `settings`.
+    /// Creates the check for the data directory of `settings`.
     pub fn new(settings: &Settings) -> Self {
         let data = settings.paths.root().to_string_lossy().into_owned();
         let folders = Folders { data, home: settings.home.clone() };
         Self { folders, zone: settings.zone.value.clone() }
     }
 
-    /// Logs each complaint once.
+    /// Logs all problems through the open journal.
     pub async fn log(self, journal: &Journal) {
         match journal.tool_lists(self.zone.clone()).await {
             Ok(lists) => self.complaints(lists).iter().for_each(|complaint| tracing::warn!("{complaint}")),
@@ -31,12 +31,12 @@ impl Check {
         }
     }
 
-    /// Looks at the files while somebody else may use them.
+    /// Returns all problems, reading the files without the journal's lock.
     pub fn look(&self, settings: &Settings, disk: &Arc<dyn Disk>) -> Vec<String> {
         self.complaints(tool_lists(disk, settings.paths.root(), &self.zone))
     }
 
-    /// What is wrong, each with its source.
+    /// Returns the problems with their sources.
     fn complaints(&self, lists: ToolLists) -> Vec<String> {
         let mut declared = vec![Declared::main()];
         declared.extend(lists.declared);

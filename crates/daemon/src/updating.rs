@@ -1,8 +1,8 @@
-//! Updating: the program becomes the newest version of itself, or stays what it is.
+//! Updates of the program from its git checkout, with automatic rollback.
 //!
-//! The source is brought up to date and built beside the program that runs. What was built is laid beside it, opens a
-//! copy of everything, and must say that it is ready. Then it takes the place of the old one by its name, and the old
-//! one is kept: a new one that does not start, or does not go on for a minute, gives its place back.
+//! The new version is pulled, built and placed next to the running program. It must open a copy of
+//! all data and report that it is ready. Then it replaces the old program, which is kept. A new
+//! version that does not start, or does not run for a minute, is replaced by the old one again.
 
 mod apply;
 mod attending;
@@ -26,14 +26,14 @@ pub use restart::become_again;
 
 use crate::settings::Upgrade;
 
-/// How long a new program may take until it is ready.
+/// Time limit for a new version to become ready.
 pub const READY_WITHIN: Duration = Duration::from_secs(60);
 
-/// What whoever does not run from a checkout is told.
+/// The error if the program does not run from a checkout.
 pub const UNAVAILABLE: &str = "i do not run from a git checkout of my source, so i can't renew myself. install the new \
                                version the way you installed this one, or name a checkout under [update] in settings.toml.";
 
-/// The file that is replaced: the one that the settings name, or else the program that runs.
+/// Returns the file to replace: the configured one, or else the running program.
 pub fn program(upgrade: &Upgrade) -> std::io::Result<PathBuf> {
     match &upgrade.program {
         Some(program) => Ok(program.clone()),
@@ -41,7 +41,7 @@ pub fn program(upgrade: &Upgrade) -> std::io::Result<PathBuf> {
     }
 }
 
-/// `path` with another end.
+/// Returns `path` with `end` appended.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);

@@ -1,4 +1,4 @@
-//! How the assistant is, for the page and the command line.
+//! Health, cost and metrics for the page and the command line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,28 +19,27 @@ use surfaces::web::vitals::{Health, Vitals};
 use crate::planned::planned;
 use crate::telemetry;
 
-/// What does not change while it runs, and the journal for what does.
+/// Provides health, cost and metrics.
 pub struct Pulse {
-    /// Everything that is known at the start.
+    /// The values that are known at the start.
     pub fixed: Health,
-    /// The line to Discord, if there is to be one.
+    /// The status of the Discord connection, if there is one.
     pub discord: Option<line::Read>,
-    /// Where the session and the ledger are looked up.
+    /// Source of the session and the cost report.
     pub journal: Arc<Journal>,
-    /// What day it is.
     pub clock: Arc<dyn Clock>,
-    /// Who knows what unattended work may cost, and answers while it lives.
+    /// The handle of the event loop.
     pub desk: Desk,
-    /// When it started, by the clock of the machine's boot.
+    /// The start on the boot clock.
     pub began: Duration,
-    /// What proves that somebody may know our numbers.
+    /// The digest of the metrics token.
     pub token: Option<Digest>,
 }
 
 impl Vitals for Pulse {
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(async {
-            // A door that opens says nothing of who sits behind it: one whose loop stands still does not answer.
+            // An open socket does not prove that the event loop works, so wait for its answer.
             self.desk.ask(Request::Tell(Question::Numbers)).await;
             let session = self.journal.session(Branch::Main).await.ok().flatten();
             let session = session.map(|session| session.to_string());
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
     use crate::clock::SystemClock;
 
-    /// An open door is no proof that somebody is in: how it is, is told when the loop has answered.
+    /// Health is reported only after the event loop has answered.
     #[tokio::test]
     async fn a_loop_that_stands_still_is_not_called_well() {
         let home = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! The voice of the command line: lines for people and programs, whoever still listens.
+//! Output of the command line, for a terminal or for a caller in this process.
 //!
-//! A reader that has gone, or a log on a full disk, is no reason to end: what matters is in the journal.
-//! What is said cannot command the terminal, whoever the words are from.
+//! Write errors are ignored, because everything important is in the journal. Control characters are
+//! removed, so text cannot control the terminal.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,40 +10,40 @@ use domain::label::Label;
 use surfaces::terminal::readable;
 use tools::Labelled;
 
-/// Says `line` on stdout.
+/// Prints `line` to stdout.
 pub fn print(line: &str) {
     let _ = writeln!(std::io::stdout(), "{}", readable(line));
 }
 
-/// Says `line` on stderr.
+/// Prints `line` to stderr.
 pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", readable(line));
 }
 
-/// What a command said to a listener.
+/// The captured output of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
     lines: Vec<String>,
     label: Label,
 }
 
-/// Who hears what a command says.
+/// The target of a command's output.
 #[derive(Clone, Debug, Default)]
 pub enum Voice {
-    /// Whoever sits at the terminal.
+    /// stdout and stderr.
     #[default]
     Terminal,
-    /// Somebody in this process, who reads it when the command is done.
+    /// A buffer that the caller reads when the command is done.
     Listener(Arc<Mutex<Heard>>),
 }
 
 impl Voice {
-    /// Somebody who has heard nothing yet.
+    /// Creates a printer that captures the output.
     pub fn listener() -> Self {
         Self::Listener(Arc::default())
     }
 
-    /// Says `line` as an answer.
+    /// Prints a line of the result.
     pub fn print(&self, line: &str) {
         match self {
             Self::Terminal => print(line),
@@ -51,7 +51,7 @@ impl Voice {
         }
     }
 
-    /// Says `line` beside the answer.
+    /// Prints a note in addition to the result.
     pub fn note(&self, line: &str) {
         match self {
             Self::Terminal => note(line),
@@ -59,7 +59,7 @@ impl Voice {
         }
     }
 
-    /// Notes that something with this label is said.
+    /// Records that text with this label is printed.
     pub fn know(&self, label: Label) {
         if let Self::Listener(heard) = self {
             let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Voice {
         }
     }
 
-    /// All that was said to a listener until now, and its label.
+    /// Returns the captured output and its label.
     pub fn heard(&self) -> Labelled {
         match self {
             Self::Terminal => Labelled { text: String::new(), label: Label::PLAIN },

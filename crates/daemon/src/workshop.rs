@@ -1,4 +1,5 @@
-//! The workshop of this house: what its tools work with, and what is off here and why.
+//! Builds the environment of the tools: files, shell, web, MCP servers, skills; with a reason for
+//! each part that is off.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -27,10 +28,10 @@ use crate::settings::{Keeper, Settings};
 use crate::skills::SkillShelf;
 use crate::skills::running::InTheCage;
 
-/// The folder of the data directory in which commands work. What they leave there has no history.
+/// The directory in which commands run. It is excluded from the git history.
 const WORK: &str = "work";
 
-/// All of it. What the human should know about what is off goes into `notices`.
+/// Builds all parts. Problems are added to `notices`.
 pub fn workshop(
     settings: &Settings,
     journal: &Arc<Journal>,
@@ -56,7 +57,7 @@ pub fn workshop(
     }
 }
 
-/// Servers that the human has named. None is started before it is called.
+/// Configures the MCP servers; they are started when they are called.
 fn servers(settings: &Settings, disk: &Arc<dyn Disk>, notices: &mut Vec<String>) -> Part<Servers> {
     let (named, wrong) = lenders::named(settings, &**disk);
     notices.extend(wrong);
@@ -76,7 +77,7 @@ fn search(settings: &Settings, vendor: Option<Arc<dyn VendorSearch>>) -> Part<Se
     }
 }
 
-/// How commands are run on this `kernel`.
+/// Configures the shell, if this kernel supports the sandbox.
 fn shell(settings: &Settings, kernel: Kernel) -> Part<Shell> {
     if let Some(why) = cage::missing(kernel) {
         return Part::Off(why);
@@ -87,7 +88,9 @@ fn shell(settings: &Settings, kernel: Kernel) -> Part<Shell> {
         Ok(()) => Part::On(Shell {
             cage: cage::words(),
             data,
-            // Words of others are read with `Read`, which says so, and what commands leave is nobody's.
+            // Hidden from commands: text from outside must be read with `Read`, which labels it,
+            // and files that commands leave have no known origin.
+            // no label.
             shut: vec![OUTSIDE.to_owned(), WORK.to_owned()],
             work,
             zone: settings.zone.value.iana_name().unwrap_or("UTC").to_owned(),
@@ -115,7 +118,7 @@ fn files(settings: &Settings, journal: &Arc<Journal>) -> Part<Arc<Files>> {
     }
 }
 
-/// DD-14: what the tools write goes into the history of the data directory.
+/// DD-14: Commits files that tools write to the git history of the data directory.
 struct InHistory(Arc<Journal>);
 
 impl FileKeeper for InHistory {
@@ -123,7 +126,7 @@ impl FileKeeper for InHistory {
         self.0.commit(path, message);
     }
 
-    /// No edit of a job gets here without the human's yes to exactly those words.
+    /// Edits of job files arrive here only after the user approved exactly this text.
     fn let_through(&self, shown: &str, before: Option<&str>, after: &str) {
         if let Err(why) = accepting::allow(self.0.paths(), shown, (before, after)) {
             tracing::warn!(file = shown, "what it asks for is not accepted: {why}");
@@ -131,7 +134,7 @@ impl FileKeeper for InHistory {
     }
 }
 
-/// What is known of the calendar: in a file of the human's own nobody else writes.
+/// Returns the label of the calendar: only a local file is written by the user alone.
 fn calendar(settings: &Settings) -> Label {
     match settings.places.accounts.calendar {
         Keeper::Local => Label::private(Realm::Calendar),
@@ -139,14 +142,13 @@ fn calendar(settings: &Settings) -> Label {
     }
 }
 
-/// Our own commands, as the shell and the skills know them.
+/// Runs our own commands for the shell and the skills, with their labels.
 pub struct Ours {
     commands: own::OwnCommands,
     calendar: Label,
 }
 
 impl Ours {
-    /// The commands where `settings` say.
     pub fn new(settings: &Settings, disk: Arc<dyn Disk>) -> Self {
         Self { commands: own::OwnCommands::new(settings, disk), calendar: calendar(settings) }
     }

@@ -1,4 +1,4 @@
-//! Tasks and the calendar as programs see them: exit codes, JSON, one plain line when something is wrong.
+//! Tasks and calendar for scripts: exit codes, JSON output, and one plain line per error.
 
 use serde_json::Value;
 use testkit::kill::{Program, stderr, stdout};
@@ -23,7 +23,7 @@ fn a_list_that_a_person_wrote_is_kept_and_changed() {
     assert_eq!(stdout(&program.run(&["tasks"])), "no tasks\n");
 }
 
-/// Many programs write at the same moment, and nothing of what any of them wrote is lost.
+/// Concurrent writes by many processes lose nothing.
 #[test]
 fn many_who_write_at_once_lose_nothing() {
     let program = Program::offline(BINARY);
@@ -45,7 +45,7 @@ fn many_who_write_at_once_lose_nothing() {
     assert_eq!(calendar.matches("BEGIN:VEVENT").count(), 10, "{calendar}");
 }
 
-/// GO-15, GO-21, GO-26: what is wrong is one plain line, and the code says whose turn it is.
+/// GO-15, GO-21, GO-26: an error is one plain line, and the exit code classifies it.
 #[test]
 fn what_is_wrong_is_one_line_and_a_code() {
     let program = Program::offline(BINARY);

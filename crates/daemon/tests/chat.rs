@@ -1,5 +1,5 @@
-//! `chat --once`: one question, one answer, and a conversation that goes on.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! `chat --once` and piped `chat`: one answer per question, in one continuing conversation.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::process::Output;
 
@@ -20,7 +20,7 @@ fn stage() -> (Backstage, Program) {
     (backstage, program)
 }
 
-/// SE-6: the second call goes on where the first one ended, under the same session.
+/// SE-6: the second call continues the conversation in the same session.
 #[test]
 fn one_question_is_answered_and_the_next_one_continues() {
     let (backstage, program) = stage();
@@ -79,12 +79,13 @@ fn with_a_running_assistant_the_question_goes_through_it() {
     assert_eq!(ledger.check(program.data()), [""; 0]);
 }
 
-/// A failure is a sentence on stderr and a 1; the message is kept, and the next call works.
+/// A failure is one sentence on stderr and exit code 1; the message is saved, and the next call
+/// works.
 #[test]
 fn a_failing_model_is_told_in_words_and_costs_nothing() {
     let check = |act: Act, sentence: &str| {
         let (backstage, program) = stage();
-        // What waits for a model that is away is answered before anything else.
+        // A message that waits for an unavailable model is answered first.
         backstage.model().script([act, Act::says("here i am"), Act::says("here i am")]);
         let failed = program.run(&["chat", "--once", "are you there?"]);
         assert_eq!(failed.status.code(), Some(1), "{sentence}: {}", stderr(&failed));
@@ -134,7 +135,7 @@ fn the_key_is_told_to_nobody() {
     assert!(!stdout(&failed).contains("sk-very-secret"), "{}", stdout(&failed));
 }
 
-/// What commands a terminal is left out of the words.
+/// Control characters are removed from answers.
 #[test]
 fn an_answer_cannot_command_the_terminal() {
     let (backstage, program) = stage();
@@ -149,7 +150,7 @@ fn an_answer_cannot_command_the_terminal() {
     assert!(harmless(&stderr(&failed)), "{:?}", stderr(&failed));
 }
 
-/// A message without words, or with too many, is refused and not kept.
+/// An empty or too long message is refused and not saved.
 #[test]
 fn a_message_that_cannot_be_taken_is_refused_in_words() {
     let (backstage, program) = stage();
@@ -167,7 +168,7 @@ fn a_message_that_cannot_be_taken_is_refused_in_words() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
-/// A pipe is answered line by line, whatever becomes of each.
+/// Each line of a pipe is answered, even after a failure.
 #[test]
 fn a_pipe_is_answered_line_by_line() {
     let (backstage, program) = stage();
@@ -182,7 +183,7 @@ fn a_pipe_is_answered_line_by_line() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
-/// A program that wants documents gets one for each line, also for commands and for what is refused.
+/// With `--json`, each line of a pipe gets one document, also for commands and refusals.
 #[test]
 fn a_pipe_that_wants_json_gets_a_document_for_each_line() {
     let (backstage, program) = stage();
@@ -200,7 +201,7 @@ fn a_pipe_that_wants_json_gets_a_document_for_each_line() {
     assert_eq!(told[4], json!({ "ok": true, "answer": "two\nlines" }));
 }
 
-/// A command that has no words of its own says what was done.
+/// A command without output of its own reports what it did.
 #[test]
 fn a_command_without_an_answer_of_its_own_says_what_was_done() {
     let (backstage, program) = stage();
@@ -214,7 +215,7 @@ fn a_command_without_an_answer_of_its_own_says_what_was_done() {
     check("/exit", "The side conversation ends.");
 }
 
-/// Words that begin with a slash are a command, however they come; no model hears them.
+/// A text that begins with a slash is a command in every mode, and never reaches the model.
 #[test]
 fn a_command_that_is_said_once_or_piped_is_obeyed() {
     let (backstage, program) = stage();
@@ -233,7 +234,7 @@ fn a_command_that_is_said_once_or_piped_is_obeyed() {
     assert_eq!(backstage.requests().len(), 0);
 }
 
-/// `ollim-bot cost` and the page tell the same, and the price of a model is found by its name.
+/// `ollim-bot cost` and the page show the same, and the price of a model is looked up by its name.
 #[test]
 fn what_an_answer_cost_is_told_by_command_and_page_alike() {
     let (backstage, program) = stage();
@@ -260,8 +261,8 @@ fn what_an_answer_cost_is_told_by_command_and_page_alike() {
     assert_eq!(program.run(&["cost", "--by", "mood"]).status.code(), Some(2));
 }
 
-/// E4: a limit that was reached while nobody looked stands wherever somebody looks later, until the human changes it; and
-/// what a routine cost is told with it.
+/// E4: a limit reached in the background is shown on every surface until the user changes it,
+/// together with the cost of routines.
 #[test]
 fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
     let (backstage, program) = stage();
@@ -301,8 +302,8 @@ fn a_limit_that_was_reached_unseen_is_told_wherever_one_looks() {
     assert!(stdout(&program.run(&["cost"])).contains("work nobody waits for has no daily limit"));
 }
 
-/// MC-26, MC-29, RC-3: the chosen model answers from the next message on, also after a restart, and is what the
-/// ledger names.
+/// MC-26, MC-29, RC-3: the chosen model answers from the next message on, also after a restart, and
+/// is recorded in the ledger.
 #[test]
 fn another_model_can_be_chosen_while_it_runs_and_stays_chosen() {
     let (backstage, program) = stage();

@@ -1,6 +1,7 @@
-//! The whole house on the Claude Code program: the real binary, the real program, and a played model server.
+//! The whole application with the Claude Code program: our real binary, the real program, and a
+//! fake model server.
 
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,11 +14,11 @@ use testkit::oracle::{Ledger, examine};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// How the model writes the name of our tool.
+/// The name under which the model calls our tool.
 const INBOX_ADD: &str = "mcp__ollim__inbox_add";
 
-/// The real program, as the one command that runs these tests has put it there.
-#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+/// The real program, as installed by `cargo xtask test`.
+#[expect(clippy::disallowed_methods, reason = "only the environment can give the path")]
 fn claude() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_CLAUDE") {
         Some(path) => path.into(),
@@ -32,7 +33,7 @@ fn stage() -> (Backstage, Program) {
     (backstage, program)
 }
 
-/// The processes that `running` has started and that still run.
+/// The running child processes of `running`.
 fn children(running: &Running) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").expect("a list of processes");
     let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -50,7 +51,7 @@ fn kill(process: u32) {
     kill_process(process, Signal::KILL).expect("a process to kill");
 }
 
-/// Waits until none of `processes` runs; the test fails if one never ends.
+/// Waits until none of `processes` runs.
 fn gone(processes: &[u32]) {
     wait(async {
         while processes.iter().any(|process| status(*process).is_some()) {
@@ -67,7 +68,7 @@ fn how(running: &Running, text: &str) -> Value {
     running.converse(text).expect("an end").data["how"].clone()
 }
 
-/// What the model calls goes through our door, and another process goes on in the program's own memory.
+/// The program calls tools through our server, and after a restart it resumes its own session.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 fn a_tool_of_ours_runs_and_a_restart_goes_on_where_it_was() {
@@ -110,7 +111,7 @@ fn a_program_that_is_killed_in_mid_turn_is_started_again_for_the_next_message() 
     wait(gate.reached());
     kill(first[0]);
 
-    // What was asked waits for a program that is away, and is asked again with the next words, unless those need no model.
+    // The unanswered message is sent again with the next message that needs the model.
     backstage.model().script([Act::says("There was a king."), Act::says("He had a cat.")]);
     assert_eq!(how(&running, "and who was there?"), "finished");
     let sent = messages(&backstage);
@@ -124,7 +125,7 @@ fn a_program_that_is_killed_in_mid_turn_is_started_again_for_the_next_message() 
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
-/// The end of its input does not end the program in the middle of an answer; our own end does.
+/// The program survives the end of its stdin during an answer, but not the end of the daemon.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 fn when_we_are_killed_the_program_dies_with_us_and_the_owed_answer_comes_later() {
@@ -142,7 +143,7 @@ fn when_we_are_killed_the_program_dies_with_us_and_the_owed_answer_comes_later()
     backstage.model().script([Act::says("Lisbon is lovely in march.")]);
     let running = program.start();
     let mut events = running.events().expect("events");
-    // The owed answer comes first, whether it is heard or has been given already.
+    // The unanswered message is answered first, in the same turn or before.
     let next = running.say("thanks").expect("it is heard");
     assert_eq!(events.ended(next).expect("an end").data["how"], "finished");
     running.terminate();
@@ -151,7 +152,7 @@ fn when_we_are_killed_the_program_dies_with_us_and_the_owed_answer_comes_later()
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
-/// The program brings tools of its own, and none of them is there.
+/// The program's built-in tools are disabled.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 fn the_programs_own_tools_are_not_to_be_had() {
@@ -163,13 +164,13 @@ fn the_programs_own_tools_are_not_to_be_had() {
     assert_eq!((stdout(&said).as_str(), said.status.code()), ("I can't.\n", Some(0)), "{}", stderr(&said));
     let first = &backstage.requests()[0].json;
     let tools = first["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
-    // The placeholder stands for nothing: it only tells the vendor that tools may be named later.
+    // The placeholder only informs the vendor that tools may be added later.
     let tools: Vec<_> = tools.filter(|name| *name != "DeferredToolPlaceholder").collect();
     assert!(!tools.is_empty() && tools.iter().all(|name| name.starts_with("mcp__ollim__")), "{tools:?}");
     assert!(!proof.exists());
 }
 
-/// Where the program is can be lost; the conversation cannot.
+/// The stored session position can be lost; the conversation cannot.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 fn a_damaged_place_is_kept_aside_and_the_conversation_is_told_again() {
@@ -216,7 +217,7 @@ fn a_program_that_is_not_there_is_told_before_anything_is_made() {
     check(&program, "there is no claude program at `/no/such/claude`.");
 }
 
-/// A program on a leash never starts if whoever wanted it is gone.
+/// A program under the parent-death guard does not start if its parent is already gone.
 #[test]
 fn a_leash_without_a_hand_holds_nothing() {
     let program = Program::new(BINARY);

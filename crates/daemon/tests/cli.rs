@@ -1,4 +1,4 @@
-//! The command line: what it says, how it ends, and what it refuses.
+//! The command line: output, exit codes and refusals.
 
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
@@ -12,7 +12,7 @@ fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
 }
 
-/// CL-3: the help leads with examples, names every command, and says what the exit codes mean.
+/// CL-3: the help starts with examples, lists every command and explains the exit codes.
 #[test]
 fn the_help_leads_with_examples() {
     let program = Program::offline(BINARY);
@@ -92,7 +92,8 @@ fn a_wrong_setting_is_named() {
     check("OLLIM_TIMEZONE", "Mars/Olympus", &["OLLIM_TIMEZONE", "`Mars/Olympus`", "Europe/Berlin"]);
 }
 
-/// ENV-5: an unknown zone is an error that names the variable, in every command that tells times.
+/// ENV-5: an unknown time zone is an error that names the variable, in every command that shows
+/// times.
 #[test]
 fn an_unknown_zone_names_its_variable() {
     let mut program = Program::offline(BINARY);
@@ -104,7 +105,7 @@ fn an_unknown_zone_names_its_variable() {
     }
 }
 
-/// Who looks for what is wrong is told that too, beside everything else that can be seen.
+/// Diagnostic commands report a wrong setting next to everything else.
 #[test]
 fn a_wrong_setting_does_not_stop_who_only_looks() {
     let mut program = Program::offline(BINARY);
@@ -143,7 +144,7 @@ fn a_misspelt_setting_in_the_file_is_named() {
     check("[model\n", "settings.toml");
 }
 
-/// The page is for this machine alone.
+/// The page is reachable from this machine only.
 #[test]
 fn an_address_that_others_can_reach_is_refused() {
     for address in ["0.0.0.0:7645", "[::]:7645", "192.0.2.1:7645"] {
@@ -171,7 +172,7 @@ fn a_port_that_is_taken_is_stepped_over() {
     running.terminate();
 }
 
-/// Whatever is asked for, `--json` is one document on stdout, and failures are too.
+/// With `--json` every command prints exactly one document on stdout, also on failure.
 #[test]
 fn with_json_every_answer_is_one_document() {
     let mut program = Program::offline(BINARY);
@@ -208,7 +209,7 @@ fn every_shell_gets_its_completions() {
     }
 }
 
-/// Whoever presses Tab is offered what the command is about, and nothing else.
+/// Completion offers only the names that fit the command.
 #[test]
 fn every_group_completes_its_own_names() {
     let mut program = Program::offline(BINARY);
@@ -271,7 +272,7 @@ fn status_names_the_page_the_brain_and_the_session() {
     );
 }
 
-/// A reader that leaves early, or a full disk, is no reason to panic.
+/// A closed pipe or a full disk on stdout causes no panic.
 #[test]
 fn a_reader_that_has_gone_is_no_reason_to_panic() {
     let program = Program::offline(BINARY);
@@ -291,7 +292,8 @@ fn a_reader_that_has_gone_is_no_reason_to_panic() {
     }
 }
 
-/// ENV-7: the argument wins over the variable, and the variable over the home.
+/// ENV-7: the argument takes precedence over the variable, and the variable over the home
+/// directory.
 #[test]
 fn the_data_directory_can_be_moved() {
     let mut program = Program::offline(BINARY);
@@ -308,8 +310,8 @@ fn the_data_directory_can_be_moved() {
     assert!(stderr(&output).contains("--data-dir"), "{}", stderr(&output));
 }
 
-/// TP-11: what is wrong with the tool list of a file is told with its source, at a start and by the doctor, and
-/// stops neither.
+/// TP-11: an invalid tool list in a job file is reported with its source, by the doctor and in the
+/// log at start, and stops neither.
 #[test]
 fn a_wrong_tool_list_is_told_and_stops_nobody() {
     let program = Program::offline(BINARY);

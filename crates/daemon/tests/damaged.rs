@@ -1,4 +1,5 @@
-//! A database that is not what it was: kept, named, and gone on from.
+//! Recovery from a damaged database: the original is preserved and named, and the program
+//! continues.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use testkit::kill::{Backstage, Program, contents, stderr};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// B5: a database of a later version is left alone.
+/// B5: a database of a later version is not touched.
 #[test]
 fn a_database_of_the_future_is_left_alone() {
     let program = Program::offline(BINARY);
@@ -31,7 +32,8 @@ fn a_database_of_the_future_is_left_alone() {
     assert_eq!(contents(program.data()), before);
 }
 
-/// B5: a damaged database is kept and named, whatever happened to it, and the conversation goes on.
+/// B5: a damaged database is preserved and named for any kind of damage, and the conversation
+/// continues.
 #[test]
 fn a_damaged_database_is_kept_aside_and_named() {
     type Damage = fn(&[u8]) -> Vec<u8>;
@@ -68,7 +70,7 @@ fn a_damaged_database_is_kept_aside_and_named() {
     }
 }
 
-/// B5: with a backup the conversation goes on from there.
+/// B5: with backups, the conversation continues from the newest valid one.
 #[test]
 fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
     let backstage = Backstage::open();
@@ -95,13 +97,14 @@ fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
     assert!(last.body.contains("my locker is 214") && last.body.contains("on floor 3"), "{}", last.body);
 }
 
-/// B5: a start that rescued the journal and failed after that leaves it to the next one to tell of it, which does so once.
+/// B5: if a start recovers the journal but fails afterwards, the next start announces the recovery,
+/// once.
 #[test]
 fn what_was_done_about_damage_is_told_by_the_first_start_that_succeeds() {
     let mut program = Program::offline(BINARY);
     assert_eq!(program.run(&["chat", "--once", "remember: locker 214"]).status.code(), Some(0));
     std::fs::write(program.data().join("state/journal.db"), "damage").expect("damage");
-    // That others could reach it is noticed when the journal is open.
+    // The public address is refused after the journal was opened.
     program.set("OLLIM_HTTP", "192.0.2.1:7645");
     assert_eq!(program.run(&["run", "--no-chat"]).status.code(), Some(78));
     let aside = aside(program.data());
@@ -113,7 +116,7 @@ fn what_was_done_about_damage_is_told_by_the_first_start_that_succeeds() {
     assert_eq!((again.status.code(), stderr(&again)), (Some(0), String::new()), "told once");
 }
 
-/// The newest backup that is a database.
+/// The newest valid backup.
 const NEWEST: &str = "journal-20260102T000000Z.db";
 
 fn aside(data: &Path) -> PathBuf {

@@ -1,5 +1,6 @@
-//! A small day of jobs, and the program ends at every touch of its disk: nothing is lost, and nothing comes twice.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! A small day of jobs with a crash at each disk operation: nothing is lost and nothing happens
+//! twice.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 mod day;
 
@@ -20,7 +21,7 @@ const KEEP: &str = "keep it short";
 
 const MORNING: &str = "2026-11-16T08:59:00+01:00[Europe/Madrid]";
 
-/// A routine with a session of its own, a reminder, and a chain of two checks.
+/// A routine with a persistent session, a reminder, and a chain of two checks.
 const JOBS: [(&str, &str); 3] = [
     (
         "routines/r.md",
@@ -33,13 +34,13 @@ const JOBS: [(&str, &str); 3] = [
     ),
 ];
 
-/// As on any day, but the routine wishes that its session be summed up.
+/// Like `day::reply`, but the routine requests a compaction of its session.
 fn reply(request: &Value) -> Act {
     let last = request["messages"].as_array().and_then(|messages| messages.last());
     let told = last.map(|message| message["content"].to_string()).unwrap_or_default();
     let newest = told.rsplit("[2026-11-").next().unwrap_or_default();
     let in_doubt = newest.contains(UNKNOWN_OUTCOME) && request["messages"].to_string().contains(SUM_UP);
-    // Whoever is asked for a summary is told what to keep.
+    // A request for a summary contains the instructions.
     if told.contains(KEEP) {
         return Act::says("[2026-11-16 09:00] I am routine r, and keep it short.");
     }
@@ -50,15 +51,15 @@ fn reply(request: &Value) -> Act {
     }
 }
 
-/// A2: some of the points that the next test goes through.
+/// A2: a sample of the crash points of the next test.
 #[test]
 fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
     let crashed = (0..14).map(|nth| 11 + nth * 31).filter(|point| crash_at(*point)).count();
     assert!(crashed >= 12, "the day has hardly touched the disk: {crashed} crashes");
 }
 
-/// A2, A11, A14: wherever the program ends, after the next start every time has come to its one end, each check of the
-/// chain has one that follows, and the session was summed up once.
+/// A2, A11, A14: after a crash at any point and a restart, each occurrence ends once, each check of
+/// the chain has its successor, and the session is compacted once.
 #[test]
 #[ignore = "five hundred days, one for each touch of the disk, take many minutes"]
 fn a_day_survives_a_crash_at_every_touch_of_the_disk() {
@@ -66,7 +67,8 @@ fn a_day_survives_a_crash_at_every_touch_of_the_disk() {
     assert!(points >= 300, "the day has hardly touched the disk: {points} points");
 }
 
-/// Lives the day with a crash at `point`, and again from there; whether the day came that far.
+/// Runs the day with a crash at `point`, then continues without one. Returns whether the crash
+/// happened.
 fn crash_at(point: usize) -> bool {
     let backstage = Backstage::open();
     backstage.model().answering(reply);
@@ -85,14 +87,14 @@ fn crash_at(point: usize) -> bool {
     died.is_err()
 }
 
-/// Lives from so long after the morning on, until nothing is left to do.
+/// Runs the program, `passed` after the morning, until no work is left.
 fn live(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> Result<(), Died> {
     let morning: Zoned = MORNING.parse().expect("a time");
     program.set("SHIFTED_TO", &(&morning + passed).to_string());
     program.set("CRASH_AT", &point.map(|point| point.to_string()).unwrap_or_default());
     let began = Instant::now();
     let started = program.try_start(program.command(&[]));
-    // The clock that is set ahead also goes on by itself, and must not go back at the next start.
+    // The shifted clock also advances by itself, and must not go back at the next start.
     let died = |later: SignedDuration| {
         let by_itself = SignedDuration::try_from(began.elapsed()).unwrap_or_default();
         Died(passed + later + by_itself)
@@ -105,12 +107,12 @@ fn live(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> 
     come_to_rest(&running, program.data()).map_err(|Died(later)| died(later))?;
     match running.terminate().0.success() {
         true => Ok(()),
-        // All was done, and it ended at the last touches of its disk.
+        // All work is done; it crashed in a disk operation of the shutdown.
         false => Err(died(SignedDuration::from_hours(1))),
     }
 }
 
-/// What was lost or came twice.
+/// Returns what was lost or duplicated.
 fn lost(data: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     let log = log(data);

@@ -1,5 +1,6 @@
-//! A whole day of jobs, and the program is killed all through it: nothing planned is lost, and nothing comes twice.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! A whole day of jobs during which the program is killed repeatedly: nothing planned is lost or
+//! duplicated.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 mod day;
 
@@ -21,8 +22,9 @@ const REMINDERS: usize = 40;
 const CHAINS: usize = 20;
 const CALLS: u32 = 10;
 
-/// A1: 60 routines, 40 reminders, 20 chains, 30 messages and 10 webhooks in a day, and 500 kills: every time has one end,
-/// every reminder and every call that was taken was heard exactly once, every chain has one check after the other.
+/// A1: 60 routines, 40 reminders, 20 chains, 30 messages and 10 webhook calls in a day with 500
+/// kills: each occurrence ends once, each reminder and accepted call is delivered once, and the
+/// checks of each chain follow each other.
 #[test]
 fn a_day_survives_five_hundred_kills() {
     live(1, 500);
@@ -37,7 +39,7 @@ fn live(seed: u64, kills: u32) {
     let start: Zoned = DAY.parse().expect("a time");
     let mut dice = Dice::new(seed);
     plan(program.data(), &start, &mut dice);
-    // The last starts fall after the day, so that what is late has time to be done.
+    // The last starts are after the day, so that overdue work has time to finish.
     let step = SignedDuration::from_hours(24) * 10 / (i32::try_from(kills).expect("few kills") * 9);
     let mut said = 0;
     let mut called = 0;
@@ -49,7 +51,8 @@ fn live(seed: u64, kills: u32) {
             said += 1;
             running.blurt(&format!("message {said}"));
         }
-        // Who calls does not know whether it was heard when the line breaks, and calls again after the next start.
+        // After a broken connection the caller cannot know whether the call was accepted, so it
+        // repeats it after a restart.
         if number % 45 == 10 && called < CALLS {
             called += 1;
         }
@@ -74,7 +77,7 @@ fn live(seed: u64, kills: u32) {
     assert_chains(seed, program.data());
 }
 
-/// The call `number`: every second is only shown, the others are looked at by a run.
+/// Makes call `number`: even calls are delivered verbatim, odd ones are examined by a run.
 fn deliver(port: u16, number: u32) -> Option<u16> {
     let hook = hook_of(number);
     let key = format!("delivery {number}");
@@ -87,7 +90,8 @@ fn hook_of(number: u32) -> &'static str {
     if number.is_multiple_of(2) { "bell" } else { "ci" }
 }
 
-/// Kills fall between any two instructions, after a few answers: a slow machine gets as far as a fast one.
+/// Waits for a random number of answers, so that speed of the machine does not matter, and then a
+/// random short time, so that the kill can hit any instruction.
 fn linger(running: &Running, dice: &mut Dice) {
     for _ in 0..dice.roll() % 5 {
         let _ = running.command("/status");
@@ -141,7 +145,8 @@ fn iso(at: &Zoned) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// Every routine's time of the day has one row that has ended, or lies among those that were missed.
+/// Verifies that each due time of a routine has one ended occurrence or is part of a recorded
+/// missed range.
 fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestamp)) {
     let log = log(data);
     let mut rows =
@@ -162,7 +167,7 @@ fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestam
         while due <= to {
             let micros = due.as_microsecond();
             let source = format!("routine:r{number}");
-            // What was due before the first start was due before anybody knew of it.
+            // Times before the first start were not planned yet.
             let known = due > from + SignedDuration::from_mins(1);
             let covered = rows.iter().any(|row| row.0 == source && row.1 <= micros && micros <= row.3);
             assert!(covered || !known, "seed {seed}: {source} was due at {due} and nobody knows: {rows:?}");
@@ -171,7 +176,7 @@ fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestam
     }
 }
 
-/// Every reminder was heard exactly once, and its file is gone.
+/// Verifies that each reminder was shown once and its file removed.
 fn assert_heard_once(seed: u64, data: &Path) {
     for number in 0..REMINDERS {
         let times = heard(data, &format!("m{number}"));
@@ -181,10 +186,11 @@ fn assert_heard_once(seed: u64, data: &Path) {
     }
 }
 
-/// What is said of a time that was moved.
+/// The recorded reason of an occurrence that was rescheduled.
 const MOVED: &str = "its time was changed";
 
-/// Every call was taken in once, though each was made twice, and each has one end; what is only shown was shown once.
+/// Verifies that each call, though made twice, was accepted and ended once, and that verbatim ones
+/// were shown once.
 fn assert_delivered_once(seed: u64, data: &Path) {
     let log = log(data);
     let count =
@@ -202,7 +208,8 @@ fn assert_delivered_once(seed: u64, data: &Path) {
     assert_eq!(count("SELECT count(*) FROM deliveries WHERE ?1 = ''", ""), 0, "seed {seed}: what is left");
 }
 
-/// A11: no check of a chain is there twice, none comes after the last, and one that was done is followed by the next.
+/// A11: no check of a chain is duplicated, none follows the last one, and each finished one has its
+/// successor.
 fn assert_chains(seed: u64, data: &Path) {
     let log = log(data);
     let mut rows = log
@@ -218,7 +225,8 @@ fn assert_chains(seed: u64, data: &Path) {
     assert_eq!(checks.len(), CHAINS, "seed {seed}: {checks:?}");
     for (words, checks) in checks {
         let done = checks.values().flatten().filter(|stage| *stage == "done").count();
-        // A check whose parent is tried again may be given another time: the time before is called off.
+        // When its parent is retried, a check may be rescheduled: the earlier occurrence is
+        // cancelled.
         let once = |times: &Vec<String>| times.iter().filter(|stage| *stage != MOVED).count() == 1;
         assert!(checks.values().all(once), "seed {seed}: {words} {checks:?}");
         assert!(checks.len() <= 3 && (done == 3 || done < checks.len()), "seed {seed}: {words} {checks:?}");

@@ -1,5 +1,5 @@
-//! The real program in played direct messages, over real sockets: it answers, is killed, and goes on.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! The real program with a fake Discord, over real sockets: it answers, is killed, and continues.
+#![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -13,10 +13,7 @@ use tokio::net::TcpListener;
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 async fn open() -> (Discord, Server, Program) {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the program lives in the time of the wall, and so does Discord"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "program and fake Discord run in real time")]
     let start = jiff::Zoned::now();
     let discord = Discord::new(Setup::default(), Arc::new(VirtualClock::new(start)));
     let server = serve(discord.clone(), TcpListener::bind("127.0.0.1:0").await.unwrap()).unwrap();
@@ -38,7 +35,8 @@ async fn sees(discord: &Discord, words: &str) -> Seen {
     }
 }
 
-/// B5: what was done about a damaged journal is told where the human is, once, whoever asked something before.
+/// B5: the recovery of a damaged journal is announced once in Discord, even if a CLI command saw it
+/// before.
 #[tokio::test]
 async fn a_rescue_is_told_in_discord() {
     let (discord, server, program) = open().await;
@@ -60,8 +58,8 @@ async fn a_rescue_is_told_in_discord() {
     server.stop().await;
 }
 
-/// SU-9, SU-10: it says nothing when it starts and when it ends; it answers; a reminder rings with its card;
-/// after kill -9 the button still works, and what was written meanwhile is heard once.
+/// SU-9, SU-10: start and shutdown send nothing. Messages are answered and a reminder sends its
+/// card. After kill -9 the button still works, and messages sent in between are processed once.
 #[tokio::test]
 async fn the_program_answers_in_discord_and_goes_on_after_a_kill() {
     let (discord, server, program) = open().await;
@@ -89,7 +87,8 @@ async fn the_program_answers_in_discord_and_goes_on_after_a_kill() {
     server.stop().await;
 }
 
-/// SU-11, SU-13, D2: a token that Discord does not know is told in a sentence, and everything else goes on.
+/// SU-11, SU-13, D2: a token that Discord rejects is reported in one sentence, and everything else
+/// works.
 #[tokio::test]
 async fn a_wrong_token_is_told_and_the_rest_goes_on() {
     let (discord, server, mut program) = open().await;
@@ -121,7 +120,7 @@ async fn a_wrong_token_is_told_and_the_rest_goes_on() {
     server.stop().await;
 }
 
-/// Stands in for the claude program: signed in once it was brought a code, and not to be talked to before.
+/// A fake claude program: signed in after it received a code, and unusable before.
 const CLAUDE: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 hear_of() { while IFS= read -r line; do case $line in *"$1"*) return ;; esac; done; exit 0; }
@@ -148,7 +147,7 @@ done
 
 const LINK: &str = "https://claude.example/authorize?state=s_1";
 
-/// Lets `program` answer through the stand-in.
+/// Configures `program` to use the fake claude program.
 fn answers_through_claude(program: &mut Program) {
     let claude = program.home().join("claude");
     std::fs::write(&claude, CLAUDE).unwrap();
@@ -156,13 +155,13 @@ fn answers_through_claude(program: &mut Program) {
     program.set("OLLIM_MODEL", "claude").set("OLLIM_CLAUDE", &claude.display().to_string());
 }
 
-/// What the stand-in wrote down.
+/// Reads the lines of a file that the fake wrote.
 fn lines(program: &Program, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(program.home().join(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// Whether the process of that number runs.
+/// Returns whether the process with this number runs.
 fn runs(number: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
@@ -177,8 +176,9 @@ async fn until(is: impl Fn() -> bool) {
     tokio::time::timeout(PATIENCE, waited).await.unwrap();
 }
 
-/// SU-3: who answers through the claude program, and has no account there, is sent a link. What was said waits, and is
-/// answered when the code was pasted. The code is kept nowhere, and nobody is left behind.
+/// SU-3: a user of the claude program without a login is sent a link. Messages wait and are
+/// answered after the code was pasted. The code is stored nowhere, and no login process is left
+/// running.
 #[tokio::test]
 async fn the_human_signs_the_claude_program_in_from_their_messages() {
     let (discord, server, mut program) = open().await;
@@ -220,7 +220,7 @@ async fn the_human_signs_the_claude_program_in_from_their_messages() {
     server.stop().await;
 }
 
-/// SU-3: who starts again and again does not send a link each time, and whoever waited for a code is gone with us.
+/// SU-3: repeated starts do not send a link each time, and a kill also ends the login process.
 #[tokio::test]
 async fn a_start_soon_after_another_sends_no_second_link() {
     let (discord, server, mut program) = open().await;
@@ -233,7 +233,7 @@ async fn a_start_soon_after_another_sends_no_second_link() {
     until(|| !runs(&logins[0])).await;
     let running = program.start();
     until(|| lines(&program, "asked").len() == 2).await;
-    // It is asked after it has looked, and what was said before stands before what is said now.
+    // The link is sent before the check, and earlier messages are visible before later ones.
     let told = running.command("/login").unwrap().to_string();
     assert!(told.contains(LINK), "{told}");
     discord.owner().types("hello");
@@ -246,7 +246,7 @@ async fn a_start_soon_after_another_sends_no_second_link() {
     server.stop().await;
 }
 
-/// SU-3: who speaks with a key, or without the claude program, is not signed in.
+/// SU-3: with an API key, or without the claude program, no sign-in is offered.
 #[tokio::test]
 async fn who_speaks_with_a_key_is_not_signed_in() {
     let (_discord, server, mut program) = open().await;

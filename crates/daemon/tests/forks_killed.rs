@@ -1,5 +1,5 @@
-//! The program is killed around side conversations: while one begins, goes on, reports, is saved or dropped.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! Kills around forks: while one begins, runs, reports, is saved or dropped.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,14 +13,15 @@ use testkit::oracle::examine;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// A13: wherever the kill falls, the fork is there again or its end is in the log, and no report is lost.
+/// A13: after a kill at any time, the fork is restored or its end is recorded, and no report is
+/// lost.
 #[test]
 fn a_fork_survives_kills_or_its_end_is_told() {
     let kills: usize = (1..=2).map(live).sum();
     assert!(kills >= 8, "only {kills} kills fell");
 }
 
-/// A13: the same, 200 times.
+/// A13: like the previous test, with 200 kills.
 #[test]
 #[ignore = "long: 200 kills take minutes"]
 fn a_fork_survives_two_hundred_kills_or_its_end_is_told() {
@@ -33,7 +34,7 @@ fn a_fork_survives_two_hundred_kills_or_its_end_is_told() {
     }
 }
 
-/// One life with a kill after each step; how many there were.
+/// Runs one session with a kill after each step. Returns the number of kills.
 fn live(seed: u64) -> usize {
     let backstage = Backstage::open();
     backstage.model().answering(reply);
@@ -63,7 +64,7 @@ fn live(seed: u64) -> usize {
     kills
 }
 
-/// Does something about a fork and lingers; the report that was acknowledged, if one was.
+/// Runs a random fork command and waits shortly. Returns the text of an acknowledged report.
 fn step(running: &Running, number: u64, dice: &mut Dice) -> Option<String> {
     let summary = format!("summary {number}");
     let report = format!("/report {summary}");
@@ -90,7 +91,7 @@ fn step(running: &Running, number: u64, dice: &mut Dice) -> Option<String> {
     (command == report && answer.is_ok()).then_some(summary)
 }
 
-/// Kills fall between any two instructions, so this does not wait for anything that can be seen.
+/// Busy-waits, so that the kill can hit any instruction.
 fn linger(microseconds: u64) {
     let until = Instant::now() + Duration::from_micros(microseconds);
     while Instant::now() < until {
@@ -98,7 +99,7 @@ fn linger(microseconds: u64) {
     }
 }
 
-/// A model that leaves a report when it is asked to.
+/// A model that leaves a report when asked to.
 fn reply(request: &Value) -> Act {
     let last = request["messages"].as_array().and_then(|messages| messages.last()).cloned();
     let content = last.unwrap_or_default()["content"].to_string();
@@ -114,8 +115,8 @@ fn assert_sound(seed: u64, data: &Path) {
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
 }
 
-/// The fork that the log knows is what whoever watches is shown, and the session of main can be found. An owed
-/// answer may end in between, and with it a fork may begin, so they are compared until they agree.
+/// Verifies that the fork in the journal is the one shown to clients, and that main's session is
+/// listed. A pending answer may finish in between and start a fork, so the comparison is retried.
 fn assert_fork_is_shown(seed: u64, running: &Running, data: &Path) {
     let log = Connection::open(data.join("state/journal.db")).expect("a log");
     let open = || log.query_row("SELECT branch FROM forks", [], |row| row.get::<_, String>(0)).ok();

@@ -1,4 +1,5 @@
-//! A full disk: the program lives, says so, loses nothing, and goes on when there is room.
+//! A full disk: the program keeps running, reports it, loses nothing, and continues when there is
+//! space.
 
 use std::process::{Command, Stdio};
 
@@ -8,13 +9,14 @@ use testkit::oracle::{Ledger, examine};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// B3: while nothing can be written the program lives, refuses in words, and keeps what it had; when there is
-/// room again it goes on by itself.
+/// B3: while writes fail, the program runs, refuses messages with a reason, and preserves its data;
+/// when there is space again, it continues without a restart.
 #[test]
 fn a_full_disk_refuses_messages_and_loses_nothing() {
     let backstage = Backstage::open();
     let program = Program::answered_by(BINARY, &backstage);
-    // Going beyond a limit is a signal first, and only then an error like that of a full disk.
+    // Exceeding the file size limit raises a signal; only when it is ignored do writes fail like on
+    // a full disk.
     let through = program.command_through("trap '' XFSZ; exec \"$@\"", &["run", "--no-chat"]);
     let running = program.try_start(through).expect("a start");
     running.converse("before").expect("an answer");
@@ -36,7 +38,8 @@ fn a_full_disk_refuses_messages_and_loses_nothing() {
     assert!(backstage.requests().iter().all(|request| !request.body.contains("during")));
 }
 
-/// B3: an answer that cannot be written down is told once, kept, and written when there is room.
+/// B3: an answer that cannot be written is reported once, buffered, and written when there is
+/// space.
 #[test]
 fn an_answer_that_finds_the_disk_full_is_kept_until_there_is_room() {
     let backstage = Backstage::open();
@@ -69,7 +72,8 @@ fn an_answer_that_finds_the_disk_full_is_kept_until_there_is_room() {
     assert!(last.body.contains("an answer worth keeping"), "{}", last.body);
 }
 
-/// B3, H2: a start on a full disk is refused in one sentence and is worth another try, and a sound database is not taken for a damaged one.
+/// B3, H2: a start on a full disk is refused in one sentence as a temporary error, and the intact
+/// database is not taken for a damaged one.
 #[test]
 fn a_start_on_a_full_disk_is_refused_and_changes_nothing() {
     let program = Program::offline(BINARY);

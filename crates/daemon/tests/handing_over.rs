@@ -1,12 +1,12 @@
-//! What was said while there was no model reaches the first one that is connected, once.
+//! Messages from the time without a model reach the first connected model once.
 
 use testkit::kill::{Backstage, Program, stderr, stdout};
 use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// What the offline brain kept is read by the first model, with its first words and never again; what was dealt
-/// with before that is not told.
+/// The first model reads the open inbox items with its first message and never again; items already
+/// done are left out.
 #[test]
 fn the_first_model_is_told_what_was_kept_without_one() {
     let backstage = Backstage::open();

@@ -1,4 +1,4 @@
-//! The past on the command line: the real program is talked to, and what was said is found again.
+//! `ollim-bot history` on the conversations of the real program.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn json(program: &Program, line: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line:?} {error}: {output:?}"))
 }
 
-/// SA-11: sessions, prompts, response, transcript and search, with their flags, over our own journal.
+/// SA-11: sessions, prompts, response, transcript and search, with their flags, on our own journal.
 #[test]
 fn what_was_said_is_found_again() {
     let program = Program::offline(BINARY);
@@ -72,7 +72,8 @@ fn what_is_not_there_is_told() {
     assert_eq!(said(&program, &["history", "search", "\" OR *"]), "nothing like that was said.\n");
 }
 
-/// Our own commands run where the assistant is: they look at its disk, and ask it over its own door.
+/// Our own commands run in-process: they read the daemon's data directory and use its control
+/// socket.
 #[tokio::test]
 async fn the_model_runs_our_commands_without_a_shell() {
     let program = Program::offline(BINARY);

@@ -1,4 +1,4 @@
-//! Routines and reminders from the command line: what it writes, what it says, and what it refuses.
+//! Routines and reminders on the command line: files written, output, and refusals.
 
 mod job_files;
 
@@ -7,10 +7,11 @@ use job_files::{fails, git, json, program, read, said, write};
 use serde_json::Value;
 use testkit::kill::{stderr, stdout};
 
-/// A routine as a person writes it.
+/// A hand-written routine.
 const MORNING: &str = "---\n# mine\nid: 7f3a9c21\ncron: 30 8 * * 1-5 # weekdays\ndescription: Morning check-in\nmood: calm\n---\n\nName the first thing.\n";
 
-/// CL-5, CL-6, CL-7, DD-28, DD-29, DD-14, CL-16: a new routine is a file that says what the flags said, in the history.
+/// CL-5, CL-6, CL-7, DD-28, DD-29, DD-14, CL-16: a new routine is a committed file with the values
+/// of the flags.
 #[test]
 fn a_routine_is_added_as_a_file() {
     let program = program();
@@ -55,7 +56,7 @@ fn a_routine_is_added_as_a_file() {
     assert_eq!(String::from_utf8_lossy(&history.stdout).trim(), format!("add routine {id}"));
 }
 
-/// CL-5, CL-6, DD-37, DD-39: what cannot be is refused in one line, and nothing is written.
+/// CL-5, CL-6, DD-37, DD-39: an invalid routine is refused in one line, and nothing is written.
 #[test]
 fn a_wrong_routine_is_refused_in_one_line() {
     let program = program();
@@ -111,7 +112,7 @@ fn a_wrong_routine_is_refused_in_one_line() {
     assert!(!program.data().join("routines").exists());
 }
 
-/// CL-4: a group without an action says how it is used.
+/// CL-4: a command group without an action shows its help.
 #[test]
 fn a_group_without_an_action_says_how_it_is_used() {
     let program = program();
@@ -124,7 +125,8 @@ fn a_group_without_an_action_says_how_it_is_used() {
     }
 }
 
-/// CL-8, CL-12, RP-36, DD-27: the list names each with its schedule; what cannot be read is there with its reason.
+/// CL-8, CL-12, RP-36, DD-27: the list shows each job with its schedule, and each invalid file with
+/// the reason.
 #[test]
 fn the_list_shows_what_there_is_and_what_is_wrong() {
     let program = program();
@@ -160,7 +162,7 @@ fn the_list_shows_what_there_is_and_what_is_wrong() {
     assert!(doctor.contains("! jobs     routines/c.md: line 3: `cron`"), "{doctor}");
 }
 
-/// CL-10, CL-11, DD-43, DD-44, DD-45: a reminder comes after so many minutes, or at a time.
+/// CL-10, CL-11, DD-43, DD-44, DD-45: a reminder is created with a delay in minutes or a time.
 #[test]
 fn a_reminder_is_added_for_a_time() {
     let program = program();
@@ -206,7 +208,8 @@ fn a_reminder_is_added_for_a_time() {
     assert_eq!(program.run(&["reminder", "add", "--delay", "-5", "-m", "x"]).status.code(), Some(2));
 }
 
-/// CL-9, CL-11: a job is named by its id, the beginning of it, its file, or words of it, and never guessed.
+/// CL-9, CL-11: a job is referenced by its id, a prefix of the id, its file or words of its text;
+/// ambiguity is an error.
 #[test]
 fn who_is_meant_is_never_guessed() {
     let program = program();
@@ -239,7 +242,7 @@ fn who_is_meant_is_never_guessed() {
     assert_eq!(said(&program, &["reminder", "list"]), "no pending reminders");
 }
 
-/// One job is shown with its next times and its file, as it is written.
+/// One job is shown with its next times and its unmodified file.
 #[test]
 fn one_job_is_shown_with_its_file() {
     let program = program();
@@ -265,7 +268,8 @@ fn one_job_is_shown_with_its_file() {
     );
 }
 
-/// Adds the same reminder `each` times in each of `many` processes that follow one another, and counts the files.
+/// Adds the same reminder `each` times in `many` concurrent threads, each in a new process, and
+/// counts the files.
 fn add_at_once(many: usize, each: usize) {
     let program = program();
     let add = || {
@@ -286,13 +290,13 @@ fn add_at_once(many: usize, each: usize) {
     assert_eq!(files, many * each, "each has a file, and there is nothing else");
 }
 
-/// B7: who adds the same words at the same time adds each of them.
+/// B7: concurrent additions of the same text are all stored.
 #[test]
 fn the_same_reminder_added_at_once_by_many_is_there_as_often() {
     add_at_once(8, 5);
 }
 
-/// B7: the same with 32 processes at once, 100 times.
+/// B7: like the previous test, with 32 concurrent processes, 100 times.
 #[test]
 #[ignore = "3,200 programs are started; `cargo xtask test --long` does"]
 fn the_same_reminder_added_3200_times_is_there_3200_times() {

@@ -1,4 +1,4 @@
-//! Routines that are changed from the command line: by flags, in an editor, and to rest.
+//! Changing routines on the command line: with flags, in an editor, and pausing.
 
 mod job_files;
 
@@ -7,10 +7,10 @@ use job_files::{fails, git, json, program, read, said, write};
 use serde_json::Value;
 use testkit::kill::{stderr, stdout};
 
-/// A routine as a person writes it.
+/// A hand-written routine.
 const MORNING: &str = "---\n# mine\nid: 7f3a9c21\ncron: 30 8 * * 1-5 # weekdays\ndescription: Morning check-in\nmood: calm\n---\n\nName the first thing.\n";
 
-/// B9, DD-25: an edit changes the keys that are given, and keeps every other line as the human wrote it.
+/// B9, DD-25: an edit changes the given keys and preserves every other line.
 #[test]
 fn an_edit_changes_what_is_given_and_nothing_else() {
     let program = program();
@@ -41,7 +41,8 @@ fn an_edit_changes_what_is_given_and_nothing_else() {
     assert_eq!(read(&program, "routines/morning.md"), before);
 }
 
-/// B9: in an editor a mistake is told with its line, changes nothing, and is kept.
+/// B9: a mistake in the editor is reported with its line, changes nothing, and the edited text is
+/// preserved.
 #[test]
 fn a_mistake_in_the_editor_loses_nothing() {
     let mut program = program();
@@ -76,7 +77,7 @@ fn a_mistake_in_the_editor_loses_nothing() {
     assert_eq!(program.run(&["routine", "edit", "morning"]).status.code(), Some(1));
 }
 
-/// A file that cannot be read cannot be run either, and says why.
+/// An invalid file is not run, and the reason is reported.
 #[test]
 fn a_file_that_cannot_be_read_is_not_run() {
     let program = program();
@@ -90,7 +91,7 @@ fn a_file_that_cannot_be_read_is_not_run() {
     );
 }
 
-/// A pause of all that repeats is told wherever a routine is.
+/// A pause of all routines is shown wherever a routine is shown.
 #[test]
 fn a_pause_of_everything_is_told_with_every_routine() {
     let program = program();
@@ -115,7 +116,8 @@ fn a_pause_of_everything_is_told_with_every_routine() {
     assert!(!told(&["status"]).contains("paused"));
 }
 
-/// A routine rests until it is resumed, or until then; and tells when it comes next.
+/// A routine is paused until it is resumed or until a time, and its next times are listed
+/// accordingly.
 #[test]
 fn a_routine_rests_and_goes_on() {
     let program = program();

@@ -1,5 +1,5 @@
-//! A key that expires while the program runs, and the file that holds the next one.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! An API key that expires while the program runs, and its replacement in the key file.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::fs::{OpenOptions, Permissions, set_permissions};
 use std::io::Write;
@@ -26,13 +26,14 @@ fn expired() -> (Backstage, Program, std::path::PathBuf) {
     (backstage, program, file)
 }
 
-/// The words of the conversation, oldest first.
+/// Returns the texts of the conversation, oldest first.
 fn said(messages: &serde_json::Value) -> Vec<String> {
     let messages = messages["messages"].as_array().expect("messages");
     messages.iter().map(|entry| entry["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// E5: what is said while the key is refused is kept, and a new key in the file answers all of it, in order.
+/// E5: messages sent while the key is rejected are saved, and answered in order once the file has a
+/// new key.
 #[test]
 fn a_replaced_key_file_answers_all_that_waited_without_a_restart() {
     let (_backstage, program, file) = expired();
@@ -55,7 +56,7 @@ fn a_replaced_key_file_answers_all_that_waited_without_a_restart() {
     }
 }
 
-/// E5: the same holds for a program that ends in between.
+/// E5: like the previous test, with a restart in between.
 #[test]
 fn what_waited_for_a_key_is_answered_by_the_next_process() {
     let (backstage, program, file) = expired();

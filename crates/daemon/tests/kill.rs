@@ -1,5 +1,5 @@
-//! The program is killed at any moment, and whatever it acknowledged is there when it comes back.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! The program is killed at any moment, and everything it acknowledged exists after a restart.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use testkit::oracle::{Ledger, examine};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// How many messages one life of random kills is about.
+/// Number of messages in one session of random kills.
 const MESSAGES: usize = 12;
 
 #[test]
@@ -47,7 +47,8 @@ fn after_a_kill_in_mid_answer_the_owed_answer_arrives() {
     }
 }
 
-/// A call whose outcome nobody wrote down is not repeated: the model is told that nobody knows.
+/// A call without a recorded outcome is not repeated: the model is informed that its outcome is
+/// unknown.
 #[test]
 fn a_tool_that_ran_before_a_kill_does_not_run_again() {
     let backstage = Backstage::open();
@@ -73,7 +74,7 @@ fn a_tool_that_ran_before_a_kill_does_not_run_again() {
     assert_whole(program.data(), &Ledger { acknowledged: Vec::new(), requests: backstage.requests() });
 }
 
-/// A turn that dies under the program three times is given up, and the human is told.
+/// A turn that crashes the program three times is given up, and the user is notified.
 #[test]
 fn an_answer_that_kills_the_program_is_tried_three_times() {
     let backstage = Backstage::open();
@@ -98,14 +99,14 @@ fn an_answer_that_kills_the_program_is_tried_three_times() {
     assert_whole(program.data(), &Ledger { acknowledged, requests: backstage.requests() });
 }
 
-/// E6: whatever a tool does to the world it does at most once for a call, wherever the kill falls.
+/// E6: the effect of a tool call happens at most once, whenever the program is killed.
 #[test]
 fn a_conversation_survives_random_kills() {
     let kills: usize = (1..=2).map(survive).sum();
     assert!(kills >= 12, "only {kills} kills fell");
 }
 
-/// E6: the same, 300 times.
+/// E6: like the previous test, with 300 kills.
 #[test]
 #[ignore = "long: 300 kills take minutes"]
 fn a_conversation_survives_three_hundred_random_kills() {
@@ -118,7 +119,7 @@ fn a_conversation_survives_three_hundred_random_kills() {
     }
 }
 
-/// One conversation with kills where the dice of `seed` fall; how many there were.
+/// Runs one conversation with random kills. Returns the number of kills.
 fn survive(seed: u64) -> usize {
     let backstage = Backstage::open();
     backstage.model().answering(reply);
@@ -150,7 +151,7 @@ fn survive(seed: u64) -> usize {
     kills
 }
 
-/// What is in the inbox more than once, although it was asked for once.
+/// Returns the inbox items that exist more than once, although each was requested once.
 fn kept_twice(data: &Path) -> Vec<String> {
     let log = rusqlite::Connection::open(data.join("state/journal.db")).expect("a log");
     let sql = "SELECT text FROM inbox GROUP BY text HAVING count(*) > 1";
@@ -159,7 +160,7 @@ fn kept_twice(data: &Path) -> Vec<String> {
     texts.collect::<Result<_, _>>().expect("texts")
 }
 
-/// Says `text` and stays until the moment to kill has come; whether it was acknowledged.
+/// Sends `text` and waits until the time of the kill. Returns whether it was acknowledged.
 fn say(running: &Running, text: &str, how: u64, dice: &mut Dice) -> bool {
     let Ok(mut events) = running.events() else { return false };
     if how == 0 {
@@ -180,7 +181,7 @@ fn say(running: &Running, text: &str, how: u64, dice: &mut Dice) -> bool {
     true
 }
 
-/// Kills fall between any two instructions, so this does not wait for anything that can be seen.
+/// Busy-waits, so that the kill can hit any instruction.
 fn linger(microseconds: u64) {
     let until = Instant::now() + Duration::from_micros(microseconds);
     while Instant::now() < until {
@@ -188,7 +189,7 @@ fn linger(microseconds: u64) {
     }
 }
 
-/// Calls a tool for every message that asks to add something, and then says so.
+/// Calls a tool for every message that asks to add something, and then confirms it.
 fn reply(request: &Value) -> Act {
     let last =
         request["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
@@ -203,7 +204,7 @@ fn reply(request: &Value) -> Act {
     }
 }
 
-/// At one in nine of the points where the program touches a file, with what it had acknowledged before.
+/// A crash at every ninth disk operation loses nothing, with and without earlier messages.
 #[test]
 fn a_crash_at_some_touches_of_a_file_loses_nothing() {
     let first = crash_at_every(9, &[]);
@@ -211,7 +212,7 @@ fn a_crash_at_some_touches_of_a_file_loses_nothing() {
     crash_at_every(9, &["hello before"]);
 }
 
-/// At every one of them.
+/// A crash at every disk operation loses nothing.
 #[test]
 #[ignore = "starts the program about a thousand times, which takes minutes"]
 fn a_crash_at_any_touch_of_a_file_loses_nothing() {
@@ -219,8 +220,8 @@ fn a_crash_at_any_touch_of_a_file_loses_nothing() {
     crash_at_every(1, &["hello before"]);
 }
 
-/// Crashes at every `stride`th point of a run that says one thing after `before` was said; the point that a run without
-/// a crash does not reach.
+/// Crashes at every `stride`th disk operation of a run that sends one message after the messages
+/// `before`. Returns the first point that was not reached.
 fn crash_at_every(stride: usize, before: &[&str]) -> usize {
     for point in (0..).step_by(stride) {
         let backstage = Backstage::open();

@@ -1,5 +1,6 @@
-//! The journal is replicated by a real Litestream, with the configuration of the guide, and the disk is lost.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! The journal is replicated by a real Litestream with the configuration of the guide, and restored
+//! after losing the disk.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ const GUIDE: &str = include_str!("../../../docs/help/backup.md");
 const JOURNAL: &str = "/srv/ollim-bot/state/journal.db";
 const REPLICA: &str = "/mnt/other-disk/ollim-journal";
 
-#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+#[expect(clippy::disallowed_methods, reason = "only the environment can give the path")]
 fn litestream() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_LITESTREAM") {
         Some(path) => path.into(),
@@ -28,7 +29,7 @@ fn litestream() -> PathBuf {
     }
 }
 
-/// Litestream with the configuration of the guide. Dropping it ends it.
+/// Litestream with the configuration of the guide. Killed on drop.
 struct Replication {
     process: Child,
     folder: TempDir,
@@ -58,12 +59,12 @@ impl Replication {
         output.status.success() && to.exists()
     }
 
-    /// Waits until all of `texts` are in the replica, and says how long that took.
+    /// Waits until all of `texts` are in the replica, and returns the duration.
     fn follows(&self, texts: &BTreeSet<String>) -> Duration {
         self.follows_until(|copy| messages(copy).is_superset(texts))
     }
 
-    /// Waits until a restored copy `is_there`, and says how long that took.
+    /// Waits until a restored copy satisfies `is_there`, and returns the duration.
     fn follows_until(&self, is_there: impl Fn(&Connection) -> bool) -> Duration {
         let began = Instant::now();
         loop {
@@ -106,8 +107,8 @@ fn say(running: &Running, texts: &mut BTreeSet<String>, count: usize) {
     }
 }
 
-/// The conversation goes on after the disk was lost, with and without an archive from before, and the update that waited for
-/// it still comes.
+/// After losing the disk, the conversation continues with and without an earlier archive, and a
+/// pending update is still delivered.
 #[test]
 #[ignore = "needs Litestream; cargo xtask test --long runs it"]
 fn the_loss_of_a_disk_costs_seconds() {

@@ -1,4 +1,4 @@
-//! Our server for other agents, spoken to over its wire: the real program on pipes.
+//! Our MCP server: the real program, with the protocol on stdin and stdout.
 
 use serde_json::{Value, json};
 use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
@@ -6,7 +6,7 @@ use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// Sends `lines` and gives what comes back, one value a line.
+/// Sends `lines` and returns the responses.
 fn spoken(program: &Program, lines: &[String]) -> Vec<Value> {
     let output = program.run_reading(&["mcp"], &(lines.join("\n") + "\n"));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -28,7 +28,7 @@ fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
-/// Another agent keeps, lists and searches, with an assistant that runs and without one.
+/// Another agent can capture, list and search, with and without a running daemon.
 #[test]
 fn another_agent_keeps_lists_and_searches() {
     let program = Program::offline(BINARY);
@@ -68,7 +68,7 @@ fn another_agent_keeps_lists_and_searches() {
     running.terminate();
 }
 
-/// What is wrong is answered, and the next message is heard.
+/// Invalid messages are answered with errors, and the next message is processed.
 #[test]
 fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
     let program = Program::offline(BINARY);
@@ -95,7 +95,7 @@ fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
     assert_eq!(answers.len(), 8);
 }
 
-/// A request of 2026-07-28, with the envelope that each of them carries.
+/// Creates a request of revision 2026-07-28, with its envelope.
 fn modern(id: u32, method: &str, mut params: Value) -> String {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -104,7 +104,7 @@ fn modern(id: u32, method: &str, mut params: Value) -> String {
     ask(id, method, params)
 }
 
-/// The modern era: no handshake, and each result has the fields that the revision adds.
+/// Revision 2026-07-28: no handshake, and each result has the additional fields.
 #[test]
 fn a_client_of_the_modern_era_is_served_without_a_handshake() {
     let program = Program::offline(BINARY);
@@ -138,7 +138,7 @@ fn a_client_of_the_modern_era_is_served_without_a_handshake() {
     assert_eq!(codes, [&json!(-32602), &json!(-32601), &json!(-32022)]);
 }
 
-/// Somebody who never ends a line is left.
+/// An overlong line ends the session with an error.
 #[test]
 fn a_message_without_an_end_is_refused() {
     let program = Program::offline(BINARY);
@@ -151,7 +151,7 @@ const UNKNOWN: &str = r#"{"id":1,"error":{"code":-32601,"message":"Method not fo
 const HELLO: &str = r#"{"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
 const TOOLS: &str = r#"{"id":3,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
 
-/// A server of somebody else is listed, accepted, and off again when it changes.
+/// A server's tools are listed and accepted, and a changed tool needs new consent.
 #[test]
 fn what_a_server_offers_is_accepted_as_it_is() {
     let program = Program::offline(BINARY);
@@ -189,7 +189,8 @@ fn what_a_server_offers_is_accepted_as_it_is() {
     assert_eq!(unknown.status.code(), Some(1));
 }
 
-/// EN-2: a server that is not there keeps nobody from starting. Who calls its tool is told so, and the answer comes.
+/// EN-2: an unreachable server does not prevent the start. A call of its tool fails, and the turn
+/// continues.
 #[test]
 fn a_server_that_is_not_there_stops_nothing() {
     let backstage = Backstage::open();

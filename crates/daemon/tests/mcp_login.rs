@@ -1,9 +1,7 @@
-//! Signing in to an MCP server of others: the real program, a strict server, and a browser in between.
+//! Signing in to a third-party MCP server: the real program, a strict fake server, and a simulated
+//! browser.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a fixture that cannot be made stops the test at once, with its reason"
-)]
+#![expect(clippy::expect_used, reason = "a fixture that cannot be built stops the test")]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,7 +16,7 @@ use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// Opens `url` as a browser does; the status, the `location` header and the body.
+/// Opens `url` like a browser. Returns the status, the `location` header and the body.
 fn opened(url: &str) -> (u16, Option<String>, String) {
     let (host, target) = url.strip_prefix("http://").expect("an address").split_once('/').expect("a path");
     let mut stream = TcpStream::connect(host).expect("a connection");
@@ -32,7 +30,8 @@ fn opened(url: &str) -> (u16, Option<String>, String) {
     (status, location, body.to_owned())
 }
 
-/// Goes to the consent page and follows its answer back; the status and the page that the program shows.
+/// Follows the consent page and its redirect. Returns the status and the page that the program
+/// serves.
 fn consented(url: &str) -> (u16, String) {
     let (status, location, _) = opened(url);
     assert_eq!(status, 302);
@@ -40,7 +39,7 @@ fn consented(url: &str) -> (u16, String) {
     (status, page)
 }
 
-/// The port of the redirect address in `url`.
+/// Returns the port of the redirect address in `url`.
 fn callback(url: &str) -> String {
     let (_, rest) = url.split_once("redirect_uri=http%3A%2F%2F127.0.0.1%3A").expect("a redirect address");
     rest.split_once('%').expect("a path").0.to_owned()
@@ -65,7 +64,7 @@ impl Rig {
         self.program.data().join("state/mcp-wiki.token")
     }
 
-    /// Starts a sign-in; the address for the browser.
+    /// Starts a sign-in. Returns the address for the browser.
     fn login(&self) -> (String, Waiting) {
         let start = format!("{}/authorize?", self.server.issuer());
         self.program.start_until(&["mcp-servers", "login", "wiki"], &start)
@@ -88,8 +87,8 @@ impl Rig {
     }
 }
 
-/// A server that wants a sign-in is signed in to and used; a token that has expired is refreshed, and the refresh token
-/// that comes with it replaces the old one; a refused refresh is told; signing out removes the tokens.
+/// After sign-in a protected server can be used. An expired token is refreshed, and the new refresh
+/// token replaces the old one; a rejected refresh is reported; signing out removes the tokens.
 #[test]
 fn a_protected_server_is_used_until_the_sign_in_is_withdrawn() {
     let backstage = Backstage::open();
@@ -163,7 +162,7 @@ fn a_protected_server_is_used_until_the_sign_in_is_withdrawn() {
     assert!(rig.listed().contains(needs), "{}", rig.listed());
 }
 
-/// The user refuses: nothing is stored, and the port closes.
+/// If the user denies consent, nothing is stored and the port is closed.
 #[test]
 fn a_denied_sign_in_is_told_and_stores_nothing() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -184,7 +183,7 @@ fn a_denied_sign_in_is_told_and_stores_nothing() {
     rig.assert_refused(&[]);
 }
 
-/// A code that the authorization server does not take is told with its reason.
+/// A code that the authorization server rejects is reported with the reason.
 #[test]
 fn a_refused_code_is_told_with_its_reason() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -202,7 +201,7 @@ fn a_refused_code_is_told_with_its_reason() {
     rig.assert_refused(&["token: invalid_grant"]);
 }
 
-/// A response with another state is not the one that is waited for: it is answered with 404, and the sign-in goes on.
+/// A response with another state is answered with 404, and the sign-in continues.
 #[test]
 fn a_response_with_another_state_is_not_used() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -219,8 +218,8 @@ fn a_response_with_another_state_is_not_used() {
     rig.assert_refused(&[]);
 }
 
-/// RFC 9207: a response that names another issuer, or none although one is promised, ends the sign-in; its code is not
-/// sent anywhere.
+/// RFC 9207: a response that names another issuer, or none although the metadata promises it, ends
+/// the sign-in; its code is not used.
 #[test]
 fn a_response_of_another_issuer_ends_the_sign_in() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -238,8 +237,8 @@ fn a_response_of_another_issuer_ends_the_sign_in() {
     assert!(rig.server.account().token_requests.is_empty());
 }
 
-/// The issuer of the response is compared with the metadata of the authorization server, which may have a slash at its
-/// end that the resource leaves out.
+/// The issuer of the response is compared with the authorization server's metadata, which may end
+/// with a slash that the resource metadata omits.
 #[test]
 fn an_issuer_with_a_slash_at_its_end_is_the_same_one() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -251,7 +250,7 @@ fn an_issuer_with_a_slash_at_its_end_is_the_same_one() {
     rig.assert_refused(&[]);
 }
 
-/// A file of tokens that others can read is refused with the step that fixes it.
+/// A token file that others can read is refused, with the step that fixes it.
 #[test]
 fn tokens_that_others_can_read_are_not_used() {
     let rig = Rig::new(Program::offline(BINARY));

@@ -1,4 +1,4 @@
-//! The whole house on a model behind chat completions: the real program against a played server.
+//! The whole application on a chat-completions model: the real program with a fake server.
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
@@ -10,7 +10,7 @@ use testkit::chat_server::{ChatServer, Options, Style};
 use testkit::play::Act;
 use tokio::process::Command;
 
-/// What a run of the program left behind.
+/// The result of one run of the program.
 struct Run {
     out: String,
     err: String,
@@ -57,13 +57,14 @@ async fn a_tool_runs_and_its_result_is_read_in_every_dialect() {
         assert!(said.out.ends_with("It is kept.\n"), "{style:?}: {}", said.out);
         let result = tool_result(&server.requests()[1].json);
         assert!(result.contains("kept"), "{style:?}: {result}");
-        // Another process goes on with the same conversation.
+        // A new process continues the conversation.
         assert_eq!(house.say("thanks").await.code, Some(0), "{style:?}");
         assert!(server.requests()[2].body.contains("It is kept."), "{style:?}");
     }
 }
 
-/// Reasoning of a tool loop is kept in the journal, so another process can send it back to the server that insists on it.
+/// The reasoning of a tool loop is stored in the journal, so another process can return it to
+/// servers that require it.
 #[tokio::test]
 async fn reasoning_goes_back_from_another_process_too() {
     for (style, marker) in [
@@ -75,7 +76,8 @@ async fn reasoning_goes_back_from_another_process_too() {
     ] {
         let server = ChatServer::start(style).await.unwrap();
         let note = |text: &str| Act::calls("inbox_add", &serde_json::json!({ "text": text }));
-        // The first request of each process goes to chat completions, where this model refuses tools.
+        // The first request of each process uses chat completions, for which this model rejects
+        // tools.
         let refused = usize::from(style == Style::Current);
         server.script([note("locker 214"), note("key 7"), Act::says("It is kept.")]);
         let house = House::new(&server);
@@ -111,7 +113,7 @@ async fn a_model_without_tools_still_talks_and_the_human_is_told_before_its_word
     assert_eq!(server.requests().len(), 2);
 }
 
-/// MC-26, SL-8: a server of one's own has names of its own, and any of them can be chosen.
+/// MC-26, SL-8: a custom server has its own model names, and any of them can be chosen.
 #[tokio::test]
 async fn any_model_of_the_server_can_be_chosen() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();
@@ -132,13 +134,13 @@ async fn any_model_of_the_server_can_be_chosen() {
         "{}",
         unheeded.err
     );
-    // What was chosen for another brain is not asked of this one.
+    // A model chosen for another provider is ignored.
     std::fs::write(house.data.path().join("state/config.json"), r#"{"model_main": "opus"}"#).unwrap();
     assert_eq!(house.say("hello").await.code, Some(0));
     assert_eq!(server.requests()[1].json["model"], "test:3b");
 }
 
-/// E5: the human is told which variable holds the wrong key.
+/// E5: an authentication error names the variable with the key.
 #[tokio::test]
 async fn a_wrong_key_is_told_with_the_name_of_its_variable() {
     let options = Options { key: Some("sk-right".to_owned()), ..Options::default() };

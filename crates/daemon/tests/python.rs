@@ -1,5 +1,6 @@
-//! A data directory of the Python program with the transcripts of its conversations: opened, and everything goes on.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! A data directory of the Python program with its transcripts: conversations and sessions
+//! continue.
+#![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,7 +19,7 @@ const OLD: u64 = 1_310_012_345_678_901_234;
 const ROUTINE: &str = "---\nid: \"9f3a1c02\"\ncron: \"0 3 1 1 *\"\nbackground: true\nsession: \"persistent\"\n\
                        update-main-session: \"freely\"\n---\nLook at the prices.\n";
 
-/// A line of a transcript, as the Claude Code program writes it.
+/// Returns a transcript line in the format of Claude Code.
 fn line(kind: &str, uuid: &str, parent: Option<&str>, content: &Value) -> String {
     let message =
         json!({"id": format!("msg_{uuid}"), "role": kind, "model": "claude-sonnet-4-5", "content": content});
@@ -31,7 +32,7 @@ fn text(text: &str) -> Value {
     json!([{"type": "text", "text": text}])
 }
 
-/// The conversation of main: a compaction, a tool, and an answer.
+/// The transcript of main: a compaction, a tool call, and an answer.
 fn main_transcript() -> String {
     let boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": null, "logicalParentUuid": "a0",
         "compactMetadata": {"trigger": "manual", "preTokens": 10_668}, "timestamp": "2026-03-05T09:07:12.123Z"});
@@ -56,7 +57,7 @@ fn put(program: &Program, name: &str, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// The directory, and a model that answers everything in one sentence.
+/// Creates the directory, and a model that always gives the same answer.
 fn python() -> (Backstage, Program) {
     let backstage = Backstage::open();
     backstage.model().answering(|_| Act::says("Fine."));
@@ -84,7 +85,7 @@ fn python() -> (Backstage, Program) {
     (backstage, program)
 }
 
-/// The last request of the model, as text.
+/// Returns the body of the last model request.
 fn asked(backstage: &Backstage) -> String {
     backstage.requests().last().map(|request| request.body.clone()).unwrap_or_default()
 }
@@ -108,7 +109,7 @@ fn the_conversation_goes_on() {
     let stored = std::fs::read_to_string(program.data().join("state/sessions.json")).unwrap();
     assert_eq!(stored, MAIN);
     running.terminate();
-    // After a restart nothing is imported twice.
+    // A restart imports nothing twice.
     let running = program.start();
     running.converse("and the cellar?").unwrap();
     assert_eq!(asked(&backstage).matches("where is the key of the shed?").count(), 1);
@@ -138,7 +139,7 @@ fn a_reply_to_an_old_message_goes_on_in_its_fork() {
         assert!(request.contains(words), "{words}: {request}");
     }
     running.command("/exit").unwrap();
-    // One that is older than seven days is a message like any other, and its record is gone.
+    // A reply to a message older than seven days is an ordinary message, and the record is removed.
     ends(&running, || running.reply("and this one?", OLD).unwrap());
     let request = asked(&backstage);
     assert!(request.contains("and this one?") && !request.contains("Anna asks about Lisbon."), "{request}");

@@ -1,5 +1,5 @@
-//! Setting up a calendar and tasks with a real Radicale.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! Setup of calendar and tasks on a real Radicale server.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use testkit::kill::{Program, free_port, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// A server of its own, and the one human it knows. Dropping it ends it.
+/// A Radicale server with one account. Killed on drop.
 struct Radicale {
     server: Child,
     port: u16,
     _folder: TempDir,
 }
 
-#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+#[expect(clippy::disallowed_methods, reason = "only the environment can give the path")]
 fn python() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_RADICALE") {
         Some(path) => path.into(),
@@ -26,7 +26,7 @@ fn python() -> PathBuf {
 }
 
 impl Radicale {
-    /// One with a calendar of each of these kinds.
+    /// Starts a server with one collection of each kind.
     fn start(kinds: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let port = free_port();
@@ -52,7 +52,7 @@ impl Radicale {
         let mut log = BufReader::new(server.stderr.take().expect("its log")).lines();
         let ready = log.by_ref().any(|line| line.is_ok_and(|line| line.contains("server ready")));
         assert!(ready, "Radicale ended before it listened");
-        // Somebody must go on to read, or it would wait for that some day.
+        // The log must be drained, or the server blocks when the pipe is full.
         std::thread::spawn(move || log.count());
         Self { server, port, _folder: folder }
     }
@@ -87,8 +87,8 @@ fn kept(data: &Path) -> String {
     std::fs::read_to_string(data.join("state/environment")).unwrap_or_default()
 }
 
-/// A calendar and tasks are connected when the server has let us in, and used from then on; a wrong password
-/// is told and changes nothing.
+/// Calendar and tasks are connected after a successful sign-in, and used from then on; a wrong
+/// password is reported and changes nothing.
 #[test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 fn a_calendar_server_is_connected_when_it_has_let_us_in() {
@@ -115,7 +115,7 @@ fn a_calendar_server_is_connected_when_it_has_let_us_in() {
     assert!(stdout(&program.run(&["setup", "caldav", "--no-input"])).contains("nothing to do"));
 }
 
-/// Whoever has only a calendar there keeps tasks in a file, and is told so.
+/// If the server has only a calendar, tasks stay in a local file, and the setup says so.
 #[test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
 fn what_the_server_does_not_have_stays_in_a_file() {

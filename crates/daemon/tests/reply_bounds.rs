@@ -1,5 +1,5 @@
-//! The bounds of a reply, measured on the real program: its memory, the entry that stays and the next request.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! Limits of a model reply on the real program: memory, the stored entry and the next request.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,11 +11,11 @@ use testkit::kill::{Program, Running};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// The most memory that the replies may take, in bytes. The release has less than 20 MB without them, so it stays below
-/// 60 MB; `cargo xtask bench` measures that. The program that the tests build is larger from the start.
+/// Maximum memory for replies, in bytes. The release binary needs less than 20 MB without them, so
+/// it stays below 60 MB, which `cargo xtask bench` measures; the test binary is larger.
 const MEMORY: u64 = 40_000_000;
 
-/// The most bytes of a reply with the default limit of 32,000 tokens.
+/// Maximum bytes of a reply with the default limit of 32,000 tokens.
 const REPLY: usize = 32_000 * 16;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
@@ -24,7 +24,8 @@ const END: &str = "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
     data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}}\n\n\
     data: {\"type\":\"message_stop\"}\n\n";
 
-/// What a server of the Messages API sends: `start`, `again` so many times or until the connection is closed, and `end`.
+/// A response of the Messages API: `start`, `again` repeated `times` times or until the connection
+/// is closed, and `end`.
 #[derive(Clone)]
 struct Flood {
     start: String,
@@ -34,7 +35,7 @@ struct Flood {
 }
 
 impl Flood {
-    /// A block, deltas of it, and the end.
+    /// Creates a response with one content block and repeated deltas.
     fn of(block: &str, delta: &str, times: usize) -> Self {
         let start = format!(
             "data: {{\"type\":\"message_start\",\"message\":{{\"usage\":{{\"input_tokens\":9}}}}}}\n\n\
@@ -50,7 +51,7 @@ impl Flood {
     }
 }
 
-/// Holds a reply back after its first part. Until it is opened, one piece is sent from time to time.
+/// Delays a reply after its first part. While it is closed, single pieces are sent at intervals.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
@@ -63,7 +64,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Waits a moment. Returns whether it is open.
+    /// Waits briefly, and returns whether the gate is open.
     fn is_open(&self) -> bool {
         let moment = Duration::from_millis(20);
         let waited = self.changed.wait_timeout_while(held(&self.open), moment, |open| !*open);
@@ -71,7 +72,7 @@ impl Gate {
     }
 }
 
-/// A server of the Messages API in threads of its own, and the size of each request for a reply.
+/// A Messages API server on threads, which records the size of each reply request.
 struct Server {
     url: String,
     gate: Arc<Gate>,
@@ -94,7 +95,7 @@ impl Server {
                 let played = Arc::clone(&played);
                 let counted = Arc::clone(&counted);
                 let passed = Arc::clone(&passed);
-                // A client that hangs up early ends its answer.
+                // A client that disconnects early ends its response.
                 std::thread::spawn(move || drop(serve(socket, &played, &counted, &passed)));
             }
         });
@@ -153,7 +154,7 @@ fn serve(
     socket.write_all(end.as_bytes())
 }
 
-/// The most memory that the program had so far, in bytes.
+/// Returns the peak memory of the program in bytes.
 fn most_memory(running: &Running) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a number");
@@ -161,7 +162,7 @@ fn most_memory(running: &Running) -> u64 {
     kilobytes * 1024
 }
 
-/// The newest entry of the main conversation that the model wrote.
+/// Returns the newest answer on main.
 fn newest_answer(running: &Running) -> String {
     let messages = running.get("/api/messages").expect("a conversation");
     let messages = messages["messages"].as_array().expect("entries");
@@ -176,9 +177,10 @@ fn answered_by(server: &Server) -> Program {
     program
 }
 
-/// A reminder that becomes due in the middle of endless words, and of a reply of 5 MB, is shown before the reply has ended.
+/// A reminder that becomes due during an endless reply, or one of 5 MB, is shown before the reply
+/// ends.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the program lives in the time of the wall")]
+#[expect(clippy::disallowed_methods, reason = "the program runs in real time")]
 fn a_reminder_is_shown_during_a_reply_without_end() {
     for (name, times) in [("endless words", usize::MAX), ("5 MB of words", 5_000_000 / 9)] {
         let server = Server::open();
@@ -204,8 +206,9 @@ fn a_reminder_is_shown_during_a_reply_without_end() {
     }
 }
 
-/// Endless words, a reply of 5 MB, endless thinking, endless arguments of a call, one event of 3 MB and a line without an
-/// end: each is stopped at the bound, the user is told, and the next request and the memory of the program stay small.
+/// Endless text, 5 MB of text, endless thinking, endless tool arguments, an event of 3 MB and an
+/// endless line are each cut at the limit and reported; the next request and the memory of the
+/// program stay small.
 #[test]
 fn a_reply_without_end_costs_a_bounded_amount_of_memory() {
     let server = Server::open();
@@ -246,7 +249,7 @@ fn a_reply_without_end_costs_a_bounded_amount_of_memory() {
         let requests = held(&server.requests).clone();
         assert!(requests.iter().all(|bytes| *bytes < 4 * REPLY), "{name}: {requests:?}");
         peaks += &format!("{name}: {}\n", most_memory(&running));
-        // The next reply begins anew, so that the conversation never fills the window.
+        // A new conversation keeps the context window from filling up.
         running.command("/clear").expect("a new conversation");
     }
     let most = most_memory(&running);

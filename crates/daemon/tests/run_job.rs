@@ -1,5 +1,5 @@
-//! A job is done now, from the command line: by the assistant that runs, or by one in this process.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! `run` of a job on the command line, in the running daemon or in the same process.
+#![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
 use serde_json::{Value, json};
 use testkit::kill::{Backstage, Program, stderr, stdout};
@@ -9,7 +9,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 const STRETCH: &str = "---\nid: stretch\ncron: 0 3 1 1 *\n---\nremember: stretch\n";
 const TEA: &str = "---\nid: tea\nrun-at: 2031-01-02T03:04:05+01:00\n---\nmake tea\n";
 
-/// A program with a routine for the first of January, and a reminder for a day far away.
+/// Creates a program with a routine on January 1st and a reminder in the far future.
 fn planned() -> Program {
     let program = Program::offline(BINARY);
     for (name, text) in [("routines/stretch.md", STRETCH), ("reminders/tea.md", TEA)] {
@@ -49,7 +49,7 @@ fn the_assistant_that_runs_does_it_and_status_names_what_comes_next() {
     running.terminate();
 }
 
-/// A reminder is told as it was written, and then the words of the model, each once.
+/// A reminder prints its text and then the model's text, each once.
 #[test]
 fn a_reminder_is_followed_to_the_words_of_the_model() {
     let backstage = Backstage::open();
@@ -74,9 +74,9 @@ fn what_is_not_planned_is_refused_in_a_sentence() {
 const LOG: &str =
     "---\nid: log\ncron: 0 3 1 1 *\nbackground: true\nallowed-tools:\n- Read(**.md)\n---\nWrite the log.\n";
 
-/// I6, BF-2: what a file asks for that another program wrote is held back until the human accepts it, and everything else
-/// that was written there holds at once. What was there at the first start, and what the human adds by a command, is
-/// accepted with that.
+/// I6, BF-2: permissions that another program adds to a job file are withheld until the user
+/// accepts them; other changes apply at once. Files from before the first start, and changes by a
+/// command, are accepted automatically.
 #[test]
 fn a_job_gets_only_the_tools_that_the_human_has_accepted() {
     let backstage = Backstage::open();
@@ -84,7 +84,7 @@ fn a_job_gets_only_the_tools_that_the_human_has_accepted() {
     let file = program.data().join("routines/log.md");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, LOG).unwrap();
-    // What the next run of the job may use, as it is told of it.
+    // Returns the request of the next run, which lists its tools.
     let told = || {
         backstage.model().script([Act::says("Done."), Act::says("Done.")]);
         let done = program.run(&["routine", "run", "log"]);
@@ -105,7 +105,7 @@ fn a_job_gets_only_the_tools_that_the_human_has_accepted() {
     let sentence = "asks for \"WebSearch\", which you have not accepted: it runs without. `ollim-bot routine accept log` accepts it.";
     assert!(listed.contains(sentence), "{listed}");
     assert!(stdout(&program.run(&["doctor"])).contains(&format!("routines/log.md {sentence}")));
-    // A flag accepts what it asks for itself, and nothing that somebody else has put there.
+    // A flag accepts only its own value, and no earlier changes of the file.
     assert_eq!(program.run(&["routine", "edit", "log", "--skills", "tidy"]).status.code(), Some(0));
     assert!(stdout(&program.run(&["routine", "show", "log"])).contains(sentence));
     let accepted = stdout(&program.run(&["routine", "accept", "log"]));
@@ -114,7 +114,8 @@ fn a_job_gets_only_the_tools_that_the_human_has_accepted() {
     assert!(!stdout(&program.run(&["routine", "list"])).contains("not accepted"));
 }
 
-/// A run that is told to report before it ends, or whose session is compacted after it, is followed to its real end.
+/// A run that must report first, or whose session is compacted afterwards, is followed until it
+/// really ends.
 #[test]
 fn a_run_that_goes_on_after_its_turn_is_followed_to_its_end() {
     let backstage = Backstage::open();

@@ -1,5 +1,5 @@
-//! Settings, updates and explanations on the command line: whether or not the assistant runs.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! `config`, `updates` and `why` on the command line, with and without a running daemon.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::process::Output;
 
@@ -18,7 +18,7 @@ fn kept(program: &Program) -> Value {
     serde_json::from_slice(&text).expect("a JSON document")
 }
 
-/// SL-13, RC-1, RC-8: settings are told without a start, and one that is changed is kept with all others.
+/// SL-13, RC-1, RC-8: settings are shown without a daemon, and a change is stored with all others.
 #[test]
 fn settings_are_told_and_changed() {
     let program = Program::offline(BINARY);
@@ -45,7 +45,7 @@ fn settings_are_told_and_changed() {
     running.terminate();
 }
 
-/// What takes a limit back is told as a shell takes it.
+/// Undoing a limit is described as a shell command.
 #[test]
 fn a_limit_is_taken_back_by_what_was_told() {
     let program = Program::offline(BINARY);
@@ -57,7 +57,8 @@ fn a_limit_is_taken_back_by_what_was_told() {
     assert_eq!(stdout(&program.run(&["config", "daily_limit"])), "daily_limit           $6.50\n");
 }
 
-/// SL-13, RC-7, RC-10: what cannot be is told with what would be right, at the door and in the file.
+/// SL-13, RC-7, RC-10: an invalid value is rejected with the valid ones, on the command line and in
+/// the file.
 #[test]
 fn a_wrong_setting_is_told_with_what_would_be_right() {
     let program = Program::offline(BINARY);
@@ -80,7 +81,7 @@ fn a_wrong_setting_is_told_with_what_would_be_right() {
     assert!(stderr(&said).contains("it cannot be `99`"), "{}", stderr(&said));
 }
 
-/// MC-29, RC-9: the next answer is given as it was set; the environment is what holds before anything was.
+/// MC-29, RC-9: settings apply to the next answer, and take precedence over the environment.
 #[test]
 fn what_was_set_is_what_the_model_is_asked() {
     let backstage = Backstage::open();
@@ -110,8 +111,8 @@ fn notices(running: &Running) -> String {
     running.get("/api/health").expect("it lives")["notices"].to_string()
 }
 
-/// A settings file that is broken does not stop the program: it starts with the last settings that worked, and
-/// tells the line and the mistake, until the file is right again.
+/// With a broken settings file the program starts with the last valid settings, and reports line
+/// and mistake until the file is fixed.
 #[test]
 fn a_broken_settings_file_starts_with_the_last_settings_that_worked() {
     let program = Program::offline(BINARY);
@@ -159,8 +160,8 @@ fn a_broken_settings_file_starts_with_the_last_settings_that_worked() {
     running.terminate();
 }
 
-/// Without earlier settings nothing is allowed that a file could have forbidden: no model that only a key stands for, no
-/// spending that nobody waits for. Reminders work.
+/// Without earlier valid settings, everything that a settings file could forbid is off: no model is
+/// inferred from a key, and background spending is zero. Reminders work.
 #[test]
 fn a_broken_settings_file_at_the_first_start_allows_nothing_that_it_could_forbid() {
     let mut program = Program::new(BINARY);
@@ -182,7 +183,7 @@ fn a_broken_settings_file_at_the_first_start_allows_nothing_that_it_could_forbid
     assert!(!program.data().join("state/settings.last-good.toml").exists());
 }
 
-/// What others left in the file is told too, before the assistant has ever started here.
+/// Updates that other programs left in the file are shown, also before the first start.
 #[test]
 fn updates_are_told_with_when_and_from_whom() {
     let program = Program::offline(BINARY);
@@ -207,7 +208,7 @@ fn updates_are_told_with_when_and_from_whom() {
     running.terminate();
 }
 
-/// An answer is explained after the program has gone, in words and for programs.
+/// An answer is explained after the program has ended, as text and as JSON.
 #[test]
 fn an_answer_is_explained() {
     let backstage = Backstage::open();
@@ -240,7 +241,7 @@ fn an_answer_is_explained() {
     assert!(stderr(&unknown).contains("there is no answer with the number 9"), "{}", stderr(&unknown));
 }
 
-/// CL-3: each of them shows an example in its help.
+/// CL-3: the help of each command has an example.
 #[test]
 fn the_help_of_each_has_an_example() {
     let program = Program::offline(BINARY);

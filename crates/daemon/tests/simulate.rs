@@ -1,5 +1,5 @@
-//! A life that was only played: what `simulate` tells, what it leaves alone, and what it refuses.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! `simulate`: its output, its refusals, and that it leaves the data directory untouched.
+#![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
 use std::path::Path;
 
@@ -20,7 +20,8 @@ const SCRIPT: &str = r#"{
     "reminder:chain": [[{"follow_up": 30}, {"say": "did you send it?"}]]
 }"#;
 
-/// Eight routines and three reminders around the night of `change`, in which the clocks are changed.
+/// Creates eight routines and three reminders around the night of `change`, in which the clocks
+/// change.
 fn house(change: &str) -> Program {
     let mut program = Program::offline(BINARY);
     program.set("OLLIM_TIMEZONE", "Europe/Berlin");
@@ -71,13 +72,13 @@ fn week(change: &str, days: (&str, &str), snapshot: &str) {
     assert_eq!(contents(program.data()), before, "a simulation changed the data directory");
 }
 
-/// C1: a week in which an hour is left out.
+/// C1: a week with a skipped hour.
 #[test]
 fn a_week_in_spring_is_told() {
     week("2026-03-29", ("2026-03-27", "2026-04-03"), "simulated_spring.txt");
 }
 
-/// C1: a week in which an hour comes twice.
+/// C1: a week with a repeated hour.
 #[test]
 fn a_week_in_autumn_is_told() {
     week("2026-10-25", ("2026-10-23", "2026-10-30"), "simulated_autumn.txt");
@@ -119,7 +120,7 @@ fn a_life_that_cannot_be_played_is_refused() {
     check(&["--from", from, "--to", to, "--script", bad.to_str().unwrap()], "is no script");
 }
 
-/// What we say by ourselves, such as a digest, is not credited to the job that spoke last.
+/// Texts of the program itself, such as a digest, are not attributed to the last job.
 #[test]
 fn a_digest_is_no_words_of_the_job_before_it() {
     let mut program = Program::offline(BINARY);

@@ -1,6 +1,7 @@
-//! Skills from the command line and in a real directory: listed, accepted, and run only then.
+//! Skills on the command line and in a real directory: listing, consent, and running their
+//! commands.
 
-#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::expect_used, reason = "a fixture that cannot be built stops the test")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ fn settings(program: &Program) -> Settings {
     Settings::read(&environment).expect("settings")
 }
 
-/// Commands as the program runs them, with the real binary as the cage.
+/// Creates the command runner of the program, with the real binary as the sandbox.
 fn commands(settings: &Settings) -> InTheCage {
     let data = settings.paths.root().to_owned();
     let work = data.join("work");
@@ -80,8 +81,8 @@ fn shelf(settings: &Settings) -> SkillShelf {
     SkillShelf::new(Arc::new(journal.expect("a journal").journal), Arc::new(commands(settings)))
 }
 
-/// SK-5, SK-8 to SK-10, SK-12, BF-4, I6: what a job gets of its skills, before the human has accepted them, after, and after
-/// a change. What was not accepted runs nothing and brings no tool along.
+/// SK-5, SK-8 to SK-10, SK-12, BF-4, I6: the skills of a job before consent, after it, and after a
+/// change. A skill without consent runs no commands and adds no tools.
 #[tokio::test]
 async fn commands_run_only_in_skills_that_were_accepted() {
     let program = with_skills();
@@ -114,8 +115,8 @@ async fn commands_run_only_in_skills_that_were_accepted() {
     assert_eq!(shelf(&settings).for_job(&named(&[])).await.section, "");
 }
 
-/// SK-1, SK-4: a skill is a folder with its instructions and what else it needs beside them; a conversation loads it by
-/// its name, and reads the rest when it wants to. What its commands print from outside is known.
+/// SK-1, SK-4: a skill is a folder with instructions and further files; a conversation loads it by
+/// name and reads its files on demand. Output of its commands that comes from outside is labelled.
 #[tokio::test]
 async fn a_conversation_loads_a_skill_and_reads_what_lies_beside_it() {
     let program = Program::offline(BINARY);
@@ -138,8 +139,8 @@ async fn a_conversation_loads_a_skill_and_reads_what_lies_beside_it() {
     assert!(loaded.label.is_tainted(), "a job in the background hears it, and is known to have: {loaded:?}");
 }
 
-/// SK-4, SU-6: other programs find the skills too, by a link that is placed at the start; one that leads nowhere is replaced,
-/// and what somebody put there stays.
+/// SK-4, SU-6: other programs find the skills through a link created at start; a dangling link is
+/// replaced, and a real directory stays.
 #[test]
 fn other_programs_find_the_skills() {
     let program = with_skills();
@@ -173,7 +174,7 @@ fn skills_are_listed_with_what_the_human_made_of_them() {
     assert!(stderr(&unknown).contains("like its directory"), "{}", stderr(&unknown));
 }
 
-/// Copies a directory with all that is in it.
+/// Copies a directory recursively.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a directory");
     for entry in std::fs::read_dir(from).expect("a directory").flatten() {
@@ -186,13 +187,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A program whose skills are those of `tests/fixtures/skills`, written to the public specification.
+/// Adds the skills of `tests/fixtures/skills`, which follow the public specification.
 fn with_public_skills(program: &Program) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/skills");
     copy(&fixtures, &program.data().join("skills"));
 }
 
-/// SK-2, SK-3: skills written to the public specification are loaded, and the list names what is not supported here.
+/// SK-2, SK-3: skills that follow the public specification are loaded, and the list names
+/// unsupported parts.
 #[test]
 fn public_skills_load_and_the_list_names_what_is_not_supported() {
     let program = Program::offline(BINARY);
@@ -225,8 +227,8 @@ fn public_skills_load_and_the_list_names_what_is_not_supported() {
     );
 }
 
-/// SK-1, SK-12: an accepted skill by others brings the tools that exist here, names its files, and gives each of them by
-/// its path relative to the skill; nothing outside of its directory.
+/// SK-1, SK-12: an accepted third-party skill adds the tools that exist here, lists its files, and
+/// gives access to them by relative path, but to nothing outside its directory.
 #[tokio::test]
 async fn public_skills_bring_their_tools_and_files() {
     let program = Program::offline(BINARY);
@@ -261,7 +263,7 @@ async fn public_skills_bring_their_tools_and_files() {
     shelf.read_file("..", "settings.toml").await.expect_err("no skill");
 }
 
-/// SK-4: the model is told of accepted skills by itself, of others not, and reads a file of one with the `Skill` tool.
+/// SK-4: the model sees only accepted skills, and reads their files with the `Skill` tool.
 #[test]
 fn the_model_is_told_of_accepted_skills() {
     let backstage = Backstage::open();
@@ -292,7 +294,8 @@ async fn until(there: impl Fn() -> bool) {
     }
 }
 
-/// SK-6, SK-8, I6: no shell, the data directory, the cage, nothing of our environment, and children go with their parent.
+/// SK-6, SK-8, I6: a command runs without a shell in the sandboxed data directory, without our
+/// environment, and its child processes end with it.
 #[tokio::test]
 async fn a_command_knows_nothing_of_us_and_leaves_nobody_behind() {
     let program = with_skills();
@@ -345,7 +348,7 @@ async fn a_command_knows_nothing_of_us_and_leaves_nobody_behind() {
     until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;
 }
 
-/// SA-1, SA-3: the subagents are there soon after it runs, under the names of the two, and a file that is none is named.
+/// SA-1, SA-3: the subagent files are created at start with the configured names.
 #[test]
 fn the_subagents_are_placed_when_it_starts() {
     let mut program = Program::offline(BINARY);
@@ -366,7 +369,7 @@ fn the_subagents_are_placed_when_it_starts() {
     assert!(!doctor.contains("guide"), "its tool list is fine: {doctor}");
 }
 
-/// SA-10: the guide answers from our own documentation: what it looks for is found there, and main hears its answer.
+/// SA-10: the guide subagent finds its answer in our documentation and reports it to main.
 #[test]
 fn the_guide_answers_from_our_own_documentation() {
     let backstage = Backstage::open();

@@ -1,5 +1,5 @@
-//! The connected program while days pass: what it holds in memory, and how many files and threads it has.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! Memory, open files and threads of the connected program over simulated days.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use tokio::net::TcpListener;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 const MORNING: &str = "2026-11-16T08:00:00+01:00[Europe/Madrid]";
-/// How far each step goes.
+/// The clock step in seconds.
 const STEP: u32 = 15 * 60;
 const STEPS_A_DAY: u32 = 24 * 3600 / STEP;
 
-/// What a person has: an hourly look, a daily one that remembers, and something said every morning.
+/// Typical jobs: an hourly check, a daily one with a persistent session, and a daily message.
 const JOBS: [(&str, &str); 3] = [
     (
         "routines/hourly.md",
@@ -32,17 +32,17 @@ const JOBS: [(&str, &str); 3] = [
     ("routines/morning.md", "---\nid: morning\ncron: 0 8 * * *\n---\ngood morning\n"),
 ];
 
-/// What it holds when nothing goes on.
+/// Resource usage of the idle program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Holds {
     kilobytes: u64,
-    /// Of these, what is not the program's file.
+    /// Anonymous memory: without the mapped executable.
     own: u64,
     files: usize,
     threads: u64,
 }
 
-/// The program, in a played Discord, with its page open.
+/// The program with a fake Discord and an open page.
 struct Connected {
     program: Program,
     running: Running,
@@ -57,7 +57,7 @@ impl Connected {
         let backstage = Backstage::open();
         backstage.model().answering(|_| Act::says("so it is"));
         let elsewhere = Elsewhere::open();
-        #[expect(clippy::disallowed_methods, reason = "Discord lives in the time of the wall")]
+        #[expect(clippy::disallowed_methods, reason = "the fake Discord runs in real time")]
         let start = jiff::Zoned::now();
         let (discord, server) = elsewhere.run(async move {
             let discord = Discord::new(Setup::default(), Arc::new(VirtualClock::new(start)));
@@ -83,7 +83,7 @@ impl Connected {
         Self { program, running, _page: page, _backstage: backstage, _server: server, _elsewhere: elsewhere }
     }
 
-    /// A day passes, and what was begun in it comes to its end.
+    /// Simulates one day, and returns the resource usage after all jobs have ended.
     fn day(&self) -> Holds {
         for _ in 0..STEPS_A_DAY {
             self.running.signal(Signal::USR1);
@@ -94,7 +94,8 @@ impl Connected {
 
     fn rest(&self) {
         loop {
-            // Whatever was decided before an answer is decided; the second one finds what the first one woke.
+            // The answer comes after all earlier decisions; the second one comes after the work
+            // that these started.
             for _ in 0..2 {
                 self.running.command("/status").expect("it is there");
             }
@@ -116,21 +117,21 @@ impl Connected {
     }
 }
 
-/// The program by another clock is built beside the tests.
+/// The example program with the shifted clock.
 fn by_another_clock() -> PathBuf {
     let example = Path::new(BINARY).with_file_name("examples").join("shifted");
     assert!(example.exists(), "build it first: cargo build -p ollim-bot --examples");
     example
 }
 
-/// How many jobs are being done right now.
+/// Counts the running jobs.
 fn going_on(data: &Path) -> usize {
     let log = Connection::open(data.join("state/journal.db")).expect("a log");
     let sql = "SELECT count(*) FROM occurrences WHERE stage IN ('running', 'asked')";
     log.query_row(sql, [], |row| row.get(0)).expect("a count")
 }
 
-/// All that lies in the folder of its state and in the history of its files, in kilobytes, the largest first.
+/// Returns the files of `state` and `.git` with their sizes in kilobytes, largest first.
 fn state(data: &Path) -> Vec<(usize, PathBuf)> {
     let files = ["state", ".git"].into_iter().flat_map(|folder| contents(&data.join(folder)));
     let mut sizes: Vec<_> = files.map(|(path, bytes)| (bytes.len() / 1024, path)).collect();
@@ -138,9 +139,9 @@ fn state(data: &Path) -> Vec<(usize, PathBuf)> {
     sizes
 }
 
-/// H1: a connected program with its page open stays small, and a day does not make it larger. The file of those who develop
-/// it is several times as large as what people install, so the bound on the whole only tells that it grew by a quarter;
-/// what is its own is bounded more closely. `cargo xtask bench` measures what people install.
+/// H1: a connected program with an open page stays small, and a day does not make it grow. The
+/// debug binary is several times as large as a release, so total memory is bounded by relative
+/// growth, and anonymous memory more strictly. `cargo xtask bench` measures the release.
 #[test]
 fn a_day_makes_it_no_larger() {
     let connected = Connected::start();
@@ -150,32 +151,32 @@ fn a_day_makes_it_no_larger() {
     let first = connected.day();
     let second = connected.day();
     assert!(second.kilobytes < first.kilobytes * 105 / 100, "{idle:?} {first:?} {second:?}");
-    // Lines to others come and go; one file for each of the fifty jobs would be seen.
+    // The number of connections varies; a leak of one file per job would be visible.
     assert!(second.files <= idle.files + 10, "{idle:?} {first:?} {second:?}");
-    // Idle threads of the blocking pool end by themselves.
+    // Idle threads of the blocking pool end after a timeout.
     assert!(second.threads <= idle.threads.max(first.threads), "{idle:?} {first:?} {second:?}");
 }
 
-/// H1, B12: nor does a season: what it holds is what it held after the first days, and what it wrote stays small.
+/// H1, B12: ninety days do not make it grow, and its files stay small.
 #[test]
 #[ignore = "ninety days take some minutes"]
 fn ninety_days_make_it_no_larger() {
     let connected = Connected::start();
     let days: Vec<Holds> = (0..90).map(|_| connected.day()).collect();
-    // By then all that is done now and then was done: copies of the log, and the packing of seven of them. What each day
-    // still adds, about 15 KB, are the two conversations that go on, main's and that of the routine which remembers: what
-    // was said in them (the journal's `PathCache`) and the bytes of their newest requests (the models' `Beginnings`), so
-    // that the next turn reads and writes only what is new. With the hourly look alone, nothing is added. They are let go
-    // of when a conversation is compacted, at four fifths of what the model reads (`Room`), and `Limits` bounds the bytes
-    // whatever happens.
+    // By day ten all occasional work has run at least once, such as backups and repacking. The
+    // remaining growth of about 15 KB per day comes from the two continuing conversations (main and
+    // the persistent routine): their entries in the journal's path cache and the bytes of their
+    // last requests in the models' `PrefixCache`, which make the next turn cheap. The hourly check
+    // alone adds nothing. Compaction at four fifths of the context window frees them, and
+    // `CacheLimits` bounds the bytes in any case.
     let early = days[9];
     let late = days[89];
     assert!(late.kilobytes < early.kilobytes * 105 / 100, "{days:?}");
-    // Lines to others come and go, so the fewest of some days count.
+    // The number of connections varies, so minima are compared.
     let fewest = |days: &[Holds]| days.iter().map(|holds| holds.files).min();
     assert!(fewest(&days[60..]) <= fewest(&days[..5]).map(|files| files + 2), "{days:?}");
     assert_eq!(late.threads, early.threads, "{days:?}");
-    // Nobody writes there while it is measured.
+    // Stops the program, so that no file changes while it is measured.
     let Connected { program, running, .. } = connected;
     running.terminate();
     let state = state(program.data());

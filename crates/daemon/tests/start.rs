@@ -1,5 +1,5 @@
-//! Starting: on any directory, once at a time, with nothing lost and every surprise told.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! Start-up on any directory: single instance, no data loss, and notices for every problem.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use testkit::oracle::examine;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// B6, SU-4, SU-5: one hundred starts at once: one runs, the others leave at once and name it; after a kill the next
-/// start works.
+/// B6, SU-4, SU-5: of one hundred simultaneous starts one runs, and the others exit at once and
+/// name it; after a kill the next start succeeds.
 #[test]
 fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
     let program = Program::offline(BINARY);
@@ -20,7 +20,7 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
         let mut lost = Vec::new();
         let mut runs = Vec::new();
         for mut start in starts {
-            // Who runs says so on stdout; who does not has nothing to say there.
+            // Only the running one prints to stdout.
             let mut first = [0];
             let spoke = std::io::Read::read(start.stdout.as_mut().expect("its stdout"), &mut first);
             match spoke.expect("a pipe") {
@@ -34,7 +34,7 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
             let named = format!("already running (pid {}). talk to it: ollim-bot chat", winner.id());
             assert_eq!(stderr(output).trim(), format!("error: {named}"), "round {round}");
         }
-        // A killed one leaves its number behind, and the next round must not name it.
+        // A killed process leaves its pid file, which the next round must not report.
         winner.kill().expect("a process to kill");
         winner.wait().expect("an end");
     }
@@ -44,7 +44,8 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
-/// A file or directory of one feature that cannot be used takes only that feature away. It is told, and reminders go on.
+/// An unusable file or directory disables only its own feature, with a notice. Reminders still
+/// work.
 #[test]
 fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
     for (path, told) in [
@@ -63,7 +64,7 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
         program.start().terminate();
         let _ = std::fs::remove_dir_all(&place).or_else(|_| std::fs::remove_file(&place));
         std::fs::create_dir_all(place.parent().expect("a directory")).expect("a directory");
-        // It leads to itself, so nothing can be read or made there, whoever we are.
+        // A link to itself can be neither read nor created, even by root.
         std::os::unix::fs::symlink(place.file_name().expect("a name"), &place).expect("a link");
         let running = program.start();
         let notices = running.get("/api/health").expect("it lives")["notices"].to_string();
@@ -78,7 +79,7 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
     }
 }
 
-/// The first copy of the journal is made soon after the first words, and holds them.
+/// The first backup is made soon after the first message, and contains it.
 #[test]
 fn the_first_backup_is_made_soon_after_the_first_words() {
     let program = Program::offline(BINARY);
@@ -103,7 +104,7 @@ fn the_first_backup_is_made_soon_after_the_first_words() {
     running.terminate();
 }
 
-/// SU-1: whoever comes second leaves before it asks anything of the model's program or of Discord.
+/// SU-1: a second start exits before it contacts the claude program or Discord.
 #[test]
 fn whoever_comes_second_touches_nothing() {
     let mut program = Program::offline(BINARY);
@@ -125,7 +126,7 @@ fn whoever_comes_second_touches_nothing() {
     running.terminate();
 }
 
-/// B6: who takes the lock is known before its number is written, and the number of a dead one is not told.
+/// B6: the lock is valid before the pid is written, and the pid of a dead process is not reported.
 #[test]
 fn the_number_that_a_dead_one_left_behind_is_not_told() {
     let program = Program::offline(BINARY);
@@ -139,8 +140,8 @@ fn the_number_that_a_dead_one_left_behind_is_not_told() {
     assert!(stderr(&output).contains(&format!("(pid {})", std::process::id())), "{}", stderr(&output));
 }
 
-/// SU-4, B6: the Python program knows of no lock. While it runs, ours leaves at once and without a trace, says its number
-/// and what to do; and once it has ended, it starts as if nothing had been. The number of anybody else means nothing.
+/// SU-4, B6: the Python program uses no lock. While it runs, ours exits without changes and reports
+/// its pid; after it has ended, ours starts normally. The pid of an unrelated process is ignored.
 #[test]
 fn the_python_program_is_not_joined_by_another() {
     let program = Program::offline(BINARY);
@@ -155,7 +156,7 @@ fn the_python_program_is_not_joined_by_another() {
     let mut other = std::process::Command::new(&python);
     let mut other = other.arg(&script).stdin(Stdio::piped()).spawn().expect("it starts");
     std::fs::write(&number, other.id().to_string()).expect("a number");
-    // What others could read would be tightened, and that leaves a trace.
+    // Lax file modes would be tightened, which would be a change.
     let ours = [program.data(), state.as_path(), &state.join("sessions.json"), number.as_path()];
     for (path, mode) in ours.into_iter().zip([0o700, 0o700, 0o600, 0o600]) {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
@@ -189,7 +190,7 @@ fn start_quietly(program: &Program) -> std::process::Child {
     command.spawn().expect("the program starts")
 }
 
-/// B4: a directory that cannot be used is named in one sentence.
+/// B4: an unusable data directory is named in one sentence.
 #[test]
 fn a_directory_that_cannot_be_used_is_named_in_one_sentence() {
     let mut program = Program::offline(BINARY);
@@ -203,7 +204,7 @@ fn a_directory_that_cannot_be_used_is_named_in_one_sentence() {
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), "mine");
 }
 
-/// B4: the same where the directory belongs to somebody else.
+/// B4: a data directory without write permission is named in one sentence.
 #[test]
 fn a_directory_that_may_not_be_written_is_named_in_one_sentence() {
     if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/setpriv").exists() {
@@ -211,7 +212,7 @@ fn a_directory_that_may_not_be_written_is_named_in_one_sentence() {
     }
     let program = Program::offline(BINARY);
     std::fs::set_permissions(program.home(), PermissionsExt::from_mode(0o755)).expect("a home");
-    // The program itself may lie where others cannot see it.
+    // The original binary may be in a directory that the other user cannot read.
     let copy = program.home().join("ollim-bot");
     std::fs::copy(BINARY, &copy).expect("a copy");
     let drop_rights =
@@ -224,7 +225,8 @@ fn a_directory_that_may_not_be_written_is_named_in_one_sentence() {
     assert_unusable(&finish(command.stdin(Stdio::null())), program.data());
 }
 
-/// SE-6: a directory of the Python program opens as it is; its session goes on, and nothing of it changes.
+/// SE-6: a directory of the Python program opens unconverted; its session continues, and its files
+/// do not change.
 #[test]
 fn a_directory_of_the_python_program_opens_as_it_is() {
     let program = Program::offline(BINARY);
@@ -253,7 +255,7 @@ fn a_directory_of_the_python_program_opens_as_it_is() {
     let running = program.start();
     let health = running.get("/api/health").expect("it lives");
     assert_eq!(health["session"], "3f2c9a10-1111-4222-8333-444455556666");
-    // There is no transcript to import, and J2: what others could read is theirs no more.
+    // There is no transcript to import; and J2: files that others can read are made private.
     let notices = health["notices"].as_array().expect("notices").clone();
     assert_eq!(notices.len(), 2, "{notices:?}");
     assert!(notices[0].as_str().is_some_and(|notice| notice.contains("could not be imported")));
@@ -262,7 +264,7 @@ fn a_directory_of_the_python_program_opens_as_it_is() {
     let (status, _) = running.terminate();
 
     assert_eq!(status.code(), Some(0));
-    // What waited is still there for a model to read.
+    // The pending update waits for a model.
     assert!(program.data().join("state/pending_updates.json").exists());
     for (name, text) in files.into_iter().filter(|(name, _)| !name.contains("pending_updates")) {
         let now = std::fs::read_to_string(program.data().join(name)).expect("a file");
@@ -282,7 +284,7 @@ const PYTHON_HISTORY: &str = concat!(
     "\n"
 );
 
-/// SU-12, SU-6, DD-2: asked to end, it ends, and leaves nothing behind but what it remembers, its documents and the lock.
+/// SU-12, SU-6, DD-2: on SIGTERM it exits, and leaves only its journal, documents and lock file.
 #[test]
 fn asked_to_end_it_ends_and_leaves_only_its_memory() {
     let program = Program::offline(BINARY);
@@ -319,7 +321,7 @@ fn asked_to_end_it_ends_and_leaves_only_its_memory() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
-/// BF-10: what a job in the main conversation cannot use is named in the log; the job is planned all the same.
+/// BF-10: keys without effect in the main conversation are logged; the job is planned anyway.
 #[test]
 fn what_has_no_effect_in_the_main_conversation_is_named() {
     let program = Program::offline(BINARY);

@@ -1,5 +1,5 @@
-//! State files that another program changes while the assistant runs take effect.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! State files changed by another program take effect in the running daemon.
+#![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ impl Rig {
         self.backstage.requests().last().map(|request| request.body.clone()).unwrap_or_default()
     }
 
-    /// The events of `session_history.jsonl`.
+    /// Returns the events of `session_history.jsonl`.
     fn history(&self) -> Vec<String> {
         let text = self.read("session_history.jsonl").unwrap_or_default();
         let event =
@@ -45,8 +45,8 @@ impl Rig {
     }
 }
 
-/// Changes a file by `change`, and waits for a notice that says `words`. It comes within a second; a busy machine may take
-/// longer.
+/// Applies `change` to a file, and waits for a notice that contains `words`. Returns the delay,
+/// normally below a second.
 fn notice(running: &Running, words: &str, change: impl FnOnce()) -> Duration {
     let mut events = running.events().unwrap();
     let changed = Instant::now();
@@ -77,7 +77,7 @@ fn a_sessions_file_that_is_removed_or_emptied_starts_a_new_session() {
         assert_ne!(rig.read("sessions.json").unwrap(), first);
     }
     assert_eq!(rig.history(), ["created"; 4]);
-    // The name of the first session brings it back.
+    // Writing the first session id back restores that session.
     notice(&running, "we go on with that", || std::fs::write(rig.path("sessions.json"), &first).unwrap());
     running.converse("what is the locker?").unwrap();
     assert!(rig.asked().contains("the locker is 417"));
@@ -88,7 +88,7 @@ fn a_sessions_file_that_is_removed_or_emptied_starts_a_new_session() {
     assert!(running.log().contains("state/sessions.json names a session that is not known"));
     assert_eq!(rig.history(), ["created"; 5]);
     running.terminate();
-    // The same while it does not run.
+    // A removal while the program is stopped has the same effect.
     std::fs::remove_file(rig.path("sessions.json")).unwrap();
     let running = rig.program.start();
     running.converse("good morning").unwrap();
@@ -97,7 +97,8 @@ fn a_sessions_file_that_is_removed_or_emptied_starts_a_new_session() {
     running.terminate();
 }
 
-/// Beside the notice, the log names each change to the session file of a routine, also one from before the start.
+/// Each change of a routine's session file takes effect, with a notice and a log line, also if made
+/// before the start.
 #[test]
 fn a_session_file_of_a_routine_that_is_changed_takes_effect_and_is_logged() {
     let rig = Rig::new();

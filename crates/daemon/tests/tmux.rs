@@ -1,4 +1,4 @@
-//! The terminal as a person has it: the real program in a real terminal, looked at from outside.
+//! The terminal UI of the real program in a real terminal, inspected with tmux.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,14 +7,14 @@ use testkit::kill::{Backstage, Pane, Program};
 use testkit::model_server::{Act, Gate};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
-/// A screen on which nothing of these talks scrolls away.
+/// Large enough that nothing scrolls away in these tests.
 const SIZE: (u16, u16) = (100, 40);
 
 fn last_line(screen: &str) -> &str {
     screen.lines().last().unwrap_or_default()
 }
 
-/// A person without a model is heard, answered, and told what becomes of reminders when they go.
+/// Without a model, a user gets answers, and at exit a note about reminders.
 #[test]
 fn the_first_minute() {
     let program = Program::offline(BINARY);
@@ -41,7 +41,7 @@ fn the_first_minute() {
     assert_eq!(kept, "call the dentist tomorrow at 10\nplan my trip to lisbon\n");
 }
 
-/// What was typed stays on the line when a reminder rings, and the reminder is answered with one key.
+/// The typed line survives a due reminder, which is then answered with single keys.
 #[test]
 fn a_reminder_rings_while_somebody_types() {
     let program = Program::offline(BINARY);
@@ -66,7 +66,7 @@ fn a_reminder_rings_while_somebody_types() {
     assert!(screen.contains(" 09:00 · in "), "{screen}");
 }
 
-/// Tab completes, arrows bring lines back, and a line can have several lines.
+/// Tab completion, history, and multi-line input.
 #[test]
 fn the_line_is_edited_like_in_a_shell() {
     let program = Program::offline(BINARY);
@@ -93,7 +93,7 @@ fn the_line_is_edited_like_in_a_shell() {
     pane.until("the name", |screen| last_line(screen).starts_with("> cancel wibble the frobnicator"));
 }
 
-/// While no word comes one sees what goes on; when words come it is gone. Esc stops the answer.
+/// A status line is shown until text arrives. Esc stops the answer.
 #[test]
 fn a_slow_answer_is_told_and_can_be_stopped() {
     let backstage = Backstage::open();
@@ -111,7 +111,7 @@ fn a_slow_answer_is_told_and_can_be_stopped() {
     pane.shows("  here i am");
 }
 
-/// A terminal that only knows lines gets lines: no code that commands it.
+/// A dumb terminal gets plain lines without control codes.
 #[test]
 fn a_dumb_terminal_is_not_commanded() {
     let mut program = Program::offline(BINARY);
@@ -129,7 +129,7 @@ fn a_dumb_terminal_is_not_commanded() {
     assert!(!written.contains(&0x1b) && !written.contains(&0x07), "{}", String::from_utf8_lossy(&written));
 }
 
-/// The full screen fits any size, leaves the terminal as it was, and finds an assistant that was started again.
+/// The full screen adapts to any size, restores the terminal, and reconnects to a restarted daemon.
 #[test]
 fn the_full_screen_in_any_size() {
     let program = Program::offline(BINARY);
@@ -157,7 +157,7 @@ fn the_full_screen_in_any_size() {
     running.terminate();
 }
 
-/// A signal that ends it leaves a terminal in which one can go on.
+/// A signal that ends the program restores the terminal.
 #[test]
 fn a_signal_gives_the_terminal_back() {
     let program = Program::offline(BINARY);

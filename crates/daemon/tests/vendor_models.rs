@@ -1,5 +1,6 @@
-//! Conversations with each kind of Anthropic model, on a server that enforces the vendor's rules.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! Conversations with each kind of Anthropic model, on a fake server that enforces the vendor's
+//! rules.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::time::Instant;
 
@@ -10,14 +11,14 @@ use testkit::model_server::{Act, Fault, Gate, Host, Options, Received};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// A summary that keeps the facts of the conversation below, so that it is accepted.
+/// Contains all required facts of the conversation below, so that it is accepted.
 const SUMMARY: &str =
     "The user asked to remember milk, which is in the inbox, and has the booking LH4711 to Lisbon.";
 
-/// A picture of one pixel.
+/// An image of one pixel.
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
 
-/// The program, and the model server that it talks to.
+/// The program and its model server.
 struct Talk {
     backstage: Backstage,
     program: Program,
@@ -34,7 +35,7 @@ impl Talk {
         Self { backstage, program }
     }
 
-    /// Says `words`, and checks that the answer is `answer`.
+    /// Sends `words`, and checks that the reply contains `answer`.
     fn says(&self, words: &str, acts: impl IntoIterator<Item = Act>, answer: &str) {
         self.backstage.model().script(acts);
         let output = self.program.run(&["chat", "--once", words]);
@@ -42,7 +43,7 @@ impl Talk {
         assert!(stdout(&output).contains(answer), "{words}: {}", stdout(&output));
     }
 
-    /// Shows a picture and says `words`.
+    /// Sends an image and `words`.
     fn shows_picture(&self, words: &str, acts: impl IntoIterator<Item = Act>) {
         self.backstage.model().script(acts);
         let file = self.program.home().join("picture.png");
@@ -51,7 +52,7 @@ impl Talk {
         assert_eq!(output.status.code(), Some(0), "{words}: {} {:?}", stderr(&output), self.refusals());
     }
 
-    /// Says `words`, and checks that there is no answer, for a reason with these sentences in it.
+    /// Sends `words`, and checks that it fails with all of `sentences`.
     fn fails(&self, words: &str, acts: impl IntoIterator<Item = Act>, sentences: &[&str]) {
         self.backstage.model().script(acts);
         let output = self.program.run(&["chat", "--once", words]);
@@ -61,7 +62,7 @@ impl Talk {
         }
     }
 
-    /// Says `words`, and checks that the answer breaks off and is kept.
+    /// Sends `words`, and checks that the answer is cut off and can be continued.
     fn breaks_off(&self, words: &str, act: Act) {
         self.backstage.model().script([act]);
         let output = self.program.run(&["chat", "--once", words]);
@@ -69,7 +70,7 @@ impl Talk {
         assert!(stderr(&output).contains("say `go on`"), "{words}: {}", stderr(&output));
     }
 
-    /// Asks by `ask`, and holds the reply at `gate` until the record of the model is kept.
+    /// Runs `ask`, and releases the reply at `gate` once the model's record is stored.
     fn releases_after_the_record<T>(&self, gate: &Gate, ask: impl FnOnce() -> T) -> T {
         let file = self.program.data().join("state/models.json");
         let started = Instant::now();
@@ -93,7 +94,7 @@ impl Talk {
     }
 }
 
-/// A scripted refusal, which breaks no rule of the vendor's models.
+/// A scripted refusal that does not come from the rules of the server.
 fn refuses_pictures() -> Act {
     Act::refuses(400, "invalid_request_error", "messages.9.content.0.image: Could not process image")
 }
@@ -109,7 +110,7 @@ fn tool_loop() -> [Act; 2] {
     ]
 }
 
-/// Plays one conversation on `model`, with `other` as the model for a while, and returns it.
+/// Runs a conversation on `model`, with `other` as the model for a while.
 fn conversation(model: &str, other: &str) -> Talk {
     let mut talk = Talk::with(model);
     talk.says("remember milk; my booking to Lisbon is LH4711", tool_loop(), "Kept.");
@@ -118,7 +119,7 @@ fn conversation(model: &str, other: &str) -> Talk {
     let changed = talk.last_request();
     assert!(changed["messages"].to_string().contains("Your instructions have changed."), "{changed}");
     assert!(!changed["system"].to_string().contains("Julia"), "{changed}");
-    // Thinking counts towards the limit: a small one cuts answers off.
+    // Thinking counts towards the limit, so a small one would cut answers off.
     assert!(changed["max_tokens"].as_u64() >= Some(32_000), "{changed}");
 
     talk.says(&format!("/model {other}"), [], other);
@@ -189,8 +190,8 @@ fn an_older_haiku_is_asked_as_it_wants_to_be() {
     assert_eq!(conversation("claude-haiku-4-5", "sonnet").refusals(), []);
 }
 
-/// Whatever the user says about thinking, the request has a form that the model accepts; `auto` is what the settings say
-/// if the user never chose.
+/// Every thinking setting results in a request that the model accepts, including `auto`, the
+/// default.
 #[test]
 fn every_way_to_think_is_accepted_by_every_model() {
     for model in
@@ -210,8 +211,9 @@ fn every_way_to_think_is_accepted_by_every_model() {
     }
 }
 
-/// With thinking off, Sonnet 5.5 has no field that lets it drop thinking of another conversation. After an undone summary the
-/// first request is refused; it is sent again without that thinking, and no later one is refused.
+/// With thinking off, Sonnet 5.5 has no field that drops thinking from another conversation. After
+/// an undone compaction the first request is refused and repeated without that thinking; later ones
+/// are not refused.
 #[test]
 fn a_refusal_of_earlier_thinking_never_reaches_the_user() {
     let mut talk = Talk::with("claude-sonnet-5-5");
@@ -230,8 +232,8 @@ fn a_refusal_of_earlier_thinking_never_reaches_the_user() {
     running.terminate();
 }
 
-/// A host behind `ANTHROPIC_BASE_URL` that refuses the newer fields is asked without them from then on. Each request here is
-/// made by another process, so this is also remembered after a restart.
+/// A third-party host that refuses newer fields no longer gets them. Each request comes from
+/// another process, so this is remembered across restarts.
 #[test]
 fn another_host_is_asked_without_the_fields_that_it_refused() {
     let options = Options { host: Host::Foreign, ..Options::default() };
@@ -245,7 +247,8 @@ fn another_host_is_asked_without_the_fields_that_it_refused() {
     assert!((1..=6).contains(&of_the_first), "{:?}", talk.refusals());
     talk.says("remember milk", tool_loop(), "Kept.");
     assert_eq!(refused(), of_the_first, "{:?}", talk.refusals());
-    // A change of the instructions is a message of its own for the vendor, which other hosts refuse too.
+    // Changed instructions are sent as a special message to the vendor, which other hosts refuse
+    // too.
     talk.says("/name Julia", [], "Julia");
     talk.says("who am i?", [Act::says("Julia.")], "Julia.");
     assert_eq!(refused(), of_the_first + 1, "{:?}", talk.refusals());
@@ -254,13 +257,13 @@ fn another_host_is_asked_without_the_fields_that_it_refused() {
     assert!(talk.last_request()["messages"].to_string().contains("Julia"));
 }
 
-/// The efforts of all requests so far.
+/// Returns the effort of each request so far.
 fn efforts(talk: &Talk) -> Vec<String> {
     let effort = |request: &Received| request.json["output_config"]["effort"].to_string();
     talk.backstage.requests().iter().map(effort).collect()
 }
 
-/// A reply that is used up by thinking is asked for once more, at a lower effort.
+/// A reply that used its limit for thinking is requested once more at a lower effort.
 #[test]
 fn a_reply_of_thinking_alone_is_asked_for_again_at_a_lower_effort() {
     let talk = Talk::with("claude-sonnet-5-5");
@@ -277,7 +280,7 @@ fn a_reply_of_thinking_alone_is_asked_for_again_at_a_lower_effort() {
     assert_eq!(talk.refusals(), []);
 }
 
-/// Failures that only the user can mend say what happened, in the vendor's words, and what to do.
+/// Failures that only the user can fix contain the vendor's message and the remedy.
 #[test]
 fn failures_that_the_user_can_mend_say_how() {
     let talk = Talk::with("claude-sonnet-5-5");
@@ -303,7 +306,7 @@ fn failures_that_the_user_can_mend_say_how() {
     talk.says("hi", [thinks().and_says("Here I am.")], "Here I am.");
 }
 
-/// Notes between tool calls are shown as progress while the turn goes on, and are no part of the answer.
+/// Notes between tool calls are progress events, and not part of the answer.
 #[test]
 fn notes_between_tool_calls_are_progress_and_not_part_of_the_answer() {
     let talk = Talk::with("claude-sonnet-5-5");
@@ -338,7 +341,7 @@ fn notes_between_tool_calls_are_progress_and_not_part_of_the_answer() {
     assert_eq!(talk.refusals(), []);
 }
 
-/// The terminal shows a note while the work goes on, and removes it when the answer begins.
+/// The terminal shows a note while tools run, and removes it when the answer begins.
 #[test]
 fn the_terminal_shows_a_note_until_the_answer_begins() {
     let talk = Talk::with("claude-sonnet-5-5");
@@ -354,7 +357,8 @@ fn the_terminal_shows_a_note_until_the_answer_begins() {
     assert!(!screen.contains("Writing it down."), "{screen}");
 }
 
-/// What `/effort` says about a model comes from its record at the vendor: at once, and also after a restart.
+/// `/effort` describes a model by its record from the vendor, as soon as it is known and after a
+/// restart.
 #[test]
 fn settings_are_explained_from_the_record_of_the_model() {
     let talk = Talk::with("claude-sonnet-5-5");
@@ -372,8 +376,8 @@ fn settings_are_explained_from_the_record_of_the_model() {
     talk.says("/effort medium", [], "claude-sonnet-5-5 has no medium effort and uses low.");
 }
 
-/// A conversation is summed up before it fills the window that the vendor's record names, although the setting allows
-/// more.
+/// A conversation is compacted within the window of the vendor's record, although the setting
+/// allows more.
 #[test]
 fn a_conversation_is_summed_up_within_the_window_of_the_model() {
     let talk = Talk::with("claude-sonnet-5-5");
@@ -387,8 +391,8 @@ fn a_conversation_is_summed_up_within_the_window_of_the_model() {
     assert!(talk.last_request()["messages"].to_string().contains("[summary of our conversation"));
 }
 
-/// Every kind of turn begins with the same bytes and has the same thinking and effort, so nearly all of a long conversation
-/// comes from the vendor's cache.
+/// Requests of all kinds of turns share their prefix, thinking and effort, so nearly all of a long
+/// conversation is read from the vendor's cache.
 #[test]
 fn a_main_turn_and_both_kinds_of_forks_read_the_conversation_from_the_cache() {
     let talk = Talk::with("claude-sonnet-5-5");
@@ -422,7 +426,7 @@ fn a_main_turn_and_both_kinds_of_forks_read_the_conversation_from_the_cache() {
     assert_eq!(talk.refusals(), []);
 }
 
-/// The doctor sends the request of a conversation, and passes on the vendor's sentence.
+/// The doctor sends a request like that of a conversation, and shows the vendor's error.
 #[test]
 fn the_doctor_tells_why_the_vendor_refuses_our_request() {
     let talk = Talk::with("claude-sonnet-5-5");

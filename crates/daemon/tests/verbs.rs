@@ -1,4 +1,4 @@
-//! The verbs of every day on the command line: what they say, what they keep, and how they end.
+//! The daily commands: output, effects and exit codes.
 
 use serde_json::Value;
 use testkit::kill::{Program, stderr, stdout};
@@ -19,8 +19,8 @@ fn json(program: &Program, line: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line:?} {error}: {output:?}"))
 }
 
-/// What is added is told with the clock and the distance, can be moved, done and taken back; the same without an
-/// assistant that runs and with one.
+/// A new item is confirmed with its time and delay, and can be moved, completed and undone, with
+/// and without a daemon.
 #[test]
 fn what_is_added_can_be_moved_done_and_taken_back() {
     let program = Program::offline(BINARY);
@@ -48,7 +48,7 @@ fn what_is_added_can_be_moved_done_and_taken_back() {
     running.terminate();
 }
 
-/// What has a time is planned whether or not anybody runs, and who would wait for it in vain is told.
+/// Items with a time are planned without a daemon too, with a warning that it is not running.
 #[test]
 fn what_nobody_would_ring_is_told_with_what_does() {
     let nobody = "i am not running, so nothing rings: ollim-bot run, or ollim-bot service install";
@@ -74,8 +74,8 @@ fn what_nobody_would_ring_is_told_with_what_does() {
     running.terminate();
 }
 
-/// What was cancelled on the command line comes back with its time, and nothing older goes instead; the same without an
-/// assistant that runs and with one.
+/// Undo restores a cancelled job with its time, and then undoes older changes in order, with and
+/// without a daemon.
 #[test]
 fn what_was_cancelled_comes_back_and_nothing_else_goes() {
     let program = Program::offline(BINARY);
@@ -104,7 +104,7 @@ fn what_was_cancelled_comes_back_and_nothing_else_goes() {
     running.terminate();
 }
 
-/// Nothing rang, so nothing is done or snoozed that was only kept.
+/// Without a recent reminder, `done` and `snooze` do not apply to inbox items.
 #[test]
 fn what_was_only_kept_is_not_what_rang() {
     let program = Program::offline(BINARY);
@@ -119,7 +119,7 @@ fn what_was_only_kept_is_not_what_rang() {
     assert!(said(&program, &["today", "24.12."]).starts_with("nothing that day."));
 }
 
-/// Words without a time are kept, and a time that is said next is theirs.
+/// A text without a time goes to the inbox, and a time that follows applies to it.
 #[test]
 fn what_has_no_time_is_kept_until_it_has_one() {
     let program = Program::offline(BINARY);
@@ -151,7 +151,7 @@ fn what_has_no_time_is_kept_until_it_has_one() {
     assert!(stdout(&output).contains("in 2 h · water the plants"), "{}", stdout(&output));
 }
 
-/// What could be meant twice is never guessed, and what nobody has is told with what is near it.
+/// An ambiguous reference is an error, and an unknown one is reported with similar names.
 #[test]
 fn a_reference_is_never_a_guess() {
     let program = Program::offline(BINARY);
@@ -173,7 +173,7 @@ fn a_reference_is_never_a_guess() {
     assert_eq!((day.status.code(), stdout(&day)), (Some(2), String::new()));
 }
 
-/// A time that nobody can read, or that is over, is told with what would be right, and nothing is written.
+/// An unreadable or past time is reported with an example, and nothing is written.
 #[test]
 fn a_time_that_cannot_be_read_changes_nothing() {
     let program = Program::offline(BINARY);
@@ -200,7 +200,7 @@ fn a_time_that_cannot_be_read_changes_nothing() {
     assert_eq!(json(&program, &["inbox"])["inbox"][1]["text"], "move the sofa to the cellar");
 }
 
-/// One thing, the day, and rest, each also as one document.
+/// `now`, `today` and `pause` as text and as JSON.
 #[test]
 fn the_day_is_told_for_people_and_for_programs() {
     let program = Program::offline(BINARY);
@@ -217,7 +217,7 @@ fn the_day_is_told_for_people_and_for_programs() {
     assert!(said(&program, &["pings"]).contains("budget: "));
 }
 
-/// What every command takes is taken after the words, too; a program is told what was planned or kept, and when.
+/// Global flags are accepted after the text; the JSON output contains what was planned or stored.
 #[test]
 fn a_flag_after_the_words_is_no_word() {
     let program = Program::offline(BINARY);
@@ -234,7 +234,7 @@ fn a_flag_after_the_words_is_no_word() {
     assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "read about --json");
 }
 
-/// Words that answers name are words that the shell has.
+/// Commands named in answers exist on the command line.
 #[test]
 fn what_an_answer_names_can_be_typed() {
     let program = Program::offline(BINARY);
@@ -252,7 +252,7 @@ fn what_an_answer_names_can_be_typed() {
     assert!(stderr(&unknown).contains("`ollim-bot why` alone"), "{}", stderr(&unknown));
 }
 
-/// What comes first stands first, and what is due and was not heard yet is not called over.
+/// Reminders are sorted by time, and an overdue one is marked.
 #[test]
 fn reminders_are_listed_by_their_time() {
     let program = Program::offline(BINARY);
@@ -269,7 +269,7 @@ fn reminders_are_listed_by_their_time() {
     );
 }
 
-/// Completions know the real names, whatever the shell.
+/// Completion offers the stored names.
 #[test]
 fn tab_knows_the_real_names() {
     let program = Program::offline(BINARY);
@@ -285,7 +285,7 @@ fn tab_knows_the_real_names() {
     assert!(told.contains("model.main"), "{told}");
 }
 
-/// Whatever comes in, it is kept, planned, or told in one line what is wrong; through `add` and through the chat.
+/// Any input is stored, planned or rejected in one line, with `add` and with `chat`.
 #[test]
 fn bad_input_is_told_in_one_line_and_nothing_is_lost() {
     let program = Program::offline(BINARY);
@@ -340,7 +340,7 @@ fn bad_input_is_told_in_one_line_and_nothing_is_lost() {
     assert!(skipped.contains("sun 28 mar 03:00") && skipped.contains("the clocks change"), "{skipped}");
 }
 
-/// Who only plans something fires nothing: what is due waits for somebody who stays to see it.
+/// A short-lived command delivers no due reminders; they wait for the daemon.
 #[test]
 fn a_verb_rings_nothing_in_passing() {
     let program = Program::offline(BINARY);

@@ -1,6 +1,6 @@
-//! The program is killed at any moment and its write-ahead log is damaged: what was acknowledged is there when it comes back,
-//! or it says that it is missing.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! The program is killed and its write-ahead log damaged: acknowledged messages are there after the
+//! restart, or reported as missing.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// A frame of the log: its header and a page.
+/// The size of a WAL frame: header and page.
 const FRAME: usize = 24 + 4096;
 
-/// What was done to the log of a program that was killed.
+/// Damage to the log of a killed program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Damage {
     None,
@@ -39,13 +39,13 @@ const DAMAGES: [Damage; 8] = [
     Damage::IndexRemoved,
 ];
 
-/// What became of a number of kills.
+/// Results of a number of kills.
 #[derive(Debug, Default)]
 struct Tally {
     kills: usize,
-    /// How often each damage was done.
+    /// Number of times per kind of damage.
     damaged: BTreeMap<Damage, usize>,
-    /// The frames after which a log was cut: all up to some number.
+    /// The numbers of frames after which a log was truncated, without gaps.
     cut_after: BTreeSet<usize>,
     acknowledged: usize,
     whole: usize,
@@ -54,7 +54,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// How many logs were damaged.
+    /// Returns the number of damaged logs.
     fn damages(&self) -> usize {
         self.damaged.values().sum()
     }
@@ -67,7 +67,7 @@ fn damage_to_the_write_ahead_log_loses_nothing_without_a_notice() {
     assert!(tally.damages() >= 8, "{tally:?}");
 }
 
-/// The same, 500 times.
+/// Like the previous test, with 500 kills.
 #[test]
 #[ignore = "long: 500 kills take minutes"]
 fn five_hundred_kills_with_damage_lose_nothing_without_a_notice() {
@@ -86,7 +86,7 @@ fn five_hundred_kills_with_damage_lose_nothing_without_a_notice() {
     );
 }
 
-/// `doctor` compares the journal with its mark while the program is down.
+/// `doctor` compares the journal with its mark while the program is stopped.
 #[test]
 fn the_doctor_says_what_is_missing() {
     let program = Program::offline(BINARY);
@@ -107,7 +107,7 @@ fn the_doctor_says_what_is_missing() {
     assert!(unmarked.contains("! journal  state/journal.mark is missing, so "), "{unmarked}");
 }
 
-/// A life of so many kills, each with damage as the dice of `seed` fall, which is added to `tally`.
+/// Runs a session with `kills` kills and random damage, and adds the results to `tally`.
 fn survive(seed: u64, kills: usize, tally: &mut Tally) {
     let backstage = Backstage::open();
     backstage.model().answering(|_| Act::says("it is kept"));
@@ -156,14 +156,15 @@ fn survive(seed: u64, kills: usize, tally: &mut Tally) {
     running.terminate();
 }
 
-/// How many messages of the human the notices say are missing; nothing, if they say that nothing is.
+/// Returns the number of missing user messages that the notices report, or None if they report
+/// none.
 fn named(notices: &str) -> Option<usize> {
     let (_, missing) = notices.split_once("; missing: ")?;
     let (before, _) = missing.split_once(" of yours")?;
     before.split_whitespace().rev().nth(1)?.parse().ok()
 }
 
-/// Says `text`, and stays for a while; whether it was acknowledged.
+/// Sends `text`, and waits for a random time. Returns whether it was acknowledged.
 fn say(running: &Running, text: &str, dice: &mut Dice) -> bool {
     let acknowledged = running.say(text).is_ok();
     let until = Instant::now() + Duration::from_micros(dice.roll() % 30_000);
@@ -173,8 +174,8 @@ fn say(running: &Running, text: &str, dice: &mut Dice) -> bool {
     acknowledged
 }
 
-/// Damages the log of the data directory; whether there was one to damage. A log is cut after the first frame that is not among
-/// those of `cut_after`, so that in the end logs were cut after every frame.
+/// Damages the log of the data directory. Returns whether there was one. A log is truncated after
+/// the first frame that is not in `cut_after`, so that in the end every frame was covered.
 fn inflict(damage: Damage, data: &Path, dice: &mut Dice, cut_after: &mut BTreeSet<usize>) -> bool {
     let path = log(data);
     let Ok(mut bytes) = std::fs::read(&path) else { return false };
@@ -210,7 +211,7 @@ fn log(data: &Path) -> PathBuf {
     data.join("state/journal.db-wal")
 }
 
-/// All that the human ever said, as far as the journal knows it.
+/// Returns all user messages in the journal.
 fn texts(data: &Path) -> BTreeSet<String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let journal = Connection::open_with_flags(data.join("state/journal.db"), flags).expect("a journal");

@@ -1,4 +1,4 @@
-//! Searching the web without any configuration, on the servers of the model's vendor.
+//! Web search without configuration, through the model vendor.
 
 use serde_json::json;
 use testkit::kill::{Backstage, Program, stderr, stdout};
@@ -10,14 +10,15 @@ fn tea() -> Page {
     Page::new("Tea", "https://tea.org/", "Green tea is brewed at 80 degrees.")
 }
 
-/// Says `words` and returns what was answered.
+/// Sends `words` and returns the answer.
 fn say(program: &Program, words: &str) -> String {
     let output = program.run(&["chat", "--once", words]);
     assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
     stdout(&output)
 }
 
-/// The key of the model is all that is set: the model finds pages, and the cost of the search is in the ledger.
+/// With only the model's key, the model searches the web, and the cost of the search is in the
+/// ledger.
 #[test]
 fn the_web_is_searched_with_nothing_but_the_key_of_the_model() {
     let backstage = Backstage::open();
@@ -61,7 +62,7 @@ fn the_web_is_searched_with_nothing_but_the_key_of_the_model() {
     assert!(line.contains("$0.01") && line.contains("1 call"), "{by_model}");
 }
 
-/// The user reads what to do if the account has no web search.
+/// If the account has no web search, the result says what to do.
 #[test]
 fn a_search_that_is_not_allowed_says_what_to_do() {
     let backstage = Backstage::open();

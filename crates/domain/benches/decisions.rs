@@ -1,6 +1,6 @@
-//! The domain: what it costs to decide, before anything is done.
+//! Benchmarks of the pure decisions of the domain crate.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be built stops the benchmark")]
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,7 +33,8 @@ fn offline_brain_reads(bencher: Bencher) {
         .bench_local(|| brain::read(black_box("what should i cook for six people tonight?"), &now, &habits));
 }
 
-/// A short phrase, a long one, one whose zone is named, one with a year to look up, and none at all.
+/// Phrases of different kinds: short, long, with a named zone, with a year to look up, and without
+/// a time.
 #[divan::bench(args = [
     "tea in 4 min",
     "remind me to water the plants every 2 weeks on tuesday at 19:00 until the end of next month",
@@ -64,7 +65,7 @@ fn message_is_decided_upon(bencher: Bencher) {
     });
 }
 
-/// The door: a call of a run with a long list, after a hundred things that are always allowed, is weighed and asked for.
+/// Decides on one call of a run with a long tool list and a hundred standing approvals.
 #[divan::bench]
 fn call_is_decided_upon(bencher: Bencher) {
     let call =
@@ -94,7 +95,8 @@ fn call_is_decided_upon(bencher: Bencher) {
     });
 }
 
-/// One time of 100,000 plans comes: it is found, claimed and decided upon, and the assistant before is kept.
+/// One of 100,000 plans is due. The assistant before the decision is returned too, so that the copy
+/// is measured.
 #[divan::bench]
 fn one_time_of_100_000_plans_comes(bencher: Bencher) {
     let now: Zoned = "2026-11-15T08:00[Europe/Berlin]".parse().unwrap();
@@ -112,7 +114,7 @@ fn one_time_of_100_000_plans_comes(bencher: Bencher) {
     );
 }
 
-/// A thousand times come at once: all are decided upon in one go.
+/// A thousand plans are due at the same time and are decided in one step.
 #[divan::bench(sample_count = 20)]
 fn a_thousand_times_come_at_once(bencher: Bencher) {
     let now: Zoned = "2026-11-15T08:00[Europe/Berlin]".parse().unwrap();

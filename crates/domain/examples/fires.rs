@@ -1,5 +1,5 @@
-//! Reckons crons for another program: of each line `COUNT ZONE SECONDS CRON` the next fires, in seconds, on one line.
-//! A cron that is refused gives an empty line.
+//! Computes cron times for other programs. Each input line `COUNT ZONE SECONDS CRON` gives one
+//! output line with the next times in seconds. An invalid cron gives an empty line.
 
 use std::io::{self, BufRead, Write};
 

@@ -1,18 +1,16 @@
-//! Agents: who can be asked to work aside, with a prompt and tools of their own.
+//! Agent definitions: subagents with their own prompt and tools.
 
 use crate::schedule::ModelName;
 
-/// Somebody who can be asked to do one thing and answer.
+/// A subagent that can be given one task and returns an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// What they are called.
     pub name: String,
-    /// What they are good for, in words for the model.
+    /// Its purpose, as the model reads it.
     pub description: String,
-    /// The model that answers for them, if not the usual one.
+    /// The model that runs it; `None` means the default.
     pub model: Option<ModelName>,
-    /// What they may use, and nothing else.
+    /// The only tools that it may use.
     pub tools: Vec<String>,
-    /// Who they are told to be.
     pub prompt: String,
 }

@@ -1,8 +1,8 @@
-//! Approvals: calls that wait for the human's yes or no, and what a late yes is good for.
+//! Approvals: calls that wait for the user's yes or no.
 //!
-//! An approval has a number and shows the whole call. It is answered once. While its turn waits, the answer lets the
-//! call run or not; once the turn has gone on, a yes becomes a grant: exactly this call, once, within a day. An "always"
-//! is also a standing yes to one narrow thing.
+//! An approval has a number, shows the whole call, and is answered once. While its turn waits, the
+//! answer decides whether the call runs. Once the turn has gone on, a yes becomes a grant: exactly
+//! this call, once, within a day. "Always" also creates a narrow standing approval.
 
 mod finding;
 mod posted;
@@ -23,63 +23,55 @@ use crate::record::SurfaceName;
 use crate::tool::{Caption, ToolCall};
 use crate::turn::TurnId;
 
-/// How long a turn waits for an answer.
+/// The time for which a turn waits for an answer.
 pub const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
-/// How long an approval can be answered, and how long a late yes is good for.
+/// The time during which an approval can be answered, and during which a grant is valid.
 pub const OPEN_FOR: SignedDuration = SignedDuration::from_hours(24);
-/// The most approvals that are open at a time.
+/// The most approvals that are open at the same time.
 pub const OPEN: usize = 50;
-/// How many answered approvals are remembered, for whoever answers again.
+/// The number of closed approvals that are remembered, so that a second answer gets a useful reply.
 pub const REMEMBERED: usize = 100;
 
-/// The number of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApprovalId(pub u64);
 
-/// A call that the human is asked about.
+/// A call that the user is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// Its number.
     pub id: ApprovalId,
-    /// The first approval of the same step of the model: they share one card.
+    /// The first approval of the same model step; all approvals of a step share one card.
     pub step: ApprovalId,
-    /// When it was asked.
     pub at: Timestamp,
-    /// The turn that asked.
     pub turn: TurnId,
-    /// Where.
     pub branch: Branch,
-    /// The call, whole.
     pub call: ToolCall,
-    /// What was known where it was called.
+    /// The label of the conversation at the time of the call.
     pub knows: Label,
-    /// Who waits for the answer.
     pub waits: Waits,
 }
 
-/// Who waits for an answer.
+/// The receiver of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// The turn that asked.
     Turn,
-    /// Nobody: the turn has gone on without it.
+    /// The turn has gone on without an answer; a yes becomes a grant.
     Nobody,
-    /// Nobody ever did: a run asked, and a yes carries it out.
+    /// No turn ever waited: a background run asked, and a yes carries the call out.
     Card,
 }
 
 impl Approval {
-    /// The call in a few words.
+    /// Returns the call in a few words.
     pub fn caption(&self) -> String {
         Caption::of(&self.call.name, |key| self.call.input.text(key)).plain()
     }
 
-    /// Until when it can be answered.
+    /// Returns the time after which it cannot be answered.
     pub fn until(&self) -> Timestamp {
         later(self.at, OPEN_FOR)
     }
 
-    /// When something is to be done about it, if nobody answers.
+    /// Returns the time of the next timeout if it is not answered.
     pub fn wakes(&self) -> Timestamp {
         match self.waits {
             Waits::Turn => later(self.at, PATIENCE),
@@ -88,47 +80,39 @@ impl Approval {
     }
 }
 
-/// What the human says to an approval.
+/// The user's answer to an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Yes, this once.
     Allow,
-    /// No.
     Deny,
-    /// Yes, and to the same for a while.
+    /// Yes, and also for the same calls in the next days.
     Always,
 }
 
-/// An answer of the human.
+/// An answer of the user with the approvals that it selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The number of the approval as it was typed; blank, if there is only one.
+    /// The selection as it was typed; blank means the only card.
     pub which: String,
-    /// Yes or no.
     pub verdict: Verdict,
-    /// Where it was said.
+    /// The surface on which it was given.
     pub by: SurfaceName,
 }
 
-/// How an approval was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// With a yes.
     Allowed,
-    /// With a yes for a while.
     Always,
-    /// With a no.
     Denied,
-    /// Something else happened first.
+    /// Another message or a stop came first.
     Cancelled,
-    /// Nobody answered in time.
     Expired,
 }
 
 impl How {
     const ALL: [Self; 5] = [Self::Allowed, Self::Always, Self::Denied, Self::Cancelled, Self::Expired];
 
-    /// The word for it, as it is kept and shown.
+    /// Returns the word that is stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allowed => "allowed",
@@ -139,7 +123,7 @@ impl How {
         }
     }
 
-    /// What that word means.
+    /// Parses a stored word.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|how| how.as_str() == name)
     }
@@ -155,45 +139,36 @@ impl From<Verdict> for How {
     }
 }
 
-/// An approval that was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// Its number.
     pub id: ApprovalId,
-    /// The turn that asked.
     pub turn: TurnId,
-    /// The call.
     pub call: ToolCall,
-    /// How.
     pub how: How,
-    /// By whom: the house, if nobody answered.
+    /// The surface of the answer; the program itself for a timeout.
     pub by: SurfaceName,
-    /// When.
     pub at: Timestamp,
 }
 
-/// A yes that came after its turn had gone on: good for exactly this call, once.
+/// A yes that came after its turn had gone on; valid for exactly this call, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The approval.
     pub id: ApprovalId,
-    /// The call.
     pub call: ToolCall,
-    /// Until when.
     pub until: Timestamp,
 }
 
-/// What the human has said yes to.
+/// The user's permissions that are in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consent {
-    /// What is always allowed, oldest first.
+    /// Standing approvals, oldest first.
     pub always: Vec<Standing>,
-    /// Late answers that were not used yet, oldest first.
+    /// Unused grants, oldest first.
     pub grants: Vec<Grant>,
 }
 
 impl Consent {
-    /// Why `call` is allowed by it. A grant comes first, so that it is used up.
+    /// Returns the permission for `call`. Grants are checked first, so that they are used up.
     pub fn to(&self, call: &ToolCall) -> Option<Allowed> {
         let exactly =
             |grant: &&Grant| grant.call.name == call.name && grant.call.input.says_the_same_as(&call.input);
@@ -202,18 +177,16 @@ impl Consent {
     }
 }
 
-/// All approvals that matter still.
+/// All approvals that are open or remembered.
 #[derive(Clone, Debug)]
 pub struct Approvals {
-    /// Those that can be answered, oldest first.
+    /// Open approvals, oldest first.
     pub open: Vec<Approval>,
-    /// The newest of those that were closed, oldest first, shared with every copy of this.
+    /// The most recently closed approvals, oldest first; shared between copies.
     pub closed: Arc<VecDeque<Closed>>,
-    /// What came of them.
     pub consent: Consent,
-    /// Cards that were being carried out when the program died.
+    /// Approved calls that were running when the program stopped.
     pub carried: Vec<Approval>,
-    /// The number of the next one.
     pub next: ApprovalId,
 }
 
@@ -227,15 +200,15 @@ impl Default for Approvals {
 }
 
 impl Approvals {
-    /// When something is to be done, if nobody answers.
+    /// Returns the time of the next timeout or expiry.
     pub fn wakes(&self) -> Option<Timestamp> {
         let grants = self.consent.grants.iter().map(|grant| grant.until);
         let standing = self.consent.always.iter().map(|standing| standing.until);
         self.open.iter().map(Approval::wakes).chain(grants).chain(standing).min()
     }
 
-    /// Why `call` of `turn` is known not to have run: nothing, if it may have. The whole call is compared, because
-    /// there are models that use a name for their calls twice.
+    /// Returns why `call` of `turn` is known not to have run; `None` if it may have run. Compares
+    /// the whole call, because some models use one call id twice.
     pub fn kept_from(&self, turn: TurnId, call: &ToolCall) -> Option<Refused> {
         let open = self.open.iter().find(|open| open.turn == turn && open.call == *call);
         if let Some(open) = open {
@@ -249,7 +222,7 @@ impl Approvals {
         }
     }
 
-    /// Remembers how an approval was closed.
+    /// Adds a closed approval and forgets the oldest one beyond the limit.
     pub(crate) fn remember(&mut self, closed: Closed) {
         let all = Arc::make_mut(&mut self.closed);
         all.push_back(closed);
@@ -259,24 +232,20 @@ impl Approvals {
     }
 }
 
-/// What happened to an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalChange {
-    /// The human is asked.
     Asked(Approval),
-    /// The turn that asked has gone on without an answer.
     Left(ApprovalId),
-    /// It was closed. A yes that nobody waited for is a grant.
+    /// It was closed. A yes without a waiting turn creates a grant.
     Closed(Closed),
-    /// A grant is good for nothing any more: this call used it, or its time is over.
+    /// A grant ended: it was used by the call with this id, or it expired.
     Spent(ApprovalId, Option<String>, Timestamp),
-    /// The yes is a standing one.
     Stands(Standing),
-    /// A standing yes was taken back, or its time is over.
+    /// A standing approval was revoked or expired.
     Withdrawn(ApprovalId, Timestamp),
 }
 
-/// The time so much later than `at`.
+/// Returns `at` plus `by`, saturating.
 pub(crate) fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
     at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }

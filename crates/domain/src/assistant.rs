@@ -1,7 +1,8 @@
-//! The assistant: what can happen, and what is decided. The only room that makes effects: the others answer what it asks.
+//! The decision core: turns events and requests into effects. It does no I/O.
 //!
-//! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
-//! effects in the order in which they must happen, the writing first.
+//! [`Assistant`] holds names, counters and pending work in [`State`]; the texts of the conversation
+//! stay in the journal. Each decision returns its effects in the order in which they must be
+//! carried out, with the write first.
 
 mod addresses;
 mod approving;
@@ -102,61 +103,60 @@ use posting::Posting;
 use retrying::Retry;
 use running::{Errand, Owed, Running, Sending, Turned};
 
-/// The longest message that is taken at once, in characters.
+/// Longest accepted message, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
-/// The most pictures in one message.
+/// Most pictures in one message.
 pub const IMAGES: usize = 20;
-/// The most messages that wait at a time.
+/// Most messages that wait at a time.
 pub const MESSAGES_WAITING: usize = 250;
-/// How often a turn is tried when the program dies under it.
+/// How often a turn is started when the program dies during it.
 pub const ATTEMPTS: u32 = 3;
 
-/// What is wanted and cannot be done yet, and whether it is done unasked.
+/// State that is not journaled: pending requests, deadlines and retry times since the start.
 #[derive(Clone, Debug, Default)]
 struct Wants {
-    /// Compactions that were asked for while somebody spoke.
+    /// Compactions that were requested while a turn was active.
     compactions: VecDeque<Wanted>,
-    /// How full a branch was when its last compaction failed.
+    /// Context size of a branch when its last compaction failed.
     refused: BTreeMap<Branch, u64>,
     /// When the turn on a branch has to end.
     deadlines: BTreeMap<Branch, Timestamp>,
-    /// Turns that were asked to end because their time was up.
+    /// Turns that were interrupted because their deadline passed.
     overdue: BTreeSet<TurnId>,
-    /// What the human knows of a model that refuses our key.
+    /// Notice already shown about a rejected API key.
     refusal: Known,
-    /// When the model is tried again, if it cannot be reached.
+    /// Next attempt while the model is unreachable.
     away: Option<Retry>,
-    /// When the model is tried again, if it refused our key.
+    /// Next attempt after the key was rejected.
     key_refused: Option<Retry>,
-    /// What is known of turns whose model may be away.
     tried: Tried,
-    /// What it does by itself.
     tends: Tends,
-    /// The first message since the start.
+    /// First message id since the start.
     since: MessageId,
-    /// When what is held is told.
+    /// When the next digest is due.
     digest: Option<Timestamp>,
-    /// Whether the job files were read since the start.
+    /// True once the job files were read since the start.
     knows_files: bool,
-    /// Calls that planned something a moment ago where outside text was.
+    /// Recent calls that planned something on a branch that held outside text.
     written: Vec<Written>,
 }
 
-/// What is known of turns whose model may be away.
+/// Facts about active turns that matter when the model becomes unreachable.
 #[derive(Clone, Debug, Default)]
 struct Tried {
     /// Turns that have called tools.
     worked: BTreeSet<TurnId>,
-    /// Turns that were tried again and are cut off for words that need no model.
+    /// Retried turns that are interrupted for a message which needs no model.
     recalled: BTreeSet<TurnId>,
 }
 
-/// Its state and its decisions.
+/// The state and the rules of the assistant.
 #[derive(Clone, Debug)]
 pub struct Assistant {
     memory: Memory,
     running: BTreeMap<Branch, Running>,
-    /// Turns that were cut off and have not ended yet: nobody hears them, but what they cost counts.
+    /// Turns that were dropped but have not ended yet: their output is ignored, their cost is
+    /// recorded.
     abandoned: BTreeMap<TurnId, (Branch, Running)>,
     wants: Wants,
     tools: Arc<[ToolSpec]>,
@@ -167,18 +167,19 @@ pub struct Assistant {
     posting: Posting,
 }
 
-/// What it does by itself.
+/// How much the assistant does without being asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Tends {
-    /// All that is due, owed and waiting.
+    /// Everything that is due, waiting or to be resumed.
     #[default]
     Everything,
-    /// Nothing: it is here for a question, and leaves the rest to one who stays.
+    /// Nothing: a short-lived process that only answers a question and leaves the rest to the
+    /// daemon.
     Nothing,
 }
 
 impl Assistant {
-    /// Wakes up with `memory`, to speak with a model that has so much `room`.
+    /// Starts with `state`, for a model with the context window `window`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
         let running = BTreeMap::new();
@@ -190,21 +191,21 @@ impl Assistant {
         new.minding(Purse::default())
     }
 
-    /// The same, doing nothing by itself: what is due or owed waits for one who stays to tell it.
+    /// Disables all autonomous work: due and waiting items are left to the daemon.
     #[must_use]
     pub fn only_asked(mut self) -> Self {
         self.wants.tends = Tends::Nothing;
         self
     }
 
-    /// Decides what follows from `event`.
+    /// Handles an event and returns its effects.
     pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
         let effects = self.decide(event, now);
         self.reckon_digest(now);
         self.with_posts(effects, now)
     }
 
-    /// Answers `request`, and decides what follows from it.
+    /// Handles a request and returns the reply and the effects.
     pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         self.posting.note(&request, now);
         let (answer, effects) = self.answer(request, now);
@@ -212,19 +213,19 @@ impl Assistant {
         (answer, self.with_posts(effects, now))
     }
 
-    /// The same, with `agents` that can be asked to work aside.
+    /// Sets the agents that can be delegated to.
     #[must_use]
     pub fn asking(mut self, agents: Arc<[Agent]>) -> Self {
         self.memory.chosen.agents = agents;
         self
     }
 
-    /// What it keeps in mind: all of it that matters can be read again from what was written.
+    /// Returns the state; everything persistent in it can be rebuilt from the journal.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// When the assistant wants to be woken.
+    /// Returns the earliest time at which [`Event::Woke`] is needed.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
         if self.wants.tends == Tends::Nothing {
             return None;
@@ -242,7 +243,7 @@ impl Assistant {
 
     fn started(&mut self, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
-        // A side conversation survives a restart.
+        // An open fork survives a restart.
         let fork = self.memory.fork.as_ref();
         let forked = fork.map(|fork| {
             Shown::Aside(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() })
@@ -250,7 +251,7 @@ impl Assistant {
         minutes.shown.extend(forked);
         self.ask_again(&mut minutes);
         let mut unfinished = std::mem::take(&mut self.memory.turns.unfinished);
-        // Main first: what a run that is given up leaves to say is not said into the middle of its answer.
+        // Main first, so that a notice of an abandoned run does not land inside its answer.
         unfinished.sort_by_key(|left| left.branch != Branch::Main);
         self.resume_runs(&unfinished, &mut minutes);
         for left in unfinished {
@@ -269,7 +270,7 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         let Some((branch, running)) = self.run_of(turn) else {
             if let Some((branch, running)) = self.abandoned.remove(&turn) {
-                // What it had read is not what its branch holds now.
+                // Its usage must not change the recorded context size of the branch.
                 let filled = self.memory.turns.filled.clone();
                 self.spend(&branch, &running, ended.spent, &mut minutes);
                 self.memory.turns.filled = filled;
@@ -289,7 +290,7 @@ impl Assistant {
             Errand::Answer(message, sending) => {
                 let turned = Turned { turn, branch, message, sending };
                 match &ended.ending {
-                    // Half an answer is not kept: the whole one is still to come.
+                    // A partial answer is discarded: the turn is repeated later.
                     Ending::Failed(why @ Failure::BadKey(_))
                         if !self.goes_out_as_written(&turned) && !self.is_asked_for(&turned.branch) =>
                     {
@@ -333,7 +334,7 @@ impl Assistant {
         }
     }
 
-    /// A turn ended: with an answer, without one, or because the conversation first needs room.
+    /// Finishes an answer turn, or starts a compaction first if the context was full.
     fn answered(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
         let full = matches!(ended.ending, Ending::Failed(Failure::Full(_)));
         if full && turned.sending == Sending::First {
@@ -355,7 +356,7 @@ impl Assistant {
         minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });
     }
 
-    /// Main always exists once something is said, and its session is known to everybody.
+    /// Creates main and its session with the first entry.
     fn ensure_main(&mut self, minutes: &mut Minutes) {
         if self.memory.conversation.head(&Branch::Main).is_some() {
             return;
@@ -371,7 +372,7 @@ impl Assistant {
         self.say_knowing(branch, said, Label::PLAIN, minutes)
     }
 
-    /// The same, where more is known of the words than they show.
+    /// Appends an entry whose label is raised by `more`.
     fn say_knowing(
         &mut self,
         branch: &Branch,
@@ -387,7 +388,7 @@ impl Assistant {
         Some(entry)
     }
 
-    /// What is known of all words on `branch`.
+    /// Returns the label of everything on `branch`.
     fn label_of(&self, branch: &Branch) -> Label {
         self.memory.conversation.head(branch).map_or(Label::PLAIN, |head| head.label)
     }

@@ -1,7 +1,8 @@
-//! Attention: what keeps the assistant from ringing when it should not, and what waits because of it.
+//! Attention: limits on notifications, and what is deferred because of them.
 //!
-//! What the human asked for rings when they asked for it. What the assistant thought of by itself waits in quiet
-//! hours, while the human has their mind on something, and when enough was said today; it is told later, once.
+//! Notifications that the user requested are delivered on time. Those that the assistant initiates
+//! are deferred during quiet hours and focus, and when the daily cap is reached; a digest delivers
+//! them later, once.
 
 mod blame;
 mod calm;
@@ -29,68 +30,61 @@ use crate::cost::Source;
 use crate::ping_budget::PingBudget;
 use crate::record::{MessageChange, Record};
 
-/// How the human's attention is spared now, as a surface tells it.
+/// A snapshot of the attention state for surfaces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
-    /// What the human set: quiet hours, digests, caps and follow-ups.
     pub calm: Calm,
-    /// Until when it is quiet, if it is quiet now: by the hours, or because the human said so.
+    /// The end of the current quiet time, by quiet hours or by command.
     pub quiet_until: Option<Timestamp>,
-    /// What the human has their mind on, and until when.
     pub focus: Option<Focus>,
-    /// When what was held is told next, if anything is ever told by itself.
+    /// The time of the next digest, if digests are on.
     pub next_digest: Option<Timestamp>,
-    /// What waits to be told, oldest first.
+    /// Deferred items, oldest first.
     pub held: Vec<Held>,
-    /// What rang today without having been asked for.
+    /// Notifications initiated by the assistant today.
     pub pushes: Pushes,
-    /// How many pings are left.
+    /// The remaining pings.
     pub pings: PingBudget,
-    /// What the human found not useful, most often first.
+    /// Sources that the user disliked, most often first.
     pub disliked: Vec<Disliked>,
 }
 
-/// The human has their mind on something.
+/// A focus session of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Focus {
-    /// Since when.
     pub since: Timestamp,
-    /// Until when.
     pub until: Timestamp,
-    /// On what; may be empty.
+    /// The topic; may be empty.
     pub on: String,
-    /// Whether its middle was told.
     pub middle: Middle,
 }
 
-/// The middle of a focus, at which the human sees once how much is left.
+/// Whether the midpoint of a focus was announced with the remaining time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Middle {
-    /// It was not told yet.
     Ahead,
-    /// It was told, or there is nothing to tell.
+    /// Announced, or not needed.
     Told,
 }
 
-/// The shortest focus whose middle is told.
+/// The shortest focus with a midpoint announcement.
 const WITH_A_MIDDLE: SignedDuration = SignedDuration::from_mins(20);
 
 impl Focus {
-    /// When its middle is told, if it still is to be.
+    /// The time of the midpoint announcement, if it is pending.
     pub fn glance(&self) -> Option<Timestamp> {
         let length = self.until.duration_since(self.since);
         (self.middle == Middle::Ahead && length >= WITH_A_MIDDLE).then(|| self.since + length / 2)
     }
 }
 
-/// What rang without having been asked for.
+/// A daily counter of notifications initiated by the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushes {
-    /// The day that is counted, where the human lives.
+    /// The counted day, in the user's zone.
     pub day: Date,
-    /// How many, that day.
     pub count: u32,
-    /// When the last one did.
+    /// The time of the last one.
     pub last: Option<Timestamp>,
 }
 
@@ -101,62 +95,54 @@ impl Default for Pushes {
 }
 
 impl Pushes {
-    /// The same on the day `today`.
+    /// Resets the count if `today` is another day.
     #[must_use]
     pub fn on(self, today: Date) -> Self {
         if self.day == today { self } else { Self { day: today, count: 0, ..self } }
     }
 }
 
-/// Something that the human found not useful.
+/// A source whose notifications the user disliked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disliked {
-    /// Whose it was.
     pub source: Source,
-    /// How often they said so.
     pub count: u32,
 }
 
-/// What the assistant keeps in mind about being reached.
+/// The attention state of the assistant, with deferred items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attending {
-    /// How it stands.
     pub mood: Mood,
-    /// What waits to be told, oldest first, shared with every copy.
+    /// Deferred items, oldest first, shared between clones.
     pub held: Arc<Vec<Held>>,
-    /// The number of the next thing that is held.
+    /// The id of the next deferred item.
     pub next: HeldId,
-    /// How often the human found something not useful.
+    /// The number of dislikes per source.
     pub disliked: BTreeMap<Source, u32>,
 }
 
-/// How it stands between us: small facts that are written down together.
+/// The small attention values that are stored together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mood {
-    /// Until when the human wants quiet, whatever the hours.
+    /// The end of a quiet time set by command.
     pub quiet_until: Option<Timestamp>,
-    /// What the human has their mind on.
     pub focus: Option<Focus>,
-    /// What rang without having been asked for.
     pub pushes: Pushes,
-    /// How often something done was worth a line.
+    /// The encouragements of the last active day.
     pub cheers: Cheers,
-    /// How the times of routines were kept lately.
+    /// Recent moves of routine times.
     pub moves: Moves,
 }
 
-/// What happened to the human's attention.
+/// A change of the attention state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttentionChange {
-    /// This is how it stands now.
     Mood(Box<Mood>),
-    /// This waits to be told.
     Held(Held),
-    /// This was told.
     Told(Telling),
-    /// These need not be told any more: the human dealt with them.
+    /// These items no longer need a digest, because the user dealt with them.
     Settled(Vec<HeldId>, Timestamp),
-    /// The human found so often not useful what comes from there.
+    /// The new number of dislikes of a source.
     Disliked(Source, u32),
 }
 

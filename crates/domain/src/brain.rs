@@ -1,7 +1,7 @@
-//! The offline brain: what plain words mean when no model is there to read them.
+//! Interprets plain text without a model: [`parse`] maps a message to an [`Intent`].
 //!
-//! Deterministic, and honest about what it is: it never pretends to converse. What it does not understand
-//! it keeps, so that nothing the human says is lost.
+//! Deterministic. It does not converse; text that it does not understand becomes an inbox item, so
+//! that nothing is lost.
 
 mod change;
 mod ease;
@@ -19,82 +19,74 @@ use crate::attention::Ease;
 use crate::inbox::KeptId;
 use crate::phrase::{Habits, LONGEST, Note, Reading, Target};
 
-/// What the human meant.
+/// The interpretation of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// A greeting and the like, which wants an answer and nothing more.
+    /// A greeting or the like, which only needs a reply.
     Talk(Talk),
-    /// How do things stand?
     Status,
-    /// What is there?
     List(Span),
-    /// Keep this, plainly asked for.
+    /// An explicit request to keep a text in the inbox.
     Keep(String),
-    /// Something with a time. The time is missing only if it was asked for and not understood.
+    /// Something with a time. The timing is missing only if a reminder was requested with an
+    /// invalid or no time.
     Plan(Reading),
-    /// Something there is becomes otherwise.
+    /// A change to existing items, the inbox or the settings.
     Change(Change),
     /// Something to do or to get, without a time.
     Untimed,
-    /// Let less reach me.
+    /// A request for fewer interruptions.
     Ease(Ease),
-    /// Anything else, and what is wrong with a time in it.
+    /// Anything else, with the errors of time phrases in it.
     Unclear(Vec<Note>),
 }
 
-/// What the human wants otherwise.
+/// A requested change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// That is done.
     Done(Which),
-    /// That is for another time.
     Move {
-        /// What.
         what: Which,
-        /// To when, or why that is no time.
+        /// The destination, or why it is not a time.
         to: Result<Target, Note>,
     },
-    /// That is not wanted any more.
     Cancel(Which),
-    /// Take the last change back.
     Undo,
-    /// Be quiet.
+    /// Pause all notifications.
     Pause(Until),
-    /// Go on as always.
+    /// End a pause.
     Resume,
-    /// That has no time, and stays without one.
+    /// Keep the item in the inbox without a time.
     Leave,
-    /// All that was kept is dealt with.
     ClearInbox,
-    /// The human is called so.
+    /// Set the user's name.
     Name(String),
 }
 
-/// Which thing the human speaks of.
+/// A reference to an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The one that is being answered, or the last one.
+    /// The item being answered, or the last one.
     This,
-    /// The one that rang last.
+    /// The reminder that rang last.
     Rang,
-    /// The one that is called so.
+    /// The item with this name.
     Called(String),
-    /// The one that was kept under this number.
+    /// The inbox item with this number.
     Kept(KeptId),
 }
 
-/// How long to be quiet.
+/// The end of a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Until then.
     Then(Zoned),
-    /// Until the human says otherwise.
+    /// Until the user ends it.
     Told,
-    /// Until something that is no time, and why.
+    /// The given time is invalid.
     Unread(Note),
 }
 
-/// Reads what the human wrote at `now`.
+/// Interprets `text`, received at `now`.
 pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
     if text.len() > LONGEST {
         return Meant::Unclear(Vec::new());
@@ -115,18 +107,18 @@ pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
         })
 }
 
-/// `text` as it was written, without the words that ask to keep it.
+/// Returns `text` without a prefix such as `remember:` that asks to keep it.
 pub fn without_lead(text: &str) -> &str {
     plan::after_lead(text.trim()).unwrap_or(text).trim()
 }
 
-/// A sentence as it was written, and as it is compared.
+/// A sentence, normalized for comparison.
 struct Said<'a> {
-    /// As it was written, with single spaces.
+    /// The original text with single spaces.
     words: &'a str,
-    /// The same without the marks at its end.
+    /// `words` without trailing punctuation.
     plain: &'a str,
-    /// The same in lower case.
+    /// `plain` in lower case.
     lower: String,
 }
 
@@ -135,33 +127,34 @@ impl<'a> Said<'a> {
         let plain = words.trim_end_matches(['.', '!', '?', ' ', ',']);
         let plain = if plain.is_empty() { words } else { plain };
         let straight = plain.chars().map(|letter| if letter == '’' { '\'' } else { letter });
-        // Letters that change their length in lower case would shift the places of all that follows.
+        // ASCII only, because other letters may change their length in lower case and shift byte
+        // offsets.
         Self { words, plain, lower: straight.map(|letter| letter.to_ascii_lowercase()).collect() }
     }
 
-    /// Whether it is one of `list`.
+    /// Returns whether it equals one of `list`.
     fn is(&self, list: &[&str]) -> bool {
         list.contains(&self.lower.as_str())
     }
 
-    /// Whether a mark or its first word makes it a question.
+    /// Returns whether it ends with a question mark.
     fn asks(&self) -> bool {
         self.words.ends_with('?')
     }
 
-    /// What follows `head`, as it was written.
+    /// The original text after `head`.
     fn after(&self, head: &str) -> Option<&'a str> {
         let rest = strip(self.plain, head)?;
         Some(rest.trim()).filter(|rest| !rest.is_empty())
     }
 
-    /// What follows the first of `heads` that it begins with.
+    /// The original text after the first of `heads` that matches.
     fn after_any(&self, heads: &[&str]) -> Option<&'a str> {
         heads.iter().find_map(|head| self.after(head))
     }
 }
 
-/// What follows `head` in `text`, whatever the case of its letters; `head` must end where a word ends.
+/// Removes the prefix `head` from `text`, ignoring ASCII case; `head` must end at a word boundary.
 fn strip<'a>(text: &'a str, head: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(head.len())?;
     let whole = head.ends_with([' ', ':']) || !rest.starts_with(char::is_alphanumeric);
@@ -169,7 +162,7 @@ fn strip<'a>(text: &'a str, head: &str) -> Option<&'a str> {
 }
 
 impl Which {
-    /// What `words` name of what is snoozed: something that rang, if they do not say.
+    /// The item named by `words` in a snooze: the last reminder that rang, if none is named.
     fn snoozed(words: &str) -> Self {
         match Self::of(words) {
             Self::This => Self::Rang,
@@ -177,7 +170,7 @@ impl Which {
         }
     }
 
-    /// What `words` name: `it` and the like is the one at hand.
+    /// The item named by `words`; `it` and the like mean the current one.
     fn of(words: &str) -> Self {
         let kept =
             strip(words, "inbox:").or_else(|| strip(words, "inbox ")).and_then(|id| id.trim().parse().ok());

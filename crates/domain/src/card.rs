@@ -1,7 +1,7 @@
-//! Cards: a reminder that rang, with what the human can do about it.
+//! Cards: delivered reminders with the actions that the user can take.
 //!
-//! A card is pressed once: what it came to is written down, and pressing it again changes nothing. Nobody is chased:
-//! a card that is not answered is put otherwise once, and then waits for the digest.
+//! A card is settled once; further presses change nothing. An unanswered card is rephrased once,
+//! and then moves to the digest.
 
 mod cards;
 mod plan;
@@ -23,20 +23,20 @@ use crate::schedule::ItemId;
 
 /// How long a card can be pressed.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How much later `In 10 min` is.
+/// The delay of `In 10 min`.
 pub const LATER: SignedDuration = SignedDuration::from_mins(10);
-/// The choice with which a time is asked for.
+/// The menu option that asks for a time.
 pub const PICK: &str = "pick a time…";
-/// The choice that ends it.
+/// The menu option that drops the reminder.
 pub const DROP: &str = "drop it";
-/// The choice that says it is done.
+/// The menu option that marks it as done.
 pub const DONE: &str = "done";
-/// The choice that leaves it as it is.
+/// The menu option that changes nothing.
 pub const KEEP: &str = "keep";
-/// How often something is put off before the question changes.
+/// The number of snoozes after which a card offers other actions.
 pub const SNOOZES: u32 = 2;
 
-/// What a card is known by: its reminder.
+/// The id of a card, equal to that of its reminder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CardId(pub ItemId);
 
@@ -46,81 +46,72 @@ impl fmt::Display for CardId {
     }
 }
 
-/// A reminder that rang.
+/// A delivered reminder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
-    /// What it is known by.
     pub id: CardId,
-    /// What the human asked to be reminded of.
+    /// The text of the reminder as the user wrote it.
     pub words: String,
-    /// How it was put when it rang.
+    /// The message with which it was delivered.
     pub said: String,
-    /// When it rang.
     pub rang: Timestamp,
-    /// What became of it.
     pub state: State,
-    /// How often it was put off before it rang.
+    /// The number of snoozes before it was delivered.
     pub snoozes: u32,
-    /// How often the human was asked about it.
     pub chase: Chase,
-    /// What it was posted under when it was put otherwise.
+    /// The post of its follow-up.
     pub followed: Option<PostKey>,
 }
 
 impl Card {
-    /// Whose it is.
     pub fn source(&self) -> Source {
         Source::Reminder(self.id.to_string())
     }
 }
 
-/// How often the human was asked about a card.
+/// How often the user was asked about a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chase {
-    /// Once, when it rang.
+    /// Once, on delivery.
     Once,
-    /// Once more, at this time.
+    /// A second time, at this time.
     Twice(Timestamp),
-    /// Not any more: it waits for the digest, or was told there.
+    /// No further follow-up: it waits for the digest or was part of one.
     Left,
 }
 
-/// What became of a card.
+/// The state of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing yet.
     Open,
-    /// It is done, since then.
+    /// Done at this time.
     Done(Timestamp),
-    /// It rings again then, as this reminder.
+    /// Moved to this time, as this reminder.
     Moved(Timestamp, Source),
-    /// It does not ring again.
     Dropped,
-    /// It rings again when what its plan waits for has come, as this reminder.
+    /// Waits for a cue, as this reminder.
     Planned(Source),
 }
 
-/// What can be done with a card.
+/// An action on a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// It is done.
     Done,
-    /// It rings again in ten minutes.
+    /// Move by [`LATER_DELAY`].
     Later,
-    /// It rings again tomorrow, at the same time of day.
+    /// Move to tomorrow at the same time of day.
     NotToday,
-    /// It, and all that rang with it, rings again tonight.
+    /// Move it and all cards of its group to tonight.
     Tonight,
-    /// It does not ring again.
     Drop,
-    /// The assistant breaks it down into small steps.
+    /// Ask the assistant to break it down into small steps.
     Split,
-    /// The plan on it is made.
+    /// Accept the rehearsed plan or the suggestion.
     Plan,
-    /// It rings again at the time in these words.
+    /// Move to the time in this text.
     Move(String),
-    /// What these words say is done with the card that they name.
+    /// Apply a menu option to the card that it names.
     Pick(String),
-    /// The last of these is taken back.
+    /// Undo the last action.
     Undo,
 }

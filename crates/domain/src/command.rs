@@ -1,4 +1,4 @@
-//! Commands: words that begin with a slash, the same on every surface.
+//! Slash commands, which are the same on every surface.
 
 mod specs;
 
@@ -10,42 +10,42 @@ use crate::explanation::Subject;
 use crate::signing_in::{Code, SignIn};
 use specs::{GROUPS, Group, Spec};
 
-/// What a command comes to.
+/// A parsed command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Something for the assistant to decide.
+    /// A request that the assistant decides.
     Ask(Request),
-    /// Something that stands in the journal. Nobody has to wait for the assistant.
+    /// A query that the journal answers without the assistant.
     Look(Look),
-    /// Something is wanted of the program itself.
+    /// An update or restart of the program.
     Renew(Renew),
-    /// The program that answers is to be signed in.
+    /// Sign-in of the Claude CLI.
     SignIn(SignIn),
-    /// Which commands there are.
     Help,
 }
 
-/// What can be looked up.
+/// A query that the journal answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// What was spent today.
+    /// The cost of today.
     Cost,
-    /// How this came about.
+    /// The explanation of an answer or a job.
     Why(Subject),
 }
 
-/// Whether `text` is a command at all. A code to sign in with is one: it must not be said to anybody else.
+/// Returns whether `text` is a command. A sign-in code counts as one, so that it is never sent to a
+/// model.
 pub fn is_command(text: &str) -> bool {
     text.starts_with('/') || Code::read(text).is_some()
 }
 
-/// Whether `text` holds what nobody may keep.
+/// Returns whether `text` contains a secret that must not be stored.
 pub fn is_secret(text: &str) -> bool {
     let given = text.trim().strip_prefix(LOGIN).map(str::trim);
     Code::read(text).is_some() || given.is_some_and(|given| !matches!(given, "" | "again"))
 }
 
-/// What `text`, given on `surface`, asks, or what would be right instead.
+/// Parses a command entered on `surface`; the error is a message for the user.
 pub fn read_on(surface: SurfaceName, text: &str) -> Result<Command, String> {
     let mut command = read(text)?;
     if let Command::Ask(Request::Approve(reply)) = &mut command {
@@ -54,12 +54,12 @@ pub fn read_on(surface: SurfaceName, text: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Whether `text` is a command that is answered when work is done, such as a look at what is newer elsewhere.
+/// Returns whether `text` is a command that takes a while, such as an update check.
 pub fn works_first(text: &str) -> bool {
     matches!(read(text), Ok(Command::Renew(_) | Command::SignIn(_)))
 }
 
-/// What `text` asks, or what would be right instead.
+/// Parses a command; the error is a message for the user.
 fn read(text: &str) -> Result<Command, String> {
     if let Some(code) = Code::read(text) {
         return Ok(Command::SignIn(SignIn::With(code)));
@@ -74,18 +74,18 @@ fn read(text: &str) -> Result<Command, String> {
     }
 }
 
-/// The command that replies. What it says is a message, so it is read where messages are.
+/// The reply command. Its argument is a message, so it is parsed where messages are received.
 pub const REPLY: &str = "/reply";
 
-/// The command that signs the program in which answers.
+/// The sign-in command of the Claude CLI.
 const LOGIN: &str = "/login";
 
-/// All commands, a line each, by what they are about.
+/// The help text: all commands by group, one per line.
 pub fn list() -> String {
     GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The names of all commands, with the slash.
+/// The names and aliases of all commands, with the slash.
 pub fn names() -> impl Iterator<Item = &'static str> {
     specs().flat_map(|spec| [spec.name].into_iter().chain(spec.also.iter().copied()))
 }
@@ -117,7 +117,7 @@ mod tests {
     use crate::settings::Setting;
     use crate::thinking::Thinking;
 
-    /// Who waits for the answer to one of these waits for work, and for the others not.
+    /// Only commands that do work outside the assistant are long-running.
     #[test]
     fn a_look_elsewhere_is_work() {
         for text in ["/update", "/restart", "/login"] {
@@ -128,7 +128,8 @@ mod tests {
         }
     }
 
-    /// SL-4..SL-10, SL-12..SL-14: each command is read with what follows it, or told what would be right.
+    /// SL-4..SL-10, SL-12..SL-14: commands are parsed with their arguments, and errors contain a
+    /// valid example.
     #[test]
     fn a_command_is_read_with_what_follows_it() {
         let check = |text: &str, expected: Result<Command, &str>| match (read(text), expected) {
@@ -188,7 +189,8 @@ mod tests {
         check("/reply 17", Err("`/reply 17 yes, do`"));
     }
 
-    /// SU-3: a code is never taken for a message, and no history keeps one, nor half of one.
+    /// SU-3: a sign-in code is never treated as a message, and neither a code nor a part of one is
+    /// stored.
     #[test]
     fn a_code_to_sign_in_with_is_no_message_and_is_not_kept() {
         let code = format!("{}#{}", "c".repeat(40), "s".repeat(40));
@@ -203,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Everything that can be given stands in the list once, under what it is about.
+    /// Every command is listed once in the aligned help text.
     #[test]
     fn the_list_is_by_subject_and_aligned() {
         let list = list();

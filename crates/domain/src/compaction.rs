@@ -1,8 +1,8 @@
-//! Compaction: a summary that stands for what came before, and the gate it must pass.
+//! Compaction: replaces the earlier conversation by a summary that was checked.
 //!
-//! What must not get lost is found without a model, told to the model as a list, and looked for in what it
-//! wrote. A summary that lost something is asked for once more; then the compaction is refused, and the
-//! conversation stays as it was.
+//! Required facts are extracted without a model, listed in the request, and searched in the
+//! summary. An incomplete summary is requested once more; then the compaction is refused and the
+//! conversation stays unchanged.
 
 mod keepsake;
 mod report;
@@ -16,41 +16,40 @@ pub use room::Room;
 
 use crate::conversation::{Block, Heard, Reach, Said};
 
-/// How often a summary is asked for before the compaction is refused.
+/// The number of summaries that are requested before the compaction is refused.
 const TRIES: u32 = 2;
 
-/// The gate of one compaction: what must get through it, and what the model reads before it writes.
+/// The check of one compaction: the required facts, and the request messages for the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
     keepsakes: Vec<Keepsake>,
-    /// The request, and after it every summary that was turned back, with the reason.
+    /// The request, followed by each rejected summary and the reason.
     asked: Vec<Arc<Said>>,
     turns: usize,
     tries: u32,
 }
 
-/// What the gate says to a summary.
+/// The result of checking one summary.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It may stand for what was said.
+    /// The summary is complete.
     Passed(Summary),
-    /// The model is told what is missing, and writes another.
+    /// The model reads what is missing and writes another summary.
     Again,
-    /// That was the last try.
+    /// The last attempt was incomplete too.
     Refused(Lost),
 }
 
-/// A summary that passed.
+/// An accepted summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Its words.
     pub text: String,
-    /// How many messages of the human it stands for.
+    /// The number of user messages that it replaces.
     pub turns: usize,
 }
 
 impl Gate {
-    /// The gate for a summary of `said`, which the human wants written with `instructions` in mind.
+    /// Creates the check for a summary of `said` with the user's `instructions`.
     pub fn new(said: &[Arc<Said>], instructions: &str) -> Self {
         let keepsakes = keepsakes(said);
         let asked = vec![request(&keepsakes, instructions)];
@@ -58,18 +57,18 @@ impl Gate {
         Self { keepsakes, asked, turns, tries: 0 }
     }
 
-    /// What the model reads after the conversation.
+    /// Returns the messages that the model reads after the conversation.
     pub fn asked(&self) -> &[Arc<Said>] {
         &self.asked
     }
 
-    /// Lets `text` through, or not.
+    /// Checks the summary `text`, and adds a complaint for the next attempt if it is incomplete.
     pub fn judge(&mut self, text: String) -> Verdict {
         self.tries += 1;
         match judge(&text, &self.keepsakes) {
             Ok(()) => Verdict::Passed(Summary { text, turns: self.turns }),
             Err(lost) if self.tries < TRIES => {
-                // The vendor refuses a message without a word in it.
+                // The vendor refuses an empty message.
                 let text = if text.trim().is_empty() { "(nothing)".to_owned() } else { text };
                 self.asked.push(Arc::new(Said::Assistant(vec![Block::Text(text)], Reach::Whole)));
                 self.asked.push(note(format!("[{lost}]")));
@@ -80,7 +79,7 @@ impl Gate {
     }
 }
 
-/// The request for a summary: what must be kept, and what the human asked for.
+/// Builds the summary request with the required facts and the user's instructions.
 fn request(keepsakes: &[Keepsake], instructions: &str) -> Arc<Said> {
     let lines: Vec<String> = keepsakes.iter().map(|keepsake| format!("- {}", keepsake.text)).collect();
     let kept = if lines.is_empty() { "- (nothing in particular)".to_owned() } else { lines.join("\n") };
@@ -97,10 +96,10 @@ fn note(preface: String) -> Arc<Said> {
 
 const REQUEST: &str = include_str!("../../../prompts/compact.md");
 
-/// The least words a summary has.
+/// The fewest words of a summary.
 const FEWEST_WORDS: usize = 5;
 
-/// Whether `summary` may stand for what held `keepsakes`.
+/// Checks that `summary` contains `facts`.
 fn judge(summary: &str, keepsakes: &[Keepsake]) -> Result<(), Lost> {
     if summary.split_whitespace().count() < FEWEST_WORDS {
         return Err(Lost::Everything);
@@ -113,13 +112,13 @@ fn judge(summary: &str, keepsakes: &[Keepsake]) -> Result<(), Lost> {
     if missing.is_empty() { Ok(()) } else { Err(Lost::Some(missing)) }
 }
 
-/// What a summary lost. The model reads this, so it says what to do.
+/// The error of an incomplete summary. The model reads it, so it contains an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// It says next to nothing.
+    /// The summary is too short.
     #[error("that is not a summary. write one, in full sentences, with everything from the list in it.")]
     Everything,
-    /// It leaves these out.
+    /// These facts are missing.
     #[error("these are missing from your summary: {}. write the whole summary again, with them in it.", .0.join("; "))]
     Some(Vec<String>),
 }

@@ -1,7 +1,7 @@
-//! Every word the model reads, and where it stands.
+//! Builds the text that the model reads.
 //!
-//! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
-//! two requests on a branch, so what was read once can be read again from the vendor's cache.
+//! The order is fixed: tools, instructions, conversation. Between two requests of a branch only the
+//! end changes, so the vendor's prompt cache can be used.
 
 mod agent_task;
 pub mod agents;
@@ -55,48 +55,46 @@ use crate::tool::ToolSpec;
 /// The most characters of one tool's result that the model reads; what is left out is counted.
 pub const TOOL_RESULT_CHARS: usize = 30_000;
 
-/// The beginning of the line of a search result below which the words of the vendor's model stand.
+/// The start of the line in a search result after which the vendor model's text follows.
 pub const SEARCH_ANSWER: &str = "\nAnswer of ";
 
 /// One request for a reply.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// Where the reply is said. Nobody reads it out to the model: it is for models that keep a memory of
-    /// their own, one for each branch.
+    /// The branch of the reply. It is not part of the prompt; models that keep a state per branch
+    /// need it.
     pub branch: Branch,
-    /// The vendor's id of the model that should answer; nothing, for the usual one.
+    /// The vendor's model id; `None` means the default.
     pub model: Option<String>,
-    /// How much it thinks before it answers.
     pub thinking: Thinking,
-    /// How much work it puts into the answer.
     pub effort: Effort,
-    /// Whether the user takes part in the conversation. Its cached beginning is then worth keeping for an hour.
+    /// Whether the user takes part in the conversation. Its cached prefix is then worth keeping for
+    /// an hour.
     pub interactive: bool,
-    /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
-    /// Who the model is and how it behaves.
     pub instructions: Arc<str>,
-    /// What was said, oldest first, from the last summary on.
+    /// The conversation from the last summary on, oldest first.
     pub said: Vec<Arc<Said>>,
-    /// System notes between the entries of `said`, in order: changes of the instructions since the conversation
-    /// began. They are appended, because changing the instructions themselves would invalidate the vendor's cache
-    /// and every signed thinking block.
+    /// System notes between the entries, in order: changes of the instructions since the
+    /// conversation began. They are appended, because changing the instructions themselves would
+    /// invalidate the vendor's cache and every signed thinking block.
     pub notes: Vec<SystemNote>,
-    /// How many of these, at the end, are only read now: the next request goes on without them.
+    /// The number of entries at the end of `entries` that are only part of this request and are not
+    /// stored.
     pub aside: usize,
 }
 
 /// A message from us to the model that is read like instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemNote {
-    /// The index in `Context::said` of the entry that the note follows. That entry is a user message or tool results.
+    /// The index in `Context::entries` of the entry that the note follows: a user message or tool
+    /// results.
     pub after: usize,
-    /// Its text.
     pub text: Arc<str>,
 }
 
 impl Context {
-    /// The same request with `aside` after it: what the model reads and nobody keeps.
+    /// Returns the request with `transient` appended as entries that are not stored.
     #[must_use]
     pub fn and(&self, aside: &[Arc<Said>]) -> Self {
         let mut context = self.clone();
@@ -105,29 +103,29 @@ impl Context {
         context
     }
 
-    /// What was said and is kept, without what is only read now.
+    /// Returns the entries that are stored.
     pub fn kept(&self) -> &[Arc<Said>] {
         &self.said[..self.said.len().saturating_sub(self.aside)]
     }
 }
 
-/// What the model reads when `half` of its reply was heard before it broke off.
+/// Returns the entries that ask the model to continue its interrupted reply `half`.
 pub fn continuing(half: &str) -> [Arc<Said>; 2] {
     let words = vec![Block::Text(half.to_owned())];
     let nudge = Said::Human(Heard::note(CONTINUE.to_owned()));
     [Arc::new(Said::Assistant(words, Reach::Cut)), Arc::new(nudge)]
 }
 
-/// What the model reads after its own words when they broke off.
+/// The note after an interrupted reply.
 const CONTINUE: &str = "[the connection broke here. go on exactly where your words stop, without repeating any of \
     them and without a remark about it.]";
 
-/// What the model reads of a message: the preface, then the human's words.
+/// Returns a user message as the model reads it: the preface, then the text.
 pub fn heard(heard: &Heard) -> String {
     joined(&heard.preface, &heard.text)
 }
 
-/// A preface and the words after it: on the same line, unless the preface has lines of its own.
+/// Joins a preface and a text, on one line unless the preface ends with a line break.
 pub fn joined(preface: &str, text: &str) -> String {
     match (preface, text) {
         (preface, "") => preface.trim_end().to_owned(),
@@ -137,7 +135,7 @@ pub fn joined(preface: &str, text: &str) -> String {
     }
 }
 
-/// A preface with a `lead` of ours after it, which ends its own lines: the words follow below.
+/// Appends `lead` to a preface. The lead ends its own lines, so the text follows below.
 pub fn led(preface: &str, lead: &str) -> String {
     match lead {
         "" => preface.to_owned(),
@@ -146,19 +144,19 @@ pub fn led(preface: &str, lead: &str) -> String {
     }
 }
 
-/// What the model reads in place of everything that a summary stands for.
+/// Returns the text that replaces the summarized conversation.
 pub fn summary(text: &str) -> String {
     format!("[summary of our conversation until here]\n{text}")
 }
 
-/// What the model reads of a long tool result.
+/// Returns a tool result, cut to the limit.
 pub fn tool_result(text: String) -> String {
     let Some((end, _)) = text.char_indices().nth(TOOL_RESULT_CHARS) else { return text };
     let left_out = text[end..].chars().count();
     format!("{}\n[{left_out} more characters were left out]", &text[..end])
 }
 
-/// What the model reads of a call that was running when the program ended.
+/// The result of a call that was running when the program stopped.
 pub const UNKNOWN_OUTCOME: &str = "the program was stopped while this ran, so nobody knows whether it \
     happened. it was not repeated. tell the human, and check before doing it again.";
 
@@ -166,7 +164,7 @@ pub const UNKNOWN_OUTCOME: &str = "the program was stopped while this ran, so no
 mod tests {
     use super::*;
 
-    /// PU-12, MC-15: the time stands first, and alone if there are no words.
+    /// PU-12, MC-15: The time comes first, and is alone if there is no text.
     #[test]
     fn a_message_reads_time_first() {
         let check = |preface: &str, text: &str, expected: &str| {

@@ -1,9 +1,8 @@
-//! The conversation: a tree of entries, and the branches that name places in it.
+//! The conversation: a tree of entries, and the branches that point to entries.
 //!
-//! Entries are appended and never changed. A branch is a name for one entry, and that name moves: a fork
-//! writes a name, a promotion moves one, a compaction appends an entry that stands for what came before.
-//! The entries themselves live in the journal; only the names are held here, so a conversation of a
-//! million entries costs no more to hold than one of ten.
+//! Entries are appended and never changed. A branch is a name for one entry, and that name moves: a
+//! fork adds a name, a promotion moves one, a compaction appends a summary. The entries are stored
+//! in the journal; only the names are in memory, so the size of the history does not matter.
 
 mod branch;
 mod drawing;
@@ -25,54 +24,52 @@ pub use entry::{
 pub use image::{IMAGE_BYTES, Image, NoImage};
 pub use lineage::{Line, Lineage, Picture, Row, Tip};
 
-/// Where a branch is, and the session it speaks under.
+/// The newest entry of a branch and its session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The newest entry, if anything was said.
+    /// The newest entry, if there is one.
     pub entry: Option<EntryId>,
-    /// The name of this lineage, as people and other programs know it.
+    /// The session id that is shown to users and other programs.
     pub session: SessionId,
-    /// What is known of all words on the way there.
+    /// The joined label of all entries on the path.
     pub label: Label,
 }
 
-/// A name that moved for another reason than something being said.
+/// A change of a branch for another reason than a new entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The branch whose name moved.
+    /// The branch that moved.
     pub branch: Branch,
-    /// When.
     pub at: Timestamp,
-    /// Why.
     pub why: Why,
-    /// Where it was, if it was anywhere.
+    /// The previous head, if there was one.
     pub from: Option<Head>,
-    /// Where it is now; nowhere, if the branch ended.
+    /// The new head; `None` if the branch ended.
     pub to: Option<Head>,
 }
 
-/// Why a name moved.
+/// The reason of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The first thing was said.
+    /// The branch was created without entries.
     Created,
-    /// It was started where another branch ends.
+    /// It started at an entry of another branch.
     Forked,
     /// A fork became the main conversation.
     Promoted,
-    /// A summary now stands for what came before.
+    /// A summary replaces the earlier entries.
     Compacted,
-    /// The human started over.
+    /// The user cleared the conversation.
     Cleared,
-    /// The branch came to its end.
+    /// The branch ended.
     Ended,
     /// The fork ended, and left a report for main.
     Reported,
-    /// The fork was given up, and nothing of it was kept.
+    /// The fork was discarded.
     Dropped,
-    /// The fork ended because nobody spoke in it any more.
+    /// The fork ended by the idle timeout.
     Lapsed,
-    /// An earlier move was taken back.
+    /// An earlier move was undone.
     Undone,
 }
 
@@ -90,7 +87,7 @@ impl Why {
         Self::Undone,
     ];
 
-    /// The word under which it is kept and shown.
+    /// Returns the word that is stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -106,13 +103,13 @@ impl Why {
         }
     }
 
-    /// The reason that `word` names.
+    /// Parses a stored word.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|why| why.as_str() == word)
     }
 }
 
-/// The names of the tree, and the number of the next entry.
+/// The branches of the tree, and the id of the next entry.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     heads: BTreeMap<Branch, Head>,
@@ -120,42 +117,40 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The conversation whose names are `heads` and whose next entry will be `next`.
+    /// Creates a conversation with these branches and the id of the next entry.
     pub fn new(heads: BTreeMap<Branch, Head>, next: EntryId) -> Self {
         Self { heads, next }
     }
 
-    /// Where `branch` is.
     pub fn head(&self, branch: &Branch) -> Option<&Head> {
         self.heads.get(branch)
     }
 
-    /// The branches there are.
     pub fn branches(&self) -> impl Iterator<Item = (&Branch, &Head)> {
         self.heads.iter()
     }
 
-    /// Words are about to be said first on `branch`, of which this is known.
+    /// Raises the label of `branch` before its first entry.
     pub fn know(&mut self, branch: &Branch, label: Label) {
         if let Some(head) = self.heads.get_mut(branch) {
             head.label = head.label.join(label);
         }
     }
 
-    /// Starts `branch` at nothing, under `session`.
+    /// Creates an empty `branch` with `session`.
     pub fn create(&mut self, branch: Branch, session: SessionId, at: Timestamp) -> Move {
         self.point(branch, Head { entry: None, session, label: Label::PLAIN }, Why::Created, at)
     }
 
-    /// Says `said` on `branch`; nothing happens on a branch that does not exist.
+    /// Appends `said` to `branch`; returns `None` if the branch does not exist.
     pub fn say(&mut self, branch: &Branch, said: Said, at: Timestamp) -> Option<Entry> {
         self.say_knowing(branch, said, Label::PLAIN, at)
     }
 
-    /// The same, where more is known of the words than they show.
+    /// Like `append`, with a label that is joined with the label of the content.
     pub fn say_knowing(&mut self, branch: &Branch, said: Said, more: Label, at: Timestamp) -> Option<Entry> {
         let head = self.heads.get_mut(branch)?;
-        // The first words are known by what is known where they begin.
+        // The label that was set before the first entry belongs to that entry.
         let begun = if head.entry.is_none() { head.label } else { Label::PLAIN };
         let own = said.label().join(more).join(begun);
         let label = head.label.join(own);
@@ -166,25 +161,25 @@ impl Conversation {
         Some(entry)
     }
 
-    /// Starts `fork` where `from` now ends; nothing happens if `from` does not exist.
+    /// Starts `fork` at the head of `from`; returns `None` if `from` does not exist.
     pub fn fork(&mut self, from: &Branch, fork: Branch, session: SessionId, at: Timestamp) -> Option<Move> {
         let Head { entry, label, .. } = *self.head(from)?;
         Some(self.branch_off(fork, Head { entry, session, label }, at))
     }
 
-    /// Starts `fork` at `head`, wherever in the tree that is.
+    /// Starts `fork` at any `head` of the tree.
     pub fn branch_off(&mut self, fork: Branch, head: Head, at: Timestamp) -> Move {
         self.point(fork, head, Why::Forked, at)
     }
 
-    /// Makes the place and session of `fork` the main conversation, and ends the fork.
+    /// Makes the head of `fork` the head of main, and ends the fork.
     pub fn promote(&mut self, fork: &Branch, at: Timestamp) -> Option<[Move; 2]> {
         let head = self.head(fork)?.clone();
         let moved = self.point(Branch::Main, head, Why::Promoted, at);
         Some([moved, self.end(fork, Why::Promoted, at)?])
     }
 
-    /// Lets `summary` stand for everything said on `branch` so far, under a new `session`.
+    /// Appends `summary` to `branch` in place of all earlier entries, under a new `session`.
     pub fn compact(
         &mut self,
         branch: &Branch,
@@ -200,17 +195,17 @@ impl Conversation {
         Some((entry, moved))
     }
 
-    /// Moves `branch` back to where it was, or on to where it would be.
+    /// Moves `branch` to an earlier head, or forward again.
     pub fn undo(&mut self, branch: &Branch, to: Head, at: Timestamp) -> Move {
         self.point(branch.clone(), to, Why::Undone, at)
     }
 
-    /// Moves the main conversation to where another session is.
+    /// Moves main to the head of another session.
     pub fn switch(&mut self, to: Head, at: Timestamp) -> Move {
         self.point(Branch::Main, to, Why::Promoted, at)
     }
 
-    /// Takes the name `branch` away; what was said stays in the tree.
+    /// Removes the name `branch`; its entries stay in the tree.
     pub fn end(&mut self, branch: &Branch, why: Why, at: Timestamp) -> Option<Move> {
         let from = self.heads.remove(branch)?;
         Some(Move { branch: branch.clone(), at, why, from: Some(from), to: None })

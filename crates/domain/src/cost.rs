@@ -1,8 +1,8 @@
-//! What calls of the model cost, and how much may be spent while nobody waits.
+//! The cost of model calls, and the daily limit of unattended work.
 //!
-//! Money is counted in millionths of a dollar. A price that is not known is no price: the tokens are counted
-//! then, and the reader is told. The rule for unattended work is a function of three values, so that it can be
-//! asked before every single call.
+//! Money is counted in millionths of a dollar. For a model without a known price only tokens are
+//! counted, and reports say so. The check of the limit is a pure function, so that it can run
+//! before every call.
 
 mod alert;
 mod forecast;
@@ -31,49 +31,43 @@ pub use telling::short;
 use crate::conversation::{Branch, Usage};
 use crate::turn::TurnId;
 
-/// One call of a model, as the one who made it saw it.
+/// One call of a model, as the client reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Who answered: the vendor, and its id of the model.
+    /// The vendor and its model id.
     pub model: String,
-    /// What it used, as far as that was told; a guess (`context::guessed`), if it answered and told nothing.
+    /// The reported usage; an estimate (`context::estimate_usage`) if the server reported none.
     pub usage: Usage,
 }
 
-/// One call, as it is written down.
+/// One call in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spent {
-    /// When.
     pub at: Timestamp,
-    /// Where.
     pub branch: Branch,
-    /// In which turn.
     pub turn: TurnId,
-    /// On whose account.
     pub account: Account,
-    /// The call.
     pub call: Call,
-    /// What it cost; nothing, if nobody knows the price.
+    /// The cost; `None` if the price is unknown.
     pub cost: Option<Micros>,
 }
 
-/// What the assistant needs to know of money.
+/// Prices, limits and spending.
 #[derive(Clone, Debug, Default)]
 pub struct Purse {
-    /// What models cost.
     pub prices: Arc<Prices>,
-    /// What unattended work may cost in a day.
+    /// The daily limit of unattended work.
     pub limit: Limit,
-    /// The same as it is written in settings.toml, which holds where the human said nothing else.
+    /// The limit of settings.toml, which applies unless the user set another one.
     pub written: Limit,
-    /// What it has used, today and on the days around.
+    /// The spending of unattended work by day.
     pub days: Days,
-    /// The most tokens of one reply, thoughts not counted.
+    /// The most tokens of one reply, without thinking.
     pub reply: u64,
 }
 
 impl Purse {
-    /// Returns what `calls` cost together, and how many of their tokens count towards the daily limit.
+    /// Returns the total cost of `calls`, and the tokens that count towards the daily limit.
     pub fn sum(&self, calls: &[Call]) -> Most {
         let each = calls
             .iter()
@@ -81,7 +75,7 @@ impl Purse {
         each.fold(Most::default(), Most::and)
     }
 
-    /// The most that a call of `model` can use which reads so many tokens and gives so many.
+    /// Returns the most that a call of `model` can use with this many input and output tokens.
     pub fn most(&self, model: &str, read: u64, gives: u64) -> Most {
         let cost = self.prices.most(model, read, gives).unwrap_or_default();
         Most { cost, tokens: read.saturating_add(gives) }

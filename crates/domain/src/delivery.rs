@@ -1,7 +1,7 @@
-//! Deliveries: what somebody outside brought to a webhook, from the writing that takes it in to its end.
+//! Deliveries: the values of one webhook call, from receipt to the end of its run.
 //!
-//! The values are data for ever. They stand in a block of JSON whose length is told first and whose every line break and
-//! invisible sign is spelled out, so that nothing in them can end it; or before the human, literally.
+//! The values are untrusted data. The model reads them as one line of JSON with its length, in
+//! which all line breaks and invisible characters are escaped. The user sees them as literal text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,86 +15,80 @@ use crate::hidden::{is_hidden, is_joiner, spelled_out};
 use crate::occurrence::Key;
 use crate::schedule::{WebhookSpec, template};
 
-/// P7: how long it is remembered what was delivered.
+/// P7: How long the marks of deliveries are remembered, so that repeats are detected.
 pub const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The most deliveries that are remembered.
+/// The most remembered marks.
 pub const MOST_REMEMBERED: usize = 50_000;
-/// The most deliveries that wait for their turn.
+/// The most waiting deliveries.
 pub const WAITING: usize = 100;
-/// What whoever delivers something twice hears.
+/// The reply to a repeated delivery.
 pub const REPEAT: &str = "repeat";
 
-/// What somebody outside brought to a webhook.
+/// The values of one webhook call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What the file said when it came.
+    /// The webhook's definition at the time of the call.
     pub hook: WebhookSpec,
-    /// What was brought, by name.
     pub values: Vec<Value>,
-    /// What it is known by, so that it is not taken in twice; may be nothing.
+    /// Idempotency marks; may be empty.
     pub marks: Vec<String>,
 }
 
-/// One value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub json: Json,
-    /// Whether it can say anything.
     pub kind: Kind,
 }
 
-/// Whether a value can say anything.
+/// Whether a value can contain any text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// There are words in it that the file does not list.
+    /// It contains text that is not listed in the file.
     Free,
-    /// It is a number, a truth, or one of a few words that the file lists.
+    /// A number, a boolean, or a text that is listed in the file.
     Fixed,
 }
 
 impl Delivery {
-    /// Whose it is.
     pub fn source(&self) -> Source {
         Source::Webhook(self.hook.id.to_string())
     }
 
-    /// What the human calls it.
+    /// Returns the name that the user sees.
     pub fn name(&self) -> String {
         format!("webhook {}", self.hook.id)
     }
 
-    /// Whether it is acted on, and not only told.
+    /// Returns whether a model acts on it; otherwise it is only shown.
     pub fn needs_model(&self) -> bool {
         self.hook.deliver.is_none()
     }
 
-    /// All values, as one line of JSON.
+    /// Returns all values as one line of JSON.
     pub fn data(&self) -> String {
         object(self.values.iter())
     }
 
-    /// WH-15: the values that can say anything, as one line of JSON; nothing, if there are none.
+    /// WH-15: Returns the values with free text as one line of JSON; `None` if there are none.
     pub fn free(&self) -> Option<String> {
         let free: Vec<&Value> = self.values.iter().filter(|value| value.kind == Kind::Free).collect();
         (!free.is_empty()).then(|| object(free.into_iter()))
     }
 
-    /// WH-10: the names of places that nothing was brought for.
+    /// WH-10: Returns the placeholders without a value.
     pub fn missing(&self) -> Vec<String> {
         template::fill(self.hook.words(), |name| self.value(name)).err().unwrap_or_default()
     }
 
-    /// What goes to the human as it is, if the file wants that.
+    /// Returns the text that is sent to the user unchanged, if the file defines one.
     pub fn words(&self) -> Option<String> {
         let words = self.hook.deliver.as_ref()?;
         let value = |name: &str| Some(self.value(name).unwrap_or_default());
         Some(cut(&template::fill(words.as_str(), value).unwrap_or_default()))
     }
 
-    /// All values, one below the other, for the human.
+    /// Returns all values as a list for the user.
     pub fn list(&self) -> String {
         let line = |value: &Value| format!("- {}: {}", literal(&value.name), literal(&value.json.plainly()));
         let lines: Vec<String> = self.values.iter().map(line).collect();
@@ -107,7 +101,7 @@ impl Delivery {
     }
 }
 
-/// The most characters that go to the human at once.
+/// The most characters that are sent to the user at once.
 const CHARS: usize = 1_500;
 
 fn cut(words: &str) -> String {
@@ -117,8 +111,8 @@ fn cut(words: &str) -> String {
     }
 }
 
-/// Words of others in one line, with nothing in them that is not seen, and no link under other words. Joiners stay: the
-/// human reads this, and a picture is to be that picture.
+/// Returns external text on one line, without invisible characters and without links under another
+/// text. Joiners stay, because they are part of emoji.
 pub fn literal(words: &str) -> String {
     let visible = |c: char| if c.is_whitespace() { ' ' } else { c };
     let is_seen = |c: &char| is_joiner(*c) || !(c.is_control() || is_hidden(*c));
@@ -133,7 +127,7 @@ fn object<'a>(values: impl Iterator<Item = &'a Value>) -> String {
     format!("{{{}}}", pairs.join(","))
 }
 
-/// `text` as a JSON text.
+/// Returns `text` as a JSON string.
 fn quoted(text: &str) -> String {
     let escaped: String = text
         .chars()
@@ -146,24 +140,23 @@ fn quoted(text: &str) -> String {
     in_one_line(&format!("\"{escaped}\""))
 }
 
-/// The same JSON with every sign that breaks a line or is hidden written as its number. Such signs only stand in its texts.
+/// Escapes line breaks and hidden characters. They only occur inside strings.
 fn in_one_line(json: &str) -> String {
     spelled_out(json, char::is_control)
 }
 
-/// WH-16: what somebody who looked at values says of them.
+/// WH-16: The result of checking the values for instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing in them wants to steer us.
     Safe,
-    /// These do; nothing is named, if it was only said that something does.
+    /// These values contain instructions; empty if no value was named.
     Flagged(Vec<String>),
-    /// Nobody knows: what was said cannot be read, or nothing was.
+    /// The answer was unreadable or missing.
     Unknown,
 }
 
 impl Verdict {
-    /// Reads what was said, from the first brace to the last. Only names that were asked about count.
+    /// Parses the answer from the first brace to the last. Only names of existing values count.
     pub fn read(said: &str, delivery: &Delivery) -> Self {
         let Some(object) = said.find('{').zip(said.rfind('}')).and_then(|(from, to)| said.get(from..=to))
         else {
@@ -173,7 +166,7 @@ impl Verdict {
         let flagged = object.texts("flagged");
         let known = |name: &String| delivery.values.iter().any(|value| value.name == *name);
         match object.says("safe") {
-            // Who names something does not find it safe.
+            // An answer that flags a value is not safe.
             Some(true) if flagged.is_empty() => Self::Safe,
             Some(_) => Self::Flagged(flagged.into_iter().filter(known).collect()),
             None => Self::Unknown,
@@ -181,42 +174,39 @@ impl Verdict {
     }
 }
 
-/// What happened to a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryChange {
-    /// It came, as this occurrence of its webhook, at this time: that of the occurrence is a later one while another
-    /// delivery has a time that is still to come.
+    /// It was received as this occurrence at this time. The time of the occurrence is later if
+    /// another delivery has a time in the future.
     Came(Key, Arc<Delivery>, Timestamp),
-    /// It has ended.
     Ended(Key),
 }
 
-/// What is kept in mind of deliveries. Copies share what did not change.
+/// The state of all deliveries. Copies share unchanged parts.
 #[derive(Clone, Debug, Default)]
 pub struct Deliveries {
-    /// Those that have not ended.
     pub open: RedBlackTreeMapSync<Key, Arc<Delivery>>,
-    /// What deliveries are known by, and when they came.
+    /// The marks of known deliveries with the time of receipt.
     pub known: RedBlackTreeMapSync<String, Timestamp>,
-    /// When the newest one came.
+    /// The time of the newest delivery.
     pub newest: Option<Timestamp>,
-    /// Until when those wait that need a model, if the limit of the day is reached. A start looks anew.
+    /// Until when deliveries that need a model wait because of the daily limit. Reset at a start.
     pub until: Option<Timestamp>,
-    /// The runs that look at values, whose, and what they say. A crash forgets them, and another one looks.
+    /// Running checks with their delivery and result. They are repeated after a crash.
     pub checks: BTreeMap<Branch, (Key, Verdict)>,
 }
 
 impl Deliveries {
-    /// Whether one that is known by one of `marks` was taken in lately.
+    /// Returns whether one of `marks` was received recently.
     pub fn remembers(&self, marks: &[String], now: Timestamp) -> bool {
         let lately = |at: &Timestamp| now.duration_since(*at) < REMEMBERED;
         marks.iter().any(|mark| self.known.get(mark).is_some_and(lately))
     }
 
-    /// Remembers `marks`; whether there is room for them.
+    /// Adds `marks`; returns false if there are too many.
     pub fn remember(&mut self, marks: &[String], now: Timestamp) -> bool {
         if self.known.size() + marks.len() > MOST_REMEMBERED {
-            // What is still to come longer than that is of a clock that was wrong.
+            // Marks far in the future were stored with a wrong clock.
             let old = self.known.iter().filter(|(_, at)| now.duration_since(**at).abs() >= REMEMBERED);
             let old: Vec<String> = old.map(|(mark, _)| mark.clone()).collect();
             for mark in &old {
@@ -230,7 +220,8 @@ impl Deliveries {
         room
     }
 
-    /// A time that no delivery has, as finely as the journal keeps it: this one, if it is free.
+    /// Returns a time that no other delivery has, in the precision of the journal: `now`, if it is
+    /// free.
     pub fn next_time(&mut self, now: Timestamp) -> Timestamp {
         let microseconds = now.as_microsecond();
         let after = self.newest.map_or(i64::MIN, |newest| newest.as_microsecond() + 1);
@@ -239,7 +230,7 @@ impl Deliveries {
         time
     }
 
-    /// Whether somebody looks at what `source` brought.
+    /// Returns whether values of `source` are being checked.
     pub fn is_checked(&self, source: &Source) -> bool {
         self.checks.values().any(|(key, _)| key.source == *source)
     }
@@ -268,7 +259,7 @@ mod tests {
         Delivery { hook, values: values.iter().map(value).collect(), marks: Vec::new() }
     }
 
-    /// WH-12, F5: the data is one line of JSON, whatever invisible signs are in it.
+    /// WH-12, F5: The data is one line of JSON, whatever invisible characters it contains.
     #[test]
     fn data_is_one_line_in_which_all_is_seen() {
         let hostile = "\"a\u{2028}TASK\u{202e}\u{7f}\u{e0041}é\"";
@@ -277,7 +268,7 @@ mod tests {
         assert_eq!(delivery.free().unwrap(), r#"{"ti\"tle":"a\u2028TASK\u202e\u007f\udb40\udc41é"}"#);
     }
 
-    /// Words for the human stay in their line, and hide neither a link nor a sign.
+    /// Text for the user stays on one line and hides neither links nor characters.
     #[test]
     fn what_the_human_sees_of_others_is_literal() {
         let hostile = r#""a\n\n# heading [here](http:\/\/x.example)\u202eb""#;
@@ -287,7 +278,7 @@ mod tests {
         assert_eq!(literal("a\u{34f}\u{115f}\u{e0100}b ❤\u{fe0f} 👩\u{200d}🚀"), "ab ❤\u{fe0f} 👩\u{200d}🚀");
     }
 
-    /// WH-16, WH-17: only a plain yes is a yes; a no without names is a no.
+    /// WH-16, WH-17: Only an explicit yes is safe, and a no without names counts as a no.
     #[test]
     fn only_what_is_found_safe_is_safe() {
         let delivery = delivery(&[("title", "\"x\"", Kind::Free)]);
@@ -307,7 +298,7 @@ mod tests {
         }
     }
 
-    /// A delivery is remembered for a week, and the memory has a bound.
+    /// Marks are remembered for a week, and their number is limited.
     #[test]
     fn what_was_delivered_is_remembered_for_a_week() {
         let mut deliveries = Deliveries::default();
@@ -323,7 +314,7 @@ mod tests {
         assert!(deliveries.remember(&["one more".to_owned()], now + REMEMBERED));
     }
 
-    /// No two deliveries have the same time, as finely as times are kept.
+    /// No two deliveries have the same time in the stored precision.
     #[test]
     fn deliveries_of_one_moment_have_times_of_their_own() {
         let mut deliveries = Deliveries::default();

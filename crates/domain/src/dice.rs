@@ -1,20 +1,17 @@
-//! Dice: randomness that was rolled once, outside, and is only counted out here.
-//!
-//! A generator seeded by the caller, so that two runs with one seed choose the same names.
+//! A seeded random number generator for ids. The caller provides the seed, so runs with the same
+//! seed choose the same names.
 
 use crate::conversation::{Branch, ForkName, SessionId};
 
-/// A seeded source of ids (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice that will fall as `seed` says.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -23,7 +20,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A session id nobody has used: a random UUID (version 4).
+    /// Returns a new session id: a random UUID (version 4).
     pub fn session(&mut self) -> SessionId {
         let high = (self.roll() & !0xf000) | 0x4000;
         let low = (self.roll() & !(0b11 << 62)) | (0b10 << 62);
@@ -38,12 +35,12 @@ impl Dice {
         SessionId::minted(text)
     }
 
-    /// A name for a branch that nobody has used.
+    /// Returns a branch with a new name.
     pub fn branch(&mut self) -> Branch {
         Branch::Fork(ForkName::minted(self.id8()))
     }
 
-    /// Eight lowercase hexadecimal digits: the id of a routine, a reminder, a question.
+    /// Returns eight lowercase hexadecimal digits, the id of a routine, a reminder or a question.
     pub fn id8(&mut self) -> String {
         format!("{:08x}", self.roll() >> 32)
     }

@@ -1,4 +1,4 @@
-//! How much work a model puts into an answer.
+//! The effort of model calls.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,19 +21,19 @@ pub enum Effort {
 #[error("I don't understand `{0}` as an effort. Use low, medium, high, xhigh or max.")]
 pub struct BadEffort(String);
 
-/// What the user wants of the effort in the main conversation.
+/// The user's choice of the effort in the main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffortChoice {
-    /// To know which it is.
+    /// Show the current effort.
     Show,
-    /// The one of the settings again.
+    /// Return to the configured effort.
     Default,
-    /// This one until the next start.
+    /// Use this effort until the next start.
     Set(Effort),
 }
 
 impl EffortChoice {
-    /// Reads the words after `/effort`.
+    /// Parses the argument of `/effort`.
     pub fn read(words: &str) -> Result<Self, BadEffort> {
         match words.trim().to_lowercase().as_str() {
             "" => Ok(Self::Show),
@@ -73,7 +73,7 @@ impl Effort {
         }
     }
 
-    /// The name that vendors and settings use.
+    /// Returns the name that vendors and settings use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",

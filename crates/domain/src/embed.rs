@@ -1,7 +1,6 @@
-//! Embeds: a title, some facts and buttons, shown apart from the words around them.
+//! Embeds: a title, fields and buttons, shown separately from the surrounding text.
 //!
-//! An embed is made from a draft, and fits every surface from then on: what is too long for the smallest of
-//! them is cut when it is made, and nobody has to cut it again.
+//! `Embed::fitted` cuts an embed to the strictest surface, so that no surface has to cut it again.
 
 mod button;
 mod fit;
@@ -18,29 +17,26 @@ pub const DESCRIPTION_CHARS: usize = 4_096;
 pub const VALUE_CHARS: usize = 1_024;
 /// The most fields.
 pub const FIELDS: usize = 25;
-/// The most characters in all, buttons aside.
+/// The most characters of an embed without its buttons.
 pub const ALL_CHARS: usize = 6_000;
 /// The most buttons.
 pub const BUTTONS: usize = 25;
 
-/// Something shown, that fits wherever it is shown.
+/// A structured message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Embed {
-    /// What it is about.
     pub title: String,
-    /// What there is to say; may be empty.
+    /// The text; may be empty.
     pub description: String,
-    /// What kind of news it is.
+    /// The kind of news.
     pub colour: Colour,
-    /// Facts, each with a name.
     pub fields: Vec<Field>,
-    /// What can be done about it.
     pub buttons: Vec<Button>,
-    /// Where it came from.
+    /// The origin of the embed.
     pub footer: Footer,
 }
 
-/// What kind of news it is.
+/// The colour of an embed, by the kind of news.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colour {
     /// Information.
@@ -54,53 +50,45 @@ pub enum Colour {
     Yellow,
     /// Anything else.
     Purple,
-    /// Something that is over. No model asks for it.
+    /// Something that is over. Models cannot choose it.
     Grey,
 }
 
-/// A fact with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
     pub name: String,
-    /// The fact.
     pub value: String,
-    /// Where it stands.
     pub stands: Stands,
 }
 
-/// Where a field stands.
+/// The position of a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stands {
-    /// Beside its neighbours, if there is room.
+    /// Beside other fields, if they fit.
     #[default]
     Beside,
-    /// On a line of its own.
     Alone,
 }
 
-/// Where an embed came from, in a word below it.
+/// The origin of an embed, shown below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Footer {
-    /// From main, which needs no word.
+    /// Main, which is not shown.
     #[default]
     None,
-    /// From a side conversation.
     Fork,
-    /// From an unattended run.
     Background,
 }
 
 impl Colour {
-    /// Those that a model can ask for.
+    /// The colours that a model can choose.
     pub const ALL: [Self; 5] = [Self::Blue, Self::Green, Self::Red, Self::Yellow, Self::Purple];
 
-    /// The colour of that name, or blue.
+    /// Returns the colour with this name, or blue.
     pub fn read(name: &str) -> Self {
         Self::ALL.into_iter().find(|colour| colour.name() == name.trim()).unwrap_or_default()
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blue => "blue",
@@ -112,7 +100,7 @@ impl Colour {
         }
     }
 
-    /// Red, green and blue in one number.
+    /// Returns red, green and blue in one number.
     pub fn rgb(self) -> u32 {
         match self {
             Self::Blue => 0x34_98DB,
@@ -126,7 +114,7 @@ impl Colour {
 }
 
 impl Footer {
-    /// The footer of that word, or none.
+    /// Returns the footer with this text, or none.
     pub fn read(word: &str) -> Self {
         [Self::Fork, Self::Background]
             .into_iter()
@@ -134,7 +122,7 @@ impl Footer {
             .unwrap_or_default()
     }
 
-    /// The word, if there is one.
+    /// Returns the text, if there is one.
     pub fn word(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -145,7 +133,7 @@ impl Footer {
 }
 
 impl Embed {
-    /// The embed with only a title, which everything else is added to.
+    /// Returns an embed with only a title.
     pub fn titled(title: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -157,7 +145,7 @@ impl Embed {
         }
     }
 
-    /// The same, cut where a surface has no room for more.
+    /// Returns the embed cut to the limits of the surfaces.
     #[must_use]
     pub fn fitted(self) -> Self {
         let mut room = Room::of(ALL_CHARS - self.footer.word().map_or(0, str::len));
@@ -175,7 +163,7 @@ impl Embed {
     }
 }
 
-/// Models write a line break as a backslash and an n where they mean one.
+/// Replaces `\n` in two characters by a line break, because models write it so.
 fn with_lines(text: &str) -> String {
     text.replace("\\n", "\n")
 }
@@ -188,7 +176,7 @@ mod tests {
         Field { name: name.to_owned(), value: value.to_owned(), stands: Stands::Beside }
     }
 
-    /// XB-1, TL-5: five colours, and blue for every other word.
+    /// XB-1, TL-5: There are five colours; unknown names are blue.
     #[test]
     fn an_unknown_colour_is_blue() {
         let check = |name: &str, rgb: u32| assert_eq!(Colour::read(name).rgb(), rgb, "{name}");
@@ -201,7 +189,7 @@ mod tests {
         assert_eq!(Colour::Grey.rgb(), 0x99AAB5);
     }
 
-    /// XB-2, XB-3: emoji leave the title alone, and a written line break becomes one.
+    /// XB-2, XB-3: The title has no emoji, and an escaped line break becomes a real one.
     #[test]
     fn the_title_is_plain_and_the_words_have_lines() {
         let mut embed = Embed::titled("🎉 Done ✅  for today ⏰");
@@ -213,7 +201,7 @@ mod tests {
         assert_eq!(embed.fields, [field("a\\nb", "c\nd")]);
     }
 
-    /// XB-4: whatever is too long is cut, alone and together.
+    /// XB-4: Each text and the total are cut.
     #[test]
     fn everything_is_cut_to_what_fits() {
         let mut embed = Embed::titled(&"t".repeat(300));
@@ -233,7 +221,7 @@ mod tests {
         assert_eq!(many.fitted().fields.len(), 25);
     }
 
-    /// XB-5: no more buttons than there is room for, and none where none were wanted.
+    /// XB-5: The number of buttons is limited.
     #[test]
     fn there_are_at_most_so_many_buttons() {
         let label = "Plan it".to_owned();
@@ -245,7 +233,7 @@ mod tests {
         assert!(Embed::titled("t").fitted().buttons.is_empty());
     }
 
-    /// XB-4: a character that counts twice is cut as a whole.
+    /// XB-4: A character of two units is cut as a whole.
     #[test]
     fn no_character_is_cut_in_half() {
         let mut embed = Embed::titled("t");

@@ -1,4 +1,4 @@
-//! Why: how one answer, ping or silence came about, told from what was written down.
+//! Explains an answer, a ping or a job from what is in the journal.
 
 mod subject;
 mod work;
@@ -16,19 +16,18 @@ use crate::turn::TurnId;
 pub use subject::{Subject, moment};
 pub use work::{Ping, Work};
 
-/// What is told about a subject.
+/// The explanation of a subject.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Explained {
-    /// One answer.
     Answer(Box<Explanation>),
-    /// One time of a job, or one run.
+    /// One occurrence of a job, or one run.
     Work(Box<Work>),
-    /// The last times of a job, newest first.
+    /// The last occurrences of a job, newest first.
     Job(Vec<Work>),
 }
 
 impl Explained {
-    /// In a few lines, with times of `zone`.
+    /// Returns the explanation as text, with times in `zone`.
     pub fn tell(&self, zone: &TimeZone) -> String {
         match self {
             Self::Answer(answer) => answer.tell(zone),
@@ -46,47 +45,42 @@ impl Explained {
     }
 }
 
-/// The most characters of the words it answers that are told.
+/// The most quoted characters of the message.
 const QUOTED: usize = 200;
-/// The most tools that are named; the rest are counted.
+/// The most tools that are named; the others are counted.
 const TOOLS: usize = 10;
 
-/// What is known of one turn.
+/// The facts about one turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Its number.
     pub turn: TurnId,
-    /// Where it ran.
     pub branch: Branch,
-    /// What it answers.
+    /// The message that it answers.
     pub message: Message,
-    /// When it began.
     pub opened: Timestamp,
-    /// How often it was begun.
+    /// The number of times that it was started.
     pub attempts: u32,
-    /// The calls of a model in it, oldest first.
+    /// Its model calls, oldest first.
     pub calls: Vec<Spent>,
-    /// Where text from outside came from that was in the conversation when it began, and since when.
+    /// The sources of outside text in the conversation when it began, each with its first time.
     pub outside: Vec<(Realm, Timestamp)>,
-    /// The calls of tools that were decided upon, oldest first.
+    /// The tool calls with a decision, oldest first.
     pub tools: Vec<DecidedCall>,
-    /// How it ended; nothing, while it goes on.
+    /// Its end; `None` while it runs.
     pub end: Option<End>,
 }
 
-/// A call of a tool that was decided upon.
+/// A tool call with its decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecidedCall {
-    /// The name of the tool.
     pub tool: String,
-    /// The rule that decided.
     pub rule: String,
-    /// What was known of the conversation then.
+    /// The label of the conversation at that time.
     pub label: Label,
 }
 
 impl DecidedCall {
-    /// The tool and the rule, and where text from outside came from that was there.
+    /// Returns the tool, the rule, and the sources of outside text.
     fn tell(&self) -> String {
         let Self { tool, rule, label } = self;
         if label.is_tainted() {
@@ -96,19 +90,18 @@ impl DecidedCall {
     }
 }
 
-/// How a turn ended, as it was written down.
+/// The recorded end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// When.
     pub at: Timestamp,
-    /// In a word: `finished`, `interrupted`, `failed`.
+    /// One word: `finished`, `interrupted` or `failed`.
     pub how: String,
-    /// Why, if it failed.
+    /// The reason of a failure.
     pub why: Option<String>,
 }
 
 impl Explanation {
-    /// In a few lines, with times of `zone`.
+    /// Returns the explanation as text, with times in `zone`.
     pub fn tell(&self, zone: &TimeZone) -> String {
         let lines = [
             Some(self.began(zone)),
@@ -122,7 +115,7 @@ impl Explanation {
         lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 
-    /// The calls, added up.
+    /// Returns the total of all calls.
     pub fn total(&self) -> Total {
         let mut total = Total::default();
         self.calls.iter().for_each(|spent| total.add(spent));
@@ -209,7 +202,7 @@ impl Explanation {
         (!self.tools.is_empty()).then(|| format!("tools, and the rule that decided: {named}{more}."))
     }
 
-    /// How it ended.
+    /// Returns the line about the end.
     pub(crate) fn ended(&self) -> String {
         let Some(End { at, how, why }) = &self.end else { return "it still goes on.".to_owned() };
         let took = took(at.duration_since(self.opened));

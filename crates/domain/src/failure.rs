@@ -1,73 +1,72 @@
-//! Why a turn did not end with an answer, in words for the human.
+//! The reasons why a turn did not end with an answer, as text for the user.
 //!
-//! Each kind says what happened to what the human wanted, and who must act. None of them counts as an
-//! answer.
+//! Each variant says what happened to the user's message and who must act. None of them counts as
+//! an answer.
 
 use crate::compaction::Lost;
 use crate::cost::Refusal;
 
-/// Why the model did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// Nobody answered at the address.
+    /// The connection failed.
     #[error(
         "i can't reach the model ({0}). your message is kept; say it again, or check `ollim-bot doctor`."
     )]
     Unreachable(String),
-    /// It asks us to come back later.
+    /// The server is overloaded; it may say how many seconds to wait.
     #[error("the model is overloaded right now{}. your message is kept; say it again in a moment.", wait(.0))]
     Busy(Option<u64>),
-    /// It is not there for now, as this says; it is tried again, and the answer still comes.
+    /// The model is temporarily unavailable. The message is retried and answered later.
     #[error("{0} your message is kept, and answered when it is back; your reminders still work.")]
     Away(String),
-    /// A limit of spending is reached. Trying again will not help.
+    /// A spending limit is reached, so a retry does not help.
     #[error("{0}")]
     SpendLimit(#[from] SpendLimit),
-    /// It does not accept our key.
+    /// The key was refused.
     #[error(
         "The model refused the key ({0}). Your messages are kept and answered in order once it accepts a key. \
          `ollim-bot doctor` checks the key. I try again after a while, and at once when the key file changes or you send a \
          message."
     )]
     BadKey(String),
-    /// It does not exist, is retired, or our key may not use it.
+    /// The model does not exist, is retired, or the key may not use it.
     #[error("The model `{model}` is not available ({reason}). {advice} Your message is kept.")]
     NoSuchModel {
-        /// The id that was asked for.
+        /// The requested model id.
         model: String,
-        /// The vendor's sentence.
+        /// The reason from the vendor.
         reason: String,
         /// The next step for the user.
         advice: String,
     },
-    /// It does not accept our request.
+    /// The request was refused.
     #[error(
         "The model refused the request ({0}). `ollim-bot doctor` tries the connection with a small request; `/model` \
          chooses another model. Your message is kept."
     )]
     Rejected(String),
-    /// It broke on its side, before or after it started to speak.
+    /// The server failed before or during the reply.
     #[error("the model failed on its side ({0}). your message is kept; say it again.")]
     Broken(String),
-    /// It stopped speaking in the middle.
+    /// The reply stopped in the middle.
     #[error("the model stopped in the middle ({0}). what it said so far is kept; say `go on` to continue.")]
     CutOff(String),
-    /// What it said is not in the language of its wire.
+    /// The response does not follow the protocol.
     #[error("the model answered something i can't read: {0}. your message is kept; say it again.")]
     Garbled(String),
-    /// It replied, but not with what was wanted.
+    /// The reply has no usable answer.
     #[error("{0}")]
     Unsaid(#[from] Unsaid),
-    /// Our conversation no longer fits into what it reads at once.
+    /// The conversation exceeds the context window.
     #[error("our conversation is longer than the model can read ({0}). shorten it: ollim-bot compact")]
     Full(String),
-    /// We stopped it, or something in us broke.
+    /// The program stopped the call, or has an internal error.
     #[error("{0}")]
     Stopped(String),
 }
 
 impl Failure {
-    /// Whether the model is not there for now: later the same words may well be answered.
+    /// Returns whether the model is unavailable for now, so that a retry may succeed.
     pub fn is_away(&self) -> bool {
         match self {
             Self::Away(_)
@@ -87,7 +86,8 @@ impl Failure {
         }
     }
 
-    /// The same for a background run or a check, in which the user has sent no message that could be kept.
+    /// Returns the text for a background run or a check, in which no message of the user could be
+    /// kept.
     pub fn of_a_job(&self) -> String {
         let text = self.to_string();
         let kept = [". your message is kept", ". Your message is kept"];
@@ -98,30 +98,29 @@ impl Failure {
     }
 }
 
-/// Whose limit of spending is reached.
+/// The spending limit that is reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpendLimit {
-    /// The vendor's: the account has no money or quota left.
+    /// The vendor's limit: the account has no money or quota left.
     #[error(
         "The account at the model's vendor is at its spend limit ({0}). Raise the limit in the vendor's console, or wait \
          until it resets."
     )]
     Account(String),
-    /// Ours, for a day of work that nobody waits for.
+    /// The daily limit of unattended work.
     #[error("{0}")]
     Day(#[from] Refusal),
 }
 
-/// What a reply lacks.
+/// The reason why a reply is not an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsaid {
-    /// Words.
     #[error("the model answered nothing. your message is kept; say it again, or in other words.")]
     Empty,
-    /// Its end: there was no room for more.
+    /// It reached the token limit.
     #[error("the answer grew longer than the limit and was cut. say `go on` to hear the rest.")]
     TooLong,
-    /// An end within the bytes that a reply may have.
+    /// It reached the size limit.
     #[error(
         "The reply grew larger than {kilobytes} KB, so I stopped reading it there. Its beginning is kept, and any tool \
          calls in it were not run. Say `go on` to hear more."
@@ -130,17 +129,17 @@ pub enum Unsaid {
         /// The most kilobytes of a reply.
         kilobytes: usize,
     },
-    /// Words: all of its tokens went into thinking, twice.
+    /// All tokens went into thinking, twice.
     #[error(
         "The model used its whole limit for thinking and wrote no answer. Raise `max_tokens` under `[model]` in \
          settings.toml, or lower the effort with `/effort low` if it is higher. Your message is kept; say it again."
     )]
     OnlyThought,
-    /// Willingness.
+    /// The model declined.
     #[error("The model declined to answer{}. Your message is kept; say it in other words, or ask another model with \
         `/model`.", .0.reason())]
     Refused(Declined),
-    /// What must not get lost in a summary, twice.
+    /// A summary lacked required facts, twice.
     #[error("the summary left out what matters ({}), twice, so i kept our conversation as it is.", forgotten(.0))]
     Forgetful(Lost),
 }
@@ -175,7 +174,7 @@ fn wait(seconds: &Option<u64>) -> String {
     seconds.map(|seconds| format!(", and asks to wait {seconds} s")).unwrap_or_default()
 }
 
-/// The first few things that are missing: the human wants to know what kind of thing, not all of them.
+/// Names the first missing facts and counts the others.
 fn forgotten(lost: &Lost) -> String {
     const NAMED: usize = 3;
     match lost {

@@ -1,4 +1,4 @@
-//! The side conversation that the human takes part in: at most one, and how it ends.
+//! The interactive fork: at most one, with its exits and its idle timeout.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,83 +9,76 @@ use crate::record::MessageId;
 use crate::report::ReportId;
 use crate::thinking::Thinking;
 
-/// After how many quiet minutes a fork is idle, if nobody says otherwise.
+/// The default idle timeout in minutes.
 pub const IDLE_MINUTES: u32 = 10;
 
-/// A fork that is open.
+/// An open fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// Where.
     pub branch: Branch,
-    /// The entry of main at which it began: none, if it has nothing of main.
+    /// The entry of main at which it began; `None` if it has no history of main.
     pub root: Option<EntryId>,
-    /// What it is about, if that is known.
+    /// Its topic, if known.
     pub topic: Option<String>,
-    /// After how many quiet minutes it is idle.
+    /// The idle timeout in minutes.
     pub idle_minutes: u32,
-    /// When something last happened in it.
     pub active: Timestamp,
-    /// When the human was last asked whether it is still needed.
+    /// The last time when the user was asked whether the fork is still needed.
     pub asked: Option<Timestamp>,
-    /// The newest report it has seen.
+    /// The newest pending update that it has read.
     pub seen: Option<ReportId>,
-    /// How it ends when the answer that goes on is finished.
+    /// The exit after the current answer.
     pub leaving: Leaving,
-    /// How much is thought in it, from its first word to its last.
+    /// The thinking mode of all its answers.
     pub thinking: Thinking,
-    /// How much work goes into its answers, from the first to the last.
+    /// The effort of all its answers.
     pub effort: Effort,
-    /// The first message that is not heard in it any more, if it ends because the human wants it to.
+    /// The first message that no longer belongs to the fork, if the user ends it.
     pub until: MessageId,
 }
 
-/// A side conversation that was asked for, and begins when the answer that goes on is finished.
+/// A requested fork. It begins after the current answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entering {
-    /// What it is about, if that is known.
+    /// Its topic, if known.
     pub topic: Option<String>,
-    /// After how many quiet minutes it is idle, if not the usual number.
+    /// The idle timeout in minutes, if not the default.
     pub idle_minutes: Option<u32>,
-    /// The first message that is not heard before it begins.
+    /// The first message that belongs to the fork.
     pub until: MessageId,
 }
 
-/// How a fork ends when the answer that goes on is finished.
+/// The exit of a fork after the current answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Leaving {
-    /// Not at all.
     #[default]
     Not,
-    /// As the model wants it.
+    /// The exit that the model chose.
     So(Exit),
-    /// The human wants a report: with the model's, or without one.
+    /// The user wants a report: the model's, or none if it writes none.
     WithReport,
 }
 
-/// The three ways out.
+/// The exits of a fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It becomes the main conversation.
     Save,
-    /// These words have gone to main, and the rest is dropped.
+    /// This report was left for main, and the fork is discarded.
     Report(String),
-    /// It is dropped.
     Drop,
 }
 
-/// What a quiet fork needs.
+/// The next action for an idle fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
-    /// Nothing, before this time.
     Until(Timestamp),
-    /// The human is asked whether it is still needed.
+    /// The user is asked whether the fork is still needed.
     Ask,
-    /// It ends.
     End,
 }
 
 impl Fork {
-    /// A fork that has just begun on `branch`, at the entry `root` of main.
+    /// Creates a fork on `branch`, at the entry `root` of main.
     pub fn begun(branch: Branch, root: Option<EntryId>, entering: Entering, at: Timestamp) -> Self {
         let Entering { topic, idle_minutes, .. } = entering;
         let idle_minutes = idle_minutes.filter(|minutes| *minutes > 0).unwrap_or(IDLE_MINUTES);
@@ -98,7 +91,7 @@ impl Fork {
         Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, thinking, effort, until }
     }
 
-    /// IF-27 to IF-31: what it needs at the time `now`, if nobody speaks in it.
+    /// IF-27 to IF-31: Returns the action for the fork at `now`.
     pub fn quiet(&self, now: Timestamp) -> Quiet {
         let patience = SignedDuration::from_mins(self.idle_minutes.into());
         let since = self.asked.map_or(self.active, |asked| asked.max(self.active));
@@ -110,7 +103,7 @@ impl Fork {
     }
 }
 
-/// XB-20: what is shown when a fork begins.
+/// XB-20: Returns the embed for the start of a fork.
 pub fn begun_card(topic: Option<&str>) -> Embed {
     let button = |label: &str, style, exit| {
         let label = label.to_owned();
@@ -129,13 +122,13 @@ pub fn begun_card(topic: Option<&str>) -> Embed {
     Embed { description, colour: Colour::Purple, buttons, ..Embed::titled("Forked Session") }.fitted()
 }
 
-/// XB-21: what is shown when a fork ended, with what there is to say of it.
+/// XB-21: Returns the embed for the end of a fork, with a note.
 pub fn ended_card(why: Why, note: &str) -> Embed {
     let Ended { title, colour, .. } = ended(why);
     Embed { description: note.to_owned(), colour, ..Embed::titled(title) }.fitted()
 }
 
-/// How a fork ended, in a line.
+/// Returns the line for the end of a fork.
 pub fn ended_line(why: Why, note: &str) -> String {
     match (ended(why).word, note) {
         (word, "") => format!("{word}."),
@@ -172,7 +165,8 @@ fn ended(why: Why) -> Ended {
 mod tests {
     use super::*;
 
-    /// IF-27, IF-28, IF-29, IF-31: ten quiet minutes, a question; ten more, the end; a word starts over.
+    /// IF-27, IF-28, IF-29, IF-31: A question is asked after ten idle minutes and the fork ends
+    /// after ten more; a message restarts the time.
     #[test]
     fn a_quiet_fork_is_asked_about_once_and_then_ended() {
         let start = Timestamp::constant(1_794_700_000, 0);
@@ -189,7 +183,7 @@ mod tests {
         assert_eq!(fork.quiet(at(25)), Quiet::Ask);
     }
 
-    /// IF-5, XB-19, XB-20: three buttons, and what it is about.
+    /// IF-5, XB-19, XB-20: The start of a fork shows its topic and three buttons.
     #[test]
     fn a_fork_that_begins_shows_its_three_ways_out() {
         let card = begun_card(Some("taxes"));
@@ -207,7 +201,7 @@ mod tests {
         assert!(begun_card(None).description.contains("apart from main"));
     }
 
-    /// XB-21, IF-23: how it ended, and the summary if there is one.
+    /// XB-21, IF-23: The end of a fork shows its exit, and the report if there is one.
     #[test]
     fn a_fork_that_ended_says_how() {
         let check = |why, note: &str, title: &str, colour, line: &str| {

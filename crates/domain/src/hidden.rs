@@ -1,11 +1,11 @@
-//! Hidden signs: those that nobody sees, and those that only steer how others are shown. With them a text can say one
-//! thing to a person and another to whoever acts on it.
+//! Hidden characters: invisible ones, and those that only control how others are shown. With them a
+//! text can mean one thing to the user and another to a program.
 //!
-//! What becomes of one depends on what the text is for. Where it is weighed word by word (a call before a yes, data for
-//! a model) it is spelled out. Where it is only read it is left out, but for the joiners.
+//! Where the exact text matters (a call before its approval, data for a model) they are escaped.
+//! Where text is only read they are removed, except for joiners.
 
-/// Whether nobody sees `c`: all that Unicode lets a program ignore where it cannot show it, and what holds notes between
-/// the lines. Signs that break or indent a line are not among them: what those do is seen.
+/// Returns whether `c` is invisible: everything that Unicode calls default ignorable, and
+/// interlinear annotations. White space and line breaks are visible by their effect.
 pub fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -15,14 +15,13 @@ pub fn is_hidden(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether `c` is hidden, and what is seen would be another thing without it: words of some scripts fall apart, and so do
-/// pictures of people; a heart turns black.
+/// Returns whether `c` is hidden but affects visible characters: in some scripts, and in emoji.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// `text` with its hidden signs, and all that are `also` to be, as JSON writes them by their numbers. JSON means the same
-/// as before, if none of those stands outside of its texts.
+/// Escapes hidden characters, and those for which `also` is true, as in JSON. JSON stays equivalent
+/// if they only occur inside its strings.
 pub fn spelled_out(text: &str, also: impl Fn(char) -> bool) -> String {
     let mut spelled = String::with_capacity(text.len());
     for c in text.chars() {
@@ -39,7 +38,7 @@ pub fn spelled_out(text: &str, also: impl Fn(char) -> bool) -> String {
 mod tests {
     use super::*;
 
-    /// I5: every sign that turns letters around or shows nothing is known for one.
+    /// I5: All characters that reverse the text direction or are invisible are recognized.
     #[test]
     fn what_turns_letters_around_or_shows_nothing_is_hidden() {
         let turn = ['\u{61c}', '\u{200e}', '\u{200f}'].into_iter().chain('\u{202a}'..='\u{202e}');
@@ -62,7 +61,8 @@ mod tests {
         assert_eq!(spelled_out(seen, |_| false), seen);
     }
 
-    /// A number beyond four digits is written in two halves: otherwise another sign would be read, and a digit.
+    /// A code point above four digits is written as a surrogate pair; otherwise it would be read as
+    /// another character and a digit.
     #[test]
     fn what_is_spelled_out_is_still_the_same_json() {
         let check = |text: &str, expected: &str| assert_eq!(spelled_out(text, |c| c == '`'), expected);

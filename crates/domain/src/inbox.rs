@@ -1,30 +1,25 @@
-//! The inbox: what the human told us to keep, in their own words, until it is dealt with.
+//! The inbox: the user's notes in their own words, until they are dealt with.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-/// The number of a kept thing.
+/// The number of an inbox item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeptId(pub u64);
 
-/// One thing in the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its number.
     pub id: KeptId,
-    /// When it was told.
     pub at: Timestamp,
-    /// What was told.
     pub text: String,
 }
 
-/// What is in the inbox, and the number of the next thing. A number is never given twice.
+/// The items and the number of the next one. Numbers are never reused.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    /// What is in it, oldest first, shared with every copy of it.
+    /// The items, oldest first; shared between copies.
     pub kept: Arc<Vec<Kept>>,
-    /// The number of the next thing.
     pub next: KeptId,
 }
 
@@ -34,12 +29,12 @@ impl Default for Inbox {
     }
 }
 
-/// The most things that are read out at once; older ones are counted.
+/// The most items in a list; older ones are counted.
 const READ_OUT: usize = 20;
-/// The longest thing that is read out whole, in characters.
+/// The most characters of an item in a list.
 const READ_WHOLE: usize = 200;
 
-/// Reads the inbox out, oldest first.
+/// Returns the inbox as a list, oldest first.
 pub fn read_out(kept: &[Kept]) -> String {
     if kept.is_empty() {
         return "the inbox is empty.".to_owned();

@@ -1,7 +1,7 @@
-//! A little JSON: enough to tell whether two calls are given the same, and to find one text in what is given.
+//! A minimal JSON parser: compares the input of calls and reads single fields.
 //!
-//! It only reads, and rather says that it cannot read something than guess: an object that names a thing twice
-//! means one thing to one reader and another to the next, so it means nothing here.
+//! It rejects ambiguous input: an object with a duplicate key is invalid, because different readers
+//! would take different values.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -9,13 +9,12 @@ use std::str::Chars;
 
 use crate::conversation::Json;
 
-/// How deep lists and objects may lie in each other.
+/// The most levels of nesting.
 const DEPTH: usize = 64;
 
-/// What a JSON text says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
-    /// A number as it was written, a truth, or nothing.
+    /// A number as it was written, a boolean, or null.
     Plain(String),
     Text(String),
     List(Vec<Value>),
@@ -23,22 +22,23 @@ enum Value {
 }
 
 impl Json {
-    /// Whether both say the same, however they are written. What cannot be read is only like itself.
+    /// Returns whether both have the same value. Invalid JSON only equals itself.
     pub fn says_the_same_as(&self, other: &Self) -> bool {
         self.0 == other.0 || read(&self.0).is_some_and(|value| read(&other.0) == Some(value))
     }
 
-    /// The one way to write what it says; itself, if it cannot be read. What says the same is written the same.
+    /// Returns the canonical form; invalid JSON is returned unchanged. Equivalent values have the
+    /// same form.
     pub fn canonical(&self) -> Self {
         read(&self.0).map_or_else(|| self.clone(), |value| Self(written(&value)))
     }
 
-    /// Whether it is an object that everybody reads in the same way.
+    /// Returns whether it is a valid object without duplicate keys.
     pub fn is_readable(&self) -> bool {
         matches!(read(&self.0), Some(Value::Object(_)))
     }
 
-    /// Whether this is an object that says `true` of `key`.
+    /// Returns whether it is an object in which `key` is `true`.
     pub fn says_yes(&self, key: &str) -> bool {
         match read(&self.0) {
             Some(Value::Object(fields)) => fields.get(key) == Some(&Value::Plain("true".to_owned())),
@@ -46,7 +46,7 @@ impl Json {
         }
     }
 
-    /// The text called `key`, if this is an object that has one.
+    /// Returns the string field `key`, if this is an object that has it.
     pub fn text(&self, key: &str) -> Option<String> {
         match read(&self.0)? {
             Value::Object(mut fields) => match fields.remove(key)? {
@@ -59,7 +59,7 @@ impl Json {
 }
 
 impl Json {
-    /// The text in the object called `key`, if that object has no other field.
+    /// Returns the string in the object field `key`, if that object has no other field.
     pub fn only_text_in(&self, key: &str) -> Option<String> {
         let Value::Object(mut fields) = read(&self.0)? else { return None };
         let Value::Object(mut inner) = fields.remove(key)? else { return None };
@@ -69,7 +69,7 @@ impl Json {
         }
     }
 
-    /// What it says of `key`, if this is an object that says yes or no of it.
+    /// Returns the boolean field `key`, if this is an object that has it.
     pub fn says(&self, key: &str) -> Option<bool> {
         match read(&self.0)? {
             Value::Object(fields) => match fields.get(key)? {
@@ -80,7 +80,7 @@ impl Json {
         }
     }
 
-    /// The texts in the list called `key`, if this is an object that has one.
+    /// Returns the strings in the list field `key`; empty if there is no such list.
     pub fn texts(&self, key: &str) -> Vec<String> {
         let Some(Value::Object(mut fields)) = read(&self.0) else { return Vec::new() };
         let Some(Value::List(items)) = fields.remove(key) else { return Vec::new() };
@@ -91,7 +91,7 @@ impl Json {
         items.into_iter().filter_map(text).collect()
     }
 
-    /// The text that it is, or itself if it is no text.
+    /// Returns the string value, or the JSON text if it is not a string.
     pub fn plainly(&self) -> String {
         match read(&self.0) {
             Some(Value::Text(text)) => text,
@@ -100,7 +100,7 @@ impl Json {
     }
 }
 
-/// Names in order, and nothing between things that need not be there.
+/// Writes object keys in order and no white space.
 fn written(value: &Value) -> String {
     match value {
         Value::Plain(plain) => plain.clone(),
@@ -204,7 +204,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A character by its number, which may come in two halves.
+    /// Reads a `\u` escape, which may be a surrogate pair.
     fn numbered(&mut self) -> Option<char> {
         let first = self.four_digits()?;
         if !(0xd800..0xdc00).contains(&first) {

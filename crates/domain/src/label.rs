@@ -1,40 +1,33 @@
-//! Labels: what is known of the words in a context besides the words. Whose private things they tell of, and where
-//! words came from that nobody here wrote.
+//! Labels: which private data a text contains, and which of its sources are outside.
 //!
-//! A label only rises: whoever has read something has read it. What follows from one is decided in `permission`.
+//! A label only rises, because text cannot be unread. `permission` decides what follows from a
+//! label.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Where something is from.
+/// The source of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Realm {
-    /// What the human said to us.
+    /// The user's messages.
     Chat,
-    /// Mail.
     Mail,
-    /// The calendar.
     Calendar,
-    /// The list of tasks, and the inbox.
     Tasks,
-    /// The human's files.
+    /// The user's files.
     Files,
-    /// What was said before, elsewhere.
+    /// Earlier conversations.
     History,
-    /// A page of the web, or a search.
     Web,
-    /// A server that lends us tools.
+    /// A tool server.
     Server,
-    /// A picture.
     Picture,
-    /// A webhook.
     Webhook,
-    /// What a run left whose own words come from outside.
+    /// A report of a run that read text from outside.
     Report,
 }
 
 impl Realm {
-    /// All of them.
     pub const ALL: [Self; 11] = [
         Self::Chat,
         Self::Mail,
@@ -49,7 +42,7 @@ impl Realm {
         Self::Report,
     ];
 
-    /// The word for it, as it is kept.
+    /// Returns the stored word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -66,7 +59,7 @@ impl Realm {
         }
     }
 
-    /// What it is to people, after "from".
+    /// Returns the name for the user, after "from".
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Chat => "our conversation",
@@ -88,41 +81,34 @@ impl Realm {
     }
 }
 
-/// A set of realms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Realms(u16);
 
 impl Realms {
-    /// None.
     pub const NONE: Self = Self(0);
 
-    /// This one alone.
     pub fn of(realm: Realm) -> Self {
         Self(realm.bit())
     }
 
-    /// Whether there is none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `realm` is among them.
     pub fn has(self, realm: Realm) -> bool {
         self.0 & realm.bit() != 0
     }
 
-    /// These and those.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of these are among `other`.
+    /// Returns whether all realms are in `other`.
     pub fn within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// One after the other.
     pub fn iter(self) -> impl Iterator<Item = Realm> {
         Realm::ALL.into_iter().filter(move |realm| self.has(*realm))
     }
@@ -141,57 +127,57 @@ impl fmt::Display for Realms {
     }
 }
 
-/// What is known of words.
+/// The label of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// The private things that they tell of.
+    /// The realms of its private data.
     pub private: Realms,
-    /// Where those words are from that nobody here wrote: nowhere, if somebody here wrote all of them.
+    /// The realms of its outside text: everything that is not written by the user, the program or
+    /// the model.
     pub outside: Realms,
 }
 
 impl Label {
-    /// Nothing is private, and nothing is from outside.
+    /// No private data and no outside text.
     pub const PLAIN: Self = Self { private: Realms::NONE, outside: Realms::NONE };
 
-    /// What is private to the human, and theirs.
+    /// Private data that the user wrote.
     pub fn private(realm: Realm) -> Self {
         Self { private: Realms::of(realm), outside: Realms::NONE }
     }
 
-    /// What anybody may have written.
+    /// Text that anyone may have written.
     pub fn outside(realm: Realm) -> Self {
         Self { private: Realms::NONE, outside: Realms::of(realm) }
     }
 
-    /// What is private to the human, and what anybody may have written, such as mail.
+    /// Private data that anyone may have written, such as mail.
     pub fn both(realm: Realm) -> Self {
         Self { private: Realms::of(realm), outside: Realms::of(realm) }
     }
 
-    /// What is known of both together.
+    /// Returns the label of both together.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self { private: self.private.and(other.private), outside: self.outside.and(other.outside) }
     }
 
-    /// Whether words from outside are among them.
+    /// Returns whether it contains outside text.
     pub fn is_tainted(self) -> bool {
         !self.outside.is_empty()
     }
 
-    /// Whether anything private is among them.
     pub fn is_private(self) -> bool {
         !self.private.is_empty()
     }
 
-    /// Whether `other` knows all that this one does.
+    /// Returns whether `other` covers this label.
     pub fn within(self, other: Self) -> bool {
         self.private.within(other.private) && self.outside.within(other.outside)
     }
 }
 
-/// As it is kept: what is private, and what is from outside.
+/// The stored form: private realms, then outside realms.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{};{}", self.private, self.outside)
@@ -210,7 +196,6 @@ impl FromStr for Label {
     }
 }
 
-/// What is no label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no label")]
 pub struct Unlabelled(String);
@@ -224,7 +209,7 @@ mod tests {
         Label { private: bits(0), outside: bits(11) }
     }
 
-    /// A label is kept as words, and no label is lost on the way.
+    /// A stored label is parsed back unchanged.
     #[test]
     fn a_label_reads_back_as_it_was_written() {
         for number in (0..1 << 22).step_by(97) {
@@ -237,7 +222,7 @@ mod tests {
         }
     }
 
-    /// A label only rises, whatever comes in which order.
+    /// A label only rises, in any order of joins.
     #[test]
     fn what_was_read_stays_read() {
         for number in (0..1 << 22).step_by(5_003) {

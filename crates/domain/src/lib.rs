@@ -1,7 +1,7 @@
-//! What is true, and what follows from what happens.
+//! The domain: state and decisions, without I/O.
 //!
-//! This crate decides and never touches the world: it does no I/O, reads no clock, and has no `async`.
-//! Time, ids and dice come in from outside; what should be done goes out as values.
+//! The crate reads no clock and has no `async`. Time, ids and randomness are passed in; decisions
+//! are returned as values.
 
 pub mod agent;
 pub mod approval;

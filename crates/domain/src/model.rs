@@ -1,4 +1,4 @@
-//! Which model answers: the names the human may choose from.
+//! The choice of models by name.
 
 mod abilities;
 
@@ -9,36 +9,35 @@ pub use abilities::{Abilities, USUAL_BUDGET};
 use crate::settings::{BadSetting, Setting, Settings};
 use crate::thinking::Thinking;
 
-/// RC-3: the short names of the models of Anthropic.
+/// RC-3: The short names of Anthropic's models.
 pub const SHORT_NAMES: [&str; 4] = ["fable", "haiku", "opus", "sonnet"];
 
-/// What the brain is called that is always there, and reads nothing but the words before it.
+/// The name of the offline assistant, which needs no model.
 pub const OFFLINE: &str = "offline";
 
-/// The models that can be chosen while the program runs.
+/// The models that can be chosen at run time, and their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// What answers when nothing is chosen, as people know it.
+    /// The default model, as it is shown.
     pub usual: String,
-    /// How models are named here.
     pub naming: Naming,
-    /// Whether a model is told how much to think.
+    /// Which settings of thinking the model accepts.
     pub thinks: Thinks,
-    /// How much it thinks when nothing is chosen.
+    /// The default thinking mode.
     pub thinking: Thinking,
-    /// Abilities of models as the vendor's models endpoint and its refusals say, by id. The family of an id stands for
-    /// one that is not here.
+    /// Abilities of models by id, from the vendor's models endpoint and refusals. An id that is
+    /// missing has the abilities of its family.
     pub abilities: BTreeMap<String, Abilities>,
-    /// What the human is called when nothing is chosen.
+    /// The default name of the user.
     pub human: String,
 }
 
-/// How models are named.
+/// The names of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// By short names, each for an id of the vendor; none, if there is only the usual model.
+    /// Short names with the vendor's ids; empty if only the default model exists.
     Short(BTreeMap<String, String>),
-    /// By whatever names the server has for them. Nobody knows all of those.
+    /// Any name that the server knows.
     Own,
 }
 
@@ -48,29 +47,29 @@ impl Default for Naming {
     }
 }
 
-/// Whether a model is told how much to think.
+/// Which settings of thinking a model accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Thinks {
-    /// It is.
+    /// All settings.
     AsTold,
-    /// It always thinks, and is told only its effort: the `claude` program ignores everything else.
+    /// Only the effort, because the `claude` program ignores everything else.
     ByEffort,
-    /// It is not: there is no word for it on its wire.
+    /// None: its protocol has no field for it.
     #[default]
     ByItself,
 }
 
-/// What the human calls the usual model.
+/// Names of the default model.
 const USUAL: [&str; 4] = ["", "default", "none", "null"];
 
 impl Choices {
-    /// Whether there is no model: only the offline brain answers.
+    /// Returns whether there is no model, so that only the offline assistant answers.
     pub fn is_offline(&self) -> bool {
         self.usual == OFFLINE
     }
 
-    /// The name that `typed` means: nothing, for the usual model. Where models have short names, a full id of Anthropic
-    /// is a name too.
+    /// Parses a typed name; `None` means the default model. With short names, a full id of
+    /// Anthropic is accepted too.
     pub fn read(&self, typed: &str) -> Result<Option<String>, String> {
         let name = typed.trim();
         let short = name.to_lowercase();
@@ -104,7 +103,8 @@ impl Choices {
         }
     }
 
-    /// RC-10: the models in `settings` that cannot be chosen here give way to the usual one, and are named.
+    /// RC-10: Replaces models in `settings` that cannot be chosen by the default, and returns them
+    /// as errors.
     pub fn admit(&self, settings: &mut Settings) -> Vec<BadSetting> {
         let models = &mut settings.models;
         let mut wrong = Vec::new();
@@ -119,7 +119,7 @@ impl Choices {
         wrong
     }
 
-    /// The vendor's id of the model that was chosen; nothing, for the usual one.
+    /// Returns the vendor's id of the chosen model; `None` for the default model.
     pub fn id<'a>(&'a self, chosen: Option<&'a str>) -> Option<&'a str> {
         match &self.naming {
             Naming::Short(names) => {
@@ -131,13 +131,13 @@ impl Choices {
         }
     }
 
-    /// Name of the model that was chosen, without the service that runs it.
+    /// Returns the name of the chosen model without its service.
     pub fn model_name<'a>(&'a self, chosen: Option<&'a str>) -> &'a str {
         let usual = self.usual.split_once(':').map_or(self.usual.as_str(), |(_, model)| model);
         self.id(chosen).unwrap_or(usual)
     }
 
-    /// What can be chosen about the thinking of `model`, as `model_name` gives it.
+    /// Returns the abilities of `model`, a name from `model_name`.
     pub fn abilities_of(&self, model: &str) -> Abilities {
         match (self.abilities.get(model), self.thinks) {
             (Some(known), _) => known.clone(),
@@ -146,7 +146,7 @@ impl Choices {
         }
     }
 
-    /// Says which model is chosen.
+    /// Returns the chosen model as a sentence.
     pub fn show(&self, chosen: Option<&str>) -> String {
         match (chosen, self.id(chosen)) {
             (Some(name), Some(id)) if name == id => format!("Model: {name}."),
@@ -155,7 +155,7 @@ impl Choices {
         }
     }
 
-    /// Says which model answers, as the end of a sentence.
+    /// Returns the answering model as the end of a sentence.
     pub fn tell(&self, chosen: Option<&str>) -> String {
         match (chosen, self.id(chosen)) {
             (Some(name), Some(id)) if name == id => format!("{name} answers."),
@@ -164,8 +164,8 @@ impl Choices {
         }
     }
 
-    /// Returns the remark about the model that was chosen: nothing is known about it here, or it cannot think as
-    /// `thinking` says.
+    /// Returns a remark about the chosen model: its id is unknown, or it cannot think as `thinking`
+    /// says.
     pub fn remark(&self, chosen: Option<&str>, thinking: Thinking) -> Option<String> {
         let model = self.model_name(chosen);
         let is_strange = chosen.is_some_and(is_full_id)
@@ -186,7 +186,7 @@ impl Choices {
     }
 }
 
-/// Whether `name` looks like a vendor's id of a model of Anthropic, such as `claude-opus-4-8`.
+/// Returns whether `name` looks like an id of Anthropic, such as `claude-opus-4-8`.
 fn is_full_id(name: &str) -> bool {
     let is_part = |character: char| {
         character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '-' | '.')
@@ -204,7 +204,7 @@ mod tests {
         Choices { usual: "anthropic:x".to_owned(), naming: Naming::Short(names), ..Choices::default() }
     }
 
-    /// RC-3: names are trimmed and read in any case; a few words mean the usual model.
+    /// RC-3: Names are trimmed and read in any case; a few words mean the default model.
     #[test]
     fn a_name_is_read_as_people_type_it_and_an_unknown_one_hears_the_others() {
         let choices = of_anthropic();
@@ -223,7 +223,7 @@ mod tests {
         assert!(offline.read("opus").unwrap_err().contains("Only offline is set up here"));
     }
 
-    /// A full id is kept as it is, beside the short names, and means the same model after an update of those.
+    /// A full id is accepted beside the short names, and does not change when those are updated.
     #[test]
     fn a_full_id_of_the_vendor_is_a_name_too() {
         let choices = Choices { thinks: Thinks::AsTold, ..of_anthropic() };
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(offline.id(Some("claude-opus-4-8")), None);
     }
 
-    /// A server of one's own names its models as it likes, and has none of Anthropic's short names.
+    /// A local server accepts any name except Anthropic's short names.
     #[test]
     fn a_server_with_names_of_its_own_takes_any_of_them() {
         let choices = Choices { usual: "openai:qwen3".to_owned(), naming: Naming::Own, ..Choices::default() };
@@ -263,7 +263,7 @@ mod tests {
         assert!(choices.read("two words").is_err());
     }
 
-    /// The vendor's word about a model wins over the table, and the `claude` program treats all models alike.
+    /// Reported abilities override the table, and the `claude` program treats all models alike.
     #[test]
     fn abilities_come_from_the_vendor_then_from_the_family() {
         let mut choices = Choices { thinks: Thinks::AsTold, ..of_anthropic() };
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(program.abilities_of(program.model_name(None)), Abilities::always_thinking());
     }
 
-    /// RC-10: what was chosen for another brain is named and not used.
+    /// RC-10: A model of another service is reported and not used.
     #[test]
     fn a_model_of_another_brain_gives_way_to_the_usual_one() {
         let mut settings = Settings::default();

@@ -1,6 +1,6 @@
-//! Occurrences: one time at which one job was due, and what became of it.
+//! Occurrences: one due time of one job, and its outcome.
 //!
-//! An occurrence is written down before anything is done about it, and ends in exactly one way. None disappears.
+//! An occurrence is written before any action, and ends in exactly one way.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,90 +9,81 @@ use crate::cost::Source;
 use crate::record::MessageId;
 use crate::schedule::Lateness;
 
-/// How often a job is tried.
+/// The maximum number of tries of a job.
 pub const TRIES: u32 = 3;
 
-/// What is said of a reminder that no model put in words.
+/// The note on a reminder delivered verbatim because the model did not answer.
 pub const AS_WRITTEN: &str = "the model did not answer, so its words went out as written";
 
-/// What is said of a job that was left out because nobody waits for it.
+/// The note on a job that was skipped because of the daily limit.
 pub const LIMIT_REACHED: &str = "today's limit is used up";
 
-/// The note on a reminder whose turn of the model was left out because other reminders waited for one too.
+/// The note on a reminder delivered verbatim together with others, without a model turn.
 pub const SEVERAL: &str = "several reminders waited for the model, so its words stayed as written";
 
-/// What is said of a reminder that the same befell.
+/// The note on a reminder delivered verbatim because of the daily limit.
 pub const UNPAID: &str = "today's limit is used up, so its words went out as written";
 
-/// Which occurrence: whose, and when it was due.
+/// The key of an occurrence: job and due time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// Whose.
     pub source: Source,
-    /// When it was due.
     pub due: Timestamp,
 }
 
-/// One time at which one job was due.
+/// One due time of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occurrence {
-    /// Which.
     pub key: Key,
-    /// What the human calls the job.
+    /// The display name of the job.
     pub name: String,
-    /// What the job was told: its own words, without ours.
+    /// The prompt of the job, without additions of the program.
     pub words: String,
-    /// Whether it was kept when it came.
     pub lateness: Lateness,
-    /// How often it was tried.
+    /// The number of tries so far.
     pub tries: u32,
-    /// Where it stands.
     pub stage: Stage,
-    /// Since when.
+    /// The time of the last state change.
     pub since: Timestamp,
-    /// Whether the words of a reminder for main were shown already, as written. The model may still put them otherwise.
+    /// Whether the text of a reminder for main was already shown verbatim. The model may still
+    /// rephrase it.
     pub shown: bool,
 }
 
-/// Where an occurrence stands.
+/// The state of an occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Its job is done on this branch.
+    /// The job runs on this branch.
     Running(Branch),
-    /// Its job is put to main with this message.
+    /// The job was sent to main as this message.
     Asked(MessageId),
-    /// Its job failed, and is tried again at this time.
+    /// The job failed and is retried at this time.
     Again(Timestamp),
-    /// It waits for an earlier one of the same job.
+    /// It waits for an earlier occurrence of the same job.
     Queued,
-    /// It has ended.
     Ended(End),
 }
 
-/// How an occurrence ended.
+/// The outcome of an occurrence. The strings are notes or reasons for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its job was done; what there is to say of it, if anything.
     Done(String),
-    /// Its job could not be done, for this reason.
     Failed(String),
-    /// Nobody was there to keep these times: so many, up to the last one, for this reason.
+    /// These times passed while the job could not run.
     Missed {
-        /// The last of them.
+        /// The last missed time.
         last: Timestamp,
-        /// How many.
+        /// The number of missed times.
         count: u32,
-        /// Why.
         why: String,
     },
-    /// It was left out, for this reason.
     Skipped(String),
-    /// Its job is not planned any more.
+    /// The job was removed from the schedule.
     Cancelled(String),
 }
 
 impl End {
-    /// The word under which it is kept.
+    /// The stored name.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Done(_) => "done",
@@ -103,12 +94,12 @@ impl End {
         }
     }
 
-    /// Whether it is a reminder whose words went out without a model.
+    /// Returns whether it is a reminder that was delivered verbatim.
     pub fn is_as_written(&self) -> bool {
         matches!(self, Self::Done(note) if note == AS_WRITTEN || note == UNPAID)
     }
 
-    /// What there is to say of it.
+    /// The note or reason.
     pub fn why(&self) -> &str {
         match self {
             Self::Done(why) | Self::Failed(why) | Self::Skipped(why) | Self::Cancelled(why) => why,
@@ -117,7 +108,7 @@ impl End {
     }
 }
 
-/// How long after the try with this number a job is tried again, give or take a fifth as `roll` says.
+/// The delay before the next try after `tries` tries, randomized by up to 20 % with `roll`.
 pub fn wait_after(tries: u32, roll: u64) -> SignedDuration {
     let minutes = match tries {
         0 | 1 => 1,
@@ -133,7 +124,7 @@ pub fn wait_after(tries: u32, roll: u64) -> SignedDuration {
 mod tests {
     use super::*;
 
-    /// A8: a job that failed is tried again after 1 and 5 minutes, give or take a fifth.
+    /// A8: a failed job is retried after 1 and 5 minutes, plus or minus 20 %.
     #[test]
     fn a_failed_job_is_tried_again_after_a_while() {
         for (tries, least, most) in [(1, 48, 72), (2, 240, 360), (3, 720, 1080)] {

@@ -1,36 +1,36 @@
-//! Patience: whether a failed call is worth another try, and how long to wait before it.
+//! Decides whether a failed call is retried, and how long to wait before.
 //!
-//! Waiting times grow and are drawn at random between nothing and the most (full jitter), so that many
-//! who failed together do not come back together. What the other side asks for is obeyed.
+//! Waits grow and are drawn at random between zero and the maximum (full jitter), so that clients
+//! that failed together do not return together. A wait that the server requests is respected.
 
 use std::time::Duration;
 
 use crate::dice::Dice;
 use crate::failure::Failure;
 
-/// How patient somebody is.
+/// The limits of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Calls in all, the first one included.
+    /// The most calls, including the first.
     pub tries: u32,
-    /// All waiting together.
+    /// The most time of all waits together.
     pub waiting: Duration,
 }
 
 impl Limits {
-    /// What the house allows: six tries, ten minutes.
+    /// The default: six calls, ten minutes.
     pub const HOUSE: Self = Self { tries: 6, waiting: Duration::from_secs(600) };
-    /// No second try.
+    /// A single call without retries.
     pub const NONE: Self = Self { tries: 1, waiting: Duration::ZERO };
 }
 
-/// The longest first wait, and the longest of all.
+/// The longest first wait, and the longest of all waits.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// How often what nobody can read is asked for once more.
+/// The most calls if the responses are invalid.
 const GARBLED_TRIES: u32 = 2;
 
-/// What is left of it.
+/// The state of the retries of one call.
 #[derive(Clone, Debug)]
 pub struct Patience {
     limits: Limits,
@@ -40,12 +40,12 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Full patience, with dice that fall as `seed` says.
+    /// Creates the state with `seed` for the jitter.
     pub fn new(limits: Limits, seed: u64) -> Self {
         Self { limits, dice: Dice::new(seed), tried: 0, waited: Duration::ZERO }
     }
 
-    /// How long to wait before the next try after `failure`; nothing, if there is none.
+    /// Returns the wait before the next call after `failure`; `None` if there is no retry.
     pub fn after(&mut self, failure: &Failure) -> Option<Duration> {
         self.tried += 1;
         let tries = match failure {
@@ -75,7 +75,7 @@ impl Patience {
         let share = self.dice.roll() as f64 / u64::MAX as f64;
         let jitter = most.mul_f64(share);
         match failure {
-            // The server knows when it has room again: no growing wait is added to what it asks for.
+            // A wait that the server requests gets no growing wait in addition.
             Failure::Busy(Some(seconds)) => Duration::from_secs(*seconds).saturating_add(jitter.min(FIRST)),
             Failure::Busy(None)
             | Failure::Away(_)
@@ -104,7 +104,8 @@ mod tests {
         std::iter::from_fn(|| patience.after(failure)).collect()
     }
 
-    /// E1: one second at first, at most a minute, at most six tries, at most ten minutes, for 1,000 seeds.
+    /// E1: The first wait is one second, each at most a minute, with at most six calls and ten
+    /// minutes, for 1,000 seeds.
     #[test]
     fn waits_grow_within_their_bounds_and_end() {
         for seed in 0..1_000 {
@@ -121,7 +122,7 @@ mod tests {
         assert!(spread(0).max() > Some(Duration::from_millis(950)), "and goes to the most");
     }
 
-    /// E1: what the other side asks for is obeyed, unless it asks for more than we have.
+    /// E1: A requested wait is respected unless it exceeds the limit.
     #[test]
     fn who_asks_to_wait_is_waited_for() {
         let asked = waits(Limits::HOUSE, 7, &Failure::Busy(Some(30)));
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(waits(Limits::HOUSE, 7, &Failure::Busy(Some(3_600))), []);
     }
 
-    /// E1: a spend limit, a wrong key and our own mistake do not get better by asking again.
+    /// E1: Spend limits, bad keys and invalid requests are not retried.
     #[test]
     fn what_cannot_get_better_is_not_tried_again() {
         let text = String::new;

@@ -1,7 +1,7 @@
-//! Permission: whether a tool may run.
+//! Permissions: decides whether a tool call may run.
 //!
-//! The one door for authority. Every call passes it, and what is decided is written down before the tool
-//! runs. A refusal is read by the model, so it says what to do instead.
+//! Every call is checked here, and the decision is recorded before the tool runs. The model reads
+//! refusals, so they name the alternative.
 
 mod deed;
 mod matrix;
@@ -27,42 +27,39 @@ use crate::tool::{Class, ServerKind, ServerKinds, ToolCall, ToolResult, ToolSpec
 use matrix::{Cell, cell, is_unattended, said_before};
 use path::is_protected;
 
-/// What becomes of a call.
+/// The state of a call after the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// It is decided.
     Decided(Decision),
-    /// The human is asked, under this number; the decision follows.
+    /// The user is asked under this approval id; the decision follows.
     Asked(ApprovalId, ToolCall),
-    /// Somebody else works on it; what comes of that follows.
+    /// A subagent works on it; the result follows.
     Delegated(ToolCall),
-    /// It was allowed, and this came of it at once.
+    /// It was allowed and has this result already.
     Answered(ToolResult),
 }
 
-/// What was decided about one call.
+/// The decision about one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The call.
     pub call: ToolCall,
-    /// The rule that decided.
     pub rule: Rule,
-    /// What was known where it was called.
+    /// The label of the conversation at the time of the call.
     pub knows: Label,
 }
 
 impl Decision {
-    /// That `call` may run, because of `allowed`.
+    /// Creates a decision that allows `call`.
     pub fn allowed(call: &ToolCall, allowed: Allowed) -> Self {
         Self { call: call.clone(), rule: Rule::Allowed(allowed), knows: Label::PLAIN }
     }
 
-    /// That `call` may not run, because of `refused`.
+    /// Creates a decision that refuses `call`.
     pub fn refused(call: &ToolCall, refused: Refused) -> Self {
         Self { call: call.clone(), rule: Rule::Refused(refused), knows: Label::PLAIN }
     }
 
-    /// The result of a call that may not run: nothing, if it may.
+    /// Returns the result of a refused call; `None` if it may run.
     pub fn refusal(&self) -> Option<ToolResult> {
         match &self.rule {
             Rule::Allowed(_) => None,
@@ -76,17 +73,15 @@ impl Decision {
     }
 }
 
-/// Why a call was allowed or refused.
+/// The rule that allowed or refused a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// It may run.
     Allowed(Allowed),
-    /// It may not.
     Refused(Refused),
 }
 
 impl Rule {
-    /// The name under which a decision is kept.
+    /// Returns the stored name of the rule.
     pub fn id(&self) -> &'static str {
         match self {
             Self::Allowed(allowed) => allowed.id(),
@@ -95,22 +90,22 @@ impl Rule {
     }
 }
 
-/// Why a call may run.
+/// The reason why a call may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// It only asks the assistant, which checks what it is asked.
+    /// It only asks the assistant, which checks the request.
     OwnTool,
-    /// It changes nothing.
+    /// It only reads.
     Reads,
-    /// It is free there, with what is known there.
+    /// The matrix allows it with the label of the conversation.
     Context,
-    /// The mode that the human set allows it.
+    /// The permission mode allows it.
     Mode(Mode),
-    /// The human has said yes to this for a while.
+    /// A standing approval covers it.
     Standing(ApprovalId),
-    /// The human has said yes to it, this once.
+    /// The user approved this call.
     Approved(ApprovalId),
-    /// The human said yes to exactly this after its turn had gone on, and it was not done since.
+    /// An unused grant from a late approval covers exactly this call.
     Granted(ApprovalId),
 }
 
@@ -128,29 +123,29 @@ impl Allowed {
     }
 }
 
-/// What a run is allowed: where it is, what its job's file says, what the human has set, and what is known there.
+/// The permissions of a run: its place, the tools of its job, the user's mode, and the label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority {
-    /// Where it runs.
     pub place: Place,
-    /// Which tools it may use there.
+    /// The tools that it may use.
     pub tools: ToolRule,
-    /// What may be done there without asking.
     pub mode: Mode,
-    /// What is known of all words there.
+    /// The label of the conversation.
     pub knows: Label,
-    /// The addresses that the user wrote, and those that were seen in pages, search results and mail.
+    /// Addresses that the user wrote, and those that were seen in pages, search results and mail.
     pub links: Vec<String>,
-    /// What the user asks in this turn, in their own words; for a job, what its file says. Nothing, in other turns.
+    /// The user's request in this turn in their own words, or the text of the job's file; `None` in
+    /// other turns.
     pub request: Option<String>,
-    /// What the tools of servers do that are called in this step, as the user accepted them.
+    /// The accepted kinds of the server tools that are called in this step.
     pub kinds: ServerKinds,
-    /// The time and the habits by which words for the planner are read. Without them such words are taken for the worst.
+    /// The time and habits for reading planner text. Without them such text counts as its worst
+    /// meaning.
     pub clock: Option<Clock>,
 }
 
 impl Authority {
-    /// That of an ordinary turn in the main conversation.
+    /// The permissions of an ordinary turn in the main conversation.
     pub const MAIN: Self = Self {
         place: Place::Main(Follow::Alone),
         tools: ToolRule::Usual,
@@ -162,14 +157,14 @@ impl Authority {
         clock: None,
     };
 
-    /// The accepted kind of the tool of a server that `call` names.
+    /// Returns the accepted kind of the server tool that `call` names.
     fn kind_of(&self, call: &ToolCall) -> Option<ServerKind> {
         self.kinds.get(&call.input.text("tool")?).copied()
     }
 }
 
-/// Decides whether `call`, of one of `tools`, may run with `authority`, and with what the human has said yes to:
-/// nothing, if the human must be asked.
+/// Decides whether `call` of one of `tools` may run with `authority` and the user's `consent`;
+/// `None` if the user must be asked.
 pub fn decide(
     call: &ToolCall,
     tools: &[ToolSpec],
@@ -199,7 +194,8 @@ fn weigh(call: &ToolCall, tools: &[ToolSpec], authority: &Authority, consent: &C
         Cell::Ask if is_unattended(authority.place) => None,
         Cell::Ask => match (said_before(&deed, authority, consent.to(call)), authority.mode) {
             (Some(allowed), _) => Some(Decision::allowed(call, allowed)),
-            // Who would not be asked without words from outside is asked because of them, and not refused.
+            // A call that needs a question only because of outside text is asked for even in
+            // `dontAsk` mode.
             (None, Mode::DontAsk) if !is_free_without(call, &deed, authority) => {
                 Some(Decision::refused(call, Refused::Unasked))
             }
@@ -208,13 +204,13 @@ fn weigh(call: &ToolCall, tools: &[ToolSpec], authority: &Authority, consent: &C
     }
 }
 
-/// Whether nobody would be asked if no words from outside were there.
+/// Returns whether the call would be free without outside text.
 fn is_free_without(call: &ToolCall, deed: &Deed, authority: &Authority) -> bool {
     let knows = Label { outside: Realms::NONE, ..authority.knows };
     matches!(cell(call, deed, &Authority { knows, ..authority.clone() }), Cell::Free(_))
 }
 
-/// What no mode and no yes can lift. The protection of `state/` comes before everything else.
+/// Checks the rules that no mode and no approval lifts. The protection of `state/` comes first.
 fn forbidden(call: &ToolCall, class: Class, authority: &Authority) -> Result<(), Refused> {
     if class == Class::Edits {
         match call.input.text("file_path") {
@@ -229,7 +225,7 @@ fn forbidden(call: &ToolCall, class: Class, authority: &Authority) -> Result<(),
         return Err(Refused::Unlisted);
     }
     match class {
-        // These are held against their schema, and the assistant checks what they ask.
+        // The assistant checks the input of these against its schema.
         Class::Own | Class::Notes | Class::Plans | Class::Delegates | Class::Acts => Ok(()),
         _ if call.input.is_readable() => Ok(()),
         Class::Reads | Class::Edits | Class::Shell | Class::Fetches | Class::Searches | Class::Foreign => {
@@ -238,8 +234,8 @@ fn forbidden(call: &ToolCall, class: Class, authority: &Authority) -> Result<(),
     }
 }
 
-/// Whether the list of the job lets `call` through. In the background nothing but our own tools is let through that
-/// nobody declared.
+/// Returns whether the job's list allows `call`. In the background only declared tools and the
+/// assistant's own are allowed.
 fn is_listed(call: &ToolCall, class: Class, authority: &Authority) -> bool {
     let unattended = is_unattended(authority.place);
     let main = || covered(MAIN.iter().filter_map(|line| Pattern::read(line).ok()), call);
@@ -261,7 +257,7 @@ fn is_listed(call: &ToolCall, class: Class, authority: &Authority) -> bool {
     }
 }
 
-/// Returns whether a job with these tools must do without the program of these words.
+/// Returns whether a job with these tools must not run the program in `words`.
 pub fn forbids_program(tools: &ToolRule, words: &[String]) -> bool {
     match tools {
         ToolRule::Usual | ToolRule::Only(_) => false,
@@ -270,7 +266,7 @@ pub fn forbids_program(tools: &ToolRule, words: &[String]) -> bool {
     }
 }
 
-/// The lines of a list of what is allowed that can be read: the others allow nothing.
+/// Returns the valid lines of an allow list; invalid lines allow nothing.
 fn patterns(listed: &[String]) -> impl Iterator<Item = Pattern<'_>> + Clone {
     listed.iter().filter_map(|text| Pattern::read(text).ok())
 }

@@ -1,7 +1,9 @@
-//! Time in words: what `call the dentist tomorrow at 10` says about when, and what is left of it without that.
+//! Parser for times in natural language: [`parse`] splits `call the dentist tomorrow at 10` into a
+//! [`Timing`] and the remaining text; [`describe`] turns a timing back into text.
 //!
-//! Deterministic, and the same on every surface. It never guesses silently: a bare hour, a second reading or
-//! a date that does not exist comes back as a note or as the other reading, for the human to see.
+//! Deterministic and the same on every surface. It never guesses silently: a bare hour, a second
+//! interpretation or a date that does not exist is returned as a [`ParseNote`] or as the
+//! alternative.
 
 mod calendar;
 mod clock;
@@ -37,53 +39,52 @@ use jiff::Zoned;
 use settle::Settled;
 use words::Words;
 
-/// What a sentence says: what it is about, and when.
+/// The result of parsing a text: its subject and its timing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The words without the time, as the human wrote them.
+    /// The text without the time phrase, as the user wrote it.
     pub what: String,
-    /// When; nothing, if no time was said or what was said is no time.
+    /// `None` if the text has no time phrase or an invalid one.
     pub when: Option<When>,
-    /// The other reading, where there are two.
+    /// The second interpretation of an ambiguous phrase.
     pub other: Option<When>,
-    /// What the human should see about how it was read.
+    /// Remarks for the user on how the phrase was interpreted.
     pub notes: Vec<Note>,
 }
 
 /// When something is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Once. It stands in its own zone if one was named, else in the human's.
+    /// Once, in the zone that was named, else in the user's.
     Once(Zoned),
-    /// Once, with a ring before it.
+    /// Once, with an earlier notification.
     Lead {
         /// When to set off.
         leave: Zoned,
-        /// When it is.
+        /// The time itself.
         at: Zoned,
     },
-    /// Again and again.
     Repeats(Repeat),
-    /// When something happens, whenever that is.
+    /// When an event happens.
     Cue(Cue),
 }
 
-/// Something that happens at no set time.
+/// An event without a set time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cue {
-    /// The end of what the human calls by these words.
+    /// The end of the job or appointment with this name.
     After(String),
-    /// The next words of the human.
+    /// The next message of the user.
     NextTalk,
 }
 
-/// The longest text, in bytes, in which a time is looked for: what is longer is no phrase but a letter.
+/// The longest text, in bytes, that is searched for a time phrase.
 pub const LONGEST: usize = 4_000;
 
-/// Reads `text` as somebody would who hears it at `now`.
+/// Parses the time phrase of `text`, relative to `now`.
 ///
-/// What stands in quotation marks is never searched for a time, and the last time phrase wins. A phrase may
-/// stand in two places, such as `tomorrow call mum at 5`.
+/// Quoted text is never searched, and the last time phrase wins. A phrase may be split, as in
+/// `tomorrow call mum at 5`.
 pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Reading {
     if text.len() > LONGEST {
         return Reading::untimed(text, Vec::new());

@@ -1,38 +1,36 @@
-//! The budget of pings: how often the human may be interrupted.
+//! The ping budget: limits how often the user may be interrupted.
 //!
-//! It is a bucket that refills with time. It is refilled when it is asked, so nobody has to wake up to refill it.
+//! It is a token bucket. It is refilled when it is read, so no timer is needed.
 
 use jiff::civil::Date;
 use jiff::{Timestamp, Zoned};
 
 use crate::wish::Urgency;
 
-/// A9: the most pings of a day that cannot wait.
+/// A9: The most critical pings per day.
 pub const CRITICAL: u32 = 3;
 
-/// How many pings are left, as of the time it was last reckoned.
+/// The state of the budget at the time of its last update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PingBudget {
-    /// The most pings that can be left.
+    /// The most pings that can be available.
     pub capacity: u32,
-    /// The pings that are left; a part of one is on its way.
+    /// The available pings, with the fraction that is being refilled.
     pub available: f64,
-    /// The minutes it takes for one more.
+    /// The minutes per refilled ping.
     pub refill_minutes: u32,
-    /// When it was last reckoned.
     pub reckoned: Timestamp,
-    /// The pings of a day.
+    /// The ordinary pings of a day.
     pub used: Used,
-    /// The pings of a day that were too urgent to be counted against it.
+    /// The critical pings of a day, which are not taken from the budget.
     pub critical: Used,
 }
 
-/// How many on which day.
+/// A count on one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
-    /// The day, where the human lives.
+    /// The date in the user's zone.
     pub day: Date,
-    /// How many.
     pub count: u32,
 }
 
@@ -42,21 +40,19 @@ impl Used {
     }
 }
 
-/// What the human wants the budget to be; nothing leaves it as it is.
+/// A change of the budget's settings; `None` keeps a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// The most pings that can be left.
     pub capacity: Option<u32>,
-    /// The minutes it takes for one more.
     pub refill_minutes: Option<u32>,
 }
 
-/// What would be right, when a pace cannot be read.
+/// The hint for invalid input.
 const RIGHT: &str = "give how many pings there can be and how many minutes one takes to come back, both 1 or more, \
     such as `/ping-budget 5 90`.";
 
 impl Pace {
-    /// SL-12, PB-13: reads up to two numbers, each 1 or more.
+    /// SL-12, PB-13: Parses up to two numbers, each 1 or more.
     pub fn read(words: &str) -> Result<Self, String> {
         let words: Vec<&str> = words.split_whitespace().collect();
         if words.len() > 2 {
@@ -72,7 +68,7 @@ impl Pace {
 }
 
 impl PingBudget {
-    /// PB-1: a budget of which nothing was used.
+    /// PB-1: Returns a full budget.
     pub fn full(now: &Zoned) -> Self {
         let unused = Used { day: now.date(), count: 0 };
         Self {
@@ -85,7 +81,7 @@ impl PingBudget {
         }
     }
 
-    /// PB-2 to PB-5: the same at the time `now`.
+    /// PB-2 to PB-5: Returns the budget refilled up to `now`.
     #[must_use]
     pub fn at(self, now: &Zoned) -> Self {
         let minutes = now.timestamp().duration_since(self.reckoned).as_secs_f64() / 60.0;
@@ -99,12 +95,12 @@ impl PingBudget {
         }
     }
 
-    /// PB-7: whether there is one more, when so many are set aside already.
+    /// PB-7: Returns whether a ping is left when `set_aside` are reserved.
     pub fn allows(&self, set_aside: u32) -> bool {
         self.available - f64::from(set_aside) >= 1.0
     }
 
-    /// PB-7, PB-8: the same after one more ping. One that could not wait is counted, and takes nothing.
+    /// PB-7, PB-8: Returns the budget after one ping. A critical ping is counted and takes nothing.
     #[must_use]
     pub fn charged(self, urgency: Urgency) -> Self {
         match urgency {
@@ -119,7 +115,7 @@ impl PingBudget {
         }
     }
 
-    /// BF-23: the same after a ping that was charged turned out never to have been delivered.
+    /// BF-23: Returns the budget after a charged ping could not be delivered.
     #[must_use]
     pub fn refunded(self, urgency: Urgency) -> Self {
         let less = |used: Used| Used { count: used.count.saturating_sub(1), ..used };
@@ -133,27 +129,27 @@ impl PingBudget {
         }
     }
 
-    /// PB-13: the same at another pace.
+    /// PB-13: Returns the budget with other settings.
     #[must_use]
     pub fn paced(self, pace: Pace) -> Self {
         let capacity = pace.capacity.unwrap_or(self.capacity);
         Self { capacity, refill_minutes: pace.refill_minutes.unwrap_or(self.refill_minutes), ..self }
     }
 
-    /// PB-10: the minutes until there is one more; nothing, if there are as many as can be.
+    /// PB-10: Returns the minutes until the next refill; `None` if the budget is full.
     pub fn minutes_to_refill(&self) -> Option<u32> {
         let missing = 1.0 - self.available.fract();
         (self.available < f64::from(self.capacity))
             .then(|| (missing * f64::from(self.refill_minutes)).ceil() as u32)
     }
 
-    /// PB-11: how many are left.
+    /// PB-11: Returns the available pings as text.
     pub fn tell(&self) -> String {
         let refill = self.minutes_to_refill().map(|minutes| format!(" (next refill in {minutes} min)"));
         format!("budget: {}/{}{}", self.available.floor(), self.capacity, refill.unwrap_or_default())
     }
 
-    /// PB-12: the same, and what was used today.
+    /// PB-12: Returns the available pings and today's use as text.
     pub fn tell_all(&self) -> String {
         let used = (self.used.count > 0).then(|| format!("used today: {}", self.used.count));
         let critical = (self.critical.count > 0).then(|| {
@@ -180,7 +176,7 @@ mod tests {
         PingBudget { available, ..PingBudget::full(&at("15T08:00")) }
     }
 
-    /// PB-1, PB-2, PB-3, PB-5: it grows with time, never beyond what it holds and never backwards.
+    /// PB-1, PB-2, PB-3, PB-5: The budget grows with time, up to its capacity and never backwards.
     #[test]
     fn a_budget_refills_with_time() {
         let check = |budget: PingBudget, time: &str, available: f64| {
@@ -195,7 +191,7 @@ mod tests {
         check(PingBudget { capacity: 3, ..with(5.0) }, "15T08:00", 3.0);
     }
 
-    /// PB-4: a new day where the human lives starts the counts over.
+    /// PB-4: A new day in the user's zone resets the counts.
     #[test]
     fn a_day_is_counted_by_itself() {
         let used = |day: &str, count| Used { day: day.parse().unwrap(), count };
@@ -205,7 +201,7 @@ mod tests {
         assert_eq!(tonight.at(&at("16T00:00")).used, used("2026-11-16", 0));
     }
 
-    /// PB-10, PB-11, PB-12: what is left, and what was used.
+    /// PB-10, PB-11, PB-12: The summary shows what is left and what was used.
     #[test]
     fn a_budget_reads_as_what_is_left() {
         let check = |budget: PingBudget, told: &str, all: &str| {
@@ -223,7 +219,7 @@ mod tests {
         );
     }
 
-    /// SL-12, PB-13: a pace is up to two numbers, and what is not given stays.
+    /// SL-12, PB-13: The settings are up to two numbers; missing ones stay.
     #[test]
     fn a_pace_is_read_and_keeps_the_rest() {
         assert_eq!(Pace::read(""), Ok(Pace::default()));

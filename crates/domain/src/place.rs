@@ -1,67 +1,63 @@
-//! Places: where a turn runs, and which tools do their work there.
+//! Places: where a turn runs, and which tools work there.
 //!
-//! A place belongs to the run that a turn is part of. The model is told of the same tools everywhere, so that
-//! what it reads stays the same for every branch; a tool that is called in the wrong place says so instead.
+//! A place belongs to a run. All branches have the same tools in their prompt, so that its cached
+//! prefix is shared; a tool that is called in the wrong place returns an error.
 
-/// Where a turn runs.
+/// The place of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the main conversation.
     Main(Follow),
-    /// In a side conversation that the human takes part in.
+    /// In the interactive fork.
     Fork,
-    /// Unattended.
+    /// In a background run.
     Background(Aside),
 }
 
-/// What an unattended run stands on.
+/// The history of a background run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aside {
     /// A fork of main.
     Forked(Follow),
-    /// Nothing but its prompt.
+    /// Only its prompt.
     Isolated(Follow),
-    /// A session of its own, which goes on from run to run. Only routines have one, and routines have no chain.
+    /// A session that continues from run to run. Only routines have one, and routines have no
+    /// chain.
     Persistent,
 }
 
-/// Whether a run is a check in a chain of reminders.
+/// The position of a run in a chain of reminders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// It is not.
     Alone,
-    /// It is, after `depth` others, of which `max` may follow the first.
+    /// A check after `depth` others in a chain with at most `max` follow-ups.
     Check {
-        /// How many came before.
+        /// The number of earlier checks.
         depth: u32,
-        /// How many may follow the first.
+        /// The most follow-ups of the first check.
         max: u32,
     },
 }
 
-/// A tool whose work depends on the place.
+/// A tool that does not work in every place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacedTool {
-    /// Shows an embed.
     Embed,
-    /// Interrupts the human.
+    /// Interrupts the user.
     Ping,
-    /// Asks for one more check.
+    /// Requests one more check of a chain.
     FollowUp,
-    /// Makes the fork the main conversation.
+    /// Promotes the fork to main.
     Save,
-    /// Leaves a summary for main.
+    /// Leaves a pending update for main.
     Report,
-    /// Starts a side conversation.
     EnterFork,
-    /// Ends it, and keeps nothing.
+    /// Ends the fork and discards it.
     ExitFork,
-    /// Shortens what a persistent routine remembers.
+    /// Requests the compaction of a persistent session.
     Compact,
 }
 
 impl PlacedTool {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Embed,
         Self::Ping,
@@ -73,7 +69,7 @@ impl PlacedTool {
         Self::Compact,
     ];
 
-    /// The name by which the model calls it.
+    /// Returns the name in tool calls.
     pub fn name(self) -> &'static str {
         match self {
             Self::Embed => "discord_embed",
@@ -87,14 +83,14 @@ impl PlacedTool {
         }
     }
 
-    /// The tool of that name: nothing, if it works the same everywhere.
+    /// Returns the tool with this name; `None` for tools that work everywhere.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 }
 
 impl Place {
-    /// Whether `tool` does its work here, or what the model is told instead.
+    /// Checks that `tool` works here; the error is the reply to the model.
     pub fn admits(self, tool: PlacedTool) -> Result<(), &'static str> {
         match tool {
             PlacedTool::Embed => Ok(()),
@@ -213,7 +209,7 @@ mod tests {
         }
     }
 
-    /// TL-2, TL-4, TL-7, TL-9, TL-10, TL-12, TL-14, TL-15, RP-22, CH-9: the whole table of places.
+    /// TL-2, TL-4, TL-7, TL-9, TL-10, TL-12, TL-14, TL-15, RP-22, CH-9: Every tool in every place.
     #[test]
     fn a_tool_works_in_its_place_and_says_so_elsewhere() {
         let places = [
@@ -253,7 +249,7 @@ mod tests {
         }
     }
 
-    /// TL-9, CH-9: the last check of a chain is told that it is the last.
+    /// TL-9, CH-9: The last check of a chain cannot be followed up.
     #[test]
     fn a_chain_ends_where_it_said_it_would() {
         check(PlacedTool::FollowUp, Place::Background(Aside::Forked(LAST)), "limit reached");

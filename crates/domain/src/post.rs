@@ -1,7 +1,7 @@
-//! Posts: what is to reach the human where they may not be looking, in the order in which it came about.
+//! The outbox: messages to surfaces where the user may not be looking, in order.
 //!
-//! A post is written down together with the fact it tells, so that a crash finds both or neither. Whoever carries
-//! messages sends it and keeps a receipt: a post without one is still to be sent.
+//! A message is recorded together with the fact that it reports, so that a crash keeps both or
+//! neither. The sender stores a receipt after sending; a message without one is still to be sent.
 
 use std::fmt;
 
@@ -13,83 +13,77 @@ use crate::conversation::{Branch, Entry, EntryId};
 use crate::embed::{Button, Embed};
 use crate::sent::SentId;
 
-/// How many options a menu has room for.
+/// The most options of a menu.
 pub const OPTIONS: usize = 25;
 
-/// Something to be sent to the human, once.
+/// A message that is sent once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
-    /// What it is known by: what was posted under a key is not posted again.
+    /// The idempotency key: a key is not posted twice.
     pub key: PostKey,
-    /// When it came about.
+    /// The time of the event.
     pub at: Timestamp,
-    /// Whether the phone rings.
+    /// Whether the device makes a sound.
     pub ring: Ring,
-    /// The message that it is to us, if it can be replied to.
+    /// The id by which replies refer to it, if it can be replied to.
     pub of: Option<SentId>,
-    /// What it says.
     pub sheet: Sheet,
 }
 
-/// Whether the phone rings.
+/// Whether the device makes a sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ring {
-    /// It does.
     Loud,
-    /// It does not.
     Quiet,
 }
 
-/// What a post says, for any surface.
+/// The content of a message, independent of the surface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sheet {
-    /// Its words; may be empty beside an embed.
+    /// The text; may be empty beside an embed.
     pub words: String,
-    /// What is shown apart from the words.
     pub embed: Option<Embed>,
-    /// What can be done about it. The buttons of the embed are its own.
+    /// The buttons below the message. The embed has its own.
     pub buttons: Vec<Button>,
-    /// What can be chosen.
     pub menu: Option<Menu>,
-    /// A time that it speaks of, told after the words.
+    /// A time that is shown after the text.
     pub when: Option<Timestamp>,
-    /// Where it came from, in small letters; may be empty.
+    /// Small text at the end, such as the origin; may be empty.
     pub foot: String,
-    /// What it replies to. Long after that nobody wants it any more.
+    /// The message that it replies to, if that is recent.
     pub to: Option<PostKey>,
 }
 
-/// Something to choose from.
+/// A menu with options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
-    /// What stands on it before anything is chosen.
+    /// The text before an option is chosen.
     pub label: String,
-    /// What it sends when something is chosen.
+    /// The id that the surface sends back with the chosen option.
     pub press: String,
-    /// What can be chosen: the words, which are also what is sent.
+    /// The options: both the text and the value that is sent back.
     pub options: Vec<String>,
 }
 
-/// What happens to what is posted.
+/// A change in the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PostChange {
-    /// This is to be sent.
     Posted(Post),
-    /// What was posted under this key says this from now on.
+    /// The message under this key gets new content.
     Says(PostKey, Sheet),
 }
 
-/// What a post is known by.
+/// The idempotency key of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PostKey(pub String);
 
 impl PostKey {
-    /// The words said after the entry `parent`: the key is known before they are.
+    /// Returns the key of the entry after `parent`, which is known before that entry is.
     pub fn after(parent: EntryId) -> Self {
         Self(format!("words:{}", parent.0))
     }
 
-    /// The words of `entry`.
+    /// Returns the key of the text of `entry`.
     pub fn words(entry: &Entry) -> Self {
         match entry.parent {
             Some(parent) => Self::after(parent),
@@ -97,42 +91,42 @@ impl PostKey {
         }
     }
 
-    /// What the tool result with this place in the entry `id` shows.
+    /// Returns the key of the tool result at index `place` in the entry `id`.
     pub fn shown(id: EntryId, place: usize) -> Self {
         Self(format!("shown:{}.{place}", id.0))
     }
 
-    /// The card of a reminder that rang at `at`.
+    /// Returns the key of the card of a reminder that rang at `at`.
     pub fn card(id: &CardId, at: Timestamp) -> Self {
         Self(format!("card:{id}.{}", at.as_microsecond()))
     }
 
-    /// Whether it is that of a card.
+    /// Returns whether it is the key of a card.
     pub fn is_card(&self) -> bool {
         self.0.starts_with("card:")
     }
 
-    /// The beginning of a side conversation.
+    /// Returns the key of the start of a fork.
     pub fn begun(branch: &Branch) -> Self {
         Self(format!("fork:{branch}"))
     }
 
-    /// Its end.
+    /// Returns the key of the end of a fork.
     pub fn ended(branch: &Branch) -> Self {
         Self(format!("unfork:{branch}"))
     }
 
-    /// What the human is asked.
+    /// Returns the key of an approval.
     pub fn approval(id: ApprovalId) -> Self {
         Self(format!("approval:{}", id.0))
     }
 
-    /// What was held and is told at `at`.
+    /// Returns the key of the digest at `at`.
     pub fn digest(at: Timestamp) -> Self {
         Self(format!("digest:{}", at.as_microsecond()))
     }
 
-    /// Something the human should know, the `place`th at `at`.
+    /// Returns the key of the notice with index `place` at `at`.
     pub fn note(at: Timestamp, place: usize) -> Self {
         Self(format!("note:{}.{place}", at.as_microsecond()))
     }
@@ -145,17 +139,17 @@ impl fmt::Display for PostKey {
 }
 
 impl Sheet {
-    /// Words alone.
+    /// Creates a message with only a text.
     pub fn of(words: &str) -> Self {
         Self { words: words.to_owned(), ..Self::default() }
     }
 
-    /// An embed alone.
+    /// Creates a message with only an embed.
     pub fn showing(embed: Embed) -> Self {
         Self { embed: Some(embed), ..Self::default() }
     }
 
-    /// Words in small letters.
+    /// Creates a message with only small text.
     pub fn small(words: &str) -> Self {
         Self { foot: words.to_owned(), ..Self::default() }
     }

@@ -11,7 +11,7 @@ pub const MOST_CHARS: usize = 240;
 /// The most bytes of a note that are kept. White space and hidden characters count here and are not shown.
 const MOST_BYTES: usize = 8 * 1024;
 
-/// The current note of a turn, put together from the pieces in which it arrives.
+/// The current note of a turn, joined from the pieces in which it arrives.
 #[derive(Clone, Debug, Default)]
 pub struct Note {
     received: String,
@@ -19,8 +19,8 @@ pub struct Note {
 }
 
 impl Note {
-    /// Adds a piece of text; an empty piece starts a new note. Returns the line to show if it changed. The line of the
-    /// note before stays until the new note has text.
+    /// Adds a piece of text; an empty piece starts a new note. Returns the line to show if it
+    /// changed. The line of the previous note stays until the new one has text.
     pub fn add(&mut self, text: &str) -> Option<&str> {
         if text.is_empty() {
             self.received.clear();
@@ -37,7 +37,8 @@ impl Note {
     }
 }
 
-/// Returns `text` as one line of at most `MOST_CHARS` characters, without control characters and hidden characters.
+/// Returns `text` as one line of at most `MAX_NOTE_CHARS` characters, without control characters
+/// and hidden characters.
 fn one_line(text: &str) -> String {
     let mut line = String::new();
     let mut count = 0;

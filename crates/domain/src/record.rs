@@ -1,6 +1,6 @@
-//! What is written down: the only way a decision becomes a fact.
+//! Records: the facts that a decision writes to the journal.
 //!
-//! All records of one decision are written in one transaction, before anything they say is shown.
+//! All records of one decision are written in one transaction, before surfaces see anything of it.
 
 use std::sync::Arc;
 
@@ -30,286 +30,249 @@ use crate::turn::{Ending, TurnId};
 /// One fact.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// Something was said on a branch, whose name now stands there.
+    /// An entry was appended, and the branch moved to it.
     Said(Branch, Entry),
-    /// A name moved for another reason.
+    /// A branch moved for another reason.
     Moved(Move),
-    /// Something happened to a message.
     Message(MessageChange),
-    /// Something happened to a turn.
     Turn(TurnChange),
-    /// Something happened to a report.
+    /// A pending update changed.
     Report(ReportChange),
-    /// Something happened to the side conversation, or to a background run.
+    /// A fork or a background run changed.
     Fork(ForkChange),
-    /// Something happened to an approval.
     Approval(ApprovalChange),
     /// A model was called.
     Spent(Spent),
-    /// One of the small state files says something else now.
+    /// A small state file changed.
     State(StateChange),
-    /// Something happened to what is planned.
     Plan(PlanChange),
-    /// Something happened to the inbox.
     Inbox(InboxChange),
-    /// The session of the main conversation changed, or a branch got one.
+    /// The session of main changed, or a branch got one.
     Session(SessionChange),
 }
 
-/// What a small state file says now.
+/// A change of a small state file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StateChange {
-    /// The human set this, to what it is in these settings.
+    /// The user changed this setting, to its value in these settings.
     Set(Setting, Box<Settings>, Timestamp),
-    /// So many pings are left.
     Pings(PingBudget),
-    /// What was shown was charged.
     Charged(Charge),
 }
 
-/// What was charged for something that a run showed to the human.
+/// The charge for a message of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Charge {
-    /// The entry that holds it.
+    /// The entry with the message.
     pub entry: EntryId,
-    /// The pings that were left before.
+    /// The available pings before.
     pub before: f64,
-    /// The pings that were left after it: as many, if it could not wait.
+    /// The available pings after; equal for a critical ping.
     pub after: f64,
 }
 
-/// What happened to what is planned.
+/// A change of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanChange {
-    /// All times of this plan are accounted for, so far.
+    /// All times of this plan up to the watermark are handled.
     Accounted(Source, Accounted),
-    /// It is not planned any more.
+    /// The plan was removed.
     Forgotten(Source),
-    /// This is how one of its times stands.
+    /// The state of one occurrence.
     Occurred(Occurrence),
-    /// The session of this routine stands here now; nothing, if it has none.
+    /// The head of this routine's session; `None` if it has none.
     Session(ItemId, Option<Stand>),
-    /// A file that plans something has to be changed.
+    /// A job file must be changed.
     File(FileWork),
-    /// All routines rest, or not any more.
+    /// All routines were paused or resumed.
     Rest(Rest),
-    /// These changes can be taken back; the newest is the last.
+    /// The changes that can be undone; the newest is last.
     Changes(Arc<Vec<Replanned>>),
-    /// Something happened to a delivery.
     Delivery(DeliveryChange),
-    /// This is known of the words of a job.
+    /// The origin of a job's prompt.
     Written(Source, PlanOrigin, Timestamp),
 }
 
-/// Where the session of a persistent routine stands.
+/// The head of a persistent routine's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stand {
-    /// Its name.
     pub session: SessionId,
-    /// Its last entry.
     pub entry: EntryId,
-    /// What is known of all words on the way there.
+    /// The joined label of all entries on the path.
     pub label: Label,
 }
 
-/// What is done to a file that plans something.
+/// A change of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileWork {
-    /// It is made, or says this now.
+    /// Creates or replaces the file.
     Write(Box<What>),
-    /// It is taken away; one that was changed since stays.
+    /// Removes the file unless it was changed since.
     Remove(Removal),
-    /// One key says this now, or is left out; all else stays as the human wrote it.
+    /// Sets or removes one key; the rest of the file stays as the user wrote it.
     Set(Source, &'static str, Option<String>),
 }
 
-/// A file that is taken away.
+/// The removal of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// Whose it is.
     pub source: Source,
-    /// Where it was when it was read last, such as `reminders/tea.md`; people may have given it another name since.
+    /// The last known path, such as `reminders/tea.md`; the file may have been renamed since.
     pub file: String,
-    /// What it said then; empty, if it goes whatever it says.
+    /// The last known content; empty to remove the file whatever its content.
     pub was: String,
 }
 
-/// What happened to a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageChange {
-    /// It came, and waits for its turn.
+    /// It was received and is queued.
     Received(Message),
-    /// It became an entry.
     Taken(MessageId, EntryId),
-    /// Nobody will answer it: the side conversation it was meant for has ended.
+    /// It will not be answered, because its fork has ended.
     Dropped(MessageId),
-    /// Something happened to what was sent to the human.
     Sent(SentChange),
-    /// Something happened to what is to be sent.
     Post(PostChange),
-    /// This is how the card of a reminder stands, and what it was posted under.
+    /// The state of a reminder's card, and the key of its message.
     Card(Card, PostKey),
-    /// Something happened to the human's attention.
     Attention(AttentionChange),
 }
 
-/// What happened to a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnChange {
-    /// It began.
     Opened(Opened),
-    /// It ended.
     Closed(Closed),
-    /// It waits for a key: it was not its fault that it did not get on.
+    /// It is blocked by an outage or a bad key, which is not counted as a failure.
     Held(TurnId),
-    /// One of its calls was decided upon.
+    /// One of its calls was decided.
     Decided(TurnId, Decision, Timestamp),
 }
 
-/// What happened to a report.
+/// A change of a pending update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportChange {
     /// It was left for main.
     Left(Report),
     /// Main has read these.
     Read(Reading),
-    /// These wait again, because what main had read them in was taken back.
+    /// These are pending again, because the entry that read them was undone.
     Unread(Vec<ReportId>),
 }
 
-/// Reports that main has read at once.
+/// Pending updates that main read at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Those that were quoted.
+    /// The quoted updates.
     pub quoted: Vec<ReportId>,
-    /// Those that were only counted, because there were too many.
+    /// The updates that were only counted.
     pub counted: Vec<ReportId>,
-    /// The entry they stand in; nothing, if main took them over from a fork that had seen them.
+    /// The entry that contains them; `None` if main took them over from a fork that had read them.
     pub entry: Option<EntryId>,
 }
 
-/// What happened to the side conversation, or to a background run.
+/// A change of a fork or a background run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkChange {
-    /// It was asked for, and begins after the answer that goes on; or not any more.
+    /// A fork was requested and begins after the current answer; `None` cancels the request.
     Wanted(Option<Entering>),
-    /// It is open, and this is how it stands.
+    /// The state of the open fork.
     Open(Fork),
-    /// It has ended.
     Ended(Branch),
-    /// A run began.
     Running(Run),
-    /// This is what it has done until now.
+    /// The progress of a run.
     Doing(Branch, Box<Doings>),
-    /// It has ended.
+    /// A run ended.
     Ran(Branch),
 }
 
-/// What happened to what was sent to the human.
+/// A change of messages that were sent to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentChange {
-    /// A run showed this.
     Showed(Showed),
-    /// These came from a run that has ended, or were left by another program. The time is that of the change.
+    /// The origins of these messages, from a run that ended or from another program. The time is
+    /// that of the change.
     Kept(Vec<Origin>, Timestamp),
-    /// Records of messages that were older than seven days at this time were removed.
+    /// Origins that were older than seven days at this time were removed.
     Pruned(Timestamp),
-    /// Another program removed the records of these messages.
+    /// Another program removed the origins of these messages.
     Removed(Vec<SentId>),
-    /// A button asks this.
+    /// A prompt of a button was stored.
     Asks(Inquiry),
-    /// A button asked this, and does not ask it again.
+    /// A button was pressed and cannot be pressed again.
     Asked(InquiryId),
-    /// The human put this away.
+    /// The user hid this message.
     PutAway(SentId),
 }
 
-/// What a run showed to the human.
+/// A message that a run showed to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Showed {
-    /// The run.
     pub branch: Branch,
-    /// Whose it is.
     pub source: Source,
-    /// The entry that holds it.
     pub entry: EntryId,
 }
 
-/// What happened to the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InboxChange {
-    /// Something was put into it.
     Kept(Kept),
-    /// Something was taken out of it for good.
     Removed(KeptId, Timestamp),
 }
 
-/// The number of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(pub u64);
 
-/// A message, before it is part of the conversation.
+/// A message, before it becomes an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its number.
     pub id: MessageId,
-    /// When it came.
     pub at: Timestamp,
-    /// Who said it, and where.
+    /// The surface that sent it.
     pub surface: SurfaceName,
-    /// Where it is heard.
+    /// The branch that receives it.
     pub to: Address,
-    /// Its words.
     pub text: String,
-    /// Its pictures.
     pub images: Vec<Image>,
-    /// What the other side knows it by, if it came from one that tells things twice.
+    /// Its id on the surface, if that may deliver messages twice.
     pub mark: Option<Mark>,
-    /// What is known of its words, besides what they show: where words of ours came from.
+    /// The label of its text, if the program put outside text into it.
     pub label: Label,
 }
 
-/// The number by which a surface elsewhere knows a message. One that was heard is not heard again.
+/// The id of a message on another surface. A known id is not received again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mark(pub u64);
 
-/// Where a message is heard. What it is decided by is known when its turn comes.
+/// The destination of a message. It is resolved when the message is taken from the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Wherever the human is.
+    /// The branch where the user is.
     Here,
-    /// On this branch.
     Branch(Branch),
-    /// Where the message came from that it replies to, or here with that quoted.
+    /// The branch of the message that it replies to, or the user's branch with a quotation.
     Reply(ReplyTo),
-    /// Where this message came from, one of whose buttons was pressed, or here.
+    /// The branch of the message whose button was pressed, or the user's branch.
     Button(SentId, InquiryId),
 }
 
 /// A reply to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyTo {
-    /// The message.
     pub to: SentId,
-    /// Its words, as far as they are quoted.
+    /// The quoted text.
     pub words: String,
 }
 
-/// Where the human is.
+/// The surface of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SurfaceName {
-    /// The terminal.
     Terminal,
-    /// The local page.
     Page,
-    /// The direct messages of Discord.
     Discord,
-    /// Nowhere: we said it ourselves.
+    /// The program itself.
     House,
 }
 
 impl SurfaceName {
-    /// The surface of that name; an unknown one is taken for the terminal.
+    /// Parses a stored name; unknown names mean the terminal.
     pub fn named(name: &str) -> Self {
         [Self::Page, Self::Discord, Self::House]
             .into_iter()
@@ -317,7 +280,7 @@ impl SurfaceName {
             .unwrap_or(Self::Terminal)
     }
 
-    /// The name, as it is kept and shown.
+    /// Returns the name that is stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
@@ -328,67 +291,49 @@ impl SurfaceName {
     }
 }
 
-/// A turn that began.
+/// The start of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// Its number.
     pub turn: TurnId,
-    /// Where.
     pub branch: Branch,
-    /// The message it answers.
     pub answers: MessageId,
-    /// When.
     pub at: Timestamp,
 }
 
-/// A turn that ended.
+/// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// Its number.
     pub turn: TurnId,
-    /// How.
     pub ending: Ending,
-    /// What it cost.
     pub usage: Usage,
-    /// When.
     pub at: Timestamp,
 }
 
-/// What happened to a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionChange {
-    /// The main conversation now speaks under this id. Whether that is a creation or a compaction follows
-    /// from the id that was there before.
+    /// Main has this session id from now on. Whether it was created or compacted follows from the
+    /// previous id.
     Saved(SessionId, Timestamp),
-    /// A fork was promoted; the id of main changes without being created or compacted.
+    /// A fork was promoted, so the id of main changes without a creation or compaction.
     Swapped {
         /// The id of the fork.
         to: SessionId,
-        /// The id main had before.
+        /// The previous id of main.
         from: Option<SessionId>,
-        /// When.
         at: Timestamp,
     },
-    /// The human started over.
+    /// The user cleared the conversation.
     Cleared(SessionId, Timestamp),
-    /// A side conversation began.
     Forked {
-        /// Its id.
         fork: SessionId,
-        /// The id of main.
         from: Option<SessionId>,
-        /// When.
         at: Timestamp,
     },
-    /// A background run ended.
     Ran {
-        /// Its id.
         run: SessionId,
-        /// The id of main when it began, if it began there.
+        /// The id of main at the start, if it began there.
         from: Option<SessionId>,
-        /// What it stood on.
         kind: Kind,
-        /// When.
         at: Timestamp,
     },
 }

@@ -1,39 +1,39 @@
-//! Renewal: when the program may look for a newer one of itself, and when it may become it.
+//! Updates and restarts of the program: decides when they may happen.
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::attention::Quiet;
 use crate::settings::Updates;
 
-/// What the human can want of the program itself.
+/// A request of the user to the program itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renew {
-    /// To become the newest version, if there is one.
+    /// Install the newest version, if there is one.
     Update,
-    /// To start again.
     Restart,
 }
 
-/// What the program asks before it does something to itself.
+/// A question of the program before it updates or restarts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// May i look for a newer one by myself? It was last looked for then.
+    /// May it check for a new version? The time is that of the last check.
     Look(Option<Timestamp>),
-    /// May i become the newer one by myself?
+    /// May it install the new version?
     ByMyself,
-    /// May i end now, to become the newer one that i made by myself?
+    /// May it restart into the installed version?
     Made,
-    /// May i end now, because the human said so?
+    /// May it restart at the user's request?
     Asked,
 }
 
-/// UP-3: whether it is time to look.
+/// UP-3: Returns whether a check for a new version is due.
 pub fn may_look(updates: &Updates, last: Option<Timestamp>, now: &Zoned) -> bool {
     let every = SignedDuration::from_mins(i64::from(updates.interval_minutes));
     updates.automatic && last.is_none_or(|last| now.timestamp().duration_since(last) >= every)
 }
 
-/// UP-4, L3: whether this is the hour. If it lies in quiet hours, the one in which they end is taken.
+/// UP-4, L3: Returns whether this is the hour of automatic updates. If that is in quiet hours, it
+/// is the hour in which they end.
 pub fn is_the_hour(updates: &Updates, quiet: &Quiet, now: &Zoned) -> bool {
     let hour = i8::try_from(updates.hour).unwrap_or_default();
     let Ok(wanted) = now.with().hour(hour).minute(0).second(0).subsec_nanosecond(0).build() else {
@@ -46,7 +46,7 @@ pub fn is_the_hour(updates: &Updates, quiet: &Quiet, now: &Zoned) -> bool {
     updates.automatic && quiet.until(now).is_none() && now.hour() == kept.hour()
 }
 
-/// L3: whether somebody who sleeps would find that it ended unasked.
+/// L3: Returns whether an unrequested restart would fall into quiet hours.
 pub fn disturbs(quiet: &Quiet, now: &Zoned) -> bool {
     quiet.until(now).is_some()
 }
@@ -59,7 +59,7 @@ mod tests {
         format!("2026-11-15T{time}[Europe/Madrid]").parse().unwrap()
     }
 
-    /// UP-3: it looks when that is wanted, and as often as that is wanted.
+    /// UP-3: Checks follow the configured interval if updates are automatic.
     #[test]
     fn it_looks_as_often_as_it_is_told_to() {
         let on = Updates { automatic: true, ..Updates::default() };
@@ -70,7 +70,7 @@ mod tests {
         assert!(!may_look(&Updates::default(), None, &at("08:00:00")), "nobody wants it");
     }
 
-    /// UP-4, L3: it renews itself in its hour; never when it is quiet, but when that is over.
+    /// UP-4, L3: An automatic update runs in its hour, or after quiet hours.
     #[test]
     fn it_renews_itself_in_its_hour_and_never_when_it_is_quiet() {
         let on = Updates { automatic: true, hour: 6, ..Updates::default() };
@@ -90,7 +90,8 @@ mod tests {
         assert!(!is_the_hour(&Updates { automatic: false, ..on }, &Quiet::Never, &at("06:30:00")));
     }
 
-    /// L3: what was made by itself takes its place only when it is not quiet any more, however long it took to make.
+    /// L3: An installed update waits until quiet hours are over, however long the installation
+    /// took.
     #[test]
     fn what_it_made_by_itself_waits_until_it_is_not_quiet() {
         let check = |quiet: &str, time: &str, waits: bool| {

@@ -1,29 +1,24 @@
-//! Reports: what forks and background runs leave for main, which reads each of them once.
+//! Pending updates: texts that forks and background runs leave for main, which reads each once.
 
 use jiff::Timestamp;
 
 use crate::label::Label;
 
-/// The number of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReportId(pub u64);
 
-/// One report that main has not read.
+/// An update that main has not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Its number.
     pub id: ReportId,
-    /// When it was left.
     pub at: Timestamp,
-    /// Who left it: `fork/1f2e3d4c`, `routine:mail`.
+    /// Its source, such as `fork/1f2e3d4c` or `routine:mail`.
     pub from: String,
-    /// What it says.
     pub text: String,
-    /// What is known of that.
     pub label: Label,
 }
 
-/// How long ago `then` was: `just now`, `31m ago`, `5h ago`, `2d ago`.
+/// Returns the time since `then`, such as `just now`, `31m ago`, `5h ago` or `2d ago`.
 pub fn ago(then: Timestamp, now: Timestamp) -> String {
     match now.duration_since(then).as_secs().max(0) {
         0..60 => "just now".to_owned(),
@@ -33,7 +28,7 @@ pub fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The reports that wait, read out for the human, oldest first.
+/// Returns the pending updates as a list for the user, oldest first.
 pub fn read_out(reports: &[Report], now: Timestamp) -> String {
     let line = |report: &Report| format!("({}, {}) {}", ago(report.at, now), report.from, report.text);
     match reports {
@@ -46,7 +41,7 @@ pub fn read_out(reports: &[Report], now: Timestamp) -> String {
 mod tests {
     use super::*;
 
-    /// PU-11: whole minutes, hours and days.
+    /// PU-11: The time is shown in whole minutes, hours or days.
     #[test]
     fn time_that_passed_is_told_in_its_largest_unit() {
         let check = |seconds: i64, expected: &str| {

@@ -1,7 +1,7 @@
-//! Background runs: a job on a branch of its own, beside main, that nobody waits for.
+//! Background runs: a job on its own branch.
 //!
-//! A run carries all that holds for it as a value: where it stands, what it may use, and the numbers of the
-//! messages that it showed. Several run at once, and none knows of another.
+//! A run holds all its conditions as values: its place, its terms, and the ids of the messages that
+//! it showed. Several runs are active at once, independent of each other.
 
 use jiff::Timestamp;
 
@@ -15,114 +15,101 @@ use crate::sent::{End, Origin, SentId};
 use crate::turn::TurnId;
 use crate::wish::Urgency;
 
-/// A job to do now.
+/// A job to start now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Whose it is, which is also how it is found again: `routine:mail`.
+    /// Its source, which identifies it, such as `routine:mail`.
     pub source: Source,
-    /// What the human calls it.
+    /// The name that the user sees.
     pub name: String,
-    /// What it stands on.
     pub aside: Aside,
-    /// What holds while it runs.
     pub terms: Terms,
-    /// What it is told to do.
     pub prompt: Prompt,
 }
 
-/// A run that goes on.
+/// An active run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where.
     pub branch: Branch,
-    /// Whose it is.
     pub source: Source,
-    /// What the human calls it.
+    /// The name that the user sees.
     pub name: String,
-    /// When it was due: nothing, if no clock set it off.
+    /// The due time; `None` if it was not started by a clock.
     pub due: Option<Timestamp>,
-    /// What it stands on.
     pub aside: Aside,
-    /// What holds while it runs.
     pub terms: Terms,
-    /// The entry of main at which it began: none, if it has nothing of main.
+    /// The entry of main at which it began; `None` if it has no history of main.
     pub root: Option<EntryId>,
-    /// The session of main when it began, if it began there.
+    /// The session of main at the start, if it began there.
     pub parent: Option<SessionId>,
-    /// The messages that it showed to the human.
+    /// The messages that it showed to the user.
     pub sent: Vec<SentId>,
-    /// What it has done until now.
     pub doings: Doings,
 }
 
-/// BF-30: what a run has done until now, and what it found when it began.
+/// BF-30: The progress of a run, and the user's activity at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doings {
-    /// Whether the human was in the middle of talking when it began.
+    /// The activity of the user at the start.
     pub busy: Busy,
-    /// The pings that it was let have and that are not shown yet. A crash forgets them.
+    /// Allowed pings that are not shown yet. Lost in a crash.
     pub asked: Vec<Urgency>,
     /// The pings that it has sent.
     pub pings: Vec<Urgency>,
-    /// Whether it has reached the human and not told main since.
+    /// True if it has pinged the user and not reported to main since.
     pub untold: bool,
-    /// How often it has told main.
+    /// The number of its reports to main.
     pub reports: u32,
-    /// How often it was not let go because it had not told main.
+    /// The number of times that its end was refused because of a missing report.
     pub refusals: u32,
-    /// Whether it was asked to put its words otherwise. A crash forgets that.
+    /// Whether it was asked to rephrase a ping. Lost in a crash.
     pub wording: Wording,
-    /// Who waits for what it does, if anybody. A crash forgets that.
+    /// The call that waits for its result, if any. Lost in a crash.
     pub asker: Option<Asker>,
-    /// RP-24: what is to be minded when its session is compacted after it ends, if that is wanted.
+    /// RP-24: The instructions for the compaction of its session after its end, if requested.
     pub compact: Option<String>,
 }
 
-/// Who waits for what a run does.
+/// The call that waits for the result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asker {
-    /// The turn.
     pub turn: TurnId,
-    /// Its call that this is the answer to.
+    /// The id of the call.
     pub call: String,
 }
 
-/// Whether a run was asked to put its words otherwise, because they pressed the human.
+/// Whether a run was asked to rephrase a text that puts pressure on the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wording {
-    /// It was not.
     #[default]
     AsItLikes,
-    /// It was, once: the next words go out as they are.
+    /// It was asked once: the next text is sent unchanged.
     AskedOnce,
 }
 
-/// MC-19: whether the human was in the middle of talking when a run began. It holds for the whole run.
+/// MC-19: The activity of the user at the start of a run. It stays unchanged during the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Busy {
-    /// The human was not.
     #[default]
     No,
-    /// The human was.
     Talking,
 }
 
-/// BF-28: how often a run is not let go before it is let go anyway.
+/// BF-28: How often the end of a run is refused at most.
 pub const REFUSALS: u32 = 3;
 
-/// What a run stands on, in a word.
+/// The history of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A fork of main.
     Forked,
-    /// Nothing but its prompt.
+    /// Only its prompt.
     Isolated,
-    /// A session of its own.
+    /// Its own session.
     Persistent,
 }
 
 impl Kind {
-    /// The kind of a run that stands on `aside`.
+    /// Returns the mode of a run in this place.
     pub fn of(aside: Aside) -> Self {
         match aside {
             Aside::Forked(_) => Self::Forked,
@@ -131,7 +118,7 @@ impl Kind {
         }
     }
 
-    /// The word under which it is kept.
+    /// Returns the stored word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Forked => "forked",
@@ -140,14 +127,14 @@ impl Kind {
         }
     }
 
-    /// The kind that `word` names.
+    /// Parses a stored word.
     pub fn named(word: &str) -> Option<Self> {
         [Self::Forked, Self::Isolated, Self::Persistent].into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
 impl Run {
-    /// PU-8: how it reads what waits for main.
+    /// PU-8: Returns how it reads pending updates.
     pub fn reader(&self) -> Reader {
         match Kind::of(self.aside) {
             Kind::Forked => Reader::Fork,
@@ -155,7 +142,7 @@ impl Run {
         }
     }
 
-    /// BF-26: whether it may stop now.
+    /// BF-26: Returns whether it may end now.
     pub fn may_stop(&self) -> bool {
         match self.terms.voice.reporting {
             Reporting::Always => self.doings.reports > 0,
@@ -164,14 +151,15 @@ impl Run {
         }
     }
 
-    /// MT-1: the message `sent` was shown.
+    /// MT-1: Adds a message that was shown.
     pub fn track(&mut self, sent: SentId) {
         if !self.sent.contains(&sent) {
             self.sent.push(sent);
         }
     }
 
-    /// MT-1, MT-3: all that it showed, now that it has ended at `entry` under `session`.
+    /// MT-1, MT-3: Returns the origins of all messages that it showed, when it ended at `entry`
+    /// under `session`.
     pub fn flush(&self, session: &SessionId, Spot { entry, label }: Spot, at: Timestamp) -> Vec<Origin> {
         let end = End { source: self.source.clone(), root: self.root, entry, label };
         let origin = |id: &SentId| Origin {

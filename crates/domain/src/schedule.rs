@@ -1,7 +1,7 @@
-//! Routines, reminders and webhooks: what runs without being asked.
+//! Routines, reminders and webhooks: work that starts without a request from the user.
 //!
-//! These are values that can only be made whole: a routine that exists has a cron that reads and a charter
-//! that does not contradict itself. How they are spelled in a file is the journal's business.
+//! The types are always valid: a routine has a cron expression that parses and run options that do
+//! not contradict each other. The journal defines their file format.
 
 mod agenda;
 mod ahead;
@@ -46,18 +46,17 @@ pub use terms::{ModelName, Terms, Thinking, ToolRule};
 pub use voice::{Pings, Reporting, Voice};
 pub use webhook::{BYTES, Entrance, MOST_BYTES, Proof, WebhookSpec};
 
-/// Why something cannot be what was asked for: the field, what is wrong with it, and what would be right.
+/// An invalid field: its name, the problem, and a valid alternative.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}`: {reason}")]
 pub struct Invalid {
-    /// The field as people write it.
+    /// The field name as written in files.
     pub field: &'static str,
-    /// What is wrong and what would be right.
+    /// The problem and a valid alternative.
     pub reason: String,
 }
 
 impl Invalid {
-    /// Says why `field` cannot stay as it is.
     pub fn new(field: &'static str, reason: impl Into<String>) -> Self {
         Self { field, reason: reason.into() }
     }

@@ -1,6 +1,6 @@
-//! What was sent to the human: which run a message came from, and what its buttons ask.
+//! Messages that were sent to the user: the run of each message, and the prompts of its buttons.
 //!
-//! Both are known for seven days. What is older is not looked at, and is forgotten when the next one is kept.
+//! Both are kept for seven days. Older ones are ignored, and removed when the next one is added.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +12,10 @@ use crate::cost::Source;
 use crate::label::{Label, Realm};
 use crate::record::{MessageChange, Record, SentChange};
 
-/// How long a reply finds its run, and a button its question.
+/// The time for which origins and prompts are kept.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The number by which a surface knows a message that the human sees. On the page and in the terminal it is
-/// the number of the entry that holds it.
+/// The id of a message on a surface. On the page and in the terminal it is the id of its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SentId(pub u64);
 
@@ -26,55 +25,51 @@ impl From<EntryId> for SentId {
     }
 }
 
-/// Where a message came from.
+/// The run that sent a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The message.
     pub id: SentId,
-    /// The session of the run.
     pub session: SessionId,
     /// The session of main when the run began, if it began there.
     pub parent: Option<SessionId>,
-    /// When this was kept.
+    /// The time when this was stored.
     pub at: Timestamp,
-    /// Where the run ended: nothing, if it was none of ours.
+    /// The end of the run; `None` for a run of another program.
     pub end: Option<End>,
 }
 
-/// Where a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Whose run it was.
     pub source: Source,
-    /// The entry of main at which it began: none, if it has nothing of main.
+    /// The entry of main at which it began; `None` if it has no history of main.
     pub root: Option<EntryId>,
     /// The last entry of the run.
     pub entry: EntryId,
-    /// What is known of all words on the way there.
+    /// The joined label of all entries on the path.
     pub label: Label,
 }
 
-/// What is known of where a message came from.
+/// The result of looking up the origin of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
-    /// From a run that can be gone on with.
+    /// A run that can be continued.
     Live(&'a Origin, &'a End),
-    /// From one that cannot.
+    /// A run that cannot be continued.
     Expired(Gone),
-    /// From none that we know of.
+    /// No known run.
     Unknown,
 }
 
-/// Why a run cannot be gone on with.
+/// The reason why a run cannot be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
-    /// It is too long ago.
     Old,
-    /// It was another program's.
+    /// The run belongs to another program.
     Elsewhere,
 }
 
-/// The number of a question: eight hexadecimal digits.
+/// The id of a stored prompt: eight hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InquiryId(pub String);
 
@@ -84,20 +79,17 @@ impl fmt::Display for InquiryId {
     }
 }
 
-/// What a button asks when it is pressed.
+/// The prompt of a button, stored until it is pressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inquiry {
-    /// Its number.
     pub id: InquiryId,
-    /// What it asks.
     pub prompt: String,
-    /// When it was kept.
+    /// The time when it was stored.
     pub at: Timestamp,
-    /// What is known of what it asks.
     pub label: Label,
 }
 
-/// What is known of what was sent.
+/// The known origins and stored prompts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     origins: BTreeMap<SentId, Origin>,
@@ -105,14 +97,13 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// These origins and questions.
     pub fn new(origins: Vec<Origin>, inquiries: Vec<Inquiry>) -> Self {
         let origins = origins.into_iter().map(|origin| (origin.id, origin)).collect();
         let inquiries = inquiries.into_iter().map(|inquiry| (inquiry.id.clone(), inquiry)).collect();
         Self { origins, inquiries }
     }
 
-    /// MT-7: where the message `id` came from.
+    /// MT-7: Looks up the origin of the message `id`.
     pub fn origin(&self, id: SentId, now: Timestamp) -> Found<'_> {
         match self.origins.get(&id) {
             None => Found::Unknown,
@@ -124,13 +115,13 @@ impl Sent {
         }
     }
 
-    /// What is known of the words of the message `id`: nothing, if no run of ours sent it.
+    /// Returns the label of the message `id`; `None` if no run of this program sent it.
     pub fn label(&self, id: SentId) -> Option<Label> {
         let of_others = Label::outside(Realm::Report);
         self.origins.get(&id).map(|origin| origin.end.as_ref().map_or(of_others, |end| end.label))
     }
 
-    /// MT-6, MT-8: keeps `origins` beside all others that are not too old.
+    /// MT-6, MT-8: Adds `origins` and removes those that are too old.
     pub fn keep(&mut self, origins: &[Origin], now: Timestamp) {
         if !origins.is_empty() {
             self.origins.retain(|_, origin| !is_old(origin.at, now));
@@ -138,48 +129,48 @@ impl Sent {
         }
     }
 
-    /// Removes messages that are too old. Returns whether there were any.
+    /// Removes origins that are too old. Returns whether there were any.
     pub fn prune(&mut self, now: Timestamp) -> bool {
         let before = self.origins.len();
         self.origins.retain(|_, origin| !is_old(origin.at, now));
         self.origins.len() < before
     }
 
-    /// Forgets where these messages came from. Returns whether any of them was known.
+    /// Removes the origins of these messages. Returns whether any of them was known.
     pub fn remove(&mut self, ids: &[SentId]) -> bool {
         let before = self.origins.len();
         self.origins.retain(|id, _| !ids.contains(id));
         self.origins.len() < before
     }
 
-    /// Whether exactly this is known of where a message came from.
+    /// Returns whether exactly this origin is known.
     pub fn has(&self, origin: &Origin) -> bool {
         self.origins.get(&origin.id) == Some(origin)
     }
 
-    /// Whether messages are known that are too old.
+    /// Returns whether there are origins that are too old.
     pub fn has_old(&self, now: Timestamp) -> bool {
         self.origins.values().any(|origin| is_old(origin.at, now))
     }
 
-    /// XB-9: the question `id`: nothing, if it was asked or is too old.
+    /// XB-9: Returns the prompt `id`; `None` if it was used or is too old.
     pub fn inquiry(&self, id: &InquiryId, now: Timestamp) -> Option<&Inquiry> {
         self.inquiries.get(id).filter(|inquiry| !is_old(inquiry.at, now))
     }
 
-    /// Keeps a question beside all others that are not too old.
+    /// Adds a prompt and removes those that are too old.
     pub fn register(&mut self, inquiry: Inquiry) {
         self.inquiries.retain(|_, other| !is_old(other.at, inquiry.at));
         self.inquiries.insert(inquiry.id.clone(), inquiry);
     }
 
-    /// The question `id` is asked, and nobody asks it again.
+    /// Removes and returns the prompt `id`, so that it is used only once.
     pub fn take(&mut self, id: &InquiryId) -> Option<Inquiry> {
         self.inquiries.remove(id)
     }
 }
 
-/// Whether what was kept at `at` is no longer known.
+/// Returns whether something that was stored at `at` is too old.
 pub fn is_old(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at) >= KEPT
 }
@@ -212,7 +203,8 @@ mod tests {
         })
     }
 
-    /// MT-7, MT-8: live, too old, another program's, and unknown; what is too old goes when something is kept.
+    /// MT-7, MT-8: Origins are live, too old, of another program, or unknown; old ones are removed
+    /// when one is added.
     #[test]
     fn a_message_is_known_for_seven_days() {
         let mut sent = Sent::new(vec![origin(1, 0, end()), origin(2, 0, None)], Vec::new());
@@ -227,7 +219,7 @@ mod tests {
         assert!(matches!(sent.origin(SentId(3), at(7 * 24)), Found::Live(..)));
     }
 
-    /// XB-9: a question is asked once, within seven days.
+    /// XB-9: A prompt is used once, within seven days.
     #[test]
     fn a_question_is_asked_once() {
         let inquiry = |id: &str, hours| {

@@ -1,4 +1,4 @@
-//! Settings: what the human can change while the program runs, and what each is when nothing was said.
+//! Settings that the user can change while the program runs, and their defaults.
 
 mod calm;
 mod daily_limit;
@@ -16,77 +16,68 @@ use crate::permission::Mode;
 use crate::phrase::Habits;
 use crate::thinking::Thinking;
 
-/// RC-2: everything that can be set.
+/// RC-2: All settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Who answers.
     pub models: Models,
-    /// How much is thought before an answer.
     pub thinking: Thoughts,
-    /// How much work goes into an answer.
     pub effort: Efforts,
-    /// When to stop waiting.
     pub timeouts: Timeouts,
-    /// What may be done without asking.
+    /// The permission mode.
     pub permission_mode: Mode,
-    /// Whether and when the program renews itself.
     pub updates: Updates,
-    /// When and how often the human is reached.
     pub calm: Calm,
-    /// What work nobody waits for may cost in a day.
+    /// The daily limit of unattended work.
     pub daily_limit: DailyLimit,
-    /// What the human wants to be called; nothing, for what was guessed.
+    /// The name of the user; `None` means the guessed name.
     pub name: Option<String>,
 }
 
 impl Settings {
-    /// What the human's words for times of day mean: they are awake when it is not quiet.
+    /// Returns the hours of the user's words for times of day, which are outside of quiet hours.
     pub fn habits(&self) -> Habits {
         self.calm.quiet.habits()
     }
 }
 
-/// Who answers, by the name that the human uses: nothing, for the usual one.
+/// The chosen models by name; `None` means the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models {
     /// In the main conversation.
     pub main: Option<String>,
-    /// In forks; nothing, for the one of main.
+    /// In forks; `None` means the model of main.
     pub fork: Option<String>,
 }
 
-/// How much is thought before an answer, where the human said so.
+/// The chosen thinking modes.
 ///
-/// A fork thinks as main does, unless it is told otherwise. Anthropic reads nothing of the conversation from its
-/// cache when a request thinks in another way than the one that wrote it, so a fork that thought in a way of its
-/// own would pay for the whole conversation again.
+/// A fork thinks like main by default. Anthropic's cache depends on the thinking mode, so a fork
+/// with another mode pays for the whole conversation again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thoughts {
     /// In the main conversation.
     pub main: Option<Thinking>,
-    /// In forks; nothing, for as much as in main.
+    /// In forks; `None` means the mode of main.
     pub fork: Option<Thinking>,
 }
 
-/// How much work the model puts into an answer, where the user said so.
+/// The chosen efforts.
 ///
-/// Background runs use the effort of the main conversation unless told otherwise, and have no default of their own:
-/// Anthropic caches what was said per effort and way to think, so a run that forks from the main conversation with
-/// another effort pays for reading all of it again.
+/// Background runs use the effort of main by default. Anthropic's cache depends on effort and
+/// thinking mode, so a fork of main with another effort pays for the whole conversation again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Efforts {
-    /// In the main conversation and in side conversations; if not set, it follows the way to think.
+    /// In main and in forks; `None` means that it follows from the thinking mode.
     pub main: Option<Effort>,
-    /// In background runs; if not set, that of main.
+    /// In background runs; `None` means the effort of main.
     pub background: Option<Effort>,
 }
 
-/// When to stop waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a background fork, in seconds.
+    /// The timeout of a background run in seconds.
     pub bg_fork_seconds: u32,
-    /// For the human in a fork, in minutes.
+    /// The idle timeout of a fork in minutes.
     pub fork_idle_minutes: u32,
 }
 
@@ -96,14 +87,13 @@ impl Default for Timeouts {
     }
 }
 
-/// Whether and when the program renews itself.
+/// Automatic updates of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Updates {
-    /// Whether it does.
     pub automatic: bool,
-    /// How often it looks, in minutes.
+    /// The interval between checks in minutes.
     pub interval_minutes: u32,
-    /// The hour of the day.
+    /// The hour of the day at which an update is installed.
     pub hour: u32,
 }
 

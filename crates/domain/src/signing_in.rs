@@ -1,23 +1,23 @@
-//! Signing in: what is wanted of who signs the model's program in, and the code that the human brings for it.
+//! Sign-in to the model's program: the steps, and the code that the user receives.
 
 use std::fmt;
 
-/// The fewest letters of either half of a code.
+/// The fewest characters of each half of a code.
 const HALF: usize = 16;
 
-/// What is wanted.
+/// A step of the sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignIn {
-    /// An address at which the human signs in, unless that is done.
+    /// Request the sign-in address, unless the user is signed in.
     Link,
-    /// An address all the same.
+    /// Request the address in any case.
     Again,
-    /// This is what the human was given there.
+    /// Finish with this code.
     With(Code),
 }
 
 impl SignIn {
-    /// What `words` ask for, or what would be right.
+    /// Parses the argument of the command; the error is a hint for the user.
     pub fn read(words: &str) -> Result<Self, String> {
         match words {
             "" => Ok(Self::Link),
@@ -30,12 +30,12 @@ impl SignIn {
     }
 }
 
-/// What the human is given where they signed in. It opens an account once, so it does not show itself.
+/// The code from the vendor's page. It is a secret, so `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code(String);
 
 impl Code {
-    /// The code that `text` is: two long words with a `#` between them, as nobody would write anything else.
+    /// Parses a code: two long strings with a `#` between them.
     pub fn read(text: &str) -> Option<Self> {
         let (code, state) = text.trim().split_once('#')?;
         let is_half = |half: &str| {
@@ -45,7 +45,7 @@ impl Code {
         (is_half(code) && is_half(state)).then(|| Self(text.trim().to_owned()))
     }
 
-    /// The code itself, for the one who asked for it.
+    /// Returns the secret, for the sign-in itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -61,7 +61,7 @@ impl fmt::Debug for Code {
 mod tests {
     use super::*;
 
-    /// SU-3: a code is known by how it looks, and does not show itself.
+    /// SU-3: A code is recognized by its form, and `Debug` does not print it.
     #[test]
     fn a_code_is_known_by_how_it_looks_and_does_not_show_itself() {
         let code = "aB3_-aB3_-aB3_-aB3_-";

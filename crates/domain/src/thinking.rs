@@ -1,30 +1,30 @@
-//! How much a model thinks before it speaks.
+//! The thinking modes of models.
 
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// EN-7: how much the model thinks before it speaks.
+/// EN-7: How much a model thinks before it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Thinking {
-    /// As the model does best in a chat.
+    /// The best mode of the model for a chat.
     #[default]
     Auto,
     /// As little as the model allows; some models always think.
     Off,
     /// As much as the model finds useful.
     Adaptive,
-    /// This many tokens at most.
+    /// At most this many tokens.
     Budget(NonZeroU32),
 }
 
-/// Words that say no way to think. The human must act.
+/// The error for an unknown thinking mode. The user must act.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no way to think. use `auto`, `off`, `adaptive`, or a number of tokens such as 8000")]
 pub struct BadThinking(String);
 
 impl Thinking {
-    /// The way as people read it: `auto`, `off`, `adaptive`, `8k budget`.
+    /// Returns the displayed text: `auto`, `off`, `adaptive`, `8k budget`.
     pub fn shown(self) -> String {
         match self {
             Self::Budget(tokens) => format!("{}k budget", tokens.get() / 1000),
@@ -33,7 +33,7 @@ impl Thinking {
     }
 }
 
-/// As it is kept: `auto`, `off`, `adaptive`, `8000`.
+/// Formats the stored text: `auto`, `off`, `adaptive`, `8000`.
 impl fmt::Display for Thinking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -58,7 +58,7 @@ impl FromStr for Thinking {
     }
 }
 
-/// A number of tokens: `8000`, or as it is shown, `8k budget`.
+/// Parses a number of tokens such as `8000`, or the displayed `8k budget`.
 fn tokens(text: &str) -> Option<NonZeroU32> {
     let text = text.strip_suffix(" budget").unwrap_or(text);
     let (digits, times) = text.strip_suffix('k').map_or((text, 1), |thousands| (thousands, 1000));
@@ -71,7 +71,7 @@ fn tokens(text: &str) -> Option<NonZeroU32> {
 mod tests {
     use super::*;
 
-    /// EN-7, RC-4, SL-9: three words and a number are ways to think; everything else is told what would be one.
+    /// EN-7, RC-4, SL-9: Three words and a number are valid; the error names the valid values.
     #[test]
     fn a_way_to_think_is_read_or_refused_in_words() {
         let check = |text: &str, shown: &str, kept: &str| {

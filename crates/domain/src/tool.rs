@@ -1,4 +1,4 @@
-//! Tools as the model sees them: what there is, what is asked for, and what came of it.
+//! Tools: their specification, calls and results.
 
 mod caption;
 mod kind;
@@ -13,94 +13,83 @@ use crate::conversation::Json;
 use crate::embed::Embed;
 use crate::label::Label;
 
-/// A tool that may be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
-    /// Its name.
     pub name: &'static str,
-    /// What it does, in words for the model.
+    /// The description that the model reads.
     pub description: Cow<'static, str>,
     /// The JSON Schema of its input.
     pub schema: &'static str,
-    /// What it does to the world.
     pub class: Class,
 }
 
-/// What a tool does to the world. What a call of it may do follows from this and from what it is given.
+/// The kind of effect of a tool. The permissions of a call follow from it and from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It only asks the assistant, which checks what it is asked.
+    /// It only asks the assistant, which checks the request.
     Own,
-    /// It keeps words for the human.
+    /// It stores a note of the user.
     Notes,
-    /// It plans something, which can be taken back.
+    /// It plans something, which can be undone.
     Plans,
-    /// It looks at something of the human's and changes nothing.
+    /// It reads the user's data and changes nothing.
     Reads,
     /// It changes the file that its `file_path` names.
     Edits,
-    /// It destroys something, or acts outside.
+    /// It deletes data or acts outside.
     Acts,
-    /// It lets somebody else work, who may do no more than who asks.
+    /// It starts a subagent, which has no more permissions than its caller.
     Delegates,
-    /// It runs the `command` that it is given.
+    /// It runs the given `command`.
     Shell,
-    /// It fetches the `url` that it is given.
+    /// It fetches the given `url`.
     Fetches,
-    /// It asks the search that the human has set up.
+    /// It sends a query to the configured search provider.
     Searches,
-    /// It is a tool of a server that others wrote.
+    /// It is a tool of an MCP server.
     Foreign,
 }
 
-/// One call, as the model wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The model's own name for this call.
+    /// The model's id of this call.
     pub id: String,
-    /// The tool.
     pub name: String,
-    /// What it is given.
     pub input: Json,
 }
 
-/// What came of a call. A failure is a result too: the model reads it and goes on.
+/// The result of a call. A failure is a result too: the model reads it and goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
-    /// The call it belongs to.
+    /// The id of the call.
     pub call: String,
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
-    /// How it went.
     pub outcome: Outcome,
-    /// What is known of what the model reads.
+    /// The label of the text.
     pub label: Label,
 }
 
-/// How a call went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did what was asked.
     Done,
-    /// It did what was asked, and this is shown to the human with it.
+    /// It succeeded, and this is shown to the user.
     Shown(Showing),
-    /// It failed, or nobody knows; the text says which.
+    /// It failed, or its outcome is unknown; the text says which.
     Failed,
     /// It was not run, because it was not allowed.
     Denied,
 }
 
-/// What a tool shows to the human.
+/// Content that a tool shows to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Showing {
-    /// Words.
     Words(String),
-    /// An embed.
     Embed(Embed),
 }
 
 impl Showing {
-    /// The same in words alone.
+    /// Returns the content as plain text.
     pub fn in_words(&self) -> String {
         match self {
             Self::Words(words) => words.clone(),

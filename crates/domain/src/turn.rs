@@ -1,7 +1,7 @@
-//! One turn as a machine: a step out, an outcome in.
+//! The state machine of a turn: results go in, the next step comes out.
 //!
-//! The machine holds what was said since the turn began and says what it needs next. It calls nobody. Main,
-//! forks, background runs and compactions all use this one.
+//! It collects the new entries of the turn and does no I/O. Main, forks, background runs and
+//! compactions all use it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,121 +15,109 @@ use crate::failure::{Declined, Failure, SpendLimit, Unsaid};
 use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
 
-/// The number of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TurnId(pub u64);
 
-/// What a turn needs next.
+/// The next step of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// A reply of the model to all that was said.
+    /// A model call with all entries.
     CallModel,
-    /// This time to pass, before the model is called again.
+    /// A wait before the next model call.
     Wait(Duration),
-    /// These tools run.
     RunTools(Vec<ToolCall>),
-    /// Nothing.
     Done(Ending),
 }
 
-/// How a turn ended.
+/// The outcome of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With an answer.
     Finished,
-    /// By the human; what was said until then stays said.
+    /// By the user; entries until then stay.
     Interrupted,
-    /// Without an answer, or with half of one.
+    /// Without an answer, or with a partial one.
     Failed(Failure),
 }
 
 impl Ending {
-    /// Whether the limit of the day ended it.
+    /// Returns whether the daily limit ended it.
     pub fn is_at_limit(&self) -> bool {
         matches!(self, Self::Failed(Failure::SpendLimit(SpendLimit::Day(_))))
     }
 }
 
-/// What the model said in one call.
+/// The result of one model call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// Its words and calls.
     pub blocks: Vec<Block>,
-    /// Why it stopped.
     pub stop: Stop,
-    /// What it cost.
     pub usage: Usage,
 }
 
-/// Why the model stopped.
+/// The reason why the model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It has said what it wanted.
+    /// Its answer is complete.
     Said,
-    /// It waits for its tools.
+    /// It waits for tool results.
     Tools,
-    /// It ran out of room.
+    /// It reached the token limit.
     Length,
-    /// It declined.
     Refusal(Declined),
 }
 
-/// How far a turn may go.
+/// The limits of one turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Model calls in one turn.
     pub model_calls: u32,
-    /// Tool runs in one turn.
     pub tool_runs: u32,
-    /// Tokens in one turn, those from the cache not counted.
+    /// Tokens without those from the cache.
     pub tokens: u64,
 }
 
 impl Limits {
-    /// What the house allows: 50 tool runs, a model call between any two of them, and three million tokens.
+    /// The default: 50 tool runs, a model call between any two of them, and three million tokens.
     pub const HOUSE: Self = Self { model_calls: 52, tool_runs: 50, tokens: 3_000_000 };
 }
 
-/// What a turn is for.
+/// The task of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
-    /// To answer the last words.
+    /// To answer the last message.
     Answer,
-    /// To write a summary that gets through this gate.
+    /// To write a summary that passes this check.
     Summarise(Gate),
-    /// Nothing more: this summary got through.
+    /// Done: this summary passed.
     Summarised(Summary),
 }
 
-/// One turn.
 #[derive(Clone, Debug)]
 pub struct Turn {
     task: Task,
     limits: Limits,
     model_calls: u32,
     tool_runs: u32,
-    /// How many calls of the last reply may run.
+    /// The number of calls of the last reply that may run.
     allowed: usize,
     spent: Vec<Call>,
     said: Vec<Said>,
-    /// Words of a reply that broke off and is being continued.
+    /// The text of an interrupted reply that is being continued.
     half: String,
-    /// Whether the effort was lowered, because a reply consisted of thinking alone.
+    /// True if the effort was lowered because a reply consisted of thinking only.
     lowered: bool,
-    /// How much of the conversation the model reads.
     measure: Measure,
     patience: Patience,
     next: Step,
 }
 
-/// The most bytes of a reply that broke off and is continued.
+/// The most bytes of an interrupted reply that is continued.
 const HALF_BYTES: usize = 1024 * 1024;
 
-/// How often a conversation that is too long is shortened for the one who sums it up.
+/// The number of times that a conversation which is too long is reduced for its summary.
 const SHORTENINGS: u32 = 5;
 
 impl Turn {
-    /// A turn that begins by asking the model.
+    /// Creates a turn that begins with a model call.
     pub fn begin(task: Task, limits: Limits, patience: Patience) -> Self {
         Self {
             task,
@@ -147,35 +135,33 @@ impl Turn {
         }
     }
 
-    /// The same, with a model that reads so much of the conversation.
+    /// Sets the reduction of the conversation.
     #[must_use]
     pub fn reading(mut self, measure: Measure) -> Self {
         self.measure = measure;
         self
     }
 
-    /// How much of the conversation the model reads.
     pub fn measure(&self) -> Measure {
         self.measure
     }
 
-    /// Returns the effort of the next call, if `usual` is the one of the first.
+    /// Returns the effort of the next call, where `usual` is that of the first.
     pub fn effort(&self, usual: Effort) -> Effort {
         if self.lowered { usual.lower().unwrap_or(usual) } else { usual }
     }
 
-    /// What it needs next.
     pub fn step(&self) -> Step {
         self.next.clone()
     }
 
-    /// What was said since it began.
+    /// Returns the entries since its start.
     pub fn said(&self) -> &[Said] {
         &self.said
     }
 
-    /// What the model reads after the conversation and nobody keeps: the request for a summary, and the words
-    /// of a reply that broke off, which the next one continues.
+    /// Returns the entries that are sent but not stored: the request for a summary, and an
+    /// interrupted reply that the next one continues.
     pub fn aside(&self) -> Vec<Arc<Said>> {
         let asked = match &self.task {
             Task::Summarise(gate) => gate.asked(),
@@ -185,7 +171,7 @@ impl Turn {
         asked.iter().cloned().chain(half.into_iter().flatten()).collect()
     }
 
-    /// The summary that got through its gate.
+    /// Returns the summary that passed its check.
     pub fn into_summary(self) -> Option<Summary> {
         match self.task {
             Task::Summarised(summary) => Some(summary),
@@ -193,29 +179,30 @@ impl Turn {
         }
     }
 
-    /// Returns how many calls of the last reply may run, in their order. The rest is over the limit of tool runs.
+    /// Returns how many calls of the last reply may run, in their order. The others are over the
+    /// limit of tool runs.
     pub fn allowed(&self) -> usize {
         self.allowed
     }
 
-    /// What each of its calls used, in order.
+    /// Returns the model calls in order.
     pub fn spent(&self) -> &[Call] {
         &self.spent
     }
 
-    /// What all of them used.
+    /// Returns the usage of all calls.
     pub fn usage(&self) -> Usage {
         let mut sum = Usage::default();
         self.spent.iter().for_each(|call| sum += call.usage);
         sum
     }
 
-    /// Takes what a call used, however it ended.
+    /// Adds the usage of a call, even of a failed one.
     pub fn used(&mut self, call: Call) {
         self.spent.push(call);
     }
 
-    /// Takes a reply of the model.
+    /// Handles a reply of the model.
     pub fn replied(&mut self, mut reply: Reply) {
         self.model_calls += 1;
         reply.blocks = continued(std::mem::take(&mut self.half), reply.blocks);
@@ -228,7 +215,8 @@ impl Turn {
         }
     }
 
-    /// The reply was used up by thinking. It is asked for once more at a lower effort; its thinking is not kept.
+    /// Handles a reply that consists of thinking only. It is requested once more at a lower effort
+    /// and not stored.
     fn thought_too_long(&mut self) {
         self.next = if self.lowered {
             Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::OnlyThought)))
@@ -257,7 +245,7 @@ impl Turn {
         }
     }
 
-    /// A summary calls no tools: a call in it is left out, and the words are judged.
+    /// Checks the text of a summary; tool calls in it are ignored.
     fn summarise(&mut self, reply: &Reply) {
         let Task::Summarise(gate) = &mut self.task else { return };
         self.next = match reply.stop {
@@ -276,13 +264,13 @@ impl Turn {
         };
     }
 
-    /// Takes what came of the tools.
+    /// Handles the results of the tools.
     pub fn ran(&mut self, results: Vec<ToolResult>) {
         self.said.push(Said::Tools(results));
         self.next = Step::CallModel;
     }
 
-    /// Takes a failed call, after these words of it were heard: it is tried again, or the turn ends.
+    /// Handles a failed call that already returned `text`: it is retried, or the turn ends.
     pub fn failed(&mut self, words: &str, failure: Failure) {
         if let Some(measure) = self.smaller(&failure) {
             self.measure = measure;
@@ -297,7 +285,7 @@ impl Turn {
         }
     }
 
-    /// A smaller measure that the model may take after it failed like this.
+    /// Returns a stronger reduction that may avoid this failure.
     fn smaller(&self, failure: &Failure) -> Option<Measure> {
         let Measure { pictures, shortened } = self.measure;
         match (failure, &self.task) {
@@ -311,12 +299,12 @@ impl Turn {
         }
     }
 
-    /// The time to wait has passed.
+    /// Continues after a wait.
     pub fn waited(&mut self) {
         self.next = Step::CallModel;
     }
 
-    /// Ends it early, keeping the words of a reply that did not come to its end.
+    /// Ends the turn early and keeps the text of an interrupted reply.
     pub fn cut(&mut self, words: &str, ending: Ending) {
         let words = std::mem::take(&mut self.half) + words;
         if self.task == Task::Answer && !words.trim().is_empty() {
@@ -332,8 +320,8 @@ impl Turn {
         Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Empty)))
     }
 
-    /// Lets as many of `calls` run as the limit leaves. The model is told about the rest, so it can answer with what it
-    /// has; a model that still calls tools after that is stopped.
+    /// Lets as many of `calls` run as the limit allows. The model reads about the others, so that
+    /// it can answer with what it has; if it still calls tools after that, the turn is stopped.
     fn wants(&mut self, calls: Vec<ToolCall>) -> Step {
         let left = self.limits.tool_runs - self.tool_runs;
         if left == 0 || self.model_calls >= self.limits.model_calls {
@@ -349,12 +337,12 @@ impl Turn {
     }
 }
 
-/// Whether there are words for the user in `blocks`.
+/// Returns whether `blocks` contain text for the user.
 fn speaks(blocks: &[Block]) -> bool {
     blocks.iter().any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty()))
 }
 
-/// Whether a refusal in these words is about a picture. Asking again without pictures helps with no other refusal.
+/// Returns whether a refusal is about a picture. Only then does a request without pictures help.
 fn names_picture(refusal: &str) -> bool {
     let refusal = refusal.to_lowercase();
     ["image", "picture", "vision", "media type", "media_type", "multimodal"]
@@ -362,19 +350,20 @@ fn names_picture(refusal: &str) -> bool {
         .any(|word| refusal.contains(word))
 }
 
-/// The end of a turn that does not end by itself.
+/// Returns the end of a turn that does not end by itself.
 fn circles(after: &str) -> Step {
     let text = format!("i stopped myself after {after} in one answer; that looked like running in circles.");
     Step::Done(Ending::Failed(Failure::Stopped(text)))
 }
 
-/// The reply to which `blocks` are the end and `half` the beginning.
+/// Joins the interrupted reply `partial` with its continuation `blocks`.
 fn continued(half: String, mut blocks: Vec<Block>) -> Vec<Block> {
     if half.is_empty() {
         return blocks;
     }
-    // Anthropic binds signed parts to the request, which contained the first half and our note as an aside. Neither is
-    // kept as it was sent, so a later request with these parts would be refused. Other servers want theirs back.
+    // Anthropic binds signed parts to the request, which contained the first part and a transient
+    // note. Neither is stored as it was sent, so a later request with these parts would be refused.
+    // Other servers need theirs.
     blocks.retain(|block| !matches!(block, Block::Opaque(opaque) if opaque.origin == Opaque::ANTHROPIC));
     match blocks.iter_mut().find(|block| matches!(block, Block::Text(_))) {
         Some(Block::Text(text)) => text.insert_str(0, &half),
@@ -383,7 +372,7 @@ fn continued(half: String, mut blocks: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-/// What of a failed reply may stay in the conversation: a call without its result may not.
+/// Returns the blocks of a failed reply that can be stored: a call without its result cannot.
 fn uncalled(blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().filter(|block| matches!(block, Block::Text(text) if !text.trim().is_empty())).collect()
 }

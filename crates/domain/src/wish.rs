@@ -1,49 +1,47 @@
-//! Wishes: what a running turn wants of the assistant, where the place decides whether it may.
+//! Calls of tools that need the assistant's state and depend on the place of the turn.
 
 use crate::embed::Embed;
 use crate::place::PlacedTool;
 
-/// Something a tool was called for.
+/// A call of a context tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Show this.
     Show(Embed, Urgency),
-    /// Interrupt the human with these words.
+    /// Interrupt the user with this text.
     Ping(String, Urgency),
-    /// Check again in so many minutes.
+    /// Check again in this many minutes.
     FollowUp(u32),
-    /// Let the fork become the main conversation.
+    /// Promote the fork to main.
     Save,
-    /// Leave these words for main.
+    /// Leave this report for main.
     Report(String),
-    /// Start a side conversation.
     EnterFork(Asked),
-    /// End it and keep nothing.
+    /// End the fork and discard it.
     ExitFork,
-    /// Shorten what is remembered, keeping what these words say.
+    /// Compact the session with these instructions.
     Compact(String),
 }
 
-/// What was asked for a side conversation.
+/// The options of a requested fork.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// What it is about, if that is known.
+    /// Its topic, if known.
     pub topic: Option<String>,
-    /// After how many quiet minutes it is idle, if not after the usual time.
+    /// The idle timeout in minutes, if not the default.
     pub idle_minutes: Option<u32>,
 }
 
-/// Whether something may wait.
+/// The urgency of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    /// It may.
+    /// Limited by the budget.
     Normal,
-    /// It may not, whatever the budget says.
+    /// Sent in any case.
     Critical,
 }
 
 impl Wish {
-    /// The tool it came from.
+    /// Returns the kind of the tool.
     pub fn tool(&self) -> PlacedTool {
         match self {
             Self::Show(..) => PlacedTool::Embed,

@@ -1,5 +1,5 @@
-//! The assistant alone, with nothing around it: side conversations, starting over, and reports in any order.
-#![expect(clippy::unwrap_used, reason = "a value that is not there stops the test at once")]
+//! Tests of the assistant without an engine: forks, clearing, and pending updates in any order.
+#![expect(clippy::unwrap_used, reason = "a missing value stops the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use domain::turn::{Ending, TurnId};
 use domain::wish::Wish;
 use jiff::Zoned;
 
-/// An assistant, the turns it has started, and what was written down.
+/// An assistant, its active turns, and the recorded state.
 struct Life {
     assistant: Assistant,
     running: BTreeMap<TurnId, Start>,
@@ -77,7 +77,8 @@ impl Life {
         }
     }
 
-    /// The tree stays in order, and a report is read once, in an entry of main or by a fork that becomes main.
+    /// Checks that entries follow each other and that each update is read once, by main or by a
+    /// fork that is promoted.
     fn write(&mut self, records: &[Record]) {
         for record in records {
             match record {
@@ -116,14 +117,14 @@ impl Life {
         }
     }
 
-    /// The turn that speaks with the human.
+    /// Returns the active turn.
     fn turn(&self) -> Option<TurnId> {
         self.running.keys().next().copied()
     }
 }
 
-/// PU-4, PU-5, PU-8, IF-22: any interleaving of main turns, forks and reports leaves each report in exactly one turn
-/// of main, and the tree in order.
+/// PU-4, PU-5, PU-8, IF-22: In any order of main turns, forks and reports each update is read in
+/// exactly one turn of main, and the tree stays consistent.
 #[test]
 fn any_interleaving_hands_every_report_over_once() {
     let mut read = 0;
@@ -145,7 +146,7 @@ fn any_interleaving_hands_every_report_over_once() {
                 _ => life.say("well?"),
             }
         }
-        // In the end main speaks, and nothing waits any more.
+        // In the end main speaks, and no update is pending.
         for _ in 0..300 {
             match life.turn() {
                 Some(turn) => life.end(turn, Ending::Finished, 10),
@@ -162,7 +163,8 @@ fn any_interleaving_hands_every_report_over_once() {
     assert!(read > 3_000, "only {read} reports were read");
 }
 
-/// MC-21, SE-7: what a cut answer had read fills nothing, so the next words are heard.
+/// MC-21, SE-7: An interrupted answer does not count towards the context after a clear, so the next
+/// message is answered.
 #[test]
 fn after_starting_over_in_a_full_answer_the_next_words_are_heard() {
     let mut life = Life::new(1);
@@ -175,7 +177,7 @@ fn after_starting_over_in_a_full_answer_the_next_words_are_heard() {
     assert_eq!(start.purpose, Purpose::Answer);
 }
 
-/// IF-7, IF-8: what the human asks for waits for the whole answer, tools included; what the model asks for does not.
+/// IF-7, IF-8: A fork that the user requests waits for the whole answer, including tools.
 #[test]
 fn a_fork_that_the_human_wants_waits_for_the_answer() {
     let mut life = Life::new(1);

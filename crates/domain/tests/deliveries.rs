@@ -1,5 +1,5 @@
-//! A webhook was called: what is written, who looks at it, what runs, and what a crash leaves.
-#![expect(clippy::unwrap_used, reason = "helpers of tests stop at once, with their reason")]
+//! Tests of webhook deliveries: their records, checks, runs, and restarts.
+#![expect(clippy::unwrap_used, reason = "test helpers stop with a reason")]
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use jiff::{SignedDuration, Zoned};
 
 const MORNING: &str = "2026-11-16T10:00:00+01:00[Europe/Madrid]";
 
-/// An assistant, a clock, and all that it decided.
+/// An assistant, a clock, and all its effects.
 struct House {
     assistant: Assistant,
     now: Zoned,
@@ -75,7 +75,7 @@ impl House {
         answer
     }
 
-    /// The turn that began last says `words` and ends.
+    /// Ends the last turn with the answer `words`.
     fn says(&mut self, words: &str) {
         let said = Said::Assistant(vec![Block::Text(words.to_owned())], Reach::Whole);
         self.ends(vec![said], Ending::Finished);
@@ -144,7 +144,7 @@ impl House {
         all
     }
 
-    /// What was said first on the branch of the run that began last.
+    /// Returns the first entry on the branch of the last run.
     fn prompt(&self) -> String {
         let branch = &self.runs().last().unwrap().branch;
         let said = self.said_on(branch).first().map(|entry| entry.said.clone());
@@ -175,8 +175,8 @@ fn free(marks: &[&str]) -> Delivery {
     brought(hook("Look at {title}.", None), "\"red build\"", Kind::Free, marks)
 }
 
-/// WH-11, WH-12, WH-15, WH-18, F6: somebody without any tool looks first, then the run begins with words from outside in
-/// it, the least tools there are, and the template as its instruction to the byte.
+/// WH-11, WH-12, WH-15, WH-18, F6: A run without tools checks the values first; then the run begins
+/// with an outside label, minimal tools, and the template as its unchanged instruction.
 #[test]
 fn a_call_is_looked_at_by_somebody_without_tools_and_then_run_with_the_least() {
     let mut house = House::with("anthropic:x");
@@ -212,7 +212,7 @@ fn a_call_is_looked_at_by_somebody_without_tools_and_then_run_with_the_least() {
     assert_eq!(*house.end(), End::Done(String::new()));
 }
 
-/// WH-14: whether the human is talking is what it is when the run begins, not when the call came.
+/// WH-14: The user's activity is read when the run begins, not when the call was received.
 #[test]
 fn whether_the_human_talks_is_looked_at_when_the_run_begins() {
     let mut house = House::with("anthropic:x");
@@ -227,7 +227,7 @@ fn whether_the_human_talks_is_looked_at_when_the_run_begins() {
     assert!(house.prompt().contains("mid-conversation"), "{}", house.prompt());
 }
 
-/// WH-16: what is flagged is not run, with or without a name, and the human knows.
+/// WH-16: Flagged values are not run, with or without a name, and the user is notified.
 #[test]
 fn what_reads_like_an_order_is_not_run() {
     for (said, told) in [
@@ -249,7 +249,8 @@ fn what_reads_like_an_order_is_not_run() {
     }
 }
 
-/// WH-17, F6: whoever cannot be understood has not said yes: it is tried again, and given up with a word to the human.
+/// WH-17, F6: An unreadable check is not an approval: it is retried, and then given up with a
+/// notice to the user.
 #[test]
 fn a_check_that_nobody_understands_lets_nothing_through() {
     let mut house = House::with("anthropic:x");
@@ -267,7 +268,7 @@ fn a_check_that_nobody_understands_lets_nothing_through() {
     );
 }
 
-/// WH-15: where no value can say anything, nobody has to look at them.
+/// WH-15: Values without free text need no check.
 #[test]
 fn values_that_can_say_nothing_are_not_looked_at() {
     let mut house = House::with("anthropic:x");
@@ -276,7 +277,7 @@ fn values_that_can_say_nothing_are_not_looked_at() {
     assert_eq!(house.runs()[0].source, Source::Webhook("ci".to_owned()));
 }
 
-/// F2: what is known by the same mark is taken in once within a week.
+/// F2: Deliveries with the same mark are accepted once within a week.
 #[test]
 fn a_delivery_that_comes_twice_is_one_delivery() {
     let mut house = House::with("offline");
@@ -288,7 +289,8 @@ fn a_delivery_that_comes_twice_is_one_delivery() {
     assert_eq!(house.deliver(free(&["a"])), Answer::Noted);
 }
 
-/// The calls of one webhook are worked on one after the other, and what waits has a bound.
+/// The calls of one webhook are handled one after the other, and the number of waiting ones is
+/// limited.
 #[test]
 fn the_calls_of_one_webhook_come_one_after_the_other() {
     let mut house = House::with("anthropic:x");
@@ -303,7 +305,8 @@ fn the_calls_of_one_webhook_come_one_after_the_other() {
     assert_eq!((readers, house.runs().len()), (2, 3), "the second is looked at now");
 }
 
-/// A delivery that needs no model goes out as a ping of the budget, with its words from outside, and asks nobody.
+/// A delivery that needs no model is sent as a ping with an outside label, and charged to the
+/// budget.
 #[test]
 fn words_for_the_human_go_out_without_a_model() {
     let mut house = House::with("anthropic:x");
@@ -321,7 +324,7 @@ fn words_for_the_human_go_out_without_a_model() {
     assert!(matches!(house.end(), End::Done(_)));
 }
 
-/// What may not ring now is held, and what may not ring at all is only reported: nothing is lost.
+/// A message that may not ring now is deferred, and one that may not ring at all is only reported.
 #[test]
 fn words_for_the_human_wait_for_a_good_moment() {
     let mut house = House::with("anthropic:x");
@@ -337,7 +340,7 @@ fn words_for_the_human_wait_for_a_good_moment() {
     assert!(house.records.iter().any(|record| matches!(record, Record::Report(_))));
 }
 
-/// Without a model nothing is run, and the human sees what was brought.
+/// Without a model nothing is run, and the user sees the values.
 #[test]
 fn without_a_model_the_human_sees_what_was_brought() {
     let mut house = House::with("offline");
@@ -350,7 +353,7 @@ fn without_a_model_the_human_sees_what_was_brought() {
     assert!(sent);
 }
 
-/// WH-19: a run of a webhook stands on main or on nothing, and has no session of its own.
+/// WH-19: A webhook run is forked from main or isolated, and has no session of its own.
 #[test]
 fn a_webhook_keeps_no_session() {
     for (knowing, isolated) in [(Knowing::Main, false), (Knowing::Itself, true)] {

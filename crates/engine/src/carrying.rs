@@ -1,4 +1,6 @@
-//! Carrying out: calls that the human said yes to after their run had gone on. No turn waits for them.
+//! Runs calls that the user approved after their turn had already continued.
+//!
+//! The result goes to the assistant as an event; no turn waits for it.
 
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use crate::desk::Desk;
 use crate::drive::{TOOL_TIME, too_long};
 use crate::ports::Hands;
 
-/// The calls that are being carried out.
+/// The approved calls that are running.
 pub struct Carrying {
     hands: Arc<dyn Hands>,
     desk: Desk,
@@ -18,12 +20,11 @@ pub struct Carrying {
 }
 
 impl Carrying {
-    /// None yet.
     pub fn new(hands: Arc<dyn Hands>, desk: Desk) -> Self {
         Self { hands, desk, tasks: JoinSet::new() }
     }
 
-    /// Carries out one.
+    /// Starts the approved call in the background.
     pub fn start(&mut self, approval: Approval) {
         let hands = Arc::clone(&self.hands);
         let desk = self.desk.clone();
@@ -34,22 +35,23 @@ impl Carrying {
         });
     }
 
-    /// Whether any is being carried out.
+    /// Returns whether any call is running.
     pub fn any(&self) -> bool {
         !self.tasks.is_empty()
     }
 
-    /// How many are being carried out.
+    /// Returns the number of running calls.
     pub fn count(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The next that was. One that panicked leaves its card as it is: nobody knows what came of it.
+    /// Waits for the next finished call. Returns `None` for a call that panicked: its effect is
+    /// unknown, so its approval card stays unchanged.
     pub async fn next(&mut self) -> Option<(ApprovalId, ToolResult)> {
         self.tasks.join_next().await?.ok()
     }
 
-    /// Ends all of them where they stand.
+    /// Aborts all running calls.
     pub async fn end(&mut self) {
         self.tasks.shutdown().await;
     }

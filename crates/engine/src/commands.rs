@@ -1,6 +1,6 @@
-//! Commands: decided by the assistant, or looked up in the archive beside it.
+//! Executes commands: asks the assistant, or reads the archive directly.
 //!
-//! Who only wants to know what was written down waits for nobody, and nobody waits for them.
+//! Archive look-ups do not go through the event loop, so they neither wait for it nor delay it.
 
 use domain::assistant::{Answer, Event, Question, Request};
 use domain::command::{self, Command, Look};
@@ -11,7 +11,7 @@ use jiff::Zoned;
 use crate::desk::Desk;
 use crate::ports::{Archive, Unreadable};
 
-/// Obeys the command `text`, given on `surface`.
+/// Executes the command `text` given on `surface`.
 pub async fn obey(
     (surface, text): (SurfaceName, &str),
     desk: &Desk,
@@ -34,7 +34,7 @@ pub async fn obey(
     }
 }
 
-/// What work nobody waits for may cost in a day, as it is held right now.
+/// Returns the current daily spending limit of background work.
 pub async fn limit(desk: &Desk) -> Limit {
     let answer = desk.ask(Request::Tell(Question::Numbers)).await;
     if let Answer::Numbers(numbers) = answer { numbers.limit } else { Limit::default() }

@@ -1,4 +1,4 @@
-//! The desk: how anybody reaches the assistant, by one bounded queue of letters.
+//! The handle to the assistant: one bounded queue of events and requests.
 
 use domain::assistant::{Answer, Event, Request};
 use domain::renewal::Renew;
@@ -6,19 +6,19 @@ use domain::signing_in::SignIn;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-/// How many letters may lie on the desk before senders wait.
+/// The number of inputs that the queue holds before senders wait.
 const LETTERS: usize = 256;
 
-/// Everything that can reach the assistant.
+/// An input of the event loop.
 #[derive(Debug)]
 pub enum Letter {
-    /// Something happened; nobody waits for an answer.
+    /// An event; the sender does not wait for a reply.
     Happened(Event),
-    /// Somebody asks, and waits.
+    /// A request; the sender waits for the reply.
     Asked(Request, oneshot::Sender<Answer>),
 }
 
-/// A way to put letters on the desk.
+/// A cloneable handle that sends events and requests to the event loop.
 #[derive(Clone, Debug)]
 pub struct Desk {
     letters: mpsc::Sender<Letter>,
@@ -26,46 +26,42 @@ pub struct Desk {
     sign_ins: Option<mpsc::Sender<SigningIn>>,
 }
 
-/// Something that is wanted of the program itself, and where the answer goes.
+/// A request to update or restart the program, with its reply channel.
 #[derive(Debug)]
 pub struct Errand {
-    /// What.
     pub wanted: Renew,
-    /// Who waits to hear what becomes of it.
     pub reply: oneshot::Sender<Answer>,
 }
 
-/// Somebody who wants the program signed in that answers, and where they hear of it.
+/// A request to sign the model program in, with its reply channel.
 #[derive(Debug)]
 pub struct SigningIn {
-    /// What is wanted.
     pub wanted: SignIn,
-    /// Who waits.
     pub reply: oneshot::Sender<Answer>,
 }
 
 impl Desk {
-    /// A desk, and the pile that its letters land on.
+    /// Returns a handle and the receiver of its inputs.
     pub fn new() -> (Self, mpsc::Receiver<Letter>) {
         let (sender, pile) = mpsc::channel(LETTERS);
         (Self { letters: sender, errands: None, sign_ins: None }, pile)
     }
 
-    /// The same desk, with somebody who runs errands.
+    /// Adds a queue for update requests and returns its receiver.
     #[must_use]
     pub fn with_errands(self) -> (Self, mpsc::Receiver<Errand>) {
         let (sender, errands) = mpsc::channel(1);
         (Self { errands: Some(sender), ..self }, errands)
     }
 
-    /// The same desk, with somebody who signs the program in that answers.
+    /// Adds a queue for sign-in requests and returns its receiver.
     #[must_use]
     pub fn with_sign_ins(self) -> (Self, mpsc::Receiver<SigningIn>) {
         let (sender, sign_ins) = mpsc::channel(1);
         (Self { sign_ins: Some(sender), ..self }, sign_ins)
     }
 
-    /// Wants something of the program itself, and waits until it is known what becomes of it.
+    /// Requests an update or restart of the program and waits for the outcome.
     pub async fn renew(&self, wanted: Renew) -> Answer {
         match &self.errands {
             Some(errands) => handed(errands, |reply| Errand { wanted, reply }).await,
@@ -73,7 +69,7 @@ impl Desk {
         }
     }
 
-    /// Wants the program signed in that answers.
+    /// Requests a sign-in of the model program and waits for the outcome.
     pub async fn sign_in(&self, wanted: SignIn) -> Answer {
         match &self.sign_ins {
             Some(sign_ins) => handed(sign_ins, |reply| SigningIn { wanted, reply }).await,
@@ -81,13 +77,13 @@ impl Desk {
         }
     }
 
-    /// Tells that something happened.
+    /// Sends an event. Waits while the queue is full.
     pub async fn tell(&self, event: Event) {
-        // Nobody reads any more only when the program ends.
+        // Sending fails only while the program shuts down.
         let _ = self.letters.send(Letter::Happened(event)).await;
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub async fn ask(&self, request: Request) -> Answer {
         let (reply, answer) = oneshot::channel();
         if self.letters.send(Letter::Asked(request, reply)).await.is_err() {
@@ -99,7 +95,7 @@ impl Desk {
 
 const NOT_RUNNING: &str = "only an assistant that runs can do that. start it: ollim-bot";
 
-/// Hands something to who does such things one at a time, and waits until it is known what becomes of it.
+/// Sends a request to a receiver that handles one at a time, and waits for the outcome.
 async fn handed<T>(to: &mpsc::Sender<T>, what: impl FnOnce(oneshot::Sender<Answer>) -> T) -> Answer {
     let (reply, answer) = oneshot::channel();
     match to.try_send(what(reply)) {

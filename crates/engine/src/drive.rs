@@ -1,4 +1,7 @@
-//! One turn from start to end: the only place that calls the model, and where turns run their tools.
+//! Drives one turn from start to end.
+//!
+//! This is the only place that calls the model, and where turns run their tools. The state machine
+//! in `domain::turn` decides the next step; the driver performs it and reports to the assistant.
 
 mod calling;
 
@@ -25,34 +28,29 @@ use crate::places::{CallInFlight, Places};
 use crate::ports::{Hands, Head, Hearing, Journal, Model, Surface};
 use crate::reins::Reins;
 
-/// The longest a tool may run.
+/// The longest time that a tool may run.
 pub(crate) const TOOL_TIME: Duration = Duration::from_secs(120);
 
-/// Everything outside that a turn touches.
+/// The services that a turn uses.
 #[derive(Clone)]
 pub struct World {
-    /// Who answers.
     pub model: Arc<dyn Model>,
-    /// What can be done.
     pub hands: Arc<dyn Hands>,
-    /// Where facts are kept.
     pub journal: Arc<dyn Journal>,
-    /// Where the human is.
     pub surface: Arc<dyn Surface>,
-    /// Who the model is told to be.
+    /// The base system prompt.
     pub instructions: Arc<str>,
-    /// How patient a turn is with the model.
+    /// The retry limits of model calls.
     pub patience: patience::Limits,
-    /// How far a turn may go.
     pub limits: Limits,
-    /// A place for each call of a model that may go on at a time.
+    /// Limits the number of concurrent model calls.
     pub calls: Arc<Places>,
 }
 
-/// The most calls of a model at a time, of a model that bounds them no further.
+/// The default limit of concurrent model calls, for a model without a lower one.
 pub const CALLS: usize = 128;
 
-/// Drives the turn `start` to its end. Whatever happens, it ends, and says how.
+/// Drives the turn `start` to its end. Errors become part of the returned outcome.
 pub async fn drive(start: Start, world: World, desk: Desk, reins: Reins) -> Ended {
     let mut drive = match Drive::begin(start, world, desk, reins).await {
         Ok(drive) => drive,
@@ -68,15 +66,15 @@ pub async fn drive(start: Start, world: World, desk: Desk, reins: Reins) -> Ende
     }
 }
 
-/// The instructions and tools as this program has them now.
+/// The current instructions and tools of this program.
 #[derive(Clone)]
 struct Current {
     instructions: Arc<str>,
     tools: Arc<[ToolSpec]>,
 }
 
-/// Returns the kept beginning of the conversation on `path` with its tools, brought up to date: newer instructions
-/// are appended to it, where the model can read them. A run with a conversation of its own has none.
+/// Returns the stored opening of the conversation on `path` with its tools. Newer instructions are
+/// appended where the model can read them. A run with a conversation of its own has none.
 async fn opening(
     start: &Start,
     world: &World,
@@ -107,7 +105,7 @@ async fn opening(
     Some(keep(changed, world).await)
 }
 
-/// Keeps a beginning before it is sent. If that fails, only the cache of the next request suffers.
+/// Stores an opening before it is sent. A failure costs only a cache hit of the next request.
 async fn keep(opening: (Opening, Arc<[ToolSpec]>), world: &World) -> (Opening, Arc<[ToolSpec]>) {
     if let Err(error) = world.journal.keep_opening(opening.0.clone()).await {
         tracing::warn!(%error, "the beginning of the conversation cannot be kept");
@@ -115,7 +113,7 @@ async fn keep(opening: (Opening, Arc<[ToolSpec]>), world: &World) -> (Opening, A
     opening
 }
 
-/// Whether the user takes part in the conversation of the turn.
+/// Returns whether the user takes part in the conversation of the turn.
 fn is_interactive(start: &Start) -> bool {
     matches!(start.account.source, Source::Main | Source::Fork)
 }
@@ -128,13 +126,13 @@ struct Drive {
     turn: Turn,
     context: Context,
     current: Current,
-    /// How much of what the turn said is written down.
+    /// The number of entries of the turn that are written.
     written: usize,
-    /// How many of its calls are.
+    /// The number of model calls of the turn that are recorded.
     counted: usize,
 }
 
-/// Hears one reply: shows the words, and keeps them in case it breaks off.
+/// Receives one streamed reply: shows its text, and stores it in case the reply breaks off.
 struct Ear<'a> {
     drive: &'a Drive,
     in_flight: &'a CallInFlight<'a>,
@@ -144,7 +142,7 @@ struct Ear<'a> {
 
 impl Hearing for Ear<'_> {
     fn words(&self, text: &str) {
-        // A notice comes before the words it is about, not in the middle of them.
+        // A notice comes before the text it is about, not in the middle of it.
         self.drive.tell_notice();
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).0.push_str(text);
         self.drive.tell_words(text);
@@ -191,7 +189,7 @@ impl Drive {
             Purpose::Answer => None,
             Purpose::Compact(_) => window.newest(&said),
         };
-        // As in `readable`, the notes belong to places in the whole conversation.
+        // As in `next_context`, the notes refer to positions in the whole conversation.
         let (instructions, tools, notes) = if newest.is_some() {
             (Arc::clone(&current.instructions), Arc::clone(&current.tools), Vec::new())
         } else {
@@ -227,7 +225,7 @@ impl Drive {
         Ok(Self { start, world, desk, reins, turn, context, current, written: 0, counted: 0 })
     }
 
-    /// The calls that are not written down yet.
+    /// Returns the model calls that are not recorded yet.
     fn uncounted(&self) -> Vec<Call> {
         self.turn.spent().iter().skip(self.counted).cloned().collect()
     }
@@ -265,12 +263,13 @@ impl Drive {
         }
     }
 
-    /// What the model reads in the next call.
+    /// Returns the context of the next model call.
     fn readable(&self) -> Cow<'_, Context> {
         let mut context = match (self.turn.measure().of(&self.context.said), self.turn.aside()) {
             (None, aside) if aside.is_empty() => Cow::Borrowed(&self.context),
             (None, aside) => Cow::Owned(self.context.and(&aside)),
-            // The notes belong to places in the whole conversation. A part of it gets the newest texts instead.
+            // The notes refer to positions in the whole conversation. A part of it gets the newest
+            // texts instead.
             (Some(said), aside) => {
                 let Current { instructions, tools } = self.current.clone();
                 let context =
@@ -285,7 +284,7 @@ impl Drive {
         context
     }
 
-    /// A summary is no answer: nobody reads it as it is written.
+    /// Shows streamed text. The text of a compaction is not shown.
     fn tell_words(&self, text: &str) {
         match self.start.purpose {
             Purpose::Answer => {
@@ -295,7 +294,7 @@ impl Drive {
         }
     }
 
-    /// Shows a progress note. Like its words, the notes of a compaction are not shown.
+    /// Shows a progress note. The notes of a compaction are not shown.
     fn show_progress(&self, note: &str) {
         match self.start.purpose {
             Purpose::Answer => {
@@ -306,8 +305,8 @@ impl Drive {
         }
     }
 
-    /// What a call used. A server that answers and does not say is taken to have used what was read and said, or
-    /// no limit would hold before it.
+    /// Returns the usage of a call. If a server answers without stating it, the usage is estimated
+    /// from the context and the reply; otherwise no spending limit would apply.
     fn used(&self, context: &Context, came: Option<&Reply>, words: &str, heard: Usage) -> Usage {
         let told = came.map_or(heard, |reply| reply.usage);
         let answers = came.is_some() || !words.is_empty();
@@ -318,14 +317,14 @@ impl Drive {
         context::guessed(context, came.map_or(&half, |reply| &reply.blocks))
     }
 
-    /// Counts a call. One that came to nothing and cost nothing is none.
+    /// Adds a call to the turn, unless it used nothing.
     fn count(&mut self, usage: Usage) {
         if usage != Usage::default() {
             self.turn.used(Call { model: self.world.model.name_for(&self.context), usage });
         }
     }
 
-    /// Waits before the next try, and says so: silence would look like a hang.
+    /// Waits before the next try, and shows it: silence would look like a hang.
     async fn wait(&mut self, time: Duration) {
         self.world.surface.show(&Shown::Waiting { turn: self.start.turn, time });
         match self.reins.stop.run_until_cancelled(tokio::time::sleep(time)).await {
@@ -363,7 +362,8 @@ impl Drive {
         }
     }
 
-    /// Writes down the results, and goes on with them as the assistant labels and delimits them.
+    /// Submits the results to the assistant, and continues with the labelled and delimited results
+    /// that it returns.
     async fn take(&mut self, results: Vec<ToolResult>) -> Result<(), Answer> {
         let answer = self.desk.ask(Request::Turn(self.start.turn, Progress::Ran(results.clone()))).await;
         let (results, answer) = if let Answer::Results(labelled) = answer {
@@ -385,7 +385,7 @@ impl Drive {
         }
     }
 
-    /// What comes of a call that somebody else works on.
+    /// Waits for the result of a call that another run works on.
     async fn elsewhere(&self, call: &str) -> ToolResult {
         let stopped = || ToolResult {
             call: call.to_owned(),
@@ -396,7 +396,8 @@ impl Drive {
         self.reins.answered(call).await.unwrap_or_else(stopped)
     }
 
-    /// Does what was ruled about a call, as soon as that is known. Others go on meanwhile.
+    /// Resolves one call as decided, once the decision is known. The calls of a step are resolved
+    /// concurrently.
     async fn carry_out(&self, ruling: Ruling) -> ToolResult {
         match ruling {
             Ruling::Decided(decision) => self.run_one(&decision).await,
@@ -443,7 +444,7 @@ impl Drive {
         }
     }
 
-    /// Asks the assistant; what it answers is on disk.
+    /// Asks the assistant. Whatever it accepts is on disk when it answers.
     async fn ask(&mut self, request: Request) -> Answer {
         let answer = self.desk.ask(request).await;
         if !matches!(answer, Answer::Refused(_)) {
@@ -452,7 +453,8 @@ impl Drive {
         answer
     }
 
-    /// Ends a turn whose next step could not be written down. The calls in it never ran, or are told.
+    /// Ends a turn whose next step could not be recorded. Its calls were not run, or are answered
+    /// as such.
     fn give_up(&mut self, answer: Answer) {
         let failure = match answer {
             Answer::Overspent(refusal) => Failure::SpendLimit(SpendLimit::Day(refusal)),
@@ -471,7 +473,7 @@ impl Drive {
         self.turn.cut("", Ending::Failed(failure));
     }
 
-    /// What the turn has said since `before` is part of the next request.
+    /// Adds the entries of the turn from index `before` to the context of the next request.
     fn remember(&mut self, before: usize) {
         let window = self.start.window;
         let said = self.turn.said()[before..].iter().map(|said| fitting(Arc::new(said.clone()), window));
@@ -497,12 +499,12 @@ impl Drive {
     }
 }
 
-/// Returns `said` as the model reads it: a text that would fill most of the window is cut.
+/// Returns `said` as the model reads it: a text that would fill most of the window is truncated.
 fn fitting(said: Arc<Said>, window: Window) -> Arc<Said> {
     window.cut(&said).map_or(said, Arc::new)
 }
 
-/// A call in the last words of a turn gets an answer, so that the conversation can go on after it.
+/// Answers open calls in the last entry of a turn, so that the conversation can continue after it.
 fn answer_calls(said: &mut Vec<Said>) {
     let Some(Said::Assistant(blocks, _)) = said.last() else { return };
     let unrun = |call| failed(call, "this was not run.".to_owned());
@@ -512,7 +514,7 @@ fn answer_calls(said: &mut Vec<Said>) {
     }
 }
 
-/// A call that nobody waits for any more.
+/// Returns the result of a call that exceeded the tool timeout.
 pub(crate) fn too_long(call: &ToolCall) -> ToolResult {
     let seconds = TOOL_TIME.as_secs();
     failed(call, format!("it took longer than {seconds} s, so nobody waits for it; it may have happened."))

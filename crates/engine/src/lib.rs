@@ -1,7 +1,7 @@
-//! Makes the decisions happen.
+//! Executes the decisions of the domain.
 //!
-//! The engine knows ports and no vendor. What follows from what happened is decided in the domain: the engine performs the
-//! assistant's effects in order, and decides only when something is tried again and how long it may take.
+//! The engine knows ports and no vendor. It performs the effects of the assistant in order, and
+//! decides only when something is retried and how long it may take.
 
 mod carrying;
 pub mod commands;

@@ -1,4 +1,4 @@
-//! Loading: the skills of jobs that wait for them. Their commands take time, and nobody else waits meanwhile.
+//! Loads the skills of jobs in the background, because their commands take time.
 
 use std::sync::Arc;
 
@@ -8,40 +8,40 @@ use tokio::task::JoinSet;
 
 use crate::ports::Hands;
 
-/// The skills that are being loaded.
+/// The skill loads that are running.
 pub struct Loading {
     hands: Arc<dyn Hands>,
     tasks: JoinSet<(Key, Loaded)>,
 }
 
 impl Loading {
-    /// None yet.
     pub fn new(hands: Arc<dyn Hands>) -> Self {
         Self { hands, tasks: JoinSet::new() }
     }
 
-    /// Loads what one job wants.
+    /// Starts loading the skills of one job.
     pub fn start(&mut self, key: Key, wanted: NamedSkills) {
         let hands = Arc::clone(&self.hands);
         self.tasks.spawn(async move { (key, hands.skills(&wanted).await) });
     }
 
-    /// Whether any are being loaded.
+    /// Returns whether any load is running.
     pub fn any(&self) -> bool {
         !self.tasks.is_empty()
     }
 
-    /// How many jobs wait for theirs.
+    /// Returns the number of running loads.
     pub fn count(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The next that are loaded. A load that panicked is tried anew by who waits for it.
+    /// Waits for the next finished load. Returns `None` for one that panicked; the job that waits
+    /// for it retries.
     pub async fn next(&mut self) -> Option<(Key, Loaded)> {
         self.tasks.join_next().await?.ok()
     }
 
-    /// Ends all of them where they stand.
+    /// Aborts all loads.
     pub async fn end(&mut self) {
         self.tasks.shutdown().await;
     }

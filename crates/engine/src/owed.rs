@@ -1,29 +1,28 @@
-//! What is owed to the journal: what happened and could not be written down yet.
+//! Events that could not be written to the journal yet.
 //!
-//! Nothing of it is lost. But a disk stays full for days, and the human goes on meanwhile: what says no more the second
-//! time is kept once.
+//! None is lost. A disk can stay full for days while the user continues, so an event that makes an
+//! earlier one redundant replaces it.
 
 use std::collections::VecDeque;
 
 use domain::assistant::Event;
 
-/// What happened, oldest first.
+/// The events to retry, oldest first.
 #[derive(Debug, Default)]
 pub struct Owed(VecDeque<Event>);
 
 impl Owed {
-    /// Whether nothing is owed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// This, too.
+    /// Adds an event and removes those that it makes redundant.
     pub fn add(&mut self, event: Event) {
         self.0.retain(|before| !before.is_outdated_by(&event));
         self.0.push_back(event);
     }
 
-    /// All of it, to be tried again.
+    /// Takes all events, to retry them.
     pub fn take(&mut self) -> VecDeque<Event> {
         std::mem::take(&mut self.0)
     }
@@ -35,7 +34,8 @@ mod tests {
 
     use super::*;
 
-    /// B3: a full disk fills no memory, however often the human is seen; and nothing that says something is lost.
+    /// B3: a full disk does not fill the memory however often the user is seen, and no event with
+    /// content is lost.
     #[test]
     fn what_says_no_more_the_second_time_is_owed_once() {
         let mut owed = Owed::default();

@@ -1,9 +1,9 @@
-//! Places: how many calls of a model go on at a time, and which of them may spend.
+//! Limits the number of concurrent model calls, and decides which of them may spend.
 //!
-//! A call of the user's own turn begins at once. A background call waits until the vendor takes it (`pool`), and then
-//! until the daily limit allows it beside the others, both in the order in which the calls came. If the vendor does not
-//! take it any more by then, it waits for the vendor again, and holds up no call of another model meanwhile. It leaves
-//! one place free for the user.
+//! A call of the user's own turn begins at once. A background call waits until the vendor admits it
+//! (`pool`), and then until the daily limit allows it beside the others, both in the order in which
+//! the calls came. If the vendor no longer admits it by then, it waits for the vendor again and
+//! does not block calls of other models. Background calls leave one slot free for the user.
 
 mod pool;
 
@@ -20,39 +20,40 @@ use tokio::time::{Instant, sleep_until};
 use self::pool::{Admission, Pool};
 use crate::ports::Head;
 
-/// The most pools that are kept while none of their calls goes on: a job file can name any model.
+/// The most pools that are stored while none of their calls is in flight: a job file can name any
+/// model.
 const IDLE_POOLS: usize = 64;
 
-/// The places of calls.
+/// The slots of model calls.
 pub struct Places {
     calls: Semaphore,
-    /// Calls that nobody waits for take one of these too. There is one less of them, so that a human who waits finds a
-    /// place, however much is going on.
+    /// Background calls take one of these permits too. There is one less of them than of `calls`,
+    /// so that a waiting user always finds a slot.
     unattended: Semaphore,
-    /// How many of those there are.
+    /// The number of permits of background calls.
     all: u32,
-    /// Held while a background call asks whether it may spend, and waits until it may.
+    /// Locked while a background call asks whether it may spend, and until it may.
     asking: tokio::sync::Mutex<()>,
-    /// The background calls that spend.
+    /// The number of background calls that spend.
     spending: AtomicUsize,
     pools: Mutex<Pools>,
     /// Notified when a waiting call may have become admissible, or may spend.
     changed: Notify,
 }
 
-/// The pools by the name of the model, and the number of the next waiting call.
+/// The pools by model name, and the number of the next waiting call.
 #[derive(Default)]
 struct Pools {
     by_model: BTreeMap<String, Pool>,
     next: u64,
 }
 
-/// A part of what a call waits for. No semaphore here is ever closed; without its part the call would still be right, only
-/// early.
+/// A permit of a call. No semaphore here is ever closed; without a permit the call would only be
+/// early, not wrong.
 type Part<'a> = Option<SemaphorePermit<'a>>;
 
 impl Places {
-    /// So many.
+    /// Creates slots for `calls` concurrent calls.
     pub fn new(calls: usize) -> Self {
         let all = u32::try_from(calls).unwrap_or(u32::MAX).saturating_sub(1).max(1);
         Self {
@@ -66,41 +67,44 @@ impl Places {
         }
     }
 
-    /// One for a call that somebody waits for.
+    /// Waits for a slot.
     pub(crate) async fn waited(&self) -> Part<'_> {
         self.calls.acquire().await.ok()
     }
 
-    /// One for a background call.
+    /// Waits for a background permit and a slot.
     pub(crate) async fn background(&self) -> (Part<'_>, Part<'_>) {
         let background = self.unattended.acquire().await.ok();
         (background, self.waited().await)
     }
 
-    /// The turn of a background call to ask whether it may spend, after those that came before.
+    /// Waits for the turn of a background call to ask whether it may spend, in the order of the
+    /// calls.
     pub(crate) async fn asking(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.asking.lock().await
     }
 
-    /// A background call spends until the guard is dropped.
+    /// Counts a background call as spending until the guard is dropped.
     pub(crate) fn spend(&self) -> Spending<'_> {
         self.spending.fetch_add(1, Ordering::Relaxed);
         Spending(self)
     }
 
-    /// Whether a background call spends.
+    /// Returns whether a background call is spending.
     pub(crate) fn is_spending(&self) -> bool {
         self.spending.load(Ordering::Relaxed) > 0
     }
 
-    /// Completes after the next change, counted from this call: a call that spent has ended, for example.
+    /// Completes after the next change, counted from this call, such as the end of a call that
+    /// spent.
     pub(crate) fn changed(&self) -> Pin<Box<Notified<'_>>> {
         let mut changed = Box::pin(self.changed.notified());
         changed.as_mut().enable();
         changed
     }
 
-    /// Begins a call of `model` that the user waits for. The vendor refuses it if it has to wait, and the turn says so.
+    /// Begins a call of `model` that the user waits for, without waiting for the pool. If the
+    /// vendor refuses it, the turn reports so.
     pub(crate) fn begin(&self, model: &str) -> CallInFlight<'_> {
         self.pools().of(model, self.all).begin();
         CallInFlight::new(self, model)
@@ -115,7 +119,7 @@ impl Places {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the pool of `model`, and lets the calls that wait look again.
+    /// Changes the pool of `model`, and lets the waiting calls check again.
     fn change(&self, model: &str, change: impl FnOnce(&mut Pool)) {
         change(self.pools().of(model, self.all));
         self.changed.notify_waiters();
@@ -131,7 +135,7 @@ impl Pools {
     }
 }
 
-/// A background call that may spend.
+/// Counts a background call as spending until dropped.
 pub(crate) struct Spending<'a>(&'a Places);
 
 impl Drop for Spending<'_> {
@@ -141,7 +145,7 @@ impl Drop for Spending<'_> {
     }
 }
 
-/// A background call that waits to begin. Dropping it gives up its place in the queue.
+/// A background call that waits to begin. Dropping it removes it from the queue.
 pub(crate) struct Ticket<'a> {
     places: &'a Places,
     model: &'a str,
@@ -157,17 +161,17 @@ impl<'a> Ticket<'a> {
         Self { places, model, number }
     }
 
-    /// Waits until the call is the first in the queue and the vendor takes it.
+    /// Waits until the call is the first in the queue and the vendor admits it.
     pub(crate) async fn admitted(&self) {
         self.wait(|pool| pool.admits(Instant::now())).await;
     }
 
-    /// Whether the call is the first in the queue and the vendor takes it now.
+    /// Returns whether the call is the first in the queue and the vendor admits it now.
     pub(crate) fn is_admitted(&self) -> bool {
         self.look(|pool| pool.admits(Instant::now())) == Admission::Now
     }
 
-    /// Begins the call, as soon as the vendor takes it.
+    /// Begins the call as soon as the vendor admits it.
     pub(crate) async fn begin(self) -> CallInFlight<'a> {
         self.wait(|pool| {
             let admission = pool.admits(Instant::now());
@@ -195,7 +199,7 @@ impl<'a> Ticket<'a> {
         }
     }
 
-    /// Asks the pool by `look` if the call is the first in the queue.
+    /// Evaluates `look` on the pool if the call is the first in the queue.
     fn look(&self, look: impl Fn(&mut Pool) -> Admission) -> Admission {
         let mut pools = self.places.pools();
         let pool = pools.of(self.model, self.places.all);
@@ -209,7 +213,7 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// A call that has begun. Dropping it ends it.
+/// A call in flight. Dropping it ends it.
 pub(crate) struct CallInFlight<'a> {
     places: &'a Places,
     model: String,
@@ -222,7 +226,7 @@ impl<'a> CallInFlight<'a> {
         Self { places, model: model.to_owned(), began: Instant::now(), answered: AtomicBool::new(false) }
     }
 
-    /// Takes the head of an answer. A request that is sent again with a correction has several.
+    /// Records the head of a response. A request that is sent again with a correction has several.
     pub(crate) fn answered(&self, head: &Head) {
         let is_first = !self.answered.swap(true, Ordering::Relaxed);
         self.places.change(&self.model, |pool| {
@@ -233,17 +237,17 @@ impl<'a> CallInFlight<'a> {
         });
     }
 
-    /// The vendor asked to come back later.
+    /// Records that the vendor refused the call for now.
     pub(crate) fn refused(&self, retry_after: Option<u64>) {
         self.places.change(&self.model, |pool| pool.refused(self.began, retry_after, Instant::now()));
     }
 
-    /// No answer came for so long that the call was given up.
+    /// Records that the call timed out without a response.
     pub(crate) fn given_up(&self) {
         self.places.change(&self.model, |pool| pool.given_up(self.began, Instant::now()));
     }
 
-    /// The reply is whole, and used so much.
+    /// Records the usage of a complete reply.
     pub(crate) fn used(&self, usage: Usage) {
         self.places.change(&self.model, |pool| pool.used(usage));
     }

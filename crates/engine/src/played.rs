@@ -1,8 +1,9 @@
-//! Played time: the same house, with a clock that moves only when nothing is left to do.
+//! Simulated time: the real event loop, with a clock that moves only when there is nothing left to
+//! do.
 //!
-//! `House::run` waits for timers between two letters. `House::play` asks the assistant for the same time and puts the
-//! clock there; whatever happens then goes through the same `open`, `happened`, `perform` and `drive`. So a week takes
-//! seconds, no timer is needed, and it goes the same way every time.
+//! `EventLoop::run` waits for timers between two inputs. `EventLoop::simulate` asks the assistant
+//! for the same times and sets the clock to them; everything else takes the same code path. So a
+//! simulated week takes seconds, needs no timer and is deterministic.
 
 mod at_once;
 
@@ -19,15 +20,15 @@ pub use at_once::{AtOnce, Watching};
 use crate::ports::Clock;
 use crate::run::{House, TRY_AGAIN};
 
-/// How much time passes at least between two wakings that follow each other.
+/// The minimum time between two consecutive wake-ups.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A clock that is moved by who plays, and those who wait for it.
+/// A clock that is advanced explicitly, with the tasks that sleep on it.
 #[derive(Debug)]
 pub struct PlayedClock {
     zone: TimeZone,
     dial: Mutex<Dial>,
-    /// Somebody fell asleep.
+    /// Notified when a task starts to sleep.
     asleep: Notify,
 }
 
@@ -45,29 +46,29 @@ struct Sleeper {
 }
 
 impl PlayedClock {
-    /// A clock that shows `start`.
+    /// Creates a clock that shows `start`.
     pub fn new(start: &Zoned) -> Self {
         let dial = Dial { wall: start.timestamp(), passed: Duration::ZERO, sleepers: Vec::new() };
         Self { zone: start.time_zone().clone(), dial: Mutex::new(dial), asleep: Notify::new() }
     }
 
-    /// Waits until so much time was played.
+    /// Waits until `time` has passed on this clock.
     pub async fn sleep(&self, time: Duration) {
         let (bell, rings) = oneshot::channel();
         let until = self.boot().saturating_add(time);
         self.dial().sleepers.push(Sleeper { until, bell });
         self.asleep.notify_one();
-        // The clock is there as long as somebody asks it.
+        // The sender is dropped only together with the clock.
         let _ = rings.await;
     }
 
-    /// Somebody sets the clock on the wall; no time passes.
+    /// Sets the wall clock forward; no monotonic time passes.
     pub fn set_forward(&self, by: SignedDuration) {
         let mut dial = self.dial();
         dial.wall = dial.wall.saturating_add(by).unwrap_or(dial.wall);
     }
 
-    /// So much time passes, and who waited for it goes on, in the order of their times.
+    /// Advances the clock and wakes the sleepers that are due, in the order of their times.
     fn pass(&self, time: Duration) {
         let mut dial = self.dial();
         dial.passed = dial.passed.saturating_add(time);
@@ -78,20 +79,20 @@ impl PlayedClock {
         dial.sleepers = left;
         due.sort_by_key(|sleeper| sleeper.until);
         for sleeper in due {
-            // Who was woken otherwise needs no bell.
+            // A cancelled sleeper has dropped its receiver.
             let _ = sleeper.bell.send(());
         }
     }
 
-    /// How long until somebody is woken.
+    /// Returns the time until the next sleeper is due.
     fn rings(&self) -> Option<Duration> {
         let dial = self.dial();
         dial.sleepers.iter().map(|sleeper| sleeper.until.saturating_sub(dial.passed)).min()
     }
 
-    /// Until so many are asleep.
+    /// Waits until `count` tasks sleep.
     async fn all_asleep(&self, count: usize) {
-        // Who was just told something goes on before anybody is counted.
+        // Tasks that have just been notified run before the sleepers are counted.
         tokio::task::yield_now().await;
         tokio::task::yield_now().await;
         while self.sleeping() < count {
@@ -121,7 +122,7 @@ impl Clock for PlayedClock {
 }
 
 impl House {
-    /// Lives through so much time on `clock`, and does all that comes up in it.
+    /// Simulates `time` on `clock`, including everything that becomes due in it.
     pub async fn play(&mut self, clock: &PlayedClock, time: Duration) {
         let end = clock.boot().saturating_add(time);
         let mut woken_at = None;
@@ -144,8 +145,8 @@ impl House {
         }
     }
 
-    /// Does all that can be done before time passes: letters are answered, and what was begun goes on until it has ended or
-    /// waits for the clock.
+    /// Runs until only time can cause progress: inputs are handled, and each running task has ended
+    /// or sleeps on the clock.
     pub async fn rest(&mut self, clock: &PlayedClock) {
         loop {
             let goes_on = self.goes_on();

@@ -1,4 +1,6 @@
-//! What the engine needs from the world: a model, hands, a journal, surfaces and a clock.
+//! The ports of the engine: model, tools, journal, archive, outbox, surface and clock.
+//!
+//! Other crates implement them. The engine knows no vendor, file or network behind them.
 
 mod history;
 mod rate_limits;
@@ -33,19 +35,21 @@ pub use history::{Fate, Found, History, LookedFor, Order, Pinged, Spoken, Within
 pub use rate_limits::{Head, RateLimit, Unit};
 pub use search::{Findings, FoundPage, SearchFailure, Searched, VendorSearch};
 
-/// Hears a reply as it comes.
+/// Receives a reply while it is streamed.
 pub trait Hearing: Send + Sync {
-    /// A few words more.
+    /// Receives the next piece of text.
     fn words(&self, text: &str);
 
     /// A piece of a note about the work in progress, which the model writes between tool calls. It appends to the current
     /// note; an empty piece starts a new one. Notes are not part of the answer.
     fn progress(&self, _text: &str) {}
 
-    /// What the call has used so far. It is told as soon as it is known, because a reply may break off.
+    /// Receives the usage of the call so far, as soon as it is known, because a reply may break
+    /// off.
     fn used(&self, _usage: Usage) {}
 
-    /// The head of an answer of the vendor, also of one that refuses the request. Models without a wire have none.
+    /// Receives the head of a vendor's response, also of one that refuses the request. Models
+    /// without a network protocol have none.
     fn answered(&self, _head: &Head) {}
 }
 
@@ -55,103 +59,107 @@ impl<F: Fn(&str) + Send + Sync> Hearing for F {
     }
 }
 
-/// Who hears a reply as it comes.
+/// The receiver of a streamed reply.
 pub type Listener<'a> = &'a dyn Hearing;
 
-/// Something that answers.
+/// A model that replies to a context.
 pub trait Model: Send + Sync {
-    /// What it is called, for people: `offline`, `anthropic:sonnet`.
+    /// Returns the display name, such as `offline` or `anthropic:sonnet`.
     fn name(&self) -> &str;
 
-    /// Who answers `context`: its name, or that of the model which the context asks for.
+    /// Returns the name of the model that replies to `context`: its own, or the one that the
+    /// context asks for.
     fn name_for(&self, _context: &Context) -> String {
         self.name().to_owned()
     }
 
-    /// Replies to `context`, telling `listener` the words as they come. Dropping the future ends the call.
+    /// Replies to `context` and streams the text to `listener`. Dropping the future ends the call.
     ///
-    /// A failure is a value with words for the human; this never panics on what came over the wire.
+    /// A failure is a value with a text for the user; no received data may cause a panic.
     fn reply<'a>(
         &'a self,
         context: &'a Context,
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
 
-    /// Whether its key is another one than it was last refused with.
+    /// Returns whether the key has changed since it was last refused.
     fn renewed(&self) -> bool {
         false
     }
 
-    /// The most calls at a time. It bounds connections and memory; the vendor's rate limits are kept besides.
+    /// Returns the limit of concurrent calls. It bounds connections and memory; the vendor's rate
+    /// limits apply besides.
     fn most_calls(&self) -> usize {
         CALLS
     }
 
-    /// Whether nothing is used when it replies: nobody's tokens, and nobody's money.
+    /// Returns whether replies use no tokens and cost nothing.
     fn is_free(&self) -> bool {
         false
     }
 
-    /// What the human should know about it since this was last asked: most models have nothing to say.
+    /// Takes a new notice for the user, if there is one. Most models have none.
     fn notice(&self) -> Option<String> {
         None
     }
 
-    /// What its vendor and its refusals said about models, by id, if something was learned since this was last asked.
-    /// Most models learn nothing.
+    /// Takes what was learned about models from the vendor, by model id, if anything is new. Most
+    /// models learn nothing.
     fn learned(&self) -> Option<BTreeMap<String, Abilities>> {
         None
     }
 
-    /// Ends what it keeps running, and waits until that is gone: most models keep nothing.
+    /// Stops background processes and waits until they have ended. Most models have none.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
 
-/// What can be done to the world.
+/// Runs tools.
 pub trait Hands: Send + Sync {
-    /// The tools there are.
     fn tools(&self) -> Arc<[ToolSpec]>;
 
-    /// What the human reads while `call` runs.
+    /// Returns the text that the user reads while `call` runs.
     fn caption(&self, call: &ToolCall) -> String {
         Caption::of(&call.name, |_| None).plain()
     }
 
-    /// Runs one call of `turn` that was allowed. Whatever goes wrong is a result the model can read.
+    /// Runs an allowed call of `turn`. Every failure becomes a result that the model can read.
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
 
-    /// Returns the kinds of the tools of servers that `calls` name, as far as the user accepted them. Most hands know none.
+    /// Returns the kinds of the server tools that `calls` name, as far as the user accepted them.
+    /// Most tool runners know none.
     fn kinds<'a>(&'a self, _calls: &'a [ToolCall]) -> BoxFuture<'a, ServerKinds> {
         Box::pin(std::future::ready(ServerKinds::new()))
     }
 
-    /// Loads the skills that a job wants. What is missing or broken is left out: most hands know none.
+    /// Loads the skills of a job. Missing or broken skills are left out. Most tool runners know
+    /// none.
     fn skills<'a>(&'a self, _wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
         Box::pin(std::future::ready(Loaded::default()))
     }
 }
 
-/// Where facts are kept.
+/// Stores records and reads the conversation.
 pub trait Journal: Send + Sync {
-    /// Writes all of `records` or none. When this returns `Ok` they survive a power cut.
+    /// Writes all of `records` or none. After `Ok` they survive a power cut.
     fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>>;
 
-    /// What was said on the way to `head`, oldest first, from the last summary on.
+    /// Returns the path to `head`, oldest entry first, starting with the last summary.
     fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>>;
 
-    /// The beginning of the conversation whose first entry is `root`: nothing, if none is kept.
+    /// Returns the stored opening of the conversation whose first entry is `root`.
     fn opening(&self, _root: EntryId) -> BoxFuture<'_, Result<Option<Opening>, Unreadable>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// Keeps the beginning of a conversation. Those of conversations that began long ago are dropped.
+    /// Stores the opening of a conversation. Openings of old conversations are deleted.
     fn keep_opening(&self, _opening: Opening) -> BoxFuture<'_, Result<(), Unwritten>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.
+    /// Returns the newest `limit` entries on the path to the head of `branch` that are older than
+    /// `before`, oldest first.
     fn recent(
         &self,
         branch: Branch,
@@ -159,41 +167,43 @@ pub trait Journal: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>>;
 
-    /// The newest `limit` moves of the names, with the beginnings of the branches in them.
+    /// Returns the newest `limit` moves of branch names, with the starting points of their
+    /// branches.
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
 
-    /// The entry `id`: nothing, if there is none.
+    /// Returns the entry `id`.
     fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>>;
 
-    /// What stands beside the entries from `from` on that are older than `before`.
+    /// Returns the side messages between entry `from` and entry `before`.
     fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>>;
 }
 
-/// What stands beside the conversation.
+/// The messages shown beside the conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Margin {
-    /// What background runs showed to the human, oldest first, each with whose run it was.
+    /// The entries that background runs showed to the user, oldest first, each with the source of
+    /// its run.
     pub sent: Vec<(Source, Entry)>,
-    /// What the human put away.
+    /// The messages that the user put away.
     pub put_away: BTreeSet<SentId>,
 }
 
-/// Where facts are looked up again, beside everything that goes on.
+/// Read-only queries that run concurrently with the event loop.
 pub trait Archive: Send + Sync {
-    /// The reports that main has not read, oldest first.
+    /// Returns the updates that main has not read, oldest first.
     fn reports(&self) -> BoxFuture<'_, Result<Vec<Report>, Unreadable>>;
 
-    /// What was spent until `now`, with lists of the last `days`.
+    /// Returns the spending until `now`, with lists of the last `days`.
     fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Spending, Unreadable>>;
 
-    /// How `subject` came about, with its times in `zone`: nothing, if nobody knows of it.
+    /// Explains how `subject` came about, with times in `zone`. `None` if it is unknown.
     fn explain(
         &self,
         subject: Subject,
         zone: TimeZone,
     ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>>;
 
-    /// The newest occurrences, of one job if one is named, newest first.
+    /// Returns the newest occurrences, optionally of one job, newest first.
     fn occurrences(
         &self,
         of: Option<Source>,
@@ -201,97 +211,94 @@ pub trait Archive: Send + Sync {
     ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>>;
 }
 
-/// A part of the outbox that waits for no other part.
+/// A part of the outbox that is sent independently of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     /// Reminders that were not sent yet. They overtake everything else.
     Reminders,
-    /// All other posts, and what changes about any.
+    /// All other posts, and all edits.
     Others,
 }
 
-/// What is to be sent to the human elsewhere, and what became of it.
+/// The messages to send to external surfaces, and their receipts.
 pub trait Outbox: Send + Sync {
-    /// The oldest `limit` posts of `queue` that wait.
+    /// Returns the oldest `limit` pending posts of `queue`.
     fn waiting(&self, queue: Queue, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>>;
 
-    /// The messages that `key` became, by part.
+    /// Returns the receipts of the messages sent for `key`, by part.
     fn receipts(&self, key: PostKey) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
 
-    /// The receipts whose key begins so.
+    /// Returns the receipts whose key starts with `kind`.
     fn receipts_of(&self, kind: &'static str) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
 
-    /// What was shown of words that were never posted.
+    /// Returns the receipts of streamed texts that were never posted.
     fn unfinished(&self) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
 
-    /// Keeps what a part became.
+    /// Stores the receipt of a sent part.
     fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
 
-    /// Forgets what a part became: it is not there any more.
+    /// Deletes the receipt of a part whose message no longer exists.
     fn is_gone(&self, receipt: Receipt) -> BoxFuture<'_, Result<(), Unwritten>>;
 
-    /// Settles the post with this number; gives what was charged for one that did not arrive.
+    /// Settles the post `id`. Returns the charge to refund if it was not delivered.
     fn settle(&self, id: u64, how: Settled) -> BoxFuture<'_, Result<Option<Charge>, Unwritten>>;
 
-    /// What the message with this number is to us: nothing, if it is none of ours.
+    /// Returns the post that the external message `message` belongs to, if it is one of ours.
     fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>>;
 
-    /// What is kept under `name` for a restart.
+    /// Returns the value stored under `name`.
     fn keepsake(&self, name: &'static str) -> BoxFuture<'_, Result<Option<String>, Unreadable>>;
 
-    /// Keeps `value` under `name`.
+    /// Stores `value` under `name`. It survives restarts.
     fn keep(&self, name: &'static str, value: String) -> BoxFuture<'_, Result<(), Unwritten>>;
 
-    /// Forgets what was sent long ago.
+    /// Deletes old records of sent messages.
     fn forget(&self, now: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
 }
 
-/// What a message elsewhere is to us: the post, and the message that it is, if it can be replied to.
+/// The post of an external message, and the sent message that it can be replied to as.
 pub type PostedAs = (PostKey, Option<SentId>);
 
-/// A post that waits.
+/// A pending post.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outgoing {
-    /// Its number.
     pub id: u64,
-    /// What is to be done with it.
+    /// The action to perform.
     pub work: Work,
-    /// The post.
     pub post: Post,
 }
 
-/// What is to be done with a post.
+/// The action for a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// It is sent.
+    /// Sends a new message.
     New,
-    /// What was sent under its key says this from now on.
+    /// Edits the messages sent under its key.
     Says,
 }
 
-/// What a part of a post became elsewhere.
+/// Links a part of a post to the message sent for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// The post.
     pub key: PostKey,
-    /// Which part of it.
+    /// The index of the part.
     pub part: u32,
-    /// The number of the message there.
+    /// The message id on the external surface.
     pub message: u64,
 }
 
-/// What became of a post.
+/// The outcome of a post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// It was sent, and there are receipts.
+    /// It was sent, and receipts are stored.
     Sent,
     /// It can never be sent, for this reason.
     Failed(String),
-    /// It is not worth sending any more, for this reason.
+    /// Sending it is no longer useful, for this reason.
     Dropped(String),
 }
 
-/// The journal cannot be written. The human must act: it says what is wrong and what would be right.
+/// The journal cannot be written. The text says what is wrong and how the user can repair it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unwritten(pub String);
@@ -301,17 +308,17 @@ pub struct Unwritten(pub String);
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// Where the human is.
+/// Shows updates to the user.
 pub trait Surface: Send + Sync {
-    /// Shows something. It must not wait: a surface that is slow loses words, never others' time.
+    /// Shows an update. Must not block: a slow surface loses updates instead of delaying others.
     fn show(&self, shown: &Shown);
 }
 
-/// What time it is.
+/// The source of the current time.
 pub trait Clock: Send + Sync {
-    /// The time on the wall, in the human's zone.
+    /// Returns the wall time in the user's time zone.
     fn now(&self) -> Zoned;
 
-    /// The time since the machine started, sleep included.
+    /// Returns the monotonic time since the machine booted, including sleep.
     fn boot(&self) -> Duration;
 }

@@ -1,4 +1,5 @@
-//! Reins: how a turn that goes on is reached. It can be stopped, hurried, and told what was decided about what it asked for.
+//! The control channel of a running turn: stop it, hurry it, and deliver approvals and delegated
+//! results.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +12,18 @@ use tokio_util::sync::CancellationToken;
 type Decisions = BTreeMap<ApprovalId, Decision>;
 type Results = BTreeMap<String, ToolResult>;
 
-/// The end that the turn holds.
+/// The end of the channel that the turn uses.
 #[derive(Clone, Debug)]
 pub struct Reins {
-    /// Whether it should end.
+    /// Cancelled when the turn should end.
     pub stop: CancellationToken,
-    /// Whether somebody waits for it, though nobody did when it started.
+    /// Cancelled when the user starts to wait for a turn that started unattended.
     pub hurry: CancellationToken,
     decisions: watch::Receiver<Decisions>,
     results: watch::Receiver<Results>,
 }
 
-/// The end that its owner holds.
+/// The end of the channel that the owner of the turn uses.
 #[derive(Debug)]
 pub struct Hold {
     stop: CancellationToken,
@@ -32,7 +33,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Both ends, for a turn that is about to start.
+    /// Creates both ends for a turn that is about to start.
     pub fn new() -> (Self, Reins) {
         let stop = CancellationToken::new();
         let hurry = CancellationToken::new();
@@ -42,38 +43,38 @@ impl Hold {
         (hold, Reins { stop, hurry, decisions: receiver, results })
     }
 
-    /// Asks the turn to end.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Tells the turn that somebody waits for it now.
+    /// Notifies the turn that the user waits for it now.
     pub fn hurry(&self) {
         self.hurry.cancel();
     }
 
-    /// Tells the turn what was decided. It is kept until the turn asks for it.
+    /// Delivers a decision to the turn. It is stored until the turn asks for it.
     pub fn decide(&self, id: ApprovalId, decision: Decision) {
         self.decisions.send_modify(|decisions| _ = decisions.insert(id, decision));
     }
 
-    /// Tells the turn what came of a call that somebody else worked on.
+    /// Delivers the result of a delegated call to the turn.
     pub fn answer(&self, result: ToolResult) {
         self.results.send_modify(|results| _ = results.insert(result.call.clone(), result));
     }
 }
 
 impl Reins {
-    /// Waits for what is decided under `id`: nothing, if the turn should end before that.
+    /// Waits for the decision of `id`. Returns `None` if the turn is stopped before.
     pub async fn decided(&self, id: ApprovalId) -> Option<Decision> {
         let mut decisions = self.decisions.clone();
         let decided = decisions.wait_for(|decisions| decisions.contains_key(&id));
-        // Whoever is stopped is told why before that, so what came is looked at once more.
+        // Before a turn is stopped its approvals are decided, so the decisions are checked once
+        // more.
         let _ = self.stop.run_until_cancelled(decided).await;
         self.decisions.borrow().get(&id).cloned()
     }
 
-    /// Waits for what comes of `call`: nothing, if the turn should end before that.
+    /// Waits for the result of `call`. Returns `None` if the turn is stopped before.
     pub async fn answered(&self, call: &str) -> Option<ToolResult> {
         let mut results = self.results.clone();
         let answered = results.wait_for(|results| results.contains_key(call));

@@ -1,4 +1,6 @@
-//! The event loop: one letter at a time, and the effects of each before the next is read.
+//! The event loop: handles one input at a time, and performs its effects before it reads the next.
+//!
+//! If the records of an input cannot be written, the state is restored and the event is retried.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +19,17 @@ use crate::owed::Owed;
 use crate::ports::{Clock, Unwritten};
 use crate::turns::Turns;
 
-/// How long to wait before a fact that could not be written is tried again.
+/// The delay before events that could not be written are retried.
 pub(crate) const TRY_AGAIN: Duration = Duration::from_secs(5);
 
-/// How often to look whether a key that was refused is another one by now.
+/// How often to check whether a refused key was replaced.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// The longest time without a look at the clock: what came due while the machine slept is found so soon after.
+/// The longest time between checks of the clock: timers stop while the machine sleeps, and this
+/// bounds the delay after it wakes.
 const LONGEST_NAP: Duration = Duration::from_secs(5);
 
-/// The assistant at its desk.
+/// The assistant with its input queue, clock and background tasks.
 pub struct House {
     assistant: Assistant,
     clock: Arc<dyn Clock>,
@@ -34,21 +37,20 @@ pub struct House {
     turns: Turns,
     beside: Beside,
     world: World,
-    /// What happened but could not be written down yet, oldest first.
+    /// The events that could not be written yet, oldest first.
     owed: Owed,
-    /// When that is tried again.
+    /// When those events are retried.
     next_try: Instant,
-    /// When the key is looked at again, if everything waits for it.
+    /// When the key is checked again, if all turns wait for it.
     next_look: Instant,
-    /// Whether the human has been told that writing fails.
+    /// Whether the user was notified that writing fails.
     told: Told,
 }
 
-/// What is done beside the turns.
+/// The tasks that run beside the turns.
 struct Beside {
-    /// What the human said yes to after its run had gone on.
     carrying: Carrying,
-    /// The skills of jobs that are about to begin.
+    /// The skill loads of jobs that are about to start.
     loading: Loading,
 }
 
@@ -59,7 +61,7 @@ enum Told {
 }
 
 impl House {
-    /// Puts `assistant` at `desk`, whose letters land on `pile`.
+    /// Creates the loop of `assistant`, with its handle and the receiver of its inputs.
     pub fn new(
         assistant: Assistant,
         world: World,
@@ -83,8 +85,8 @@ impl House {
         }
     }
 
-    /// Works until `stop`. A turn that goes on then is left open in the journal, and resumed by the next
-    /// start.
+    /// Runs until `stop`. A turn that is running then stays open in the journal and is resumed at
+    /// the next start.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
             let nap = self.nap();
@@ -95,7 +97,7 @@ impl House {
                 () = stop.cancelled() => break,
                 letter = self.next_letter() => {
                     self.open_any(letter).await;
-                    // Letters that never stop coming do not delay what is due.
+                    // A constant stream of inputs must not delay due work.
                     if self.until_woken() == Some(Duration::ZERO) {
                         self.happened(Event::Woke).await;
                     }
@@ -112,15 +114,15 @@ impl House {
         self.leave().await;
     }
 
-    /// Ends where it stands. A turn that goes on is left open in the journal.
+    /// Aborts all tasks. A running turn stays open in the journal.
     pub async fn leave(mut self) {
         self.turns.end().await;
         self.beside.carrying.end().await;
         self.beside.loading.end().await;
     }
 
-    /// What is to be read next: what came of what was begun here, and then what others write. Nothing, if what was begun
-    /// broke.
+    /// Waits for the next input: results of own tasks first, then the queue. Returns `None` if a
+    /// task panicked or the queue is closed.
     pub(crate) async fn next_letter(&mut self) -> Option<Letter> {
         let Beside { carrying, loading } = &mut self.beside;
         let event = tokio::select! {
@@ -133,42 +135,42 @@ impl House {
         event.map(Letter::Happened)
     }
 
-    /// How much was begun here and goes on.
+    /// Returns the number of running tasks.
     pub(crate) fn goes_on(&self) -> usize {
         self.turns.count() + self.beside.carrying.count() + self.beside.loading.count()
     }
 
-    /// What the assistant keeps in mind.
+    /// Returns the state of the assistant.
     pub fn knows(&self) -> &Memory {
         self.assistant.memory()
     }
 
-    /// How long to wait before a look at the clock: never longer than a while, because a machine that sleeps stops
-    /// the timers.
+    /// Returns the time until the next check of the clock. It is bounded, because timers stop while
+    /// the machine sleeps.
     fn nap(&self) -> Option<Duration> {
         self.until_woken().map(|time| time.min(LONGEST_NAP))
     }
 
-    /// How long until the assistant wants to be woken: not at all while something is owed.
+    /// Returns the time until the assistant's next wake-up. `None` while events wait to be retried.
     pub(crate) fn until_woken(&self) -> Option<Duration> {
         let now = self.clock.now().timestamp();
         let wakes = self.assistant.wakes(now).filter(|_| !self.owes())?;
         Some(wakes.duration_since(now).max(SignedDuration::ZERO).unsigned_abs())
     }
 
-    /// Whether something happened that could not be written down yet.
+    /// Returns whether events could not be written yet.
     pub(crate) fn owes(&self) -> bool {
         !self.owed.is_empty()
     }
 
-    /// Reads the next letter, if it is one.
+    /// Handles the input, if there is one.
     pub(crate) async fn open_any(&mut self, letter: Option<Letter>) {
         if let Some(letter) = letter {
             self.open(letter).await;
         }
     }
 
-    /// Reads one letter, and does what follows from it.
+    /// Handles one input and performs its effects.
     pub async fn open(&mut self, letter: Letter) {
         if let Some(abilities) = self.world.model.learned() {
             self.assistant.learn_models(abilities);
@@ -180,7 +182,7 @@ impl House {
     }
 
     async fn asked(&mut self, request: Request, reply: oneshot::Sender<Answer>) {
-        // What happened before is decided before what is asked now.
+        // Earlier events are decided before a newer request.
         if self.owes() {
             self.try_again().await;
         }
@@ -193,7 +195,7 @@ impl House {
                 Answer::Refused(format!("i can't write that down: {unwritten}"))
             }
         };
-        // The asker may have gone away; what was decided stays decided.
+        // The sender may have dropped its receiver; the decision stands.
         let _ = reply.send(answer);
     }
 
@@ -218,7 +220,7 @@ impl House {
         }
     }
 
-    /// What could not be written is decided anew, in order.
+    /// Decides the events again that could not be written, in order.
     pub(crate) async fn try_again(&mut self) {
         self.next_try = Instant::now() + TRY_AGAIN;
         for event in self.owed.take() {
@@ -239,7 +241,7 @@ impl House {
         self.world.surface.show(&Shown::Notice(text));
     }
 
-    /// Does what was decided, in order. Nothing after a failed writing happens.
+    /// Performs the effects in order. Stops at the first failed write.
     async fn perform(&mut self, effects: Vec<Effect>) -> Result<(), Unwritten> {
         for effect in effects {
             match effect {

@@ -1,4 +1,4 @@
-//! The turns that go on: each its own task, all owned here.
+//! The running turns: one task each, all owned here.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::desk::Desk;
 use crate::drive::{World, drive};
 use crate::reins::Hold;
 
-/// The turns that go on.
+/// The running turns.
 pub struct Turns {
     world: World,
     desk: Desk,
@@ -23,12 +23,11 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// No turns yet.
     pub fn new(world: World, desk: Desk) -> Self {
         Self { world, desk, tasks: JoinSet::new(), running: HashMap::new() }
     }
 
-    /// Starts one.
+    /// Starts a turn.
     pub fn start(&mut self, start: Start) {
         let turn = start.turn;
         let (hold, reins) = Hold::new();
@@ -37,28 +36,28 @@ impl Turns {
         self.running.insert(id, (turn, hold));
     }
 
-    /// Asks one to end. It ends by itself, with what was said until then.
+    /// Asks a turn to end. It ends by itself and keeps the text so far.
     pub fn interrupt(&self, turn: TurnId) {
         if let Some(hold) = self.hold(turn) {
             hold.stop();
         }
     }
 
-    /// Tells one that somebody waits for it now.
+    /// Notifies a turn that the user waits for it now.
     pub fn hurry(&self, turn: TurnId) {
         if let Some(hold) = self.hold(turn) {
             hold.hurry();
         }
     }
 
-    /// Tells one what was decided about what it asked for. One that has ended needs no answer.
+    /// Delivers a decision to a turn. Ignored if the turn has ended.
     pub fn decide(&self, turn: TurnId, id: ApprovalId, decision: Decision) {
         if let Some(hold) = self.hold(turn) {
             hold.decide(id, decision);
         }
     }
 
-    /// Tells one what came of a call that somebody else worked on.
+    /// Delivers the result of a delegated call to a turn.
     pub fn answer(&self, turn: TurnId, result: ToolResult) {
         if let Some(hold) = self.hold(turn) {
             hold.answer(result);
@@ -69,17 +68,18 @@ impl Turns {
         self.running.values().find(|(running, _)| *running == turn).map(|(_, hold)| hold)
     }
 
-    /// Whether any goes on.
+    /// Returns whether any turn is running.
     pub fn any(&self) -> bool {
         !self.tasks.is_empty()
     }
 
-    /// How many go on.
+    /// Returns the number of running turns.
     pub fn count(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The next one to end. One that panicked has failed, and took nobody with it.
+    /// Waits for the next turn to end. A turn that panicked counts as failed; the others are not
+    /// affected.
     pub async fn next(&mut self) -> Option<(TurnId, Ended)> {
         let (id, ended) = match self.tasks.join_next_with_id().await? {
             Ok((id, ended)) => (id, ended),
@@ -88,7 +88,7 @@ impl Turns {
         self.running.remove(&id).map(|(turn, _)| (turn, ended))
     }
 
-    /// Ends all of them where they stand.
+    /// Aborts all turns.
     pub async fn end(&mut self) {
         self.tasks.shutdown().await;
     }

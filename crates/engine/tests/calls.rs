@@ -1,6 +1,6 @@
-//! How many calls of a model go on at a time, with a vendor that has rate limits. All of it in virtual time.
+//! Concurrent model calls against a simulated vendor with rate limits, in virtual time.
 
-#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::expect_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -27,22 +27,22 @@ use tokio::time::{Instant, sleep};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How long a reply takes from its first word to its last.
+/// The duration of a streamed reply.
 const REPLY: Duration = Duration::from_secs(6);
 
-/// A vendor, and when which model was called.
+/// A simulated vendor that records the calls.
 struct Vendor {
     began: Instant,
     state: Mutex<State>,
-    /// The requests of each model in a minute; as many as come, if there is none.
+    /// The requests per minute of each model. `None`: unlimited.
     rate: Option<u64>,
-    /// Whether the answers state the rate limit.
+    /// Whether responses state the rate limit.
     states_limits: bool,
-    /// The calls that are worked on at a time; the others wait for [`PATIENCE`].
+    /// The concurrent calls that are processed; others wait up to [`HEAD_TIMEOUT`].
     slots: Semaphore,
 }
 
-/// How long a call waits for the head of its answer before it is given up.
+/// The time after which a call without a response head is given up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Default)]
@@ -50,9 +50,9 @@ struct State {
     calls: Vec<(String, Duration)>,
     refused: usize,
     given_up: usize,
-    /// When which of the calls were accepted.
+    /// The time of each accepted call, with its model.
     accepted: Vec<(String, Instant)>,
-    /// While this is set, every call is refused and told to come back after so many seconds.
+    /// While set, every call is refused with this `retry-after` in seconds.
     closed: Option<u64>,
 }
 
@@ -68,13 +68,14 @@ impl Vendor {
         self.state.lock().expect("no test panicked here")
     }
 
-    /// Accepts a request of `model`, or says in how many seconds the next one fits. A minute's worth comes back evenly.
+    /// Accepts a request of `model`, or returns the seconds until the next one fits. The limit
+    /// refills evenly.
     fn accept(&self, model: &str) -> (Head, Result<(), u64>) {
         let mut state = self.state();
         state.calls.push((model.to_owned(), self.began.elapsed()));
         let Some(rate) = self.rate else { return (head(true, None), state.closed.map_or(Ok(()), Err)) };
         let each = Duration::from_secs(60).div_f64(rate as f64);
-        // The accepted requests that have not come back yet, as on a leaky bucket.
+        // The used part of the limit, as in a leaky bucket.
         let mut debt = Duration::ZERO;
         let mut last = self.began;
         for (_, at) in state.accepted.iter().filter(|(accepted, _)| accepted == model) {
@@ -149,12 +150,12 @@ impl Surface for Nothing {
     fn show(&self, _: &Shown) {}
 }
 
-/// Turns that run beside each other, and an assistant that lets them spend.
+/// Concurrent turns, and an assistant that allows their spending.
 struct Turns {
     world: World,
     desk: Desk,
     running: JoinSet<Ended>,
-    /// Ends with the test.
+    /// Aborted at the end of the test.
     _assistant: JoinSet<()>,
     next: u64,
 }
@@ -164,7 +165,7 @@ impl Turns {
         Self::near_the_limit(vendor, usize::MAX)
     }
 
-    /// Turns of which so many may spend beside each other.
+    /// Creates turns of which `most` may spend concurrently.
     fn near_the_limit(vendor: &Arc<Vendor>, most: usize) -> Self {
         let world = World {
             model: vendor.clone(),
@@ -215,7 +216,7 @@ impl Turns {
         });
     }
 
-    /// Waits until all have ended. Returns how many have an answer.
+    /// Waits until all turns have ended. Returns the number of finished ones.
     async fn answered(&mut self) -> usize {
         let mut answered = 0;
         while let Some(ended) = self.running.join_next().await {
@@ -226,7 +227,7 @@ impl Turns {
     }
 }
 
-/// An assistant whose limit of the day has room for `most` calls beside each other.
+/// An assistant whose daily limit allows `most` concurrent calls.
 async fn lets_spend(mut pile: mpsc::Receiver<Letter>, most: usize) {
     let mut spending = 0;
     while let Some(letter) = pile.recv().await {
@@ -246,7 +247,7 @@ async fn lets_spend(mut pile: mpsc::Receiver<Letter>, most: usize) {
     }
 }
 
-/// When the calls of `model` reached the vendor.
+/// Returns when the calls of `model` reached the vendor.
 fn times(vendor: &Vendor, model: &str) -> Vec<Duration> {
     vendor.state().calls.iter().filter(|(called, _)| called == model).map(|(_, at)| *at).collect()
 }
@@ -255,7 +256,7 @@ fn last(times: &[Duration]) -> Duration {
     times.last().copied().expect("a call")
 }
 
-/// With four calls at a time, one of them kept for the user, the last of ten began after 18 s.
+/// With a limit of four calls, one of them reserved for the user, the last of ten began after 18 s.
 #[tokio::test(start_paused = true)]
 async fn ten_background_runs_reach_the_model_at_once() {
     let vendor = Vendor::new(None, false, CALLS);
@@ -277,7 +278,7 @@ async fn a_hundred_background_runs_go_on_together() {
     assert!(vendor.began.elapsed() < 7 * SECOND, "{:?}", vendor.began.elapsed());
 }
 
-/// However many runs go on, one place is left.
+/// One slot stays free for the user, whatever the number of runs.
 #[tokio::test(start_paused = true)]
 async fn the_user_is_answered_beside_any_number_of_runs() {
     let vendor = Vendor::new(None, false, 2 * CALLS);
@@ -291,7 +292,8 @@ async fn the_user_is_answered_beside_any_number_of_runs() {
     assert_eq!(turns.answered().await, 3 * CALLS + 1);
 }
 
-/// The vendor takes 50 requests a minute and says so. The user speaks first, as on any day, and once more in the middle.
+/// The vendor states a limit of 50 requests a minute. The user's turns run before and in the
+/// middle.
 #[tokio::test(start_paused = true)]
 async fn runs_keep_to_the_stated_rate_limit_and_leave_a_part_of_it_for_the_user() {
     let vendor = Vendor::new(Some(50), true, CALLS);
@@ -308,7 +310,8 @@ async fn runs_keep_to_the_stated_rate_limit_and_leave_a_part_of_it_for_the_user(
     assert!(vendor.began.elapsed() < 90 * SECOND, "{:?}", vendor.began.elapsed());
 }
 
-/// Without headers the vendor can only refuse. Each run has six tries; all of them are answered.
+/// Without rate limit headers the vendor can only refuse. Each run has six tries; all of them are
+/// answered.
 #[tokio::test(start_paused = true)]
 async fn runs_are_all_answered_by_a_vendor_that_only_refuses() {
     let vendor = Vendor::new(Some(50), false, CALLS);
@@ -320,8 +323,8 @@ async fn runs_are_all_answered_by_a_vendor_that_only_refuses() {
     assert!((1..=120).contains(&refused), "{refused} refusals");
 }
 
-/// A refusal holds up the background calls of one model. Other models of the vendor have limits of their own, and the
-/// user's turn asks for itself.
+/// A refusal delays the background calls of one model. Other models of the vendor have limits of
+/// their own, and the user's turn makes its own attempt.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_holds_up_the_background_calls_of_that_model_only() {
     let vendor = Vendor::new(None, false, CALLS);
@@ -341,7 +344,7 @@ async fn a_refusal_holds_up_the_background_calls_of_that_model_only() {
     assert!(others.iter().all(|at| *at >= 30 * SECOND), "{others:?}");
 }
 
-/// A local server with four slots keeps the other calls waiting until they are given up.
+/// A local server with few slots delays the other calls until they are given up.
 #[tokio::test(start_paused = true)]
 async fn runs_are_all_answered_by_a_server_with_few_slots() {
     let vendor = Vendor::new(None, false, 1);
@@ -352,8 +355,8 @@ async fn runs_are_all_answered_by_a_server_with_few_slots() {
     assert!(given_up < 150, "{given_up} calls were given up");
 }
 
-/// E4: each call reserves the most that it can cost. What does not fit beside the others goes on when one has ended, and
-/// not when all have.
+/// E4: each call reserves its maximum cost. A call that does not fit beside the others starts when
+/// one of them has ended, not when all have.
 #[tokio::test(start_paused = true)]
 async fn near_the_daily_limit_as_many_runs_go_on_as_fit() {
     let vendor = Vendor::new(None, false, CALLS);
@@ -365,7 +368,8 @@ async fn near_the_daily_limit_as_many_runs_go_on_as_fit() {
     assert!(vendor.began.elapsed() < 9 * REPLY + SECOND, "{:?}", vendor.began.elapsed());
 }
 
-/// What the vendor says while a call waits for the daily limit holds for that call too, and it holds up no other model.
+/// A call that waited for the daily limit checks the rate limits again, and does not delay other
+/// models.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waited_for_the_daily_limit_looks_at_the_rate_limits_again() {
     let vendor = Vendor::new(None, false, CALLS);
@@ -386,7 +390,7 @@ async fn a_call_that_waited_for_the_daily_limit_looks_at_the_rate_limits_again()
     assert!(times[1] >= 32 * SECOND, "{times:?}");
 }
 
-/// E4: a limit that has no room for two calls lets them go one after the other.
+/// E4: calls run one after the other if the limit has no room for two.
 #[tokio::test(start_paused = true)]
 async fn at_the_daily_limit_runs_go_alone() {
     let vendor = Vendor::new(None, false, CALLS);

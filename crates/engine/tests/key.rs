@@ -1,4 +1,4 @@
-//! Stories of a model that refuses our key.
+//! Stories about a model that refuses the key.
 
 use domain::failure::Failure;
 use expect_test::expect;
@@ -13,7 +13,7 @@ fn refused() -> Line {
     Line::fails(Failure::BadKey("401: expired".to_owned()))
 }
 
-/// E5: one notice, the queue waits, and after the login every message is answered, in order.
+/// E5: one notice is shown, messages are queued, and after the login each is answered in order.
 #[test]
 fn what_is_said_while_the_key_is_refused_waits_and_is_answered_in_order() {
     let mut story = story();
@@ -52,7 +52,7 @@ fn what_is_said_while_the_key_is_refused_waits_and_is_answered_in_order() {
     .assert_eq(&story.tree());
 }
 
-/// E5: another key is noticed without a word of the human, and the next refusal is news again.
+/// E5: a new key is detected without a message of the user, and a later refusal is shown again.
 #[test]
 fn a_renewed_key_is_noticed_and_a_later_refusal_is_told_anew() {
     let mut story = story();
@@ -65,8 +65,8 @@ fn a_renewed_key_is_noticed_and_a_later_refusal_is_told_anew() {
     assert!(told.contains("assistant: One.") && told.contains("assistant: Two."), "{told}");
 }
 
-/// E5: a vendor refuses a good key for a moment: the answer comes without a word of the user, and the vendor is not
-/// asked more than a few times an hour.
+/// E5: after a temporary refusal of a good key the answer comes without a message of the user, and
+/// the vendor gets only a few requests an hour.
 #[test]
 fn a_refused_key_is_tried_again_by_itself() {
     let mut story = story();
@@ -80,7 +80,8 @@ fn a_refused_key_is_tried_again_by_itself() {
     assert_eq!(told.matches("notice> The model refused the key").count(), 1, "{told}");
 }
 
-/// E5: a tool that ran before the refusal is not run again, and half an answer is not kept beside the whole one.
+/// E5: a tool that ran before the refusal does not run again, and a partial answer is not stored
+/// beside the complete one.
 #[test]
 fn a_turn_that_is_refused_in_the_middle_goes_on_where_it_was() {
     let mut story = story();
@@ -101,7 +102,8 @@ fn a_turn_that_is_refused_in_the_middle_goes_on_where_it_was() {
     .assert_eq(&story.tree());
 }
 
-/// E5, A1: a restart keeps what waits, as often as it happens, and answers it once the key is taken.
+/// E5, A1: queued messages survive any number of restarts and are answered once the key is
+/// accepted.
 #[test]
 fn what_waits_for_a_key_survives_any_number_of_restarts() {
     let mut story = story();
@@ -133,8 +135,8 @@ fn the_human_can_give_up_on_what_waits_and_the_next_words_have_their_turn() {
     assert!(told.ends_with(&format!("{stopped}human> second\nmain> assistant: Two.\n")), "{told}");
 }
 
-/// A model that was away, is back, and refuses the key when room is made: the turn waits for the key, and is not tried again
-/// at the times that were planned for a model that is away.
+/// A model that was unreachable refuses the key during a compaction: the turn waits for the key,
+/// and is not retried at the times planned for an unreachable model.
 #[test]
 fn a_turn_that_waits_for_room_and_then_for_the_key_does_not_count_as_away() {
     let mut story = story();

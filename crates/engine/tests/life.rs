@@ -1,8 +1,8 @@
-//! A week of life: random jobs, a model that does anything, crashes, a failing disk and a clock that is set, by seed.
+//! Simulated weeks by seed: random jobs, a random model, crashes, a failing disk and clock changes.
 
 use testkit::life::{Life, Size};
 
-/// Weeks in which the clocks are changed, and one in which they are not.
+/// Two weeks with a change of daylight saving time, and one without.
 const WEEKS: [&str; 3] = [
     "2026-03-26T00:00[Europe/Berlin]",
     "2026-10-22T00:00[Europe/Berlin]",
@@ -21,73 +21,74 @@ fn check(seeds: impl IntoIterator<Item = u64>) {
         let life = week(seed);
         assert_eq!(life.wrong(), [""; 0], "seed {seed}");
         assert!(life.count("done") > 0, "seed {seed} has hardly lived");
-        // Twenty weeks are more than two thousand moments.
+        // Twenty weeks have more than two thousand steps.
         assert!(life.recalled() > 100, "seed {seed} was hardly looked at");
     }
 }
 
-/// C7, H5: every time has one end, no job is done twice at once, and what was charged was shown; and whenever one looks,
-/// what the assistant has in mind is what the log says, part by part.
+/// C7, H5: each occurrence has one outcome, no job runs twice at once, each charge belongs to a
+/// shown message, and the state in memory always equals the state replayed from the log, part by
+/// part.
 #[test]
 fn a_week_of_life_in_spring_breaks_no_promise() {
     check([0, 3, 6, 9, 12, 15, 18]);
 }
 
-/// C7, H5: the same, in the week in which an hour comes twice.
+/// C7, H5: the same invariants in the week in which an hour occurs twice.
 #[test]
 fn a_week_of_life_in_autumn_breaks_no_promise() {
     check([1, 4, 7, 10, 13, 16, 19]);
 }
 
-/// C7, H5: the same, in a week like any other.
+/// C7, H5: the same invariants in an ordinary week.
 #[test]
 fn a_week_of_life_in_june_breaks_no_promise() {
     check([2, 5, 8, 11, 14, 17]);
 }
 
-/// C7, H5: the same, in weeks that once broke one: a session that was being summed up had no
-/// wish for it in mind, and the number of a message that was taken back was given again.
+/// C7, H5: the same invariants for seeds that once failed: a compaction of a session without its
+/// request in the state, and a reused number of a withdrawn message.
 #[test]
 fn weeks_that_once_broke_a_promise_break_none() {
     check([27, 63, 322, 442]);
 }
 
-/// C7, H5: the same, for the first hundred of 500 lives.
+/// C7, H5: the same invariants for seeds 20 to 119.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
 fn a_first_hundred_weeks_of_life_break_no_promise() {
     check(20..120);
 }
 
-/// C7, H5: the same, for the second hundred of 500 lives.
+/// C7, H5: the same invariants for seeds 120 to 219.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
 fn a_second_hundred_weeks_of_life_break_no_promise() {
     check(120..220);
 }
 
-/// C7, H5: the same, for the third hundred of 500 lives.
+/// C7, H5: the same invariants for seeds 220 to 319.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
 fn a_third_hundred_weeks_of_life_break_no_promise() {
     check(220..320);
 }
 
-/// C7, H5: the same, for the fourth hundred of 500 lives.
+/// C7, H5: the same invariants for seeds 320 to 419.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
 fn a_fourth_hundred_weeks_of_life_break_no_promise() {
     check(320..420);
 }
 
-/// C7, H5: the same, for the fifth hundred of 500 lives.
+/// C7, H5: the same invariants for seeds 420 to 519.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
 fn a_fifth_hundred_weeks_of_life_break_no_promise() {
     check(420..520);
 }
 
-/// C7: the same seed is the same life, row by row.
+/// C7: the same seed produces the same rows.
 #[test]
 fn the_same_seed_is_the_same_life() {
     let one = week(2).rows();
@@ -98,8 +99,8 @@ fn the_same_seed_is_the_same_life() {
     assert!(one.lines().count() > 1_000, "seed 2 has hardly lived");
 }
 
-/// C7, H5: a year with all faults. At its end the program holds no more than after its first months: in memory, in tasks
-/// and in state files.
+/// C7, H5: a year with all faults. Memory, tasks and state files are no larger at its end than
+/// after the first months.
 #[test]
 #[ignore = "a year of life takes a quarter of an hour"]
 fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {

@@ -1,4 +1,5 @@
-//! The instructions and tools at the beginning of a conversation stay the same bytes; changes are appended.
+//! The instructions and tools at the start of a conversation stay byte-identical; changes are
+//! appended.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,8 @@ fn notes(context: &Context) -> Vec<&str> {
     context.notes.iter().map(|note| &*note.text).collect()
 }
 
-/// Every note must follow a user message and stand before a reply, or the vendor refuses the request.
+/// Asserts that each note follows a user message and precedes a reply; otherwise the vendor refuses
+/// the request.
 fn assert_places(context: &Context) {
     for note in &context.notes {
         assert!(matches!(*context.said[note.after], Said::Human(_) | Said::Tools(_)), "{context:?}");

@@ -1,6 +1,6 @@
-//! Stories of tools whose work depends on where they are called.
+//! Stories of tools whose behaviour depends on the conversation they are called in.
 
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+#![expect(clippy::expect_used, reason = "test helpers stop at once with the reason")]
 
 use domain::conversation::{Branch, Conversation, Heard, Said};
 use domain::embed::{Action, Colour, Embed};
@@ -18,7 +18,7 @@ fn story() -> Story {
     Story::new("2026-11-15T08:00[Europe/Madrid]")
 }
 
-/// A fork on which the human said something that nobody has answered yet.
+/// Creates a fork with an unanswered message of the user.
 fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> {
     let branch = Branch::fork("tax").expect("a name");
     let at = now.timestamp();
@@ -83,7 +83,8 @@ fn an_embed_is_shown_and_stays() {
     assert!(matches!(embed.buttons[0].action, Action::Inquire(_)), "{:?}", embed.buttons[0]);
 }
 
-/// TL-2, TL-7, TL-9, TL-10, TL-12, TL-15, RP-22: on main, what belongs elsewhere says so.
+/// TL-2, TL-7, TL-9, TL-10, TL-12, TL-15, RP-22: on main, tools of other contexts return an error
+/// that says so.
 #[test]
 fn on_main_the_tools_of_other_places_say_so() {
     let mut story = story();
@@ -113,7 +114,8 @@ fn on_main_the_tools_of_other_places_say_so() {
     check("compact_session", "persistent routine");
 }
 
-/// TL-2, TL-4, TL-14, IF-38: the place is that of the turn that calls, while main has its own.
+/// TL-2, TL-4, TL-14, IF-38: a tool call acts on the conversation of its own turn, also while main
+/// has one.
 #[test]
 fn a_turn_on_a_fork_is_in_the_fork() {
     let mut story = story();

@@ -1,4 +1,4 @@
-//! Played time: what `run` waits for, `play` waits for too.
+//! Simulated time: `simulate` waits for the same work as `run`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Hands that need a minute for everything, and somebody who looks.
+/// A tool runner that takes a minute for each call, and a surface that collects notices.
 struct Played {
     clock: Arc<PlayedClock>,
     shown: Mutex<Vec<String>>,
@@ -58,7 +58,7 @@ impl Surface for Played {
     }
 }
 
-/// What an assistant has in mind that left a card.
+/// Returns the state of an assistant with an open approval card.
 fn with_a_card(now: &Zoned) -> Memory {
     let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
     let id = "call-1".to_owned();
@@ -82,7 +82,7 @@ fn with_a_card(now: &Zoned) -> Memory {
     memory
 }
 
-/// A yes to a card is carried out in played time as in any other: it takes its time, and what came of it is told.
+/// An approved call runs in simulated time, takes its time, and its result is shown.
 #[tokio::test]
 async fn a_card_is_carried_out_in_played_time() {
     let start: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();

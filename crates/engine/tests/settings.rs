@@ -1,4 +1,4 @@
-//! Stories of what the human can set: who answers where, how much is thought, and what is told about it.
+//! Stories about settings: model, thinking, effort, limits and names.
 
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
@@ -14,7 +14,7 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// A line for each call of the model: where, who was asked, and how much it was to think.
+/// Returns one line for each model call: branch, model and thinking.
 fn asked(story: &Story) -> String {
     let line = |context: domain::context::Context| {
         let place = if context.branch == domain::conversation::Branch::Main { "main" } else { "fork" };
@@ -24,8 +24,8 @@ fn asked(story: &Story) -> String {
     story.contexts().into_iter().map(line).collect()
 }
 
-/// IF-4, IF-34, RC-9: a fork has the model of its own setting, else main's; its thinking is fixed when it begins,
-/// and its model changes with the next turn.
+/// IF-4, IF-34, RC-9: a fork uses the model of its setting, else main's. Its thinking is fixed when
+/// it opens, and its model changes with the next turn.
 #[test]
 fn a_fork_has_a_model_and_a_way_to_think_of_its_own() {
     let mut story = story();
@@ -50,7 +50,8 @@ fn a_fork_has_a_model_and_a_way_to_think_of_its_own() {
     );
 }
 
-/// MC-26, MC-27, IF-33, SL-8, SL-9: both hold from the next answer on, and are refused in a side conversation.
+/// MC-26, MC-27, IF-33, SL-8, SL-9: `/model` and `/thinking` apply from the next answer on, and are
+/// refused in a fork.
 #[test]
 fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
     let mut story = story();
@@ -87,7 +88,7 @@ fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
     );
 }
 
-/// MC-26: a full id is a name too, and the answer says what is different about that model.
+/// MC-26: a full id is accepted as a name, and the reply says what is special about that model.
 #[test]
 fn a_model_is_chosen_by_its_full_id() {
     let mut story = story();
@@ -136,8 +137,8 @@ fn a_model_is_chosen_by_its_full_id() {
     );
 }
 
-/// The effort of each request: the one of `/effort`, then the setting, then the one that thinking asks for. A side
-/// conversation keeps the effort it began with, so that it goes on reading the vendor's cache.
+/// The effort of a request is that of `/effort`, then of the setting, then of the thinking mode. A
+/// fork keeps the effort with which it opened, so that it can use the vendor's cache.
 #[test]
 fn effort_is_chosen_set_and_fixed_in_a_side_conversation() {
     let mut story = story();
@@ -159,7 +160,8 @@ fn effort_is_chosen_set_and_fixed_in_a_side_conversation() {
     assert!(story.told().contains("refused> exit the side conversation first"), "{}", story.told());
 }
 
-/// Background runs with another effort read the main conversation without the vendor's cache, which is said.
+/// A different effort of background runs means reading main without the vendor's cache, which the
+/// reply says.
 #[test]
 fn another_effort_in_the_background_is_told_with_what_it_costs() {
     let mut story = story();
@@ -168,7 +170,7 @@ fn another_effort_in_the_background_is_told_with_what_it_costs() {
     assert_eq!(told.matches("without the vendor's cache").count(), 1, "{told}");
 }
 
-/// MC-29, RC-1, SL-8, SL-9: settings are there after a restart, and so is the model; `/thinking` is not.
+/// MC-29, RC-1, SL-8, SL-9: settings and `/model` survive a restart; `/thinking` does not.
 #[test]
 fn settings_survive_a_restart_and_a_passing_choice_does_not() {
     let mut story = story();
@@ -187,7 +189,7 @@ fn settings_survive_a_restart_and_a_passing_choice_does_not() {
     }
 }
 
-/// A fork that is open thinks after a restart as it did before.
+/// An open fork keeps its thinking mode after a restart.
 #[test]
 fn an_open_fork_thinks_after_a_restart_as_it_did_before() {
     let mut story = story();
@@ -202,7 +204,7 @@ fn an_open_fork_thinks_after_a_restart_as_it_did_before() {
     );
 }
 
-/// IF-4, IF-34: how long a fork may be quiet is settled when it begins.
+/// IF-4, IF-34: the idle timeout of a fork is fixed when it opens.
 #[test]
 fn a_quiet_fork_waits_as_long_as_was_set_when_it_began() {
     let mut story = story();
@@ -212,7 +214,7 @@ fn a_quiet_fork_waits_as_long_as_was_set_when_it_began() {
     assert_eq!(story.told().matches("has been quiet").count(), 1, "{}", story.told());
 }
 
-/// SL-13, RC-8: all settings, one, a new value, and what is wrong with others.
+/// SL-13, RC-8: `/config` lists all settings, shows one, changes one, and refuses invalid values.
 #[test]
 fn settings_are_told_changed_and_refused_in_words() {
     let mut story = story();
@@ -265,7 +267,7 @@ fn settings_are_told_changed_and_refused_in_words() {
     );
 }
 
-/// RC-10: what cannot be in the file is named at the start, and the usual holds.
+/// RC-10: an invalid value in the file is reported at the start, and the default applies.
 #[test]
 fn a_wrong_value_in_the_file_is_named_and_not_used() {
     let mut story = story();
@@ -277,7 +279,7 @@ fn a_wrong_value_in_the_file_is_named_and_not_used() {
     assert!(told.contains("notice> state/config.json: thinking.main: it cannot be `loud`."), "{told}");
 }
 
-/// MC-17, SL-10: what is chosen or asked does not wait for an answer that goes on.
+/// MC-17, SL-10: settings commands and queries do not wait for a running answer.
 #[test]
 fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
@@ -316,7 +318,7 @@ fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
     );
 }
 
-/// SL-12, PB-1, PB-2, PB-13: the budget is told, changed and kept.
+/// SL-12, PB-1, PB-2, PB-13: the ping budget is shown, changed and stored.
 #[test]
 fn the_budget_of_pings_is_told_and_changed() {
     let mut story = story();
@@ -346,7 +348,7 @@ fn the_budget_of_pings_is_told_and_changed() {
     assert!(kept.contains(r#""capacity":6"#) && kept.contains(r#""refill_rate_minutes":60"#), "{kept}");
 }
 
-/// SL-6, SL-13: the limit that holds is told with what was spent: it is changed without a restart, and kept.
+/// SL-6, SL-13: the daily limit is shown with the spending, changed without a restart, and stored.
 #[test]
 fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
@@ -382,7 +384,7 @@ fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
     );
 }
 
-/// B3: a name that cannot be written down is refused whole: the file and the model know nothing of it either.
+/// B3: a name that cannot be written is refused completely: neither the file nor the model gets it.
 #[test]
 fn a_name_that_cannot_be_written_is_not_half_set() {
     let mut story = story();
@@ -404,8 +406,8 @@ fn a_name_that_cannot_be_written_is_not_half_set() {
     );
 }
 
-/// F1: what the human is called was guessed, and a word of theirs changes it for good: the model hears of it once, and a
-/// wrong name is told what would be right. No model can say it for them.
+/// F1: the guessed name of the user is changed for good by `/name`, the model reads of it once, and
+/// an invalid name is refused with a hint. The model cannot change it.
 #[test]
 fn the_human_says_what_they_are_called() {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");

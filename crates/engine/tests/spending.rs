@@ -1,4 +1,4 @@
-//! Stories of what calls of the model use, and who is asked before they are made.
+//! Stories about the usage of model calls and the limits that are checked before them.
 
 mod alone;
 
@@ -37,7 +37,7 @@ fn every_call_is_written_down_once_with_the_decision_that_follows_it() {
     assert_eq!(first.cost, None, "nobody knows what a puppet costs");
 }
 
-/// E2: a reply that broke off was paid for as far as it came, and so was one that the human stopped.
+/// E2: a reply that broke off or was stopped is counted as far as it came.
 #[test]
 fn a_reply_that_broke_off_is_counted_as_far_as_it_was_told() {
     let mut story = story();
@@ -53,8 +53,8 @@ fn a_reply_that_broke_off_is_counted_as_far_as_it_was_told() {
     assert_eq!(used(&story), [(1, 10, 0), (1, 10, 5), (2, 10, 0), (3, 10, 5)]);
 }
 
-/// E4: a server that does not say what a call used is taken to have used what was read and said: also one that is cut
-/// before it could say it, and one that only calls tools.
+/// E4: the usage of a server that does not report it is estimated from the context and the reply,
+/// also for a reply that breaks off or only calls tools.
 #[test]
 fn a_server_that_does_not_count_is_counted_by_its_words() {
     let mut story = story();
@@ -79,7 +79,7 @@ fn a_server_that_does_not_count_is_counted_by_its_words() {
     assert_eq!((rest.1, rest.2), (10, 5), "what the server counts is believed");
 }
 
-/// E4: no limit can be got around by not counting, and the offline brain costs nobody anything.
+/// E4: a server that does not report usage is still subject to the limits.
 #[test]
 fn a_server_that_does_not_count_is_stopped_by_the_limit_all_the_same() {
     let unattended = account(Attended::Unattended);
@@ -95,7 +95,8 @@ fn a_server_that_does_not_count_is_stopped_by_the_limit_all_the_same() {
     assert!(why.contains("more than 100 tokens"), "{why}");
 }
 
-/// After one outage, an answer of a server that does not count is an answer: the next outage is told again.
+/// An answer of a server that does not report usage ends an outage, so the next outage is reported
+/// again.
 #[test]
 fn a_second_outage_of_a_server_that_does_not_count_is_told_again() {
     let away = || Line::fails(Failure::Busy(None));
@@ -124,7 +125,6 @@ fn a_call_is_counted_once_though_the_program_dies_around_the_writing() {
     }
 }
 
-/// A model that never stops calling tools, 15 tokens a call.
 fn endless() -> Line {
     Line::calls("note", "{}")
 }
@@ -133,7 +133,8 @@ fn account(attended: Attended) -> Account {
     Account { source: Source::Routine("mail".to_owned()), attended }
 }
 
-/// E4: the limit of the day holds within one call, and the ending says who must act.
+/// E4: the daily limit applies before the next call, and the failure says how the user can raise
+/// it.
 #[test]
 fn unattended_work_is_stopped_by_the_limit_of_the_day_before_its_next_call() {
     let limit = Limit { money: None, tokens: Some(40) };
@@ -148,7 +149,8 @@ fn unattended_work_is_stopped_by_the_limit_of_the_day_before_its_next_call() {
     assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (3, 3, 0), "each call is told once");
 }
 
-/// E4: whoever is waited for is not asked at all, and ends at what one turn may use.
+/// E4: an interactive turn is not checked against the daily limit, and ends at the token limit of
+/// one turn.
 #[test]
 fn a_turn_that_runs_in_circles_ends_at_its_tokens_though_somebody_waits() {
     let rule = |_: &Day| -> Result<(), Refusal> { panic!("nobody asks") };
@@ -172,7 +174,7 @@ fn a_summary_is_an_account_of_its_own() {
     assert_eq!(sources, ["main", "compaction"]);
 }
 
-/// SL-6: what was spent and how an answer came about are read from the journal.
+/// SL-6: spending and explanations of answers are read from the journal.
 #[test]
 fn an_answer_is_explained_and_what_it_cost_is_told() {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
@@ -215,7 +217,7 @@ fn an_answer_is_explained_and_what_it_cost_is_told() {
     .assert_eq(&story.told());
 }
 
-/// A conversation is summed up before its prompts are so long that each token costs more.
+/// A conversation is compacted before its prompts are so long that each token costs more.
 #[test]
 fn a_conversation_is_summed_up_before_its_prompts_cost_more() {
     let told = |long: Option<LongPrompt>| {

@@ -1,4 +1,4 @@
-//! The doors: everything of ours that reads what others wrote.
+//! The fuzz targets: all our code that parses external input.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use journal::files::{agents, skills};
 use surfaces::discord::gateway::machine::{Input, Machine};
 use surfaces::discord::{Token, events, split};
 
-/// A door.
+/// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Door {
-    /// Its name, and the folder of its corpus.
+    /// The name of the target and of its corpus folder.
     pub name: &'static str,
-    /// Reads bytes, and keeps nothing. It panics if what was read is not what it should be.
+    /// Parses the bytes without side effects. Panics if the result is wrong.
     pub read: fn(&[u8]),
 }
 
-/// All of them.
+/// All fuzz targets.
 pub const DOORS: &[Door] = &[
     Door { name: "frontmatter", read: frontmatter },
     Door { name: "cron", read: cron },
@@ -37,12 +37,12 @@ pub const DOORS: &[Door] = &[
     Door { name: "tasks", read: accounts::fuzz::tasks },
 ];
 
-/// The time at which everything is read.
+/// The time for all parsers.
 fn now() -> Zoned {
     Timestamp::constant(1_794_816_000, 0).to_zoned(TimeZone::fixed(jiff::tz::offset(1)))
 }
 
-/// A file that people write: what is read and written again is read as the same.
+/// A job file: parsing its serialization gives the same value.
 fn frontmatter(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     again::<Routine>(text);
@@ -61,7 +61,7 @@ fn again<T: Item + PartialEq + std::fmt::Debug>(text: &str) {
     }
 }
 
-/// A cron: its times follow one another, and its words mean the same again.
+/// A cron expression: its times increase, and its text parses to the same value.
 fn cron(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let Ok(cron) = Cron::parse(text) else { return };
@@ -75,7 +75,7 @@ fn cron(bytes: &[u8]) {
     assert_eq!(Cron::parse(cron.as_str()).ok().as_ref(), Some(&cron), "{text}");
 }
 
-/// What a human says: a time that was understood is none that has passed, and it can be told.
+/// A user's message: a recognized time is not in the past, and can be formatted.
 fn phrase(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let now = now();
@@ -95,7 +95,7 @@ fn sse(bytes: &[u8]) {
     models::fuzz::completions_reply(bytes);
 }
 
-/// What Discord says on an open connection, line by line.
+/// The messages of a Discord connection, one per line.
 fn gateway(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(token) = Token::read("fuzz.to.ken") else { return };
@@ -115,7 +115,7 @@ fn gateway(bytes: &[u8]) {
     }
 }
 
-/// A webhook's file.
+/// A webhook file.
 fn webhook(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     again::<WebhookSpec>(text);

@@ -1,7 +1,8 @@
-//! What reads words of others, each behind one function of bytes, and who knocks at it with broken ones.
+//! Fuzz targets for all parsers of external input, and a simple fuzzer.
 //!
-//! The same functions are called by libFuzzer (`fuzz/`), where it can be had, and by [`knock`], which needs nothing but
-//! the toolchain: it changes what lies in `fuzz/corpus` by a seed, so that what it finds is found again.
+//! The targets are used by libFuzzer (`fuzz/`), where available, and by [`fuzz`], which needs only
+//! the stable toolchain: it mutates the inputs in `fuzz/corpus` with a seed, so that findings are
+//! reproducible.
 
 pub mod corpus;
 mod doors;
@@ -14,30 +15,28 @@ use domain::dice::Dice;
 pub use doors::{DOORS, Door};
 pub use mutation::mutated;
 
-/// The longest input. What is longer is refused by bounds that have tests of their own.
+/// Maximum input length. Longer inputs are rejected by limits that have their own tests.
 pub const LONGEST: usize = 4_096;
 
-/// What made a door panic.
+/// An input that makes a target panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The door.
     pub door: &'static str,
-    /// The bytes.
     pub bytes: Vec<u8>,
-    /// What it said.
+    /// The panic message.
     pub said: String,
 }
 
-/// Knocks at the door called `name`, for who catches panics otherwise.
+/// Runs the target `name` without catching panics.
 pub fn read(name: &str, bytes: &[u8]) {
     if let Some(door) = DOORS.iter().find(|door| door.name == name) {
         (door.read)(bytes);
     }
 }
 
-/// Knocks at `door` with these bytes.
+/// Runs `target` with these bytes.
 pub fn try_one(door: &Door, bytes: &[u8]) -> Result<(), Broken> {
-    // What a door reads it does not keep, so nothing is left half-done behind it.
+    // A target keeps no state, so unwinding leaves nothing inconsistent.
     catch_unwind(AssertUnwindSafe(|| (door.read)(bytes))).map_err(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned()));
@@ -45,10 +44,10 @@ pub fn try_one(door: &Door, bytes: &[u8]) -> Result<(), Broken> {
     })
 }
 
-/// Knocks at `door` with what lies in its corpus, and then `times` with something made of that as `seed` says.
+/// Runs `target` on its corpus, and then `times` on mutations of it, determined by `seed`.
 ///
 /// # Errors
-/// What broke it, the first of all.
+/// The first crash.
 pub fn knock(door: &Door, seed: u64, times: u64) -> Result<(), Broken> {
     let mut known = corpus::of(door.name);
     for bytes in &known {
@@ -58,7 +57,7 @@ pub fn knock(door: &Door, seed: u64, times: u64) -> Result<(), Broken> {
     for _ in 0..times {
         let bytes = mutated(&known, &mut dice);
         try_one(door, &bytes)?;
-        // What was made once is made more of, so that changes add up.
+        // Some mutations join the corpus, so that changes accumulate.
         if dice.roll().is_multiple_of(64) {
             known.push(bytes);
         }

@@ -1,10 +1,10 @@
-//! How an input becomes another: bytes are changed, parts are moved, doubled and cut, two inputs become one.
+//! Mutation of inputs: changed, moved, repeated and removed bytes, and combinations of two inputs.
 
 use domain::dice::Dice;
 
 use crate::LONGEST;
 
-/// What breaks readers: ends and beginnings of everything, numbers at their edges, letters that are none.
+/// Fragments that often break parsers: delimiters, boundary values and unusual characters.
 const PARTS: [&str; 28] = [
     "\r\n",
     "\n\n",
@@ -36,7 +36,7 @@ const PARTS: [&str; 28] = [
     " every 0 days",
 ];
 
-/// An input made of those that are known.
+/// Returns a mutation of one of the `known` inputs.
 pub fn mutated(known: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     let mut bytes = if known.is_empty() { Vec::new() } else { known[below(dice, known.len())].clone() };
     for _ in 0..=below(dice, 6) {

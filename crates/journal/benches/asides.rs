@@ -1,5 +1,6 @@
-//! Stepping aside and back, and what main reads of the background: decided and written, files included, in a long
-//! conversation. In a directory of memory where there is one, because a disk that flushes is not what is measured.
+//! Cost of entering and leaving forks, and of pending updates in main: decided and written, files
+//! included, in a long conversation. Uses `/dev/shm` where it exists, so that disk flushes are not
+//! measured.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
@@ -28,7 +29,7 @@ fn main() {
     divan::main();
 }
 
-/// An assistant that has lived for long, without a model: its answers are given to it.
+/// A long conversation whose model answers are supplied by the bench.
 struct Life {
     _dir: TempDir,
     runtime: Runtime,
@@ -49,7 +50,7 @@ impl Life {
         RefCell::new(Self { _dir: dir, runtime, journal: opened.journal, assistant, now })
     }
 
-    /// Decides and writes; the turn that then starts.
+    /// Decides and writes. Returns the turn that starts, if any.
     fn ask(&mut self, request: Request) -> Option<Start> {
         let (answer, effects) = self.assistant.asked(request, &self.now);
         assert!(!matches!(answer, Answer::Refused(_)), "{answer:?}");
@@ -91,7 +92,7 @@ impl Life {
         self.ask(Request::Say(Saying::words(SurfaceName::Page, "what is new?")))
     }
 
-    /// Ten reports, each left by a fork.
+    /// Leaves ten pending updates, each from a fork.
     fn hear_of_ten(&mut self) {
         for number in 0..10 {
             let start = self.step_aside();

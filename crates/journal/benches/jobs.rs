@@ -1,6 +1,6 @@
-//! The book of job files: what a first look at very many costs, and what one changed file does.
+//! Cost of the job files: the first scan of many files, and a scan after one file changed.
 //!
-//! In a directory of memory where there is one, because a slow disk is not what is measured here.
+//! Uses `/dev/shm` where it exists, so that a slow disk is not measured.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 #![expect(clippy::disallowed_methods, reason = "here an editor writes, not the assistant")]
@@ -21,7 +21,7 @@ fn main() {
     divan::main();
 }
 
-/// A year from the time of the files, so that all of them have settled.
+/// One year after the files were written, so that all of them count as settled.
 const NOW: Timestamp = Timestamp::constant(1_830_000_000, 0);
 
 struct Shelf(TempDir);

@@ -1,7 +1,7 @@
-//! Search: how long it takes until words are found in a life of a million entries.
+//! Latency of the full-text search in a history of a million entries.
 //!
-//! Such a life takes a minute to make, so it is made only if `OLLIM_SEARCH_ENTRIES` says how long it is. Then the slowest
-//! hundredth of all searches is told too.
+//! A history of that size takes a minute to build, so `OLLIM_SEARCH_ENTRIES` must set it
+//! explicitly; then the p99 of all searches is printed too.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// Everything that is looked for is looked for equally often, in either order.
+/// Runs every query equally often, in both orders.
 fn slowest_hundredth() -> Duration {
     let database = Database::open_for_reading(&Paths::new(LIFE.path()).database()).unwrap();
     let mut took: Vec<Duration> = Vec::new();
@@ -44,10 +44,10 @@ fn slowest_hundredth() -> Duration {
     took[took.len() * 99 / 100]
 }
 
-/// How many entries the life has, if nobody says.
+/// Number of entries unless `OLLIM_SEARCH_ENTRIES` is set.
 const ENTRIES: u64 = 20_000;
 
-/// Words that are said often, words that are said seldom, and all that is between them.
+/// Size of the vocabulary, from frequent to rare words.
 const WORDS: u64 = 30_000;
 
 static LIFE: LazyLock<TempDir> = LazyLock::new(|| {
@@ -62,7 +62,8 @@ fn entries() -> u64 {
     option_env!("OLLIM_SEARCH_ENTRIES").and_then(|count| count.parse().ok()).unwrap_or(ENTRIES)
 }
 
-/// Gives the life words as people use them: the word of rank `n` is said `n` times as seldom as the first one.
+/// Fills the history with Zipf-distributed words: the word of rank `n` occurs `n` times less often
+/// than the first.
 fn talk(path: &Path) {
     let mut connection = Connection::open(path).unwrap();
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;").unwrap();
@@ -81,7 +82,7 @@ fn talk(path: &Path) {
     transaction.commit().unwrap();
 }
 
-/// What was said as it is kept, by the human and the assistant in turn.
+/// An entry body in its stored format, alternating between the user and the assistant.
 fn said(id: u64, text: &str) -> String {
     match (id % 10_000, id % 2) {
         (1, _) => format!("{{\"text\":\"{text}\"}}"),
@@ -95,7 +96,7 @@ fn rank(dice: &mut Dice) -> u64 {
     (WORDS as f64).powf(roll) as u64
 }
 
-/// A word for `rank`, in which beginnings are shared as they are in real words.
+/// A word for `rank`. Words share prefixes, as real ones do.
 fn spelled(rank: u64) -> String {
     const SYLLABLES: [&str; 16] = [
         "the", "con", "ta", "re", "in", "mo", "de", "li", "per", "so", "ver", "na", "tra", "be", "cu", "ing",
@@ -118,7 +119,8 @@ fn find(bencher: Bencher, words: &str, order: Order, tags: &[&str]) {
     bencher.bench_local(|| database.search(black_box(&looked_for)).unwrap());
 }
 
-/// A beginning that half of all entries have, a common word, usual ones, rare ones, several, and one nobody said.
+/// A prefix of half of all entries, a common word, usual ones, rare ones, several at once, and one
+/// that never occurs.
 const LOOKED_FOR: [&str; 10] = [
     "the",
     "re",
@@ -147,7 +149,7 @@ fn best_on_the_page(bencher: Bencher, words: &str) {
     find(bencher, words, Order::Best, &["page"]);
 }
 
-/// Nothing fits, so everything that is ever looked at is looked at.
+/// Nothing matches, so the search examines as many entries as it ever does.
 #[divan::bench(args = ["the", "lisothe"], sample_count = 20, sample_size = 1)]
 fn best_where_nothing_was_said(bencher: Bencher, words: &str) {
     find(bencher, words, Order::Best, &["nowhere"]);

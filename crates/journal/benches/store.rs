@@ -1,7 +1,8 @@
-//! The store: what writing a name or an entry and reading cost, whatever the length of the conversation.
+//! The store: cost of writing a position or an entry and of reading, at different conversation
+//! lengths.
 //!
-//! In a directory of memory where there is one, because a disk that flushes is not what is measured here;
-//! the benches that say so are on the disk.
+//! Uses `/dev/shm` where it exists, so that disk flushes are not measured; the benches named
+//! `with_the_disk` use the disk.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
@@ -23,7 +24,7 @@ fn main() {
 
 const NOW: Timestamp = Timestamp::constant(1_794_700_000, 0);
 
-/// An open database in which much was said.
+/// An open database with a long conversation.
 struct Store {
     dir: TempDir,
     database: Database,

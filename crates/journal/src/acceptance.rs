@@ -1,7 +1,8 @@
-//! What the human accepts, they accept as it is: it is known by a hash of all its words.
+//! Permissions of job files and webhooks, which the user accepts line by line. A line is known by
+//! the hash of its text.
 //!
-//! What the file of a job asks for is accepted line by line. It holds as soon as the human writes it by one of our own doors
-//! (a command, the page, a yes to an edit); what any other program writes there waits for `accept`.
+//! A permission is accepted as soon as the user writes it through a command, the page or an
+//! approved edit. Permissions written by any other program wait for the command `accept`.
 
 use std::collections::BTreeSet;
 
@@ -14,24 +15,23 @@ use super::db::Database;
 use super::{Journal, Paths, Unreadable, Unwritten, disk, unwritten};
 use crate::files::items::Item;
 
-/// Under this name it is kept that the jobs of the first start were accepted.
+/// The name that records that the jobs of the first start were accepted.
 const JOBS: &str = "jobs";
 
-/// What a file asks for, and the name under which that is accepted.
+/// The permissions a file requests, and the name under which they are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskedFor {
-    /// The name: `routine:mail`.
+    /// For example `routine:mail`.
     pub name: String,
-    /// Whoever asked for the same before: the first of a chain.
+    /// For a follow-up in a chain: the name of the first reminder, which requested the same.
     first: Option<String>,
-    /// What is asked for, a line each.
+    /// The requested permissions, one line each.
     pub lines: Vec<String>,
-    /// All that the file names, whether it asks for it or not.
+    /// All permissions that the file mentions, requested or not.
     named: Vec<String>,
 }
 
 impl AskedFor {
-    /// What the job asks for.
     pub fn job(what: &What) -> Self {
         let name = match what {
             What::Routine(routine) => format!("routine:{}", routine.id),
@@ -41,16 +41,16 @@ impl AskedFor {
         Self { name, first, lines: what.asks(), named: what.names() }
     }
 
-    /// What the webhook asks for.
     pub fn webhook(hook: &WebhookSpec) -> Self {
         let lines = hook.terms.asks();
         let named = hook.terms.names();
         Self { name: format!("webhook:{}", hook.id), first: None, lines, named }
     }
 
-    /// What `text` asks for in `file`, called as it is from the data directory on: nothing, if that is no such file.
+    /// Reads the requests of `text`, the content of `file` (relative to the data directory). `None`
+    /// if it is no readable job or webhook.
     pub fn of(file: &str, text: &str) -> Option<Self> {
-        // What is asked for does not depend on where a clock is.
+        // Requests do not depend on the time zone.
         let zone = &TimeZone::UTC;
         let (folder, _) = file.split_once('/').filter(|(_, name)| !name.contains('/'))?;
         match folder {
@@ -61,7 +61,7 @@ impl AskedFor {
         }
     }
 
-    /// What is told of a file in which `held` is held back, and how that is accepted.
+    /// The notice for a file of which `held` is withheld, with the command that accepts it.
     pub fn held_back(&self, held: &[String]) -> String {
         let (kind, id) = self.name.split_once(':').unwrap_or(("routine", &self.name));
         format!(
@@ -75,18 +75,17 @@ impl AskedFor {
     }
 }
 
-/// What the human has accepted, as it was when somebody looked.
+/// The permissions the user has accepted, as of the time they were loaded.
 pub enum Accepted {
-    /// Nobody was asked yet: what is there at the first start is the human's own.
+    /// Before the first start: existing files belong to the user.
     Everything,
-    /// This.
     Kept(Database),
-    /// It could not be looked up, so that nothing is.
+    /// The lookup failed, so nothing is accepted.
     Nothing,
 }
 
 impl Accepted {
-    /// Looks it up in the data directory at `paths`.
+    /// Loads them from the data directory at `paths`.
     pub fn look(paths: &Paths) -> Self {
         match super::peek(paths) {
             Ok(None) => Self::Everything,
@@ -99,7 +98,7 @@ impl Accepted {
         }
     }
 
-    /// Those lines that are held back.
+    /// The requested lines that are not accepted.
     pub fn held(&self, asked: &AskedFor) -> Vec<String> {
         match self {
             Self::Everything => Vec::new(),
@@ -107,7 +106,7 @@ impl Accepted {
             Self::Kept(_) if asked.lines.is_empty() => Vec::new(),
             Self::Kept(database) => {
                 let names = [Some(&asked.name), asked.first.as_ref()].into_iter().flatten();
-                // What cannot be looked up was not accepted.
+                // A failed lookup counts as not accepted.
                 let accepted: Vec<String> =
                     names.flat_map(|name| database.accepted(name).unwrap_or_default()).collect();
                 let held = asked.lines.iter().filter(|line| !accepted.contains(&hash_of(line)));
@@ -117,16 +116,17 @@ impl Accepted {
     }
 }
 
-/// What the user was told of files that cannot be used as they are, kept beside what they accepted.
+/// The notices about unusable files that the user has already received, stored next to the
+/// acceptances.
 pub(crate) struct ToldFiles(Database);
 
 impl ToldFiles {
-    /// Opens the journal at `paths`: nothing, if there is none yet or it cannot be opened.
+    /// Opens the journal at `paths`. `None` if it is missing or cannot be opened.
     pub(crate) fn open(paths: &Paths) -> Option<Self> {
         opened(paths).ok().map(Self)
     }
 
-    /// The same news, marked if the user was told of it before. What is new is remembered as told.
+    /// Sets `told_before` if the user has already received this notice. A new notice is recorded.
     pub(crate) fn marked(&self, news: FileNews, at: Timestamp) -> FileNews {
         match news {
             FileNews::Broken { file, source, why, .. } => {
@@ -145,7 +145,8 @@ impl ToldFiles {
         }
     }
 
-    /// Returns whether the user was told `why` of `file`, and remembers it. One that cannot be remembered is told again.
+    /// Returns whether the user was notified of `why` for `file`, and records it. If recording
+    /// fails, the notice is repeated.
     fn tell(&self, file: &str, why: &str, at: Timestamp) -> bool {
         let name = told_name(file);
         let hash = hash_of(why);
@@ -159,8 +160,8 @@ impl ToldFiles {
         false
     }
 
-    /// Forgets what was told of all files that are not among `wrong`. Of the files in a folder that is among them nothing is
-    /// known, so what was told of these stays.
+    /// Forgets the notices of all files that are not in `wrong`. If a folder is in `wrong`, its
+    /// files are unknown and their notices stay.
     pub(crate) fn forget_all_but(&self, wrong: &BTreeSet<String>) {
         let told = self.0.names_from(&told_name("")).unwrap_or_else(|error| {
             tracing::warn!(%error, "What was told of files could not be looked up.");
@@ -181,17 +182,17 @@ impl ToldFiles {
     }
 }
 
-/// Under this name it is kept what was told of `file`.
+/// The name under which the notice about `file` is stored.
 fn told_name(file: &str) -> String {
     format!("told:{file}")
 }
 
-/// The hash by which `content` is known.
+/// The SHA-256 hash of `content`, in hexadecimal.
 pub fn hash_of(content: &str) -> String {
     Sha256::digest(content.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Accepts `name` with the content of this hash, in the data directory at `paths`, whether or not somebody runs there.
+/// Accepts `name` with this hash in the data directory at `paths`, whether or not the daemon runs.
 pub fn accept(paths: &Paths, name: &str, hash: &str, at: Timestamp) -> Result<(), String> {
     let database = opened(paths)?;
     database.accept(name, hash, at).map_err(|error| unwritten(&error).0)?;
@@ -199,8 +200,8 @@ pub fn accept(paths: &Paths, name: &str, hash: &str, at: Timestamp) -> Result<()
     Ok(())
 }
 
-/// Tells the assistant that runs to look at the job files again, because something was accepted. If this fails, it looks a
-/// few seconds later anyway.
+/// Notifies the running daemon that permissions changed, so that it scans the job files. If this
+/// fails, the daemon scans within a few seconds anyway.
 fn notify_watch(paths: &Paths, at: Timestamp) {
     let marked = disk::ensure_dir(&disk::RealDisk, &paths.marks())
         .and_then(|()| disk::replace(&disk::RealDisk, &paths.accepted_mark(), at.to_string().as_bytes()));
@@ -209,9 +210,9 @@ fn notify_watch(paths: &Paths, at: Timestamp) {
     }
 }
 
-/// The human lets `after` be written in `file`, called as it is from the data directory on, over what they have not seen
-/// all of: what it asks for and `before` did not name is accepted, and what it does not ask for any more is not. An
-/// unreadable text names everything.
+/// Accepts the change of `file` (relative to the data directory) from `before` to `after` when the
+/// user has not reviewed the whole file: requests that `before` did not mention are accepted, and
+/// removed requests are revoked. An unreadable text mentions everything.
 pub fn accept_change(
     paths: &Paths,
     file: &str,
@@ -233,7 +234,7 @@ pub fn accept_change(
     }
 }
 
-/// The human has all that is asked for before them, and accepts that and no more.
+/// Accepts exactly the requested permissions, all of which the user has reviewed.
 pub fn accept_whole(paths: &Paths, asked: &AskedFor, at: Timestamp) -> Result<(), String> {
     let new: Vec<String> = asked.lines.iter().map(|line| hash_of(line)).collect();
     changed(paths, at, |database| {
@@ -242,7 +243,8 @@ pub fn accept_whole(paths: &Paths, asked: &AskedFor, at: Timestamp) -> Result<()
     })
 }
 
-/// Changes what is accepted. Before the first start there is nothing to do: all that is there then is accepted.
+/// Changes acceptances. Does nothing before the first start, because that accepts all existing
+/// files.
 fn changed(
     paths: &Paths,
     at: Timestamp,
@@ -257,7 +259,7 @@ fn changed(
     }
 }
 
-/// Accepts `name` no more, in the data directory at `paths`.
+/// Revokes all acceptances of `name` in the data directory at `paths`.
 pub fn refuse(paths: &Paths, name: &str) -> Result<(), String> {
     let database = opened(paths)?;
     database.refuse(name).map_err(|error| unwritten(&error).0)
@@ -272,24 +274,25 @@ fn opened(paths: &Paths) -> Result<Database, String> {
 }
 
 impl Database {
-    /// From now on what jobs ask for has to be accepted, whatever is there.
+    /// Requires acceptance for all requests from now on.
     pub(crate) fn begin_accepting(&self, at: Timestamp) -> rusqlite::Result<()> {
         self.accept(JOBS, &hash_of(JOBS), at)
     }
 }
 
 impl Journal {
-    /// Whether the human has accepted `name` with the content of this hash.
+    /// Returns whether the user has accepted `name` with this hash.
     pub async fn is_accepted(&self, name: String, hash: String) -> Result<bool, Unreadable> {
         self.read(move |reader| reader.database.is_accepted(&name, &hash)).await
     }
 
-    /// Accepts `name` with the content of this hash. Only an act of the human may lead here.
+    /// Accepts `name` with this hash. Call this only for an action of the user.
     pub async fn accept(&self, name: String, hash: String, at: Timestamp) -> Result<(), Unwritten> {
         self.change(move |database| database.accept(&name, &hash, at)).await
     }
 
-    /// Accepts all that `jobs` ask for, if this was not done before: they were here before we were.
+    /// Accepts all requests of `jobs` at the first start, because the files are older than the
+    /// journal. Does nothing later.
     pub async fn accept_the_first(&self, jobs: Vec<AskedFor>, at: Timestamp) -> Result<(), Unwritten> {
         self.change(move |database| {
             if !database.accepted(JOBS)?.is_empty() {

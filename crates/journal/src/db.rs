@@ -1,7 +1,7 @@
-//! The log: one SQLite database that holds the tree, the turns, the decisions and the inbox.
+//! The SQLite database: conversation tree, turns, approvals, plans, inbox and outbox.
 //!
-//! Write-ahead logging with full synchronisation: a transaction that returned survives a power cut. The
-//! schema has a number; a database of a later number is left alone.
+//! WAL with full synchronisation: a committed transaction survives a power cut. The schema has a
+//! version number; a database with a later version is not touched.
 
 mod accepted;
 mod approvals;
@@ -73,11 +73,11 @@ pub use write::FileChange;
 #[derive(Debug)]
 pub struct Database {
     connection: Connection,
-    /// Where it is kept how far this database reaches; nothing, for a copy or a reader.
+    /// Records up to which entry this database was written; `None` for a copy or a reader.
     mark: Option<Marker>,
 }
 
-/// Why a database cannot be opened.
+/// An error from opening a database.
 #[derive(Debug, thiserror::Error)]
 pub enum Unopened {
     /// It was written by a later version of this program.
@@ -85,25 +85,20 @@ pub enum Unopened {
         "the journal has format {found} and this version of ollim-bot knows up to {known}. \
          update ollim-bot; nothing was changed."
     )]
-    Newer {
-        /// What was found.
-        found: i64,
-        /// What is known.
-        known: i64,
-    },
+    Newer { found: i64, known: i64 },
     /// It is not a database, or a damaged one.
     #[error("the journal is damaged: {0}")]
     Damaged(String),
-    /// The disk does not let us.
+    /// A permanent disk error.
     #[error("the journal cannot be opened: {0}")]
     Disk(String),
-    /// The disk does not let us for now.
+    /// A disk error that may pass.
     #[error("the journal cannot be opened now: {0}")]
     NotNow(String, Lasts),
 }
 
 impl Unopened {
-    /// What the disk did not let us do, and for how long.
+    /// Classifies a disk error by whether it may pass.
     pub fn of_disk(error: std::io::Error) -> Self {
         match passing::of_disk(&error) {
             Lasts::UntilItIsChanged => Self::Disk(error.to_string()),
@@ -116,24 +111,24 @@ impl Unopened {
         let text = error.to_string();
         match error.sqlite_error_code() {
             Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(text),
-            // A missing table or column: the file opens, but it is not what it says it is.
+            // A missing table or column: the file opens, but its schema is wrong.
             Some(rusqlite::ErrorCode::Unknown) => Self::Damaged(text),
             Some(code) => match passing::of_journal(Some(code)) {
                 Lasts::UntilItIsChanged => Self::Disk(text),
                 lasts @ (Lasts::UntilThereIsRoom | Lasts::ForAWhile) => Self::NotNow(text, lasts),
             },
-            // A row that says something no row of ours says.
+            // A row with a value that this program never writes.
             None => Self::Damaged(text),
         }
     }
 }
 
 impl Database {
-    /// Opens the database at `path` for writing, made if missing.
+    /// Opens the database at `path` for writing, creating it if missing.
     pub fn open(path: &Path) -> Result<Self, Unopened> {
         let connection = Connection::open(path).map_err(Unopened::sorted)?;
         let database = Self { connection, mark: None };
-        // Closing folds the log into the database and removes it. Of a damaged journal both are kept as they were found.
+        // Closing checkpoints the WAL and removes it. A damaged journal keeps both files unchanged.
         database.fold_when_closed(false).map_err(Unopened::sorted)?;
         let checked = prepare(&database.connection).map_err(Unopened::sorted).and_then(|()| {
             schema::bring_up_to_date(&database.connection)?;
@@ -145,18 +140,19 @@ impl Database {
         checked.map(|()| database)
     }
 
-    /// Whether closing the last connection folds the log into the database and removes it, as SQLite usually does.
+    /// Sets whether closing the last connection checkpoints the WAL and removes it, which is
+    /// SQLite's default.
     pub fn fold_when_closed(&self, fold: bool) -> rusqlite::Result<()> {
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !fold).map(drop)
     }
 
-    /// From now on the mark beside this database follows it.
+    /// Keeps `mark` up to date with this database from now on.
     pub fn follow_with(&mut self, mark: Marker) {
         self.mark = Some(mark);
     }
 
-    /// Copies the log into the database and empties it, so that nothing depends on the log. Does not wait for readers: says
-    /// whether it was done.
+    /// Checkpoints the WAL and truncates it. Does not wait for readers; returns whether it
+    /// succeeded.
     pub fn fold(&self) -> rusqlite::Result<bool> {
         self.connection.busy_timeout(Duration::ZERO)?;
         let folded =
@@ -165,19 +161,19 @@ impl Database {
         folded.map(|busy| busy == 0)
     }
 
-    /// How many rows were changed by this connection.
+    /// The number of rows changed by this connection.
     pub fn rows_changed(&self) -> u64 {
         self.connection.total_changes()
     }
 
-    /// Nothing of it has to survive: a transaction is only kept in order, not brought to the disk.
+    /// Turns off durability: transactions stay atomic but are not synced to the disk.
     pub fn make_fleeting(&self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "journal_mode", "MEMORY")?;
         self.connection.pragma_update(None, "synchronous", "OFF")?;
         self.connection.pragma_update(None, "cache_size", -65_536)
     }
 
-    /// Opens the database at `path` for reading alone.
+    /// Opens the database at `path` read-only.
     pub fn open_for_reading(path: &Path) -> Result<Self, Unopened> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;
@@ -185,7 +181,7 @@ impl Database {
         if schema::is_current(&connection)? {
             return Ok(Self { connection, mark: None });
         }
-        // What an older program wrote is read as it will be once this one has started there: in a copy.
+        // A database of an older version is migrated in a copy in memory.
         let mut copy = Connection::open_in_memory().map_err(Unopened::sorted)?;
         let copied = Backup::new(&connection, &mut copy)
             .and_then(|backup| backup.run_to_completion(PAGES, Duration::ZERO, None));
@@ -194,8 +190,8 @@ impl Database {
         Ok(Self { connection: copy, mark: None })
     }
 
-    /// Reads all that a start needs, and the last row of every table: a page that is no page is seen here, and
-    /// what lies deeper by the daily backup.
+    /// Reads everything a start needs, and the last row of every table, to detect damaged pages.
+    /// Deeper damage is found by the daily backup.
     fn check(&self) -> rusqlite::Result<()> {
         for table in schema::TABLES {
             let sql = format!("SELECT * FROM {table} ORDER BY rowid DESC LIMIT 1");
@@ -207,13 +203,13 @@ impl Database {
     }
 }
 
-/// How many pages are copied at a time.
+/// Pages copied per backup step.
 const PAGES: i32 = 4_096;
 
-/// How long to wait for another process of ours.
+/// The longest wait for a lock of another process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many statements are kept ready: as many as a background run needs from its beginning to its end.
+/// Size of the statement cache: as many statements as a background run uses.
 const STATEMENTS: usize = 64;
 
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {

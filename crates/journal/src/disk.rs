@@ -1,8 +1,8 @@
-//! The disk: the one door of this crate to the file system, so that tests can stand in it.
+//! The disk: this crate's interface to the file system, which tests replace.
 //!
-//! This crate reads and writes its files through these calls, and only through these: a test can fail the
-//! n-th one, or list every state that a power cut could leave behind. The database, git and the lock are the
-//! exceptions; they have their own ways to the disk, and their own tests.
+//! All file access goes through the trait `Disk`, so that a test can fail the n-th call or
+//! enumerate every state that a power cut could leave. Exceptions are the database, git and the
+//! lock, which have their own tests.
 
 mod protocol;
 mod real;
@@ -18,83 +18,80 @@ pub use protocol::{
 };
 pub use real::RealDisk;
 
-/// The calls we make.
+/// The file system calls of this crate.
 pub trait Disk: Send + Sync {
-    /// The whole file.
+    /// Reads the whole file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-    /// At most `most` bytes of a file, starting at `from`: fewer where it ends.
+    /// Reads at most `most` bytes of a file from offset `from`; fewer at its end.
     fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>>;
-    /// Where `path` is, at the end of its links. A disk without links has nothing to follow.
+    /// Resolves the links of `path`. A disk without links returns it unchanged.
     fn real(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
     }
-    /// What is at `path`, at the end of its links: nothing, if they lead nowhere.
+    /// The kind of file at `path`, following links. `None` if it does not exist.
     fn look(&self, path: &Path) -> io::Result<Option<Seen>>;
-    /// What tells the thing at `path` from what was there before: nothing, if nothing is there.
+    /// The change stamp of `path`. `None` if it does not exist.
     fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>>;
-    /// The names in a directory, in no order.
+    /// Lists a directory, in no particular order.
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>>;
-    /// Makes a directory and its parents, readable by the owner alone.
+    /// Creates a directory and its parents, readable by the owner only.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
-    /// Makes a new file with `bytes`, readable by the owner alone, and brings it to the disk.
+    /// Creates a new file with `bytes`, readable by the owner only, and syncs it.
     fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Adds `bytes` to the end of a file, made if missing, and brings them to the disk.
+    /// Appends `bytes` to a file, created if missing, and syncs it.
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Puts `from` in the place of `to`.
+    /// Renames `from` to `to`, replacing it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Puts each of two things, which are there, in the place of the other, at once.
+    /// Swaps two existing files atomically.
     fn exchange(&self, _one: &Path, _other: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
-    /// Whether a file may be run as a program. A disk without such marks has none.
+    /// Returns whether a file is executable. Always false on a disk without such a permission.
     fn may_run(&self, _path: &Path) -> io::Result<bool> {
         Ok(false)
     }
-    /// Lets a file be run as a program by its owner.
+    /// Makes a file executable for its owner.
     fn let_run(&self, _path: &Path) -> io::Result<()> {
         Ok(())
     }
-    /// Gives `from` the name `to`, unless something has it already.
+    /// Renames `from` to `to`; fails if `to` exists.
     fn name(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Brings the names in a directory to the disk.
+    /// Syncs a directory, so that its names are durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 }
 
-/// What can be at a path.
+/// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// A plain file of so many bytes.
+    /// A regular file of this size.
     File(u64),
-    /// A directory.
     Directory,
-    /// A pipe, a socket, a device: nothing to read.
+    /// A pipe, socket or device.
     Strange,
 }
 
-/// What tells one state of a thing on the disk from another.
+/// Identifies one state of a file, to detect changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// What it is, at the end of its links: nothing, if they lead nowhere.
+    /// Its kind after following links; `None` if they are broken.
     pub seen: Option<Seen>,
-    /// The number by which the disk knows it, whatever its name.
+    /// The inode number.
     pub number: u64,
-    /// When what is in it, or who may read it, last changed.
+    /// The last change of its content or permissions.
     pub changed: Timestamp,
 }
 
-/// A name in a directory.
+/// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The whole path.
+    /// The full path.
     pub path: PathBuf,
-    /// What is there.
     pub stamp: Stamp,
 }
 
 impl Listed {
-    /// Whether it is (or leads to) a plain file.
+    /// Returns whether it is a regular file or a link to one.
     pub fn is_file(&self) -> bool {
         matches!(self.stamp.seen, Some(Seen::File(_)))
     }

@@ -1,8 +1,8 @@
-//! The files of the data directory that people and other programs can read.
+//! The files of the data directory that the user and other programs can read.
 //!
-//! A file that is missing is empty. A file that is damaged is kept under another name, and whoever asked for it
-//! is told; it is never reset in silence. A file that is there and cannot be read is an error, because to go on
-//! as if it were empty would end in overwriting it.
+//! A missing file counts as empty. A damaged file is kept under another name and reported to the
+//! caller, never reset silently. An existing file that cannot be read is an error, because treating
+//! it as empty would overwrite it.
 
 pub mod agents;
 pub mod config;

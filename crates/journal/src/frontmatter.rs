@@ -1,8 +1,9 @@
-//! Frontmatter: the part of a markdown file that we read, above the part that is only words.
+//! Frontmatter: the YAML head of a markdown file.
 //!
-//! A file is a line `---`, a YAML mapping, a line `---` and a body. Reading goes into typed keys, so that text
-//! stays the text that was written, even where YAML would see a number or a date. What a person wrote is never
-//! rewritten as a whole: one key is changed in its place and all else stays as it is, to the byte.
+//! A file is a line `---`, a YAML mapping, a line `---` and a body. Values are read into typed
+//! keys, so that text stays text even where YAML would see a number or a date. A file written by
+//! the user is never rewritten as a whole: an edit changes one key and preserves the rest byte for
+//! byte.
 
 mod bad;
 mod edit;

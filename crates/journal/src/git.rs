@@ -1,7 +1,7 @@
-//! The history of the files people read, kept by git.
+//! Version history of the user's files, in a git repository.
 //!
-//! It is a convenience and never in the way: it has a thread of its own and a queue of bounded length, and
-//! whatever goes wrong in there, the files are already safe.
+//! Commits run on a separate thread with a bounded queue. Errors are logged and never affect the
+//! files themselves.
 
 mod locks;
 mod packing;
@@ -25,27 +25,27 @@ pub use past::{Committed, version, versions};
 use program::Program;
 use worker::{RETRY, Upkeep};
 
-/// The most commits that wait.
+/// The maximum number of queued commits.
 const WAITING: usize = 256;
 
-/// What stays out of the history: all of `state/` but the life of the sessions, and unfinished writes.
+/// The ignored files: everything in `state/` except the session history, and temporary files.
 const IGNORED: &str = "/state/*\n!/state/session_history.jsonl\n*.tmp\n";
 
-/// Where that is said.
+/// The file with these rules.
 pub const IGNORE_FILE: &str = ".gitignore";
 
-/// Whether a data directory had a history before.
+/// State of the repository of a data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracking {
-    /// It was given one now. The human is told.
+    /// It was created now. The user is notified.
     Begun,
-    /// It had one.
+    /// It existed before.
     Kept,
-    /// It has none, because git is missing or refuses. Everything else works.
+    /// There is none, because git is missing or fails. Everything else works.
     Absent,
 }
 
-/// Something to be written into the history.
+/// A file change to commit.
 #[derive(Debug)]
 struct Task {
     path: PathBuf,
@@ -59,13 +59,13 @@ enum FileChange {
     Removed,
 }
 
-/// The door to the thread that speaks to git.
+/// Handle of the git thread.
 pub struct Git {
     queue: Option<SyncSender<Task>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Gives `data` a history if it has none, and says what stays out of it.
+/// Creates a repository in `data` if there is none, and the ignore file.
 pub fn track(disk: &dyn Disk, data: &Path, program: &str) -> Tracking {
     let ignored = data.join(IGNORE_FILE);
     if let Ok(None) = disk.look(&ignored)
@@ -86,13 +86,13 @@ pub fn track(disk: &dyn Disk, data: &Path, program: &str) -> Tracking {
 }
 
 impl Git {
-    /// Starts the thread. `program` is how git is called, usually `git`.
+    /// Starts the thread. `program` is the git executable, usually `git`.
     pub fn start(program: &str) -> Self {
         Self::start_after(program, || None)
     }
 
-    /// Starts the thread, which first gives `data` a history if it has none, and keeps it small. Only for the one
-    /// process that holds the lock of `data`.
+    /// Starts the thread, which first creates a repository in `data` if there is none, and compacts
+    /// it over time. Only for the process that holds the lock of `data`.
     pub fn start_tracking(disk: Arc<dyn Disk>, data: PathBuf, program: &'static str, now: Timestamp) -> Self {
         Self::start_after(program, move || {
             let mut locks = LocksAtStart::find(Arc::clone(&disk), &data, now);
@@ -105,12 +105,12 @@ impl Git {
         })
     }
 
-    /// Nobody keeps a history.
+    /// Without a history.
     pub fn none() -> Self {
         Self { queue: None, thread: None }
     }
 
-    /// Whether anybody keeps one.
+    /// Returns whether a history is written.
     pub fn keeps(&self) -> bool {
         self.queue.is_some()
     }
@@ -132,17 +132,17 @@ impl Git {
         }
     }
 
-    /// Commits one file that was written. Returns at once.
+    /// Queues a commit of a written file. Does not wait.
     pub fn commit(&self, path: &Path, message: String) {
         self.send(Task { path: path.to_owned(), message, change: FileChange::Written });
     }
 
-    /// Commits that one file was removed. Returns at once.
+    /// Queues a commit of a removed file. Does not wait.
     pub fn commit_removal(&self, path: &Path, message: String) {
         self.send(Task { path: path.to_owned(), message, change: FileChange::Removed });
     }
 
-    /// Waits until all that was asked for is done.
+    /// Waits until all queued commits are done.
     pub fn finish(self) {
         drop(self);
     }

@@ -1,4 +1,4 @@
-//! What is looked up of what happened, beside everything else.
+//! Implements the read-only port `History`.
 
 use domain::card::Card;
 use domain::inbox::Kept;

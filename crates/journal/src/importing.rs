@@ -1,7 +1,8 @@
-//! Importing conversations of the Python program, whose words are in the transcripts of the Claude Code program.
+//! Imports conversations of the Python program from the transcripts of the Claude Code program.
 //!
-//! Each stored session is imported once: the main session, those of persistent routines, and those of runs that sent a
-//! message in the last seven days. All entries of one session are written in one transaction.
+//! Imports each stored session once: the main session, those of persistent routines, and those of
+//! runs that sent a message in the last seven days. All entries of a session are written in one
+//! transaction.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,17 +23,15 @@ use crate::transcripts::{self, Item, NotRead};
 /// The most runs whose conversations are imported for replies.
 const RUNS: usize = 50;
 
-/// Imports transcripts from one folder.
 pub struct Import<'a> {
     disk: &'a dyn Disk,
     projects: &'a Path,
     now: Timestamp,
-    /// Which entry a line became: forks repeat the lines of their parent.
+    /// The entry of each imported line, because forks repeat the lines of their parent.
     entries: HashMap<String, EntryId>,
     labels: HashMap<EntryId, Label>,
 }
 
-/// An imported session.
 struct Imported {
     head: Head,
     path: PathBuf,
@@ -41,13 +40,14 @@ struct Imported {
 }
 
 impl<'a> Import<'a> {
-    /// Imports from the folders of `projects`.
+    /// Imports from the folders in `projects`.
     pub fn new(disk: &'a dyn Disk, projects: &'a Path, now: Timestamp) -> Self {
         Self { disk, projects, now, entries: HashMap::new(), labels: HashMap::new() }
     }
 
-    /// Imports the main session, if nothing was said in it here. The outcome is told in `notices`, a failure once. A session that
-    /// has no transcript is one of ours if the `journal` took the place of another one: then nothing is told.
+    /// Imports the main session if it has no entries here. Adds the result to `notices`, a failure
+    /// only once. If `journal` replaced another one, a session without a transcript was created by
+    /// this program, and there is no notice.
     pub fn main(
         &mut self,
         database: &mut Database,
@@ -65,7 +65,7 @@ impl<'a> Import<'a> {
                 imported.path.display()
             )),
             Err(NotRead::Missing { .. }) if journal == Standing::Replaced => {
-                // Nor is it told at a later start.
+                // Suppresses the notice at later starts too.
                 tell_once(database, &session, &mut Vec::new(), String::new)?;
             }
             Err(why) => tell_once(database, &session, notices, || {
@@ -78,7 +78,6 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Imports the session of a persistent routine.
     pub fn routine(
         &mut self,
         database: &mut Database,
@@ -111,7 +110,8 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Imports the conversations of runs that sent a message in the last seven days, so that a reply goes on there.
+    /// Imports the conversations of runs that sent a message in the last seven days, so that
+    /// replies continue them.
     pub fn runs(&mut self, database: &mut Database) -> rusqlite::Result<()> {
         let origins = database.origins()?;
         let fresh = |origin: &&Origin| origin.end.is_none() && !is_old(origin.at, self.now);
@@ -144,7 +144,7 @@ impl<'a> Import<'a> {
         }))
     }
 
-    /// Writes the conversation of `session` on `branch`.
+    /// Imports the conversation of `session` as `branch`.
     fn take(
         &mut self,
         database: &mut Database,
@@ -201,7 +201,7 @@ impl<'a> Import<'a> {
     ) {
         let mut at = first;
         for Item { uuid, at: said_at, said } in items.into_iter().skip(shared) {
-            // A line without a time, or one from the future, was said when the one before it was.
+            // A line without a time or from the future gets the time of the previous line.
             at = said_at.filter(|said_at| *said_at <= self.now).unwrap_or(at);
             let said: Said = said;
             if let Some(entry) = conversation.say(branch, said, at) {
@@ -213,7 +213,7 @@ impl<'a> Import<'a> {
     }
 }
 
-/// The name of a branch that only holds an imported session.
+/// The name of a branch for an imported session.
 fn branch_of(session: &SessionId) -> Branch {
     let id: String =
         session.as_str().chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').collect();

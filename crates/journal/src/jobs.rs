@@ -1,8 +1,8 @@
-//! The job files as they live: what they plan, from one look to the next.
+//! Tracks the job files and reports changes from one scan to the next.
 //!
-//! People, editors and programs change these files while the assistant runs. What comes out of here is only what
-//! matters: this is planned now, this is gone, this cannot be read and why. A file that cannot be read keeps what
-//! it planned before, and nobody is told anything about a file that is still being saved.
+//! The user, editors and programs change these files at any time. The news are: a plan is new or
+//! changed, a plan is gone, a file is invalid and why. An invalid file keeps its last valid plan,
+//! and a file that is still being saved causes no news.
 
 mod book;
 mod kind;

@@ -1,7 +1,7 @@
-//! A keeper: one thread that owns one thing and does what it is asked, in order.
+//! A thread that owns a value and runs jobs on it in order.
 //!
-//! SQLite and the disk block, so nobody who waits for other things may call them. Each keeper owns its
-//! connection; the others send work and await the answer.
+//! SQLite and file access block, so async code must not call them. Each such thread owns its
+//! connection; callers send jobs and await the results.
 
 use std::sync::mpsc;
 use std::thread;
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 type Work<T> = Box<dyn FnOnce(&mut T) + Send>;
 
-/// A way to send work to the thread.
+/// Handle of the thread.
 #[derive(Debug)]
 pub struct Keeper<T> {
     work: Option<mpsc::Sender<Work<T>>>,
@@ -19,7 +19,7 @@ pub struct Keeper<T> {
 }
 
 impl<T: Send + 'static> Keeper<T> {
-    /// Gives `owned` to a new thread called `name`.
+    /// Moves `owned` to a new thread called `name`.
     pub fn new(name: &str, mut owned: T) -> std::io::Result<Self> {
         let (work, jobs) = mpsc::channel::<Work<T>>();
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -30,14 +30,14 @@ impl<T: Send + 'static> Keeper<T> {
         Ok(Self { work: Some(work), thread: Some(thread) })
     }
 
-    /// Has `job` done; nothing comes back if the thread is gone.
+    /// Runs `job` on the thread. Returns `None` if the thread has ended.
     pub fn ask<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut T) -> R + Send + 'static,
     ) -> BoxFuture<'static, Option<R>> {
         let (done, answer) = oneshot::channel();
         if let Some(work) = &self.work {
-            // A failed send drops `done`, and the answer says so.
+            // If sending fails, `done` is dropped, and so `answer` fails.
             let _ = work.send(Box::new(move |owned| drop(done.send(job(owned)))));
         }
         Box::pin(async move { answer.await.ok() })
@@ -45,7 +45,7 @@ impl<T: Send + 'static> Keeper<T> {
 }
 
 impl<T> Drop for Keeper<T> {
-    /// Waits until all work is done, so that nothing that was asked for is lost.
+    /// Waits until all jobs are done, so that none is lost.
     fn drop(&mut self) {
         self.work.take();
         if let Some(thread) = self.thread.take() {

@@ -1,4 +1,4 @@
-//! The data directory: the log in SQLite, the files people read, and their git history.
+//! The data directory: the SQLite database, the files for the user, and their git history.
 
 mod acceptance;
 pub mod db;
@@ -63,15 +63,15 @@ use sessions::SessionFiles;
 use state::StateFiles;
 pub use state::settings;
 
-/// The journal of one data directory: one thread writes, one reads.
+/// The journal of a data directory. One thread writes, another one reads.
 pub struct Journal {
-    /// Closed before the writer, so that the writer is the last to leave and folds the log into the file.
+    /// Closed before the writer, so that the writer closes last and checkpoints the WAL.
     reader: Keeper<Reader>,
     writer: Keeper<Writer>,
     paths: Paths,
     disk: Arc<dyn Disk>,
     git: Arc<git::Git>,
-    /// Let go of last, after both threads are done.
+    /// Released last, after both threads have ended.
     _lock: Lock,
 }
 
@@ -87,12 +87,12 @@ struct Writer {
     folding: Folding,
 }
 
-/// What is known of the log that is to be folded into the database.
+/// State of the checkpointing of the WAL.
 #[derive(Default)]
 struct Folding {
-    /// How many rows had been changed at the last look.
+    /// Number of changed rows at the last check.
     seen: u64,
-    /// How many rows had been changed when the log was folded in; nothing, before the first time.
+    /// Number of changed rows at the last checkpoint, if there was one.
     folded: Option<u64>,
 }
 
@@ -102,72 +102,68 @@ struct Reader {
 }
 
 impl Journal {
-    /// Where things are.
+    /// The paths of the data directory.
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
 
-    /// Puts `path`, which was written, into the history with `message`. Returns at once.
+    /// Commits the written file `path` with `message`. Does not wait.
     pub fn commit(&self, path: &Path, message: String) {
         self.git.commit(path, message);
     }
 
-    /// What is still to be told about a journal that took the place of a damaged one.
+    /// The pending notices about recovered journals.
     pub fn untold(&self) -> Vec<String> {
         db::untold(&self.paths.database(), self.disk.as_ref()).unwrap_or_default()
     }
 
-    /// The human was handed what was untold.
+    /// Removes these notices after the user has received them.
     pub fn told(&self) {
         db::told_of_rescue(&self.paths.database(), self.disk.as_ref());
     }
 
-    /// The disk it is on.
     pub fn disk(&self) -> Arc<dyn Disk> {
         Arc::clone(&self.disk)
     }
 
-    /// The session under which `branch` speaks: nothing, if nothing was said there.
+    /// The session of `branch`. `None` if the branch has no entries.
     pub async fn session(&self, branch: Branch) -> Result<Option<SessionId>, Unreadable> {
         self.read(move |reader| reader.database.session(&branch)).await
     }
 
-    /// What was spent until `now`, with lists of the last `days`.
+    /// The spending report for the last `days` until `now`.
     pub async fn report(&self, now: Zoned, days: u16, limit: Limit) -> Result<Report, Unreadable> {
         self.read(move |reader| reader.database.report(&now, days, limit)).await
     }
 
-    /// What unattended work used on the day of `now`.
+    /// The unattended usage on the day of `now` and the days around it.
     pub async fn days(&self, now: Zoned) -> Result<Days, Unreadable> {
         self.read(move |reader| reader.database.spent_on_days(&now)).await
     }
 
-    /// How much there was of everything.
+    /// All metrics.
     pub async fn numbers(&self) -> Result<Vec<Number>, Unreadable> {
         self.read(|reader| reader.database.numbers()).await
     }
 
-    /// When the first thing in it happened, if anything did.
+    /// The time of the first move, if there is one.
     pub async fn began(&self) -> Result<Option<Timestamp>, Unreadable> {
         self.read(|reader| Ok(reader.database.began())).await
     }
 
-    /// The browsers that were paired.
     pub async fn devices(&self) -> Result<Vec<KnownDevice>, Unreadable> {
         self.read(|reader| reader.database.devices()).await
     }
 
-    /// Keeps one more paired browser.
     pub async fn add_device(&self, device: KnownDevice) -> Result<(), Unwritten> {
         self.change(move |database| database.add_device(&device)).await
     }
 
-    /// Forgets the paired browser called `id`.
     pub async fn remove_device(&self, id: String) -> Result<(), Unwritten> {
         self.change(move |database| database.remove_device(&id)).await
     }
 
-    /// Where models that keep a memory of their own are, and the damage their file had.
+    /// The positions of models with their own memory, and the damage of their file.
     pub async fn model_places(
         &self,
         now: Timestamp,
@@ -177,7 +173,7 @@ impl Journal {
         found.ok_or_else(|| Unreadable(closed().0))?.map_err(|error| Unreadable(error.to_string()))
     }
 
-    /// Keeps these places of models, and no others. When this returns `Ok` they survive a power cut.
+    /// Replaces all positions. On `Ok` they survive a power cut.
     pub async fn keep_model_places(&self, places: BTreeMap<Branch, ModelPlace>) -> Result<(), Unwritten> {
         let mut file = self.model_places_file();
         let saved = self.writer.ask(move |_| file.save(&places)).await;
@@ -188,18 +184,19 @@ impl Journal {
         ModelPlaces::new(Arc::clone(&self.disk), &self.paths.state())
     }
 
-    /// Copies the log into `state/backups` if the newest copy is older than a day, and looks the copy over.
+    /// Backs up the database to `state/backups` if the newest backup is older than a day, and
+    /// verifies the backup.
     pub async fn back_up(&self, now: Timestamp) -> Result<Option<PathBuf>, String> {
         let paths = self.paths.clone();
         let disk = Arc::clone(&self.disk);
-        // A thread and a connection of its own: a long copy keeps nobody waiting.
+        // Uses its own thread and connection, so that a long copy does not block others.
         let keeper = Keeper::new("backup", ()).map_err(|error| error.to_string())?;
         let done = keeper.ask(move |()| db::back_up_daily(&paths, &*disk, now)).await;
         done.unwrap_or_else(|| Err("the backup was stopped".to_owned()))
     }
 
-    /// Folds the write-ahead log into the database, if anything was written and nothing since the last call: an idle journal
-    /// is one file that depends on no other.
+    /// Checkpoints the WAL if something was written, but nothing since the last call. So an idle
+    /// journal is a single file.
     pub async fn fold_when_idle(&self) -> Result<(), Unwritten> {
         match self.writer.ask(Writer::fold_when_idle).await {
             Some(folded) => folded.map_err(|error| unwritten(&error)),
@@ -207,8 +204,8 @@ impl Journal {
         }
     }
 
-    /// Places what comes with the program: `documents` where the model can read them, and `agents`. What a person changed
-    /// stays as it is.
+    /// Installs the bundled reference `documents` and subagents. Files edited by the user stay as
+    /// they are.
     pub async fn place(&self, documents: &'static [Reference], agents: Vec<Bundled>) -> Result<(), String> {
         let paths = self.paths.clone();
         let disk = Arc::clone(&self.disk);
@@ -220,7 +217,7 @@ impl Journal {
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
-    /// The subagents that can be used, those that come with the program among them as they will be placed.
+    /// The usable subagents, including the bundled ones as they will be installed.
     pub async fn agents(&self, bundled: Vec<Bundled>) -> Result<Vec<Agent>, String> {
         let agents = Agents::new(Arc::clone(&self.disk), self.paths.root());
         let keeper = Keeper::new("subagents", ()).map_err(|error| error.to_string())?;
@@ -229,7 +226,7 @@ impl Journal {
         found.map(|(found, _)| found).map_err(|trouble| trouble.to_string())
     }
 
-    /// The tool lists that files declare.
+    /// The tool lists declared in files.
     pub async fn tool_lists(&self, zone: TimeZone) -> Result<ToolLists, String> {
         let paths = self.paths.clone();
         let disk = Arc::clone(&self.disk);
@@ -250,9 +247,9 @@ impl Journal {
 }
 
 impl Writer {
-    /// What the human set stands in its file alone, so that is written before anything else, and put back if nothing else
-    /// is. Then the database, and then the files that follow from it: one that cannot be written now is written later, for
-    /// what it says is already safe.
+    /// Writes `records`. Settings are stored only in their file, so that is written first and
+    /// restored if the transaction fails. Then follows the database, and then the files derived
+    /// from it; a failed derived file is written later, because its content is already safe.
     fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
         self.look.journal_changed();
         let before = self.state.set(records).map_err(|error| Unwritten(error.to_string()))?;
@@ -388,7 +385,7 @@ fn closed() -> Unwritten {
     Unwritten("the journal is closed.".to_owned())
 }
 
-/// What the human can do about it, where SQLite's words do not say.
+/// Converts an SQLite error to a text that says what the user can do.
 fn unwritten(error: &rusqlite::Error) -> Unwritten {
     use rusqlite::ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
     let text = match error.sqlite_error_code() {

@@ -1,4 +1,4 @@
-//! One assistant to a data directory: the lock, and the number of the process that holds it.
+//! The lock of a data directory, which allows a single daemon, and the process id of its holder.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,42 +11,40 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::paths::Paths;
 
-/// The file that is locked.
 pub const LOCK_FILE: &str = "bot.lock";
 
-/// How often, and how long apart, a lock is tried whose holder is dead.
+/// Attempts, and delay between them, if the holder of the lock is dead.
 const TRIES: u32 = 100;
 const APART: Duration = Duration::from_millis(5);
 
-/// Held as long as the assistant runs. The system lets go of it when the process ends, however it ends.
+/// Held as long as the daemon runs. The system releases it when the process ends.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
     pid_file: PathBuf,
 }
 
-/// Why the lock was not taken.
+/// An error from taking the lock.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLocked {
-    /// Another assistant has it.
+    /// Another process holds it.
     #[error("{0}")]
     Running(Running),
-    /// The disk does not let us.
     #[error("{0}")]
     Disk(#[from] io::Error),
 }
 
-/// Who runs on a data directory.
+/// The process that uses a data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Running {
-    /// One of ours, and its number, if that is known.
+    /// This program, and its process id if known.
     Ours(Option<u32>),
-    /// The Python program, which knows of no lock.
+    /// The Python program, which does not use the lock.
     Python(u32),
 }
 
 impl Running {
-    /// Its number.
+    /// The process id, if known.
     pub fn pid(self) -> Option<u32> {
         match self {
             Self::Ours(pid) => pid,
@@ -73,11 +71,11 @@ impl Lock {
     /// Takes the lock of the directory `state` for the process `pid`.
     #[expect(
         clippy::disallowed_methods,
-        reason = "a lock lives in an open file, which the disk does not lend"
+        reason = "a lock belongs to an open file, which the trait Disk does not provide"
     )]
     pub fn take(state: &Path, pid: u32) -> Result<Self, NotLocked> {
         let pid_file = state.join("bot.pid");
-        // Before anything is made there: whoever goes away again leaves no trace of having been here.
+        // Checked first, so that a refused start creates no files.
         if let Some(pid) = written(state).filter(|other| *other != pid && is_python(*other)) {
             return Err(NotLocked::Running(Running::Python(pid)));
         }
@@ -91,25 +89,30 @@ impl Lock {
     }
 }
 
-/// Whether an assistant runs on the data directory at `paths`.
-#[expect(clippy::disallowed_methods, reason = "a lock lives in an open file, which the disk does not lend")]
+/// Returns whether a daemon runs in the data directory at `paths`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a lock belongs to an open file, which the trait Disk does not provide"
+)]
 pub fn is_in_use(paths: &Paths) -> bool {
     let file = OpenOptions::new().write(true).open(paths.state().join(LOCK_FILE));
     file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 impl Drop for Lock {
-    #[expect(clippy::disallowed_methods, reason = "the number of the process is no state of ours")]
+    #[expect(clippy::disallowed_methods, reason = "the file of the process id is not state of the journal")]
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.pid_file);
-        // A child that is being started still has the file open for a moment, and would hold the lock with us.
+        // Unlocks explicitly, because a child process that is being started may inherit the open
+        // file for a moment.
         let _ = self.file.unlock();
     }
 }
 
-/// Takes it at once, or not at all. But a program that was killed may have been starting a child, which has the file
-/// open until it has become another program: what is held by the dead is tried again for a moment.
-#[expect(clippy::disallowed_methods, reason = "nothing of ours runs yet whose clock could tell the time")]
+/// Takes the lock without waiting for a live holder. But a killed program may have been starting a
+/// child that inherited the file until its exec, so a lock with a dead holder is tried again for a
+/// moment.
+#[expect(clippy::disallowed_methods, reason = "no Clock exists yet at this point")]
 fn lock(file: &File, state: &Path) -> Result<(), NotLocked> {
     let mut holds = None;
     for _ in 0..TRIES {
@@ -126,7 +129,7 @@ fn lock(file: &File, state: &Path) -> Result<(), NotLocked> {
     Err(NotLocked::Running(Running::Ours(holds)))
 }
 
-/// Whether the process `pid` runs.
+/// Returns whether the process `pid` is running.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
@@ -134,32 +137,35 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 
 /// The process that holds the lock of `state`.
 ///
-/// The system knows it from the first moment on. The number in the file comes a moment later, and until then
-/// it may be that of a process which died.
-#[expect(clippy::disallowed_methods, reason = "the number of the process is no state of ours")]
+/// Prefers the information of the system, because the id in the file is written a moment later and
+/// may be that of a dead process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "/proc and the file of the process id are not state of the journal"
+)]
 pub fn holder(state: &Path) -> Option<u32> {
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let inode = std::fs::metadata(state.join(LOCK_FILE)).map(|found| found.ino()).unwrap_or_default();
     lock_holder(&locks, inode).or_else(|| written(state))
 }
 
-/// The number that somebody wrote down for `state`.
-#[expect(clippy::disallowed_methods, reason = "the number of the process is no state of ours")]
+/// The process id in the file in `state`.
+#[expect(clippy::disallowed_methods, reason = "the file of the process id is not state of the journal")]
 fn written(state: &Path) -> Option<u32> {
     std::fs::read_to_string(state.join("bot.pid")).ok()?.trim().parse().ok()
 }
 
-/// Whether the process `pid` runs, and is the Python program. For one of ours the lock speaks, and its number may by
-/// now be that of any other.
-#[expect(clippy::disallowed_methods, reason = "what runs is no state of ours")]
+/// Returns whether the process `pid` is the Python program. Not used for this program, which has
+/// the lock and whose id may have been reused.
+#[expect(clippy::disallowed_methods, reason = "/proc is not state of the journal")]
 fn is_python(pid: u32) -> bool {
     let told = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<_> = told.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
     is_the_python_program(&words.iter().map(AsRef::as_ref).collect::<Vec<_>>())
 }
 
-/// Whether a command line such as `python -X dev /usr/bin/ollim-bot` or `python3.12 -m ollim_bot` starts it. Who only
-/// reads or writes a file of that name is somebody else.
+/// Returns whether a command line such as `python -X dev /usr/bin/ollim-bot` or `python3.12 -m
+/// ollim_bot` starts the Python program, rather than only naming its file.
 fn is_the_python_program(words: &[&str]) -> bool {
     let Some((program, mut rest)) = words.split_first() else { return false };
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -179,7 +185,7 @@ fn is_the_python_program(words: &[&str]) -> bool {
     }
 }
 
-/// Reads lines such as `1: FLOCK  ADVISORY  WRITE 32545 fe:00:5374691 0 EOF`.
+/// Parses lines such as `1: FLOCK  ADVISORY  WRITE 32545 fe:00:5374691 0 EOF`.
 fn lock_holder(locks: &str, inode: u64) -> Option<u32> {
     let holders = locks.lines().filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);
@@ -189,7 +195,7 @@ fn lock_holder(locks: &str, inode: u64) -> Option<u32> {
         (kind == "FLOCK" && held.parse() == Ok(inode)).then(|| pid.parse().ok())?
     });
     let holders: Vec<u32> = holders.filter(|pid| *pid > 0).collect();
-    // The number of a file may be there once for each disk; then the written one must do.
+    // Inode numbers are unique only per disk; if several match, the id in the file is used.
     match holders.as_slice() {
         [pid] => Some(*pid),
         [] | [_, ..] => None,
@@ -202,19 +208,20 @@ mod tests {
 
     use super::*;
 
-    /// A child that has the lock file open, of a program that took the lock and is dead. It ends when it is told to.
+    /// A child of a dead program that has inherited the lock file. It ends when its stdin is
+    /// closed.
     fn orphan(state: &Path) -> Child {
         let script = "exec 9>bot.lock; flock 9; exec cat";
         let mut child = Command::new("sh");
         child.args(["-c", script]).current_dir(state).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = child.spawn().unwrap();
-        // It says back what it hears only when it has the lock.
+        // It echoes its input only after it has the lock.
         child.stdin.as_mut().unwrap().write_all(b".").unwrap();
         io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         child
     }
 
-    /// B6: a program that was killed while it started a child does not keep the next one from starting.
+    /// B6: a program that was killed while starting a child does not prevent the next start.
     #[test]
     fn what_the_dead_hold_is_waited_for() {
         let state = tempfile::tempdir().unwrap();
@@ -229,7 +236,7 @@ mod tests {
         });
     }
 
-    /// B6: what is held by a program that runs is refused at once, with its number.
+    /// B6: a lock held by a live process is refused at once, with its process id.
     #[test]
     fn what_the_living_hold_is_refused() {
         let state = tempfile::tempdir().unwrap();
@@ -240,7 +247,8 @@ mod tests {
         Lock::take(state.path(), 8).unwrap();
     }
 
-    /// SU-4: the Python program is known by what runs in it, and whoever has a file of that name open is not it.
+    /// SU-4: the Python program is recognised by its command line, not by programs that use its
+    /// files.
     #[test]
     fn the_python_program_is_told_from_who_reads_its_files() {
         for (line, is_it) in [

@@ -1,7 +1,8 @@
-//! Looking for changes that other programs make to the state files while the assistant runs.
+//! Detects changes that other programs make to the state files while the daemon runs.
 //!
-//! The journal holds the truth, and the files say the same. A file that says something else, and not because a write of ours
-//! failed, was changed by hand or by another program: the change is handed to the assistant, which follows it.
+//! The database is authoritative and the files are derived from it. If a file differs, and not
+//! because our write failed, it was edited by the user or another program. The change is passed to
+//! the assistant, which adopts it.
 
 use std::io;
 
@@ -13,26 +14,26 @@ use jiff::Timestamp;
 use crate::disk::Listed;
 use crate::{Journal, Stamp, Writer, closed};
 
-/// The state files that are followed, beside those of routines' sessions.
+/// The observed state files, besides those of routine sessions.
 const FILES: [&str; 3] = ["sessions.json", "pending_updates.json", "fork_messages.json"];
 
-/// What was seen at the last look.
+/// State of the last check.
 #[derive(Default)]
 pub(crate) struct Look {
-    /// The files, when a look found nothing to change.
+    /// The stamps of the files, if that check found no differences.
     quiet: Option<Stamps>,
-    /// What `sessions.json` named.
+    /// The session that `sessions.json` named, if it differed.
     main: Option<Option<SessionId>>,
 }
 
 impl Look {
-    /// The files are compared with the journal again, even if they are the same as at the last look.
+    /// Forces the next check to compare the files with the database.
     pub(crate) fn journal_changed(&mut self) {
         self.quiet = None;
     }
 }
 
-/// What tells the state files from those of the last look.
+/// The stamps of the observed files.
 #[derive(PartialEq)]
 struct Stamps {
     files: [Option<Stamp>; FILES.len()],
@@ -40,8 +41,9 @@ struct Stamps {
 }
 
 impl Journal {
-    /// Returns what other programs changed in the state files. A change is returned when it was seen by two looks, because
-    /// the file may be half written; with `at_once`, by one. It is returned again until the assistant has followed it.
+    /// The changes that other programs made to the state files. A change is returned after two
+    /// checks have found it, because the file may be half written, or after one if `at_once`. It is
+    /// returned until the assistant has adopted it.
     pub async fn changed_outside(&self, at_once: bool, now: Timestamp) -> Result<Vec<StateEdit>, Unreadable> {
         let paths = self.paths.clone();
         let looked = self.writer.ask(move |writer| writer.changed_outside(&paths, at_once, now));
@@ -56,7 +58,7 @@ impl Writer {
         at_once: bool,
         now: Timestamp,
     ) -> rusqlite::Result<Vec<StateEdit>> {
-        // One that cannot be looked at is read each time.
+        // If the files cannot be accessed, they are read each time.
         let stamps = self.stamps(paths).ok();
         if stamps.is_some() && stamps == self.look.quiet {
             return Ok(Vec::new());
@@ -69,7 +71,7 @@ impl Writer {
         edits.extend(self.sent.changed(&mut self.database, at_once, now));
         let is_quiet = self.plans.is_quiet() && self.reports.is_quiet() && self.sent.is_quiet();
         if edits.is_empty() && !waits && is_quiet {
-            // What was written while we looked is seen next time.
+            // Files written during the check are checked again next time.
             self.look.quiet = stamps.filter(|stamps| self.stamps(paths).ok().as_ref() == Some(stamps));
         }
         Ok(edits)
@@ -94,13 +96,13 @@ impl Writer {
     fn main_changed(&mut self, at_once: bool) -> rusqlite::Result<Option<StateEdit>> {
         let unmade = self.database.unmade()?;
         if !unmade.is_empty() {
-            // A write of ours failed, and is tried again before the file counts.
+            // Our own write failed and is repeated before the file is compared.
             if self.files.make(&unmade).is_ok() {
                 self.database.made(&unmade)?;
             }
             return Ok(None);
         }
-        // A file that cannot be read now says nothing.
+        // An unreadable file is ignored.
         let Ok(named) = self.files.named() else { return Ok(None) };
         if named == self.database.main_session()? {
             self.look.main = None;

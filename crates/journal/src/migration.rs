@@ -1,7 +1,7 @@
-//! Migration: an older journal is brought up to date, and the one from before is kept.
+//! Migration of an older journal, which is copied first.
 //!
-//! The steps are one transaction, so that whoever is ended in the middle finds the old one. The copy is for another
-//! case: the human wants the older program back, which cannot read what the newer one wrote.
+//! A migration is one transaction, so an interrupted one leaves the old format. The copy allows the
+//! user to return to the older program, which cannot read the new format.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,46 +17,47 @@ use crate::lock::{Lock, NotLocked};
 use crate::open::{NotOpened, sorted};
 use crate::paths::Paths;
 
-/// How many journals from before are kept.
+/// Number of copies that are retained.
 const KEPT: usize = 3;
 
-/// What one is called: this, the time it was kept, and its format.
+/// The parts of a copy's file name: prefix, time, and format.
 const NAMED: &str = "journal-";
 const STAMPED: &str = "%Y%m%dT%H%M%SZ";
 const FORMAT: &str = "-format-";
 
-/// How a journal stands to this program.
+/// The format of a journal compared with that of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The format that it has.
+    /// The format of the journal.
     pub found: i64,
     /// The format that this program writes.
     pub known: i64,
 }
 
 impl Standing {
-    /// Whether something is to be done.
+    /// Returns whether a migration is needed.
     pub fn is_old(self) -> bool {
         self.found < self.known
     }
 }
 
-/// What was done.
+/// Result of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Migrated {
-    /// How it stood before.
+    /// The formats before.
     pub before: Standing,
-    /// Where the journal from before is kept; nothing, if it was up to date.
+    /// The copy of the old journal; `None` if no migration was needed.
     pub kept: Option<PathBuf>,
 }
 
-/// How the journal of `paths` stands; nothing, if there is none yet.
+/// Compares the format of the journal of `paths` with that of this program. `None` if there is no
+/// journal.
 pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, NotOpened> {
     let found = format(paths, disk).map_err(|error| not_brought(paths, &error))?;
     Ok(found.map(|found| Standing { found, known: known_format() }))
 }
 
-/// The format of the journal of `paths`; nothing, if there is none yet.
+/// The format of the journal of `paths`, if there is one.
 pub fn format(paths: &Paths, disk: &dyn Disk) -> Result<Option<i64>, Unopened> {
     match disk.look(&paths.database()).map_err(Unopened::of_disk)? {
         Some(Seen::File(bytes)) if bytes > 0 => format_of(&paths.database()).map(Some),
@@ -64,7 +65,7 @@ pub fn format(paths: &Paths, disk: &dyn Disk) -> Result<Option<i64>, Unopened> {
     }
 }
 
-/// Brings the journal of `paths` up to date, for the process `pid`; nothing, if there is none.
+/// Migrates the journal of `paths` for the process `pid`. `None` if there is no journal.
 pub fn migrate(
     paths: &Paths,
     disk: &dyn Disk,
@@ -100,8 +101,8 @@ pub fn migrate(
     }
 }
 
-/// Why the journal of `paths` is not brought up to date, and who must act. A damaged one is no reason never to start again:
-/// a start knows what to do.
+/// The error of a failed migration. Damage is reported as temporary, because a start recovers a
+/// damaged journal.
 fn not_brought(paths: &Paths, error: &Unopened) -> NotOpened {
     match error {
         Unopened::Damaged(_) => {
@@ -111,7 +112,7 @@ fn not_brought(paths: &Paths, error: &Unopened) -> NotOpened {
     }
 }
 
-/// Keeps the journal of `paths` as it is, if it is about to change its format. What is to be told of it.
+/// Copies the journal of `paths` if it is about to be migrated. Returns a notice.
 pub fn keep_before(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<String> {
     let Standing { found, known } =
         standing(paths, disk).ok().flatten().filter(|standing| standing.is_old() && standing.found > 0)?;
@@ -129,8 +130,8 @@ pub fn keep_before(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Str
     })
 }
 
-/// The newest journal that was kept before a migration at `since` or later, and that a program reads which knows formats
-/// up to `known`. What was kept before is of an earlier migration, and much may have been said since.
+/// The newest copy that was made before a migration at `since` or later and has a format up to
+/// `known`. An older copy belongs to an earlier migration and may lack much.
 pub fn kept_for(
     paths: &Paths,
     disk: &dyn Disk,
@@ -150,12 +151,12 @@ pub fn kept_for(
     Ok(kept.into_iter().map(|it| it.path).filter(|path| fits(path) == Some(true)).max())
 }
 
-/// Where the journal of `paths` is kept if another one is laid back at `now`.
+/// The path to which the journal of `paths` is moved if a copy replaces it at `now`.
 pub fn aside(paths: &Paths, now: Timestamp) -> PathBuf {
     aside_of(&paths.database(), Aside::Newer, now)
 }
 
-/// Puts a copy of `kept` in the place of the journal of `paths`, which is kept aside; gives where that is.
+/// Replaces the journal of `paths` by a copy of `kept`. Returns where the old journal was moved.
 pub fn lay_back(
     paths: &Paths,
     disk: &dyn Disk,
@@ -164,13 +165,14 @@ pub fn lay_back(
 ) -> Result<Option<PathBuf>, Unopened> {
     let journal = paths.database();
     let half = journal.with_extension("db.back.tmp");
-    // All that may fail for want of room comes first: until then nothing has changed.
+    // Everything that needs disk space comes first, so that nothing has changed if it fails.
     let copied = remove(disk, &half).and_then(|_| disk.create(&half, &disk.read(kept)?));
     copied.map_err(|error| {
         let _ = disk.remove(&half);
         Unopened::of_disk(error)
     })?;
-    // What was said since is left behind on purpose: the mark must not be ahead of what takes the place.
+    // The newer content is dropped on purpose, so the mark must not be ahead of the restored
+    // journal.
     if let Some(reached) = read_mark(&journal, disk).map_err(Unopened::of_disk)?.extent()
         && !raise_commits(&half, reached.commits)?
     {
@@ -179,12 +181,12 @@ pub fn lay_back(
     lay(&half, &journal, Aside::Newer, now, &Laid::told, disk)
 }
 
-/// Ends what was begun about the journal of `paths` and cut short: nothing, if nothing was.
+/// Completes an interrupted replacement of the journal of `paths`, if there is one.
 pub fn finish_laying(paths: &Paths, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
     db::finish_laying(&paths.database(), disk)
 }
 
-/// Whether a start would lay another journal in the place of that of `paths`, or nobody can tell.
+/// Returns whether a replacement of the journal is pending. True if that cannot be determined.
 pub fn is_laying(paths: &Paths, disk: &dyn Disk) -> bool {
     db::is_decided(&paths.database(), disk)
 }
@@ -195,7 +197,7 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
     let snapshot = Snapshot::of(&paths.database())?;
     let format = format_of(&paths.database())?;
     let path = dir.join(format!("{NAMED}{}{FORMAT}{format}.db", now.strftime(STAMPED)));
-    // A number at the end would be that of a process.
+    // Without a number at the end, because that would be read as a process id.
     let half = path.with_extension("db.tmp");
     let _ = disk.remove(&half);
     let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, &half, &path));
@@ -207,7 +209,7 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
     Ok(path)
 }
 
-/// Brings the copy to the disk, and gives it its name.
+/// Syncs the copy and gives it its final name.
 fn finish(disk: &dyn Disk, half: &Path, path: &Path) -> Result<(), Unopened> {
     disk.append(half, b"").map_err(Unopened::of_disk)?;
     disk.rename(half, path).map_err(Unopened::of_disk)?;

@@ -1,8 +1,8 @@
-//! Moving: a whole data directory in one archive, and out of it again.
+//! Export and import of a whole data directory as an archive.
 //!
-//! An archive says what is inside, with a hash of every file, and what is not. It is taken while the assistant goes
-//! on working. Whoever unpacks one trusts nothing in it: everything is laid beside its place, looked over, and put
-//! there whole, or not at all.
+//! An archive contains a manifest with the hash of each file and the list of excluded files. It is
+//! written while the daemon runs. Import trusts nothing in it: it unpacks next to the target,
+//! verifies everything, and then replaces the target at once or not at all.
 
 mod choosing;
 mod manifest;
@@ -21,23 +21,21 @@ pub use packing::{Order, pack};
 pub use placing::{NotPlaced, Placed, Stage};
 pub use unpacking::{Bounds, Refused, unpack};
 
-/// How far it is.
+/// Progress of an export or import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// How many files are done.
     pub files: u64,
-    /// How many bytes are done.
     pub bytes: u64,
 }
 
-/// Who is told how far it is.
+/// Callback for progress.
 pub type Tell<'a> = &'a mut dyn FnMut(Progress);
 
-/// What the list of all that is inside is called in an archive.
+/// Name of the manifest in an archive.
 const MANIFEST: &str = "manifest.json";
 
-/// What the names of files begin with in an archive.
+/// Prefix of the data files in an archive.
 const DATA: &str = "data/";
 
-/// The journal, as it is named in an archive.
+/// Name of the database in an archive.
 const JOURNAL: &str = "state/journal.db";

@@ -1,4 +1,5 @@
-//! Opening a data directory: one at a time, nothing lost, and every surprise told.
+//! Opens a data directory for one process at a time; recovers what a crash left and reports every
+//! problem.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -34,70 +35,65 @@ use crate::sessions::SessionFiles;
 use crate::state::StateFiles;
 use crate::{Folding, Journal, Reader, Writer};
 
-/// Where to open, with what, and when.
+/// Parameters for opening a data directory.
 #[derive(Clone)]
 pub struct Place {
-    /// The data directory.
     pub paths: Paths,
-    /// The file system.
     pub disk: Arc<dyn Disk>,
-    /// The zone in which files tell times.
+    /// The time zone of times in files.
     pub zone: TimeZone,
-    /// Now.
     pub now: Timestamp,
-    /// This process.
+    /// The id of this process.
     pub pid: u32,
 }
 
-/// An open data directory.
 pub struct Opened {
-    /// Its journal.
     pub journal: Journal,
-    /// What the assistant knows.
+    /// The state of the assistant.
     pub memory: Memory,
-    /// What the human should know: damage that was found, and what was done about it. What took the place of a damaged
-    /// journal is told at every start until it is said to be told.
+    /// Notices for the user about damage and its repair. The notice about a recovered journal is
+    /// repeated at every start until `Journal::remove_rescue_notices` is called.
     pub notices: Vec<String>,
 }
 
-/// Why it is not open.
+/// An error from opening a data directory.
 #[derive(Debug, thiserror::Error)]
 pub enum NotOpened {
-    /// Another assistant uses it.
+    /// Another daemon uses it.
     #[error("{0}")]
     Running(NotLocked),
-    /// It cannot be used as it is. The sentence says what would be right.
+    /// A permanent error. The text says what to change.
     #[error("{0}")]
     Unusable(String),
-    /// It cannot be used now, and may well be later. The sentence says what helps.
+    /// An error that may pass. The text says what helps.
     #[error("{0}")]
     NotNow(String),
 }
 
-/// Whether git keeps the history of the files.
+/// Selects whether the files have a git history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracked {
-    /// It does.
     ByGit,
-    /// Nobody does: the directory is thrown away, so nothing in it has to survive a power cut.
+    /// No history: the directory is temporary, so nothing in it has to survive a power cut.
     Nowhere,
 }
 
-/// Opens the data directory at `place`.
+/// Opens the data directory at `params.paths`.
 pub fn open(place: Place) -> Result<Opened, NotOpened> {
     open_with(place, Tracked::ByGit)
 }
 
-/// Opens the data directory at `place`, whose history is kept or not.
+/// Opens the data directory at `params.paths`, with or without a git history.
 pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     open_importing(place, tracked, None)
 }
 
-/// Like `open_with`. Conversations of the Python program are imported from the transcripts in the folders of `projects`.
+/// Like `open_with_history`. Also imports conversations of the Python program from the transcripts
+/// in the folders of `projects`.
 pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -> Result<Opened, NotOpened> {
     let mut was_opened = false;
     match open_once(place.clone(), tracked, projects, None, &mut was_opened) {
-        // Damage that lies deeper than the first look: with it nothing would ever start again.
+        // Damage that the first check does not find, which would prevent every start.
         Err(NotOpened::Unusable(_)) if was_opened && is_unsound(&place.paths) => {
             let damaged = Unopened::Damaged("some page is not what it should be".to_owned());
             open_once(place, tracked, projects, Some(damaged), &mut was_opened)
@@ -106,15 +102,15 @@ pub fn open_importing(place: Place, tracked: Tracked, projects: Option<&Path>) -
     }
 }
 
-/// Under these names the journal holds what it wrote into state files.
+/// The keys under which the database stores what was written to state files.
 const FILE_NOTES: [&str; 2] = [reports::NOTE, run_messages::NOTE];
 
 fn is_unsound(paths: &Paths) -> bool {
     matches!(peek(paths), Ok(Some(database)) if !database.is_sound())
 }
 
-/// Opens the data directory whose journal is `damaged` in a way that a first look does not see. Says whether it came so far
-/// that the journal `was_opened`.
+/// Opens the data directory. `damaged` is the known damage of the journal, if any. Sets
+/// `was_opened` once the database was opened.
 fn open_once(
     place: Place,
     tracked: Tracked,
@@ -124,13 +120,14 @@ fn open_once(
 ) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
     place.disk.create_dir(&state).map_err(|error| sorted(&place.paths, &error))?;
-    // Looked for before the lock makes its file, which tells whether we have been here.
+    // Checked before taking the lock creates the file, which shows whether this program has run
+    // here before.
     let known = place.disk.look(&state.join(LOCK_FILE)).map_err(|error| sorted(&place.paths, &error))?;
     let lock = Lock::take(&state, place.pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
         NotLocked::Disk(error) => sorted(&place.paths, &error),
     })?;
-    // The lock is ours, so whatever is half done there was left by a run that died.
+    // With the lock held, all unfinished work is from a process that died.
     let laid = finish_laying(&place.paths.database(), place.disk.as_ref());
     let laid = laid.map_err(|error| sorted(&place.paths, &error))?;
     let newer = laid.iter().filter(|laid| laid.was == Aside::Newer);
@@ -138,7 +135,7 @@ fn open_once(
     sweep_all(&place, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
     let mark = read_mark(&place.paths.database(), place.disk.as_ref());
     let mark = mark.map_err(|error| sorted(&place.paths, &error))?;
-    // Opening a journal that was never counted begins to count it.
+    // Opening a journal without a counter creates the counter.
     let never_had_mark = mark == Mark::Missing && matches!(is_counted_at(&place.paths.database()), Ok(false));
     let emptied = emptied(&place, known, &mark).map_err(|error| sorted(&place.paths, &error))?;
     if tracked == Tracked::ByGit {
@@ -146,17 +143,17 @@ fn open_once(
     }
     let mut database = open_database(&place, emptied.or(damaged), &mark)?;
     *was_opened = true;
-    // Until all that a start needs was read, the log stays: there may be damage yet.
+    // The WAL is kept until everything a start needs was read, because damage may still be found.
     database.fold_when_closed(false).map_err(|error| sorted(&place.paths, &error))?;
     let rescued = untold(&place.paths.database(), place.disk.as_ref());
     let rescued = rescued.map_err(|error| sorted(&place.paths, &error))?;
     let extent = database.extent().map_err(|error| sorted(&place.paths, &error))?;
-    // Put here without the files that belong to it, such as from a replica after the disk was lost.
+    // Restored without the other state files, for example from a replica after the disk was lost.
     let is_alone = !never_had_mark && known.is_none() && mark == Mark::Missing && extent.commits > FIRST;
     if is_alone {
         database.forget_files(&FILE_NOTES).map_err(|error| sorted(&place.paths, &error))?;
     }
-    // A journal that took the place of another one may be older than the files.
+    // A replaced journal may be older than the files.
     let is_usual = rescued.is_empty() && laid.is_none() && !is_alone;
     let journal = if is_usual { Standing::Usual } else { Standing::Replaced };
     for notice in &rescued {
@@ -230,8 +227,8 @@ fn open_once(
     Ok(Opened { journal, memory, notices })
 }
 
-/// Takes what was half written away, wherever we write. A directory of one feature that cannot be read takes only that
-/// feature away, which is told in `notices`.
+/// Removes leftovers of interrupted writes from all directories. An unreadable directory disables
+/// only its feature, which is reported in `notices`.
 fn sweep_all(place: &Place, notices: &mut Vec<String>) -> io::Result<()> {
     let disk = place.disk.as_ref();
     let state = place.paths.state();
@@ -270,7 +267,7 @@ fn sweep_all(place: &Place, notices: &mut Vec<String>) -> io::Result<()> {
     sweep_beside(disk, place.paths.root(), &ours)
 }
 
-/// Takes half-written files of ours away. What people keep there stays as it is.
+/// Removes leftovers of our own writes only.
 fn sweep_files(disk: &dyn Disk, folder: &Path) -> io::Result<()> {
     let ours = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -286,11 +283,12 @@ fn sweep_files(disk: &dyn Disk, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what writes that never ended left in the state of `paths`, for the process `pid`, and says how many there
-/// were. An assistant that runs there may be about to end them: then nothing is touched.
+/// Removes leftovers of interrupted writes in the state directory of `paths`, for the process
+/// `pid`, and returns their number. Fails without a change if a daemon runs there.
 pub fn sweep_left(paths: &Paths, disk: &dyn Disk, pid: u32) -> Result<usize, NotLocked> {
     let state = paths.state();
-    // The file of the lock tells that we have been here. Where it is not, it must not be made, and nothing is left.
+    // Without the lock file this program has not run here, so there are no leftovers, and the file
+    // must not be created.
     if disk.look(&state.join(LOCK_FILE))?.is_none() {
         return Ok(0);
     }
@@ -298,8 +296,8 @@ pub fn sweep_left(paths: &Paths, disk: &dyn Disk, pid: u32) -> Result<usize, Not
     Ok(sweep(disk, &state)?)
 }
 
-/// Looks into the data directory at `paths` while somebody else may use it; nothing is there before the
-/// first start.
+/// Opens the database at `paths` read-only, even while a daemon uses it. `None` before the first
+/// start.
 pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
     let path = paths.database();
     if path.exists() { Database::open_for_reading(&path).map(Some) } else { Ok(None) }
@@ -320,8 +318,8 @@ fn open_database(place: &Place, emptied: Option<Unopened>, mark: &Mark) -> Resul
     }
 }
 
-/// What is wrong with a journal that reaches less far than its mark, or cannot be read. Looked at for reading alone: whoever
-/// opens it for writing may throw away what is behind the damage.
+/// Returns the damage of a journal that is behind its mark or unreadable. Checked read-only,
+/// because opening it for writing may discard the data after the damage.
 fn cut_short(path: &Path, mark: &Mark) -> Option<Unopened> {
     let reached = mark.extent()?;
     let found = Database::open_for_reading(path).and_then(|database| database.reach());
@@ -334,13 +332,14 @@ fn cut_short(path: &Path, mark: &Mark) -> Option<Unopened> {
             Some(Unopened::Damaged("its pages are from different times".to_owned()))
         }
         Err(error @ Unopened::Damaged(_)) => Some(error),
-        // Opening it for writing says what is wrong.
+        // Opening it for writing reports the error.
         Ok(_) | Err(Unopened::Newer { .. } | Unopened::Disk(_) | Unopened::NotNow(..)) => None,
     }
 }
 
-/// What the human should know where nothing tells whether the journal is whole. One that is new, or of an earlier version, has
-/// no mark yet, and one that `is_alone` was put here without it.
+/// The notice if a missing or damaged mark makes it impossible to tell whether the journal is
+/// complete. A new journal, or one of an earlier version, has no mark yet. One that `is_alone` was
+/// restored without its mark.
 fn unmarked(mark: &Mark, extent: &Extent, place: &Place, is_alone: bool) -> Option<String> {
     let why = match mark {
         Mark::Missing if extent.commits > FIRST => "missing",
@@ -373,16 +372,16 @@ fn unmarked(mark: &Mark, extent: &Extent, place: &Place, is_alone: bool) -> Opti
 }
 
 fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
-    // If it cannot be made at once, opening makes it step by step, or says what is wrong.
+    // On failure `Database::open` creates it step by step or reports the error.
     if let Err(error) = make_if_missing(path, disk) {
         tracing::warn!(%error, "A new journal could not be made at once.");
     }
     Database::open(path)
 }
 
-/// What is wrong with a journal that SQLite would take for a new one: it is empty or gone, and we have talked
-/// before. Who has a backup, or a session and our lock (`known` before we took it), has. What cannot be looked at is no
-/// proof that we have not.
+/// Detects that the database is empty or missing although there was one, which SQLite would treat
+/// as new. The evidence is a backup, a mark, or a session together with our lock file (`known`
+/// before taking the lock). An inaccessible file is an error rather than evidence of a first start.
 fn emptied(place: &Place, known: Option<Seen>, mark: &Mark) -> io::Result<Option<Unopened>> {
     let (reason, known) = match place.disk.look(&place.paths.database())? {
         Some(Seen::File(0)) => ("it is empty", true),
@@ -398,17 +397,16 @@ fn emptied(place: &Place, known: Option<Seen>, mark: &Mark) -> io::Result<Option
     Ok(was_there.then(|| Unopened::Damaged(reason.to_owned())))
 }
 
-/// Whether the journal is the one that was written last.
+/// Origin of the open journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// It is.
     Usual,
-    /// It took the place of one that was damaged, or written by a newer program.
+    /// It replaced one that was damaged or written by a newer version.
     Replaced,
 }
 
-/// Makes the changes to files that a crash left out. A session that another program put into `sessions.json` is taken over
-/// in a new journal; otherwise `Journal::changed_outside` tells of it, and the assistant follows it.
+/// Applies file changes that a crash left pending. In a new journal, adopts a session that another
+/// program wrote to `sessions.json`; otherwise `Journal::external_edits` reports it.
 fn reconcile(
     database: &mut Database,
     files: &mut SessionFiles,
@@ -439,14 +437,14 @@ fn reconcile(
     Ok(())
 }
 
-/// A session that was there before this journal: main goes on under its name.
+/// Continues an existing session in a new main branch.
 fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite::Result<()> {
     let to = Some(Head { entry: None, session, label: Label::PLAIN });
     let adopted = Move { branch: Branch::Main, at, why: Why::Created, from: None, to };
     database.write(&[Record::Moved(adopted)]).map(drop)
 }
 
-/// What the data directory at `paths` cannot be opened for, and who must act.
+/// Converts an error to a text that says who must act.
 pub(crate) fn sorted<E: Trouble>(paths: &Paths, error: &E) -> NotOpened {
     let root = paths.root().display();
     let again = "start again (a service does so by itself)";
@@ -461,12 +459,12 @@ pub(crate) fn sorted<E: Trouble>(paths: &Paths, error: &E) -> NotOpened {
     }
 }
 
-/// What can be wrong with a data directory.
+/// An error of a data directory.
 pub(crate) trait Trouble: std::fmt::Display {
-    /// How long it is wrong.
+    /// Returns whether the error may pass.
     fn lasts(&self) -> Lasts;
 
-    /// What the human is told who must change something.
+    /// The text for a permanent error.
     fn unusable(&self, _: &Paths) -> String {
         self.to_string()
     }

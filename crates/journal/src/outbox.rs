@@ -1,4 +1,4 @@
-//! The outbox: what is to be sent elsewhere and what became of it, beside everything else.
+//! Implements the port `Outbox`.
 
 use domain::post::PostKey;
 use domain::record::Charge;

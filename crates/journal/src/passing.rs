@@ -1,24 +1,23 @@
-//! Passing: whether what is wrong with the disk may end by itself, or somebody has to change something first.
+//! Classifies disk errors by whether they may pass or need a change by the user.
 //!
-//! Whoever starts us again and again does so only for what may pass. So what nobody knows counts as passing: a start
-//! too many costs nothing, and one that is never tried again takes the assistant away for good.
+//! A service manager restarts the daemon only for errors that may pass. Unknown errors count as
+//! such: a needless restart is harmless, but a missing one stops the assistant for good.
 
 use std::io::{self, ErrorKind};
 
 use rusqlite::ErrorCode;
 
-/// How long trouble lasts.
+/// Class of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasts {
-    /// Until there is room.
+    /// May pass once there is free space.
     UntilThereIsRoom,
-    /// Until it passes.
+    /// May pass by itself.
     ForAWhile,
-    /// Until somebody changes something.
+    /// Needs a change by the user.
     UntilItIsChanged,
 }
 
-/// How long the trouble behind `error` lasts.
 pub fn of_disk(error: &io::Error) -> Lasts {
     use ErrorKind::{
         AlreadyExists, FileTooLarge, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound,
@@ -36,7 +35,7 @@ pub fn of_disk(error: &io::Error) -> Lasts {
     }
 }
 
-/// How long the trouble lasts that SQLite calls `code`.
+/// Classifies an SQLite error code.
 pub fn of_journal(code: Option<ErrorCode>) -> Lasts {
     use ErrorCode::{
         DatabaseBusy, DatabaseLocked, DiskFull, FileLockingProtocolFailed, OutOfMemory, SystemIoFailure,
@@ -55,7 +54,7 @@ pub fn of_journal(code: Option<ErrorCode>) -> Lasts {
 mod tests {
     use super::*;
 
-    /// H2: a disk that is full, slow or sick may be well again; a place that was chosen wrongly stays wrong.
+    /// H2: errors of a full, slow or failing disk may pass; errors of a wrong path are permanent.
     #[test]
     fn what_may_pass_is_told_from_what_must_be_changed() {
         use rustix::io::Errno;

@@ -1,43 +1,41 @@
-//! Where things are in a data directory.
+//! The layout of a data directory.
 
 use std::path::{Path, PathBuf};
 
-/// A data directory.
+/// The paths of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths(PathBuf);
 
 impl Paths {
-    /// The data directory at `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self(root.into())
     }
 
-    /// The directory itself.
     pub fn root(&self) -> &Path {
         &self.0
     }
 
-    /// What only the program writes.
+    /// The directory of files that only the program writes.
     pub fn state(&self) -> PathBuf {
         self.0.join("state")
     }
 
-    /// The log.
+    /// The SQLite database.
     pub fn database(&self) -> PathBuf {
         self.state().join("journal.db")
     }
 
-    /// Copies of the log.
+    /// The directory of backups.
     pub fn backups(&self) -> PathBuf {
         self.state().join("backups")
     }
 
-    /// Journals as they were before their format changed.
+    /// The directory of copies made before migrations.
     pub fn before_migration(&self) -> PathBuf {
         self.state().join("before-migration")
     }
 
-    /// The folder that is watched for the file that changes when the user accepts something.
+    /// The watched directory of `accepted_mark`.
     pub fn marks(&self) -> PathBuf {
         self.state().join("marks")
     }
@@ -47,7 +45,7 @@ impl Paths {
         self.marks().join("accepted")
     }
 
-    /// Where the running assistant listens to our own commands.
+    /// The control socket of the running daemon.
     pub fn socket(&self) -> PathBuf {
         self.state().join("control.sock")
     }

@@ -1,7 +1,7 @@
-//! The files of what is planned, beside the log: job files that we change, and the sessions of routines.
+//! The files derived from the schedule: changes of job files, and the session files of routines.
 //!
-//! The log is written first and says what is to be done; the files follow, and what a crash left out is done at the
-//! next start. A file that a person changed meanwhile stays as it is.
+//! The database is written first and contains the pending changes; the files follow, after a crash
+//! at the next start. A file that the user changed meanwhile is not overwritten.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,32 +24,29 @@ use crate::git::Git;
 use crate::importing::Import;
 use crate::open::Place;
 
-/// The files.
 pub struct PlanFiles {
     routines: Items<Routine>,
     reminders: Items<Reminder>,
     sessions: RoutineSessions,
     disk: Arc<dyn Disk>,
     git: Arc<Git>,
-    /// Changes of other programs that were seen at the last look.
+    /// Edits of other programs found by the last check.
     seen: Vec<(ItemId, Difference)>,
 }
 
-/// How a session file differs from the journal.
+/// Difference between a session file and the database.
 #[derive(Clone, Debug, PartialEq)]
 enum Difference {
-    /// It does not.
     None,
-    /// It was removed or emptied.
     Gone,
-    /// It names another session, which stands here.
+    /// It names another session, with this head.
     Known(Stand),
-    /// It names a session that the journal does not know.
+    /// It names a session that the database does not know.
     Unknown(SessionId),
 }
 
 impl Difference {
-    /// Writes into the log what another program did to the session file of `routine`.
+    /// Logs the edit of the session file of `routine`.
     fn log(&self, routine: &ItemId) {
         match self {
             Self::None => {}
@@ -64,7 +61,7 @@ impl Difference {
     }
 }
 
-/// A place with an entry.
+/// Returns the head if it has an entry.
 fn stand_of(head: Option<Head>) -> Option<Stand> {
     let Head { entry, session, label } = head?;
     Some(Stand { session, entry: entry?, label })
@@ -77,7 +74,7 @@ fn unknown(routine: &ItemId, session: &SessionId) -> String {
 }
 
 impl PlanFiles {
-    /// The files of the data directory at `place`, whose history `git` keeps.
+    /// The files of the data directory at `params.paths`. `git` commits the changes.
     pub fn new(place: &Place, git: Arc<Git>) -> Self {
         let disk = &place.disk;
         let root = place.paths.root();
@@ -91,7 +88,7 @@ impl PlanFiles {
         }
     }
 
-    /// Lets the files say what `records` say, now that those are written.
+    /// Updates the files after `records` were written.
     pub fn follow(&mut self, records: &[Record], database: &mut Database) {
         let mut jobs = false;
         for record in records {
@@ -118,8 +115,8 @@ impl PlanFiles {
         }
     }
 
-    /// Does what a crash left out. Gives where the sessions of routines stand: one whose file names another session
-    /// than we know begins anew, and that is told in `notices`.
+    /// Applies changes that a crash left pending and returns the current sessions of routines. If a
+    /// file names an unknown session, the routine starts a new one, which is reported in `notices`.
     pub fn reconcile(
         &mut self,
         database: &mut Database,
@@ -167,8 +164,8 @@ impl PlanFiles {
         database.routine_sessions()
     }
 
-    /// RP-30: a session file of a routine that exists is taken over, if its session is known or can be imported. Others are
-    /// removed, unless there is a file that may become that routine again.
+    /// RP-30: adopts the session file of an existing routine if its session is known or can be
+    /// imported. Deletes other session files, unless some file may become that routine again.
     fn adopt_sessions(
         &mut self,
         database: &mut Database,
@@ -195,7 +192,7 @@ impl PlanFiles {
         Ok(())
     }
 
-    /// Whether a routine file mentions the id, even one that cannot be read now.
+    /// Returns whether a routine file contains the id, even an invalid one.
     fn may_exist(&self, routine: &ItemId) -> bool {
         let Ok(listed) = self.disk.list(self.routines.dir()) else { return false };
         listed.iter().any(|listed| {
@@ -204,9 +201,10 @@ impl PlanFiles {
         })
     }
 
-    /// How the session file of `routine` differs from the journal, apart from a write of ours that failed, which is made up for.
+    /// Compares the session file of `routine` with the database. If our own write had failed, it is
+    /// repeated.
     fn change_of(&mut self, routine: &ItemId, database: &mut Database) -> rusqlite::Result<Difference> {
-        // A file that cannot be read now says nothing.
+        // An unreadable file is ignored.
         let Ok(named) = self.sessions.named(routine) else { return Ok(Difference::None) };
         let Some(stand) = database.routine_sessions()?.remove(routine) else {
             return Ok(Difference::None);
@@ -231,13 +229,13 @@ impl PlanFiles {
         })
     }
 
-    /// Whether the last look found no change.
+    /// Returns whether the last check found no edits.
     pub fn is_quiet(&self) -> bool {
         self.seen.is_empty()
     }
 
-    /// What other programs changed in the session files. A change counts when it is seen twice, unless `at_once`: the file may
-    /// be half written.
+    /// The edits of other programs in session files. An edit counts when two checks have found it,
+    /// because the file may be half written, or after one if `at_once`.
     pub fn changed(&mut self, database: &mut Database, at_once: bool) -> rusqlite::Result<Vec<StateEdit>> {
         let stands = database.routine_sessions()?;
         let unknown = self.sessions.routines().unwrap_or_default();
@@ -249,7 +247,7 @@ impl PlanFiles {
         }
         for routine in unknown {
             let Ok(Some(session)) = self.sessions.named(&routine) else { continue };
-            // One that nobody knows is told at the next start.
+            // An unknown session is reported at the next start.
             if let Some(stand) = stand_of(database.head_of(&session)?) {
                 changes.push((routine, Difference::Known(stand)));
             }
@@ -291,7 +289,7 @@ impl PlanFiles {
         };
         let mut failed = BTreeSet::new();
         for file in files {
-            // What comes later to the same file comes after what failed.
+            // Keeps the order: skips further changes of a file after a failure.
             if failed.contains(&file.source) {
                 continue;
             }
@@ -333,7 +331,7 @@ impl PlanFiles {
     }
 }
 
-/// Changes the file of the item `id`, and gives it with a word for what was done.
+/// Changes the file of the item `id`. Returns its path and a verb for the commit message.
 fn changed<T: Item>(
     items: &mut Items<T>,
     id: &str,
@@ -347,7 +345,7 @@ fn changed<T: Item>(
         },
         Work::Remove(was, seen) => {
             let Some(path) = items.locate(id, seen.as_deref())? else { return Ok(None) };
-            // A person has changed it since, or is about to: it is another one now.
+            // The user has changed it meanwhile, so it is a different reminder now.
             if !was.is_empty() && !items.read(&path).is_ok_and(|item| is_as_it_was(&item, was)) {
                 return Ok(None);
             }
@@ -357,7 +355,7 @@ fn changed<T: Item>(
         Work::Set(key, value) => {
             let change = match value.as_deref() {
                 None => Change::Remove,
-                // A flag, as people write it.
+                // Written as a boolean.
                 Some("true") => Change::Set(Value::Flag(true)),
                 Some(value) => Change::Set(Value::Text(value.to_owned())),
             };
@@ -366,11 +364,12 @@ fn changed<T: Item>(
     }
 }
 
-/// Whether a reminder still says what it said when it came: its words, and a time that is not later.
+/// Returns whether a reminder is unchanged since it was due: the same text, and a time that is not
+/// later.
 fn is_as_it_was(reminder: &Reminder, was: &str) -> bool {
     let Some((due, words)) = was.split_once('\n') else { return once(reminder.run_at.at) == was };
     let due = due.parse::<Timestamp>();
-    // Both as finely as the journal keeps them.
+    // Compared at the precision of the database.
     let run_at = reminder.run_at.at.as_microsecond();
     due.is_ok_and(|due| run_at <= due.as_microsecond()) && reminder.message.as_str() == words
 }
@@ -392,7 +391,8 @@ mod tests {
         Reminder::new(ItemId::parse("tea").unwrap(), run_at, Charter::main(), Prompt::new(words)).unwrap()
     }
 
-    /// SC-19: only a reminder that nobody touched since it came goes; its time may be finer than the journal keeps it.
+    /// SC-19: a reminder is removed only if it is unchanged since it was due; its time may be more
+    /// precise than the database.
     #[test]
     fn a_reminder_goes_as_it_was_and_not_otherwise() {
         let came = reminder("2026-11-16T11:28:23.255661183+01:00", "tea");

@@ -1,8 +1,8 @@
-//! `pending_updates.json` beside the journal.
+//! Keeps `pending_updates.json` in sync with the database.
 //!
-//! The journal is written first and the file follows. What another program adds to the file or removes from it is taken over.
-//! To tell its changes from a write of ours that a crash prevented, the journal holds the hash of the text that was in the
-//! file when the journal was last written: a file with that text is ours and out of date.
+//! The database is written first and the file follows. Changes of other programs in the file are
+//! adopted. To distinguish them from our own write that a crash prevented, the database stores the
+//! hash of the file's text as of the last write: a file with that text is ours and out of date.
 
 use std::sync::Arc;
 
@@ -24,43 +24,45 @@ use crate::paths::Paths;
 /// The source of an update that another program left.
 const ELSEWHERE: &str = "elsewhere";
 
-/// Under this name the journal holds what was in the file.
+/// The key under which the database stores the hash.
 pub const NOTE: &str = "state:pending_updates";
 
-/// The file, and the zone in which it tells times.
+/// The file and the zone of its times.
 pub struct ReportFile {
     file: PendingUpdates,
     zone: TimeZone,
-    /// What the file held when we last read or wrote it.
+    /// Content of the file when it was last read or written.
     held: Held,
-    /// The file does not show what the journal holds, because another program had changed it first.
+    /// The file is out of date, because another program had changed it first.
     behind: bool,
-    /// A text of another program that was seen once. It counts when it is seen again: it may be half written.
+    /// The hash of a foreign text that one check has found. It counts when the next check finds it
+    /// too, because it may be half written.
     seen: Option<String>,
 }
 
-/// The content of the file at one time.
+/// Content of the file at one time.
 #[derive(Default)]
 struct Held {
     hash: String,
     updates: Vec<(Timestamp, String)>,
-    /// The newest report that the journal held then.
+    /// The newest update in the database at that time.
     newest: u64,
 }
 
 impl ReportFile {
-    /// The file of the data directory at `place`.
+    /// The file of the data directory at `params.paths`.
     pub fn new(place: &Place) -> Self {
         let file = PendingUpdates::new(Arc::clone(&place.disk), &place.paths.state());
         Self { file, zone: place.zone.clone(), held: Held::default(), behind: false, seen: None }
     }
 
-    /// What the journal is to hold of the file, in the transaction that changes reports.
+    /// The key and value to store in the transaction that changes updates.
     pub fn note(&self) -> (&'static str, String) {
         (NOTE, format!("{} {}", self.held.newest, self.held.hash))
     }
 
-    /// Writes the reports of the journal into the file. A file that another program has changed is left for `changed`.
+    /// Writes the updates of the database to the file. A file that another program has changed is
+    /// left to `external_edits`.
     pub fn follow(&mut self, database: &mut Database) {
         let written = match self.file.reading() {
             Ok(reading) if reading.hash() != self.held.hash => {
@@ -73,15 +75,15 @@ impl ReportFile {
         warn(written);
     }
 
-    /// Lets the journal hold what is in the file now: without this an update that was removed by hand while the program was down
-    /// could be one that never reached the file.
+    /// Stores the hash of the file. Otherwise an update that is removed from the file while the
+    /// daemon is down could not be distinguished from one that never reached the file.
     fn keep_note(&self, database: &mut Database) -> Result<(), String> {
         let (name, note) = self.note();
         database.keep(name, &note).map_err(|error| error.to_string())
     }
 
-    /// Writes the file. One that says the same is not written again if it `is_safe`: an earlier write may have failed before it
-    /// was on the disk for good.
+    /// Writes the file. An identical file is rewritten unless `is_safe`, because an earlier write
+    /// may not be durable.
     fn write(&mut self, database: &Database, is_safe: bool) -> Result<(), String> {
         let waiting = database.reports().map_err(|error| error.to_string())?;
         let updates: Vec<(Timestamp, String)> = waiting.iter().map(key).collect();
@@ -90,7 +92,8 @@ impl ReportFile {
             let all: Vec<PendingUpdate> = waiting.iter().map(|report| self.update(report)).collect();
             let written = self.file.replace(&all, &self.held.hash);
             let Some(hash) = written.map_err(|error| error.to_string())? else {
-                // Another program wrote meanwhile. `changes` finds what, and this is written then.
+                // Another program wrote meanwhile. `find_edits` detects that, and the file is
+                // written then.
                 self.behind = true;
                 return Ok(());
             };
@@ -102,7 +105,8 @@ impl ReportFile {
         Ok(())
     }
 
-    /// Takes over what other programs changed while this one did not run, and writes the file. Damage is told in `notices`.
+    /// Adopts changes that other programs made while the daemon was down, and writes the file.
+    /// Reports damage in `notices`.
     pub fn reconcile(
         &mut self,
         database: &mut Database,
@@ -115,7 +119,7 @@ impl ReportFile {
                 notices.extend(found.damage.map(|damage| damage.to_string()));
                 let taken = self.take_over(database, &found.value, None);
                 warn(taken.map_err(|error| error.to_string()));
-                // Whatever of it could be read stands there now.
+                // Now the file contains its readable part.
                 if let Reading::Updates(updates, hash) = self.file.reading()? {
                     self.hold(&updates, hash);
                 }
@@ -154,7 +158,8 @@ impl ReportFile {
         self.take_over(database, updates, newest)
     }
 
-    /// Adds updates that the journal never held, and marks those up to `newest` as read that are gone from the file.
+    /// Adds updates that the database never contained, and marks those up to `newest` as read that
+    /// are missing in the file.
     fn take_over(
         &self,
         database: &mut Database,
@@ -186,8 +191,8 @@ impl ReportFile {
         database.write(&[Record::Report(ReportChange::Read(read))]).map(drop)
     }
 
-    /// What another program changed in the file since we last read or wrote it. `at_once` is for the start, when nobody is
-    /// writing it.
+    /// The changes of other programs since the file was last read or written. `at_once` is for the
+    /// start, when no program is writing it.
     pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Vec<StateEdit> {
         self.changes(database, at_once, now).unwrap_or_else(|error| {
             warn(Err(error));
@@ -228,8 +233,8 @@ impl ReportFile {
         });
         edits.extend(gone.map(|report| StateEdit::UpdateRemoved(report.id)));
         if edits.is_empty() {
-            // All of it is in the journal. A file that says the same is not written again: the other program may be
-            // writing its next change, which would be lost.
+            // The database contains everything. An identical file is not written, because that
+            // could overwrite the next change of the other program.
             self.hold(&updates, hash);
             self.seen = None;
             self.write(database, true)?;
@@ -240,12 +245,13 @@ impl ReportFile {
         Ok(edits)
     }
 
-    /// Takes over what can be read of a damaged file. What is missing from it counts as damaged, and not as removed.
+    /// Adopts the readable part of a damaged file. Missing updates count as damaged, not as
+    /// removed.
     fn mend(&mut self, database: &mut Database, now: Timestamp) -> Result<Vec<StateEdit>, String> {
         let found = self.file.peek(now).map_err(|error| error.to_string())?;
         let damage: Vec<StateEdit> =
             found.damage.iter().map(|damage| StateEdit::Damaged(damage.to_string())).collect();
-        // Whatever of it could be read stands there now.
+        // Now the file contains its readable part.
         let reading = self.file.reading().map_err(|error| error.to_string())?;
         let Reading::Updates(updates, hash) = reading else { return Ok(damage) };
         let listed = keys(&updates);
@@ -261,7 +267,8 @@ impl ReportFile {
             self.write(database, false)?;
             self.keep_note(database)?;
         } else {
-            // The hash stays that of our last text, so that nothing is written over the new ones until they are followed.
+            // Keeps the hash of our last text, so that the new updates are not overwritten before
+            // they are adopted.
             let is_new = |key: &(Timestamp, String)| {
                 edits.contains(&StateEdit::UpdateAdded { at: key.0, text: key.1.clone() })
             };
@@ -271,7 +278,7 @@ impl ReportFile {
         Ok(damage.into_iter().chain(edits).collect())
     }
 
-    /// Whether the file shows what the journal holds, as far as is known.
+    /// Returns whether the file is up to date, as far as is known.
     pub fn is_quiet(&self) -> bool {
         self.seen.is_none() && !self.behind
     }
@@ -282,7 +289,7 @@ impl ReportFile {
     }
 }
 
-/// The time as finely as the journal holds it.
+/// Truncates the time to the precision of the database.
 fn micros(at: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at)
 }
@@ -291,7 +298,7 @@ fn keys(updates: &[PendingUpdate]) -> Vec<(Timestamp, String)> {
     updates.iter().map(|update| (micros(update.at.at), update.message.clone())).collect()
 }
 
-/// Those of `listed` that the journal never held.
+/// The updates in `listed` that the database never contained.
 fn added(database: &Database, listed: &[(Timestamp, String)]) -> rusqlite::Result<Vec<StateEdit>> {
     let mut added = Vec::new();
     for (at, text) in listed {
@@ -312,14 +319,14 @@ fn warn(done: Result<(), String>) {
     }
 }
 
-/// The reports that main has not read in the data directory at `paths`, whether or not somebody uses it: those in
-/// the log, and those that others left in the file and nobody has taken over.
+/// The updates that main has not read in the data directory at `paths`, even while a daemon uses
+/// it: those in the database, and those in the file that are not adopted yet.
 pub fn reports(paths: &Paths, disk: Arc<dyn Disk>) -> Result<Vec<Report>, String> {
     let database = peek(paths).map_err(|error| error.to_string())?;
     let waiting = database.map_or(Ok(Vec::new()), |database| database.readable());
     let mut waiting = waiting.map_err(|error| error.to_string())?;
     let next = waiting.last().map_or(1, |newest| newest.id.0 + 1);
-    // A file that cannot be read is for the next start to tell of: who only looks changes nothing.
+    // An unreadable file is reported by the next start.
     let found = PendingUpdates::new(disk, &paths.state()).glance().unwrap_or_default();
     let known: Vec<(Timestamp, String)> = waiting.iter().map(key).collect();
     let is_new = |update: &PendingUpdate| !known.contains(&(micros(update.at.at), update.message.clone()));

@@ -1,8 +1,8 @@
-//! `fork_messages.json` beside the journal.
+//! Keeps `fork_messages.json` in sync with the database.
 //!
-//! The journal is written first and the file follows. What another program adds to the file, changes in it or removes from it
-//! is taken over. The journal holds the hash of the text that we last wrote: a file with that text is ours and out of date,
-//! because a crash prevented the next write.
+//! The database is written first and the file follows. Changes of other programs in the file are
+//! adopted. The database stores the hash of the text that was last written: a file with that text
+//! is ours and out of date, because a crash prevented the next write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,33 +19,35 @@ use crate::disk::Disk;
 use crate::files::fork_messages::{ForkMessages, Reading};
 use crate::files::{Found, Trouble};
 
-/// Under this name the journal holds the time of the newest message that was in the file, and the hash of its text.
+/// The key under which the database stores the time of the newest message in the file and the hash
+/// of the file.
 pub const NOTE: &str = "state:fork_messages";
 
 /// The file.
 pub struct RunMessageFile {
     file: ForkMessages,
-    /// What the file held when we last read or wrote it.
+    /// Content of the file when it was last read or written.
     held: Held,
-    /// The file does not show what the journal holds, because another program had changed it first or a write failed.
+    /// The file is out of date, because another program had changed it first or a write failed.
     behind: bool,
-    /// A text of another program that was seen once. It counts when it is seen again: it may be half written.
+    /// The hash of a foreign text that one check has found. It counts when the next check finds it
+    /// too, because it may be half written.
     seen: Option<String>,
 }
 
-/// The content of the file at one time. The ids are those of Discord.
+/// Content of the file at one time, with Discord ids.
 #[derive(Default)]
 struct Held {
     hash: String,
     messages: Vec<Origin>,
 }
 
-/// What another program changed.
+/// Changes of another program.
 #[derive(Default)]
 struct Changes {
-    /// Messages that it added or changed, under the ids by which we know them.
+    /// Added or changed messages, with our ids.
     kept: Vec<Origin>,
-    /// Messages that it removed.
+    /// Removed messages.
     gone: Vec<SentId>,
 }
 
@@ -68,7 +70,8 @@ impl RunMessageFile {
         Self { file, held: Held::default(), behind: false, seen: None }
     }
 
-    /// Takes over what other programs changed while this one did not run, and writes the file. Damage is told in `notices`.
+    /// Adopts changes that other programs made while the daemon was down, and writes the file.
+    /// Reports damage in `notices`.
     pub fn reconcile(
         &mut self,
         database: &mut Database,
@@ -78,7 +81,7 @@ impl RunMessageFile {
         let Found { damage, .. } = self.file.load(now)?;
         let is_whole = damage.is_none();
         notices.extend(damage.map(|damage| damage.to_string()));
-        // Whatever of it could be read stands there now.
+        // Now the file contains its readable part.
         if let Reading::Messages(messages, hash) = self.file.reading()? {
             self.held = Held { hash, messages };
         }
@@ -99,7 +102,8 @@ impl RunMessageFile {
         if note.is_some_and(|(_, hash)| hash == self.held.hash) {
             return Ok(());
         }
-        // What came after the note may never have reached the file. A damaged file does not tell what was removed.
+        // Messages newer than the stored hash may never have reached the file. A damaged file does
+        // not tell what was removed.
         let newest = note.filter(|_| is_whole).and_then(|(newest, _)| newest.parse::<i64>().ok());
         let mut before = database.fork_messages()?;
         before.retain(|origin| newest.is_some_and(|newest| origin.at.as_microsecond() <= newest));
@@ -113,7 +117,8 @@ impl RunMessageFile {
         database.write(&records).map(drop)
     }
 
-    /// Writes the messages of the journal into the file. A file that another program has changed is left for `changed`.
+    /// Writes the messages of the database to the file. A file that another program has changed is
+    /// left to `external_edits`.
     pub fn follow(&mut self, database: &mut Database) {
         match self.file.reading() {
             Ok(reading) if reading.hash() != self.held.hash => self.behind = true,
@@ -122,8 +127,8 @@ impl RunMessageFile {
         }
     }
 
-    /// What another program changed in the file since we last read or wrote it. `at_once` is for the start, when nobody is
-    /// writing it.
+    /// The changes of other programs since the file was last read or written. `at_once` is for the
+    /// start, when no program is writing it.
     pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Vec<StateEdit> {
         self.changes(database, at_once, now).unwrap_or_else(|error| {
             self.warn(&error);
@@ -162,7 +167,8 @@ impl RunMessageFile {
         Ok(vec![StateEdit::RunMessages { kept: changes.kept, gone: changes.gone }])
     }
 
-    /// Takes over what can be read of a damaged file. What is missing from it counts as damaged, and not as removed.
+    /// Adopts the readable part of a damaged file. Missing messages count as damaged, not as
+    /// removed.
     fn mend(&mut self, database: &mut Database, now: Timestamp) -> Result<Vec<StateEdit>, String> {
         let found = self.file.load(now).map_err(|error| error.to_string())?;
         if let Some(damage) = &found.damage {
@@ -170,7 +176,7 @@ impl RunMessageFile {
         }
         let mut edits: Vec<StateEdit> =
             found.damage.iter().map(|damage| StateEdit::Damaged(damage.to_string())).collect();
-        // Whatever of it could be read stands there now.
+        // Now the file contains its readable part.
         let reading = self.file.reading().map_err(|error| error.to_string())?;
         let Reading::Messages(messages, _) = reading else { return Ok(edits) };
         let changes = changes(database, &messages, &[], now).map_err(|error| error.to_string())?;
@@ -179,13 +185,14 @@ impl RunMessageFile {
             return Ok(edits);
         }
         changes.log();
-        // The hash stays that of our last text, so that nothing is written over the new ones until they are followed.
+        // Keeps the hash of our last text, so that the new messages are not overwritten before they
+        // are adopted.
         self.held.messages.retain(|held| messages.iter().any(|listed| key(listed) == key(held)));
         edits.push(StateEdit::RunMessages { kept: changes.kept, gone: changes.gone });
         Ok(edits)
     }
 
-    /// Whether the file shows what the journal holds, as far as is known.
+    /// Returns whether the file is up to date, as far as is known.
     pub fn is_quiet(&self) -> bool {
         self.seen.is_none() && !self.behind
     }
@@ -196,8 +203,8 @@ impl RunMessageFile {
         }
     }
 
-    /// Lets the file, in which all changes were followed, show what the journal holds. A file that says the same is not written
-    /// again: the other program may be writing its next change, which would be lost.
+    /// Brings the file up to date after all its changes were adopted. An identical file is not
+    /// written, because that could overwrite the next change of the other program.
     fn agree(&mut self, database: &mut Database, listed: Vec<Origin>, hash: String) -> Result<(), String> {
         let messages = database.fork_messages().map_err(|error| error.to_string())?;
         if messages.iter().map(key).ne(listed.iter().map(key)) {
@@ -228,9 +235,9 @@ impl RunMessageFile {
     }
 }
 
-/// Compares the `listed` messages with those that were in the file `before`. Records older than seven days count as removed.
-/// One from the future changes
-/// none that is known: the clock was ahead when it was written.
+/// Compares the `listed` messages with those that were in the file `before`. Records older than
+/// seven days count as removed. A record from the future does not change a known one, because it
+/// was written while the clock was ahead.
 fn changes(
     database: &Database,
     listed: &[Origin],
@@ -264,7 +271,7 @@ fn changes(
     Ok(Changes { kept: kept.into_values().collect(), gone: gone.into_iter().collect() })
 }
 
-/// What a record in the file says.
+/// The content of a record in the file.
 fn key(origin: &Origin) -> (SentId, &str, Option<&str>, Timestamp) {
     (origin.id, origin.session.as_str(), origin.parent.as_ref().map(SessionId::as_str), origin.at)
 }

@@ -1,7 +1,7 @@
-//! The files of what was sent, beside the log: `fork_messages.json` and `inquiries.json` show what the log knows.
+//! The files derived from sent messages: `fork_messages.json` and `inquiries.json`.
 //!
-//! The log is written first. The files follow, and after a crash they are made to follow at the next start. What
-//! another program put into them is taken over: a record whose run we do not know is kept until it expires.
+//! The database is written first and the files follow, after a crash at the next start. Entries of
+//! other programs are adopted; a record of an unknown run is kept until it expires.
 
 use std::sync::Arc;
 
@@ -16,14 +16,13 @@ use crate::files::{Found, Trouble};
 use crate::open::Place;
 use crate::run_messages::RunMessageFile;
 
-/// Both files.
 pub struct SentFiles {
     messages: RunMessageFile,
     inquiries: Inquiries,
 }
 
 impl SentFiles {
-    /// The files of the data directory at `place`.
+    /// The files of the data directory at `params.paths`.
     pub fn new(place: &Place) -> Self {
         let disk = &place.disk;
         let state = place.paths.state();
@@ -31,7 +30,7 @@ impl SentFiles {
         Self { messages, inquiries: Inquiries::new(Arc::clone(disk), &state) }
     }
 
-    /// Lets the files say what the log knows after `records` were written. If that fails, it is tried again.
+    /// Updates the files after `records` were written. Failures are retried.
     pub fn follow(&mut self, records: &[Record], database: &mut Database) {
         for record in records {
             let Record::Message(MessageChange::Sent(change)) = record else { continue };
@@ -47,7 +46,7 @@ impl SentFiles {
         }
     }
 
-    /// Takes over what others left in the files, and lets them follow the log again; damage is told in `notices`.
+    /// Adopts entries of other programs and updates the files. Reports damage in `notices`.
     pub fn reconcile(
         &mut self,
         database: &mut Database,
@@ -65,17 +64,18 @@ impl SentFiles {
         Ok(())
     }
 
-    /// What another program changed in `fork_messages.json` since we last read or wrote it.
+    /// The changes of other programs in `fork_messages.json` since it was last read or written.
     pub fn changed(&mut self, database: &mut Database, at_once: bool, now: Timestamp) -> Vec<StateEdit> {
         self.messages.changed(database, at_once, now)
     }
 
-    /// Whether `fork_messages.json` shows what the log knows, as far as is known.
+    /// Returns whether `fork_messages.json` is up to date, as far as is known.
     pub fn is_quiet(&self) -> bool {
         self.messages.is_quiet()
     }
 
-    /// Adds the id that Discord gave to what was posted under `key`, if a run sent it.
+    /// Updates `fork_messages.json` with the Discord id of the message posted under `key`, if a run
+    /// sent it.
     pub fn posted(&mut self, key: &PostKey, database: &mut Database) {
         match database.is_of_a_run(key) {
             Ok(true) => self.messages.follow(database),

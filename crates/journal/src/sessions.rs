@@ -1,4 +1,4 @@
-//! The session files beside the log: who main is, and what happened to sessions.
+//! The files of the main session and of the session history.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::files::{Found, Trouble};
 use crate::git::Git;
 use crate::open::{Place, Tracked};
 
-/// `sessions.json` and `session_history.jsonl`.
 pub struct SessionFiles {
     sessions: Sessions,
     history: History,
@@ -25,7 +24,7 @@ pub struct SessionFiles {
 }
 
 impl SessionFiles {
-    /// The files of a data directory. Damage is told in `notices`.
+    /// Opens the files of a data directory. Reports damage in `notices`.
     pub fn open(place: &Place, tracked: Tracked, notices: &mut Vec<String>) -> Result<Self, Trouble> {
         let state = place.paths.state();
         let sessions = Sessions::new(Arc::clone(&place.disk), &state);
@@ -42,34 +41,34 @@ impl SessionFiles {
         Ok(Self { sessions, history, git, zone: place.zone.clone() })
     }
 
-    /// The history of the data directory.
+    /// The git history of the data directory.
     pub fn git(&self) -> Arc<Git> {
         Arc::clone(&self.git)
     }
 
-    /// The session that the file names.
+    /// Loads the main session from the file.
     pub fn stored(&self, now: Timestamp, notices: &mut Vec<String>) -> Result<Option<SessionId>, Trouble> {
         let Found { value, damage } = self.sessions.load(now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
         Ok(value)
     }
 
-    /// The session that the file names, read without changing the file.
+    /// The main session in the file, read without changing the file.
     pub fn named(&self) -> Result<Option<SessionId>, Trouble> {
         self.sessions.named()
     }
 
-    /// Removes the file, whose session is unknown: the next one is created.
+    /// Deletes the file if its session is unknown, so that a new session is created.
     pub fn forget(&mut self) -> Result<(), Trouble> {
         self.sessions.delete()
     }
 
-    /// When the main conversation began, if the history knows.
+    /// When the main session was created, if the history contains that.
     pub fn created(&self, now: Timestamp) -> Result<Option<Timestamp>, Trouble> {
         Ok(self.history.age(now)?.map(|age| now - age))
     }
 
-    /// Makes the changes that the database asks for. Making one twice is the same as making it once.
+    /// Applies the pending changes. Idempotent.
     pub fn make(&mut self, changes: &[FileChange]) -> Result<(), Trouble> {
         for change in changes {
             self.make_one(&change.change)?;
@@ -82,7 +81,7 @@ impl SessionFiles {
         Ok(())
     }
 
-    /// Writes the session that the database knows, because the file names `stored`; returns what to tell.
+    /// Replaces the session `stored` in the file by that of the database. Returns a notice.
     pub fn restore(&mut self, session: &SessionId, stored: Option<&SessionId>, now: Timestamp) -> String {
         let now = self.zoned(now);
         let found = match stored {

@@ -1,4 +1,4 @@
-//! The small state files that the assistant keeps in mind: what the human set, and how many pings are left.
+//! The settings file and the ping budget file.
 
 use std::sync::Arc;
 
@@ -16,14 +16,12 @@ use crate::files::ping_budget::PingBudgetFile;
 use crate::open::Place;
 use crate::paths::Paths;
 
-/// The files.
 pub struct StateFiles {
     config: ConfigFile,
     pings: PingBudgetFile,
 }
 
 impl StateFiles {
-    /// The files of the data directory at `place`.
     pub fn new(place: &Place) -> Self {
         let state = place.paths.state();
         let config = ConfigFile::new(Arc::clone(&place.disk), &state);
@@ -31,7 +29,8 @@ impl StateFiles {
         Self { config, pings }
     }
 
-    /// RC-1, RC-10: what they say. One that cannot be read is as if there were none, and that is told in `notices`.
+    /// RC-1, RC-10: loads the files. An unreadable file counts as missing, which is reported in
+    /// `notices`.
     pub fn chosen(&self, now: Timestamp, notices: &mut Vec<String>) -> Chosen {
         let (settings, told) = read_settings(&self.config, now);
         notices.extend(told);
@@ -45,12 +44,13 @@ impl StateFiles {
                 None
             }
         };
-        // PM-4, MC-29: what was set for good holds from the start on.
+        // PM-4, MC-29: a persistent permission mode applies from the start.
         let modes = Modes { main: settings.permission_mode, fork: None };
         Chosen { settings, thinking: None, pings, modes, ..Chosen::default() }
     }
 
-    /// Lets the file of settings say what `records` say, and returns what it said before: the log knows nothing of it.
+    /// Writes the settings in `records` to the file and returns its previous content, because the
+    /// database does not store them.
     pub fn set(&mut self, records: &[Record]) -> Result<Option<Config>, Trouble> {
         let mut before = None;
         for record in records {
@@ -61,14 +61,14 @@ impl StateFiles {
         Ok(before)
     }
 
-    /// What was set together with something that the log does not take is not set.
+    /// Restores the settings if the database did not accept the transaction.
     pub fn put_back(&mut self, before: Option<Config>) {
         if let Some(Err(error)) = before.map(|before| self.config.save(&before)) {
             tracing::warn!(%error, "config.json could not be put back and says what was refused.");
         }
     }
 
-    /// Lets the file of pings say what the log says. If that fails, the next start does it.
+    /// Writes the ping budget in `records` to its file. After a failure the next start does it.
     pub fn follow(&mut self, records: &[Record]) {
         for record in records {
             let Record::State(StateChange::Pings(budget)) = record else { continue };
@@ -78,7 +78,8 @@ impl StateFiles {
         }
     }
 
-    /// PB-9: how many pings are left. The log knows, unless another program has reckoned since.
+    /// PB-9: uses the ping budget of the database, unless another program has updated the file
+    /// since.
     pub fn agree(&mut self, known: Option<PingBudget>, chosen: &mut Chosen) {
         let Some(known) = known else { return };
         if chosen.pings.is_none_or(|file| file.reckoned <= known.reckoned && file != known) {
@@ -90,7 +91,7 @@ impl StateFiles {
     }
 }
 
-/// What the human set in the data directory at `paths`, whether or not somebody uses it, and what is wrong with it.
+/// The settings of the data directory at `paths` and their errors, even while a daemon uses it.
 pub fn settings(paths: &Paths, disk: Arc<dyn Disk>) -> (Settings, Vec<String>) {
     ConfigFile::new(disk, &paths.state()).glance()
 }

@@ -1,8 +1,9 @@
-//! Transcripts of the Claude Code program: one JSON line per event, read into what our journal can hold.
+//! Reads transcripts of the Claude Code program, which contain one JSON line per event, as journal
+//! entries.
 //!
-//! The file is a tree of lines linked by `uuid` and `parentUuid`. The conversation is the way from the newest message
-//! back to the first. Side chains (subagents) are left out. Everything in the file is treated as untrusted: sizes are
-//! bounded, unknown or broken lines are skipped, and links only lead backwards.
+//! The lines form a tree, linked by `uuid` and `parentUuid`. The conversation is the path from the
+//! newest message back to the first, without side chains (subagents). The file is untrusted: sizes
+//! are bounded, unknown or broken lines are skipped, and links only lead backwards.
 
 mod building;
 mod parsing;
@@ -16,48 +17,44 @@ use crate::disk::{Disk, Seen};
 use building::items;
 use parsing::Lines;
 
-/// The most bytes of a transcript that are read.
+/// The maximum size of a transcript in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// How much is read at once.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The longest session id that is looked for.
+/// The maximum length of a session id.
 const LONGEST_ID: usize = 80;
 
 /// The most folders that are searched.
 const FOLDERS: usize = 10_000;
 
-/// One entry of the conversation.
+/// An entry of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// The line that it began with.
+    /// The uuid of its first line.
     pub uuid: String,
-    /// When it was written.
     pub at: Option<Timestamp>,
-    /// Its content.
     pub said: Said,
 }
 
-/// Why a transcript was not read. The text says where it was looked for.
+/// An error from reading a transcript. The text says where it was searched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRead {
-    /// No such file.
     #[error("there is no file {session}.jsonl in the folders of {projects}")]
     Missing { session: String, projects: String },
-    /// It cannot be the name of a file.
+    /// The id cannot be a file name.
     #[error("the id is not the name of a transcript file")]
     BadName,
-    /// The disk failed, or the file is not a plain file of a size that we read.
+    /// A disk error, or not a regular file of an acceptable size.
     #[error("{path} cannot be read: {reason}")]
     Unreadable { path: String, reason: String },
-    /// It holds no message.
     #[error("{path} holds no messages that can be read")]
     Empty { path: String },
 }
 
-/// Finds the transcript of `session` in the folders of `projects`. The folder is named after the working directory of the
-/// program, which we don't know, so all of them are searched.
+/// Finds the transcript of `session` in the folders of `projects`. Searches all folders, because
+/// each is named after the unknown working directory of the program.
 pub fn find(disk: &dyn Disk, projects: &Path, session: &SessionId) -> Result<PathBuf, NotRead> {
     let id = session.as_str();
     let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
@@ -77,12 +74,11 @@ pub fn find(disk: &dyn Disk, projects: &Path, session: &SessionId) -> Result<Pat
         })
         .collect();
     found.sort();
-    // The same session in two folders: the longer file went on.
+    // If two folders contain the session, the longer file is the newer one.
     let missing = || NotRead::Missing { session: id.to_owned(), projects: projects.display().to_string() };
     found.pop().map(|(_, path)| path).ok_or_else(missing)
 }
 
-/// Reads the conversation in the transcript at `path`, oldest entry first.
 pub fn read(disk: &dyn Disk, path: &Path) -> Result<Vec<Item>, NotRead> {
     let unreadable = |reason: String| NotRead::Unreadable { path: path.display().to_string(), reason };
     let size = match disk.look(path).map_err(|error| unreadable(error.to_string()))? {

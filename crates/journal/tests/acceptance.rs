@@ -1,7 +1,7 @@
-//! What job files ask for: held back until the human has accepted it, line by line.
+//! Permissions requested by job files, which are withheld until the user accepts them.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "here an editor writes, not the assistant")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "simulates an editor, not the assistant")]
 
 mod shelves;
 
@@ -47,7 +47,7 @@ impl Rig {
         Paths::new(self.home.path())
     }
 
-    /// Looks when all has settled.
+    /// Scans after all files have settled.
     fn look(&mut self, expected: Expect) {
         self.now += SignedDuration::from_secs(60);
         expected.assert_eq(&told(&self.book.look(self.now)));
@@ -65,7 +65,7 @@ impl Rig {
     }
 }
 
-/// A routine in the background, with these lines.
+/// A background routine with these lines.
 fn mail(tools: &str) -> String {
     shelves::good("mail", "Triage.").replace("\n---\n", &format!("\nbackground: true\n{tools}---\n"))
 }
@@ -77,8 +77,9 @@ fn only(tools: &[&str]) -> ToolRule {
 const READ: &str = "allowed-tools:\n- Read\n";
 const BOTH: &str = "allowed-tools:\n- Read\n- Bash(git *)\n";
 
-/// I6, SC-3: what is there at the first start is the human's own. After that more is held back and told of once, also if that
-/// start were to come again; less holds at once; and what is accepted holds from the next look on.
+/// I6, SC-3: requests that exist at the first start are accepted. Later requests are withheld and
+/// reported once, also if the first start is repeated; fewer requests apply immediately; accepted
+/// ones apply from the next scan on.
 #[tokio::test]
 async fn a_job_that_asks_for_more_runs_without_until_that_is_accepted() {
     let mut rig = Rig::new();
@@ -103,8 +104,8 @@ async fn a_job_that_asks_for_more_runs_without_until_that_is_accepted() {
     assert_eq!(rig.tools("mail"), only(&["Bash(git *)"]));
 }
 
-/// I6: a list of what is forbidden gives all the rest, so each such list is accepted as a whole; and a file that is new asks
-/// like one that was changed.
+/// I6: a list of disallowed tools permits all others, so each such list is accepted as a whole. A
+/// new file is treated like a changed one.
 #[tokio::test]
 async fn a_shorter_list_of_what_is_forbidden_asks_for_more() {
     let mut rig = Rig::new();
@@ -122,8 +123,8 @@ async fn a_shorter_list_of_what_is_forbidden_asks_for_more() {
         plans routine:other as routines/other.md: Triage."#]]);
 }
 
-/// CH-1, I6: a check that follows another asks for what the first one was given, and that is not asked again; who only says so
-/// gets no more than that.
+/// CH-1, I6: a follow-up in a chain has the permissions of the first reminder without another
+/// question, but not more.
 #[tokio::test]
 async fn a_check_has_what_the_first_of_its_chain_was_given() {
     let mut rig = Rig::new();
@@ -144,7 +145,7 @@ async fn a_check_has_what_the_first_of_its_chain_was_given() {
         plans reminder:third as reminders/third.md: Look again."#]]);
 }
 
-/// I6: files that are none of jobs ask for nothing.
+/// I6: other files request nothing.
 #[test]
 fn only_the_files_of_jobs_ask_for_something() {
     assert_eq!(AskedFor::of("notes/mail.md", &mail(BOTH)), None);
@@ -153,8 +154,8 @@ fn only_the_files_of_jobs_ask_for_something() {
     assert_eq!(AskedFor::of("routines/mail.md", &mail(READ)).unwrap().lines, ["\"Read\""]);
 }
 
-/// I6: who changes a part of a file accepts what that part asks for, and nothing that somebody else has put into the rest;
-/// what the change takes away is not accepted any more.
+/// I6: a change of part of a file accepts the requests in that part, but not those that another
+/// program put into the rest. Removed requests are revoked.
 #[tokio::test]
 async fn a_change_accepts_what_it_asks_for_itself() {
     let rig = Rig::new();
@@ -183,7 +184,7 @@ async fn a_change_accepts_what_it_asks_for_itself() {
     assert_eq!(held(&both), ["\"Bash(git *)\""], "who writes the whole accepts that and no more");
 }
 
-/// I6, B5: a journal that was rescued may have lost what was accepted; nothing is taken for granted then.
+/// I6, B5: a recovered journal may have lost the acceptances, so nothing is accepted implicitly.
 #[tokio::test]
 async fn a_rescued_journal_takes_nothing_for_granted() {
     let mut rig = Rig::new();
@@ -203,7 +204,7 @@ async fn a_rescued_journal_takes_nothing_for_granted() {
     drop(home);
 }
 
-/// A reminder of which something is held back is written with all that its file asked for.
+/// A reminder with withheld permissions is written with all requests of its file.
 #[test]
 fn a_file_is_written_with_what_is_held_back_of_it() {
     use domain::schedule::{Reminder, What};
@@ -220,7 +221,7 @@ fn a_file_is_written_with_what_is_held_back_of_it() {
     assert_eq!(held.to_text(), written);
 }
 
-/// Lines of a list of disallowed tools that cannot be understood are named when the file is loaded.
+/// Tool patterns that cannot be parsed are reported when the file is loaded.
 #[tokio::test]
 async fn a_pattern_that_cannot_be_understood_is_named() {
     let mut rig = Rig::new();
@@ -237,7 +238,7 @@ async fn a_pattern_that_cannot_be_understood_is_named() {
         plans routine:mail as routines/mail.md: Triage."#]]);
 }
 
-/// What is wrong with a file is told once for each content, also over restarts.
+/// A problem of a file is reported once per content, also over restarts.
 #[tokio::test]
 async fn a_restart_does_not_repeat_what_was_told_of_a_file() {
     let rig = Rig::new();
@@ -254,7 +255,8 @@ async fn a_restart_does_not_repeat_what_was_told_of_a_file() {
     assert_eq!(start(30), "told before: routines/mail.md");
 }
 
-/// A start forgets the notices of files that are fine or gone, so that the same mistake is reported again later.
+/// A start removes the notices about valid and missing files, so that the same mistake is reported
+/// again later.
 #[tokio::test]
 async fn a_file_that_was_mended_while_the_program_was_down_is_told_of_again() {
     let rig = Rig::new();
@@ -280,7 +282,7 @@ async fn a_file_that_was_mended_while_the_program_was_down_is_told_of_again() {
     }
 }
 
-/// Of the files in a folder that cannot be read at a start nothing is known, so what was told of them is not forgotten.
+/// The notices about files in an unreadable folder are kept.
 #[tokio::test]
 async fn what_was_told_of_files_in_a_folder_that_cannot_be_read_is_remembered() {
     let rig = Rig::new();
@@ -301,7 +303,7 @@ async fn what_was_told_of_files_in_a_folder_that_cannot_be_read_is_remembered() 
     assert_eq!(start(20), "told before: routines/mail.md");
 }
 
-/// What the user accepts holds at once, and not at the next look at all files.
+/// An accepted permission applies immediately, not only at the next periodic scan.
 #[tokio::test]
 async fn what_is_accepted_holds_at_once() {
     struct RealClock;

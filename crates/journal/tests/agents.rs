@@ -1,7 +1,7 @@
-//! Skills and subagents as files: found by name, placed once, and left alone once somebody edits them.
+//! Skills and subagents as files: lookup by name, installation, and protection of edited files.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "a person edits files without our disk")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "simulates the user, who edits files without the trait Disk")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn read(root: &Path, name: &str) -> String {
     std::fs::read_to_string(root.join(name)).unwrap()
 }
 
-/// SK-2, SK-3: a skill is found by the name of its directory, and never outside of `skills`.
+/// SK-2, SK-3: a skill is found by its directory name, and never outside of `skills`.
 #[test]
 fn a_skill_is_found_by_its_name_and_only_inside() {
     let dir = tempfile::tempdir().unwrap();
@@ -53,7 +53,7 @@ fn a_skill_is_found_by_its_name_and_only_inside() {
     }
 }
 
-/// What is accepted is accepted as it is: another text of the same name is not.
+/// An acceptance applies to one content: another text of the same name is not accepted.
 #[test]
 fn what_is_accepted_is_known_by_its_content() {
     let dir = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn bundled() -> Vec<(&'static str, String)> {
     agents::bundled(&Names { assistant: "ollim".to_owned(), human: "julius".to_owned() })
 }
 
-/// SA-1, SA-2, SA-6 to SA-10: five come with the program, each with its model and its tools.
+/// SA-1, SA-2, SA-6 to SA-10: five subagents are bundled, each with its model and tools.
 #[test]
 fn five_subagents_are_placed_and_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -105,7 +105,7 @@ fn five_subagents_are_placed_and_can_be_read() {
     }
 }
 
-/// SA-1, SA-4: a file that nobody edited follows the program; an edited one stays; one that is gone comes back.
+/// SA-1, SA-4: an unedited file is updated, an edited one stays, and a missing one is restored.
 #[test]
 fn an_edited_subagent_is_never_replaced() {
     let dir = tempfile::tempdir().unwrap();
@@ -130,7 +130,8 @@ fn an_edited_subagent_is_never_replaced() {
     assert_eq!(read(dir.path(), ".claude/agents/ours.md"), text("four"), "what is as we wrote it is ours");
 }
 
-/// SA-1, SA-3: nobody waits until they are placed: until then they are listed as they will be, an edited one as it is.
+/// SA-1, SA-3: before the installation the bundled subagents are listed as they will be, an edited
+/// one as it is.
 #[test]
 fn subagents_are_known_before_they_are_placed() {
     let dir = tempfile::tempdir().unwrap();
@@ -149,7 +150,8 @@ fn subagents_are_known_before_they_are_placed() {
     assert_eq!(agents.list().unwrap().0, before);
 }
 
-/// SA-2, SA-3: the name is the file's if none is written, tools are a list or a text, and what lacks them is left out.
+/// SA-2, SA-3: the name defaults to that of the file, tools are a list or a text, and a file
+/// without tools is left out.
 #[test]
 fn a_subagent_without_tools_is_left_out() {
     let agent =

@@ -1,7 +1,8 @@
-//! A journal that lost its end, or a part of it: all is put together again that can be, and what cannot is named.
+//! Recovery of a journal that lost its end or a part: everything recoverable is recovered, and the
+//! rest is reported as missing.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "the test damages files behind the journal's back")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test damages files without the trait Disk")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,10 +22,10 @@ use testkit::disk::{FailingDisk, Fault, Lasting};
 use testkit::kill::contents;
 use tokio::runtime::Runtime;
 
-/// How many messages there are.
+/// Number of messages.
 const SAID: usize = 12;
 
-/// A frame of the log: its header and a page.
+/// Size of a WAL frame: its header and a page.
 const FRAME: usize = 24 + 4096;
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -62,12 +63,12 @@ impl Desk {
         open(self.place(second)).unwrap()
     }
 
-    /// Opens it where nothing is brought to the disk, for tests with many cases.
+    /// Opens it without durability, for tests with many cases.
     fn open_fast(&self, second: i64) -> Opened {
         open_with(self.place(second), Tracked::Nowhere).unwrap()
     }
 
-    /// Says `words` on main, one transaction each, a second apart from `second` on.
+    /// Appends `words` to main, one transaction each, one second apart from `second` on.
     fn say(&self, opened: &mut Opened, words: &[String], second: i64) {
         let conversation = &mut opened.memory.conversation;
         if conversation.head(&Branch::Main).is_none() {
@@ -95,14 +96,15 @@ impl Desk {
         recent.iter().map(|entry| entry.said.text()).collect()
     }
 
-    /// Puts all that was `found` where it was, and nothing else.
+    /// Restores exactly the files in `found`.
     fn lay_out(&self, found: &Files) {
         std::fs::remove_dir_all(self.paths().state()).unwrap();
         std::fs::create_dir_all(self.paths().backups()).unwrap();
         found.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     }
 
-    /// The files of the state that a kill leaves after `words` were said. Some are folded into the database already.
+    /// The state files after `words` were appended and the process was killed. The first `folded`
+    /// ones are checkpointed.
     fn killed_after(&self, words: &[String], folded: usize) -> Files {
         let mut opened = self.open(0);
         self.say(&mut opened, &words[..folded], 0);
@@ -119,8 +121,9 @@ impl Desk {
         files
     }
 
-    /// Starts, and holds what is there against what was `said`: a beginning of it, all that is missing is named, all files
-    /// are kept, and the next start has nothing more to tell. Says how much is there, and the notice.
+    /// Starts and compares the conversation with `said`: it is a prefix of that, the notice names
+    /// all that is missing, damaged files are kept, and the next start has no further notice.
+    /// Returns the number of entries and the notice.
     fn check(&self, said: &[String], case: &str) -> (usize, Option<String>) {
         let before = self.state();
         let opened = self.open_fast(100);
@@ -171,7 +174,7 @@ fn said(conversation: &mut Conversation, text: &str, second: i64) -> Record {
     Record::Said(Branch::Main, conversation.say(&Branch::Main, Said::Human(heard), at(second)).unwrap())
 }
 
-/// Words of many lengths, so that pages fill and split.
+/// Texts of many lengths, so that pages fill and split.
 fn words(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("message {n} {}", "and more ".repeat(n * n % 97))).collect()
 }
@@ -180,7 +183,7 @@ fn clock(second: usize) -> String {
     at(second as i64).to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// All of the log is in the write-ahead log on the first day, and it is gone.
+/// The WAL contains the newest part of the journal, on the first day all of it, and is removed.
 #[test]
 fn a_write_ahead_log_that_was_removed_is_noticed() {
     let said = words(82);
@@ -218,8 +221,8 @@ fn a_write_ahead_log_that_was_cut_anywhere_is_noticed() {
     assert_eq!(reached, SAID);
 }
 
-/// One bit is repaired where the checksum of the frame tells which one it was: it does for the lower half of each word, except
-/// in the last frame, which has none behind it. Where it does not, what is missing is named.
+/// A flipped bit is repaired where the checksum identifies it, which holds for the lower half of
+/// each word except in the last frame. Otherwise the notice names what is missing.
 #[test]
 fn one_flipped_bit_of_a_write_ahead_log_is_repaired_or_noticed() {
     let desk = Desk::new();
@@ -229,7 +232,7 @@ fn one_flipped_bit_of_a_write_ahead_log_is_repaired_or_noticed() {
     let frames = (found[&log].len() - 32) / FRAME;
     let end = 32 + frames * FRAME;
     let mut dice = Dice::new(24);
-    // Every part of a header, and anywhere in pages; the last frame has none behind it that could tell.
+    // All parts of the headers, and random bits of pages.
     let mut bits: Vec<usize> = (0..32 * 8).step_by(11).collect();
     bits.extend((0..24 * 8).step_by(7).map(|bit| (32 + 5 * FRAME) * 8 + bit));
     bits.extend((1..30).step_by(4).map(|back| (32 + 9 * FRAME) * 8 - back));
@@ -266,8 +269,7 @@ fn what_is_overwritten_in_a_write_ahead_log_is_named() {
     }
 }
 
-/// A log that is in the database already costs nothing, however it is damaged, also where SQLite would read the old pages in
-/// its beginning.
+/// Damage to a checkpointed WAL has no effect, even if SQLite would read old pages from its start.
 #[test]
 fn damage_to_a_log_that_was_folded_in_costs_nothing() {
     let desk = Desk::new();
@@ -293,7 +295,8 @@ fn damage_to_a_log_that_was_folded_in_costs_nothing() {
     assert_eq!(desk.check(&said, "removed"), (SAID, None));
 }
 
-/// On the first day the write-ahead log alone makes a journal, and so does a backup with the log of what came after it.
+/// A journal is recovered from its WAL alone on the first day, and from a backup with the WAL
+/// written since.
 #[test]
 fn a_database_that_was_removed_comes_back_from_its_log() {
     let desk = Desk::new();
@@ -323,7 +326,7 @@ fn a_database_that_was_removed_comes_back_from_its_log() {
     }
 }
 
-/// A log goes on from a backup only if the backup is not older than the beginning of the log.
+/// A WAL is applied to a backup only if the backup is not older than the start of the WAL.
 #[test]
 fn a_log_is_not_laid_over_a_backup_that_is_too_old() {
     let desk = Desk::new();
@@ -357,7 +360,7 @@ fn a_damaged_database_is_noticed_and_its_log_heals_what_it_can() {
         let heard = recent.map(|entries| entries.len()).unwrap_or_default();
         let told = opened.notices.iter().any(|notice| notice.starts_with("the journal was damaged"));
         let is_sound = journal::peek(&desk.paths()).unwrap().is_none_or(|database| database.is_sound());
-        // Deeper damage is found by the backup, which is made before anything else is written much.
+        // Deeper damage is found by the next backup.
         assert!(heard == SAID || told || !is_sound, "page {page}: {heard}, {:?}", opened.notices);
     }
 }
@@ -375,7 +378,8 @@ fn a_removed_index_and_a_kill_are_no_alarm() {
     assert_eq!(desk.check(&said, "no index"), (SAID, None));
 }
 
-/// Between the transaction and its mark: the mark is behind, which is no alarm, and follows.
+/// A crash between a transaction and its mark leaves the mark behind, which is no damage, and the
+/// next start updates it.
 #[test]
 fn a_mark_that_is_behind_is_no_alarm() {
     let desk = Desk::new();
@@ -389,7 +393,7 @@ fn a_mark_that_is_behind_is_no_alarm() {
     let opened = desk.open(100);
     assert_eq!((desk.heard(&opened).len(), &opened.notices[..]), (SAID, &[][..]));
     drop(opened);
-    // It follows at the start: the log can be removed no more without notice.
+    // The mark is updated at the start, so a WAL that is removed later is noticed.
     assert_eq!(reached(&desk), commits(&desk));
 }
 
@@ -425,7 +429,8 @@ fn a_mark_that_is_gone_or_damaged_is_told_once_and_written_anew() {
     }
 }
 
-/// A journal of an earlier version has no number and no mark: it gets both without a word, and is guarded from then on.
+/// A journal of an earlier version has neither counter nor mark. It gets both without a notice and
+/// is protected from then on.
 #[test]
 fn a_journal_of_an_earlier_version_is_guarded_from_its_first_start_on() {
     let desk = Desk::new();
@@ -445,8 +450,8 @@ fn a_journal_of_an_earlier_version_is_guarded_from_its_first_start_on() {
     assert_eq!(desk.check(&said, "removed").0, 10);
 }
 
-/// A checkpoint that was cut short leaves pages of different times in the database. If the log is removed then, the number of
-/// transactions alone does not tell.
+/// An interrupted checkpoint leaves pages of different times in the database. If the WAL is removed
+/// then, the counter alone does not detect it.
 #[test]
 fn a_database_that_is_mixed_from_different_times_is_noticed() {
     let desk = Desk::new();
@@ -463,7 +468,8 @@ fn a_database_that_is_mixed_from_different_times_is_noticed() {
     assert_eq!(desk.check(&said, "mixed").0, 3);
 }
 
-/// An older journal put there by hand is one that lost its end: it is told, and the newest backup goes on.
+/// An older journal copied into place counts as damaged: it is reported, and the newest backup is
+/// used.
 #[test]
 fn an_older_journal_in_its_place_is_noticed() {
     let desk = Desk::new();
@@ -490,7 +496,8 @@ fn a_directory_that_was_moved_is_no_alarm() {
     assert_eq!(moved.check(&said, "moved"), (SAID, None));
 }
 
-/// An archive brings a journal along, and no mark: the first start elsewhere has nothing to hold it against.
+/// An archive contains a journal without a mark, so the first start on another machine has nothing to
+/// compare it with.
 #[test]
 fn an_imported_journal_is_no_alarm() {
     let desk = Desk::new();
@@ -518,7 +525,7 @@ fn an_imported_journal_is_no_alarm() {
     assert_eq!(there.open(200).notices, Vec::<String>::new());
 }
 
-/// Going back to an earlier version leaves out what was said since, on purpose.
+/// Returning to an earlier version drops newer entries on purpose.
 #[test]
 fn a_journal_that_was_laid_back_is_no_alarm() {
     let desk = Desk::new();
@@ -533,7 +540,7 @@ fn a_journal_that_was_laid_back_is_no_alarm() {
     assert_eq!(desk.check(&said[..8], "laid back"), (8, None));
 }
 
-/// A mark that cannot be written stays behind. What is said is safe all the same, and no alarm follows.
+/// A mark that cannot be written falls behind, which causes neither data loss nor a notice.
 #[test]
 fn a_full_disk_that_keeps_the_mark_behind_is_no_alarm() {
     let desk = Desk::new();
@@ -549,7 +556,7 @@ fn a_full_disk_that_keeps_the_mark_behind_is_no_alarm() {
     assert_eq!(desk.check(&said, "full"), (SAID, None));
 }
 
-/// An idle journal is one file: nothing depends on the log.
+/// An idle journal is a single file that does not depend on a WAL.
 #[test]
 fn an_idle_journal_needs_no_log() {
     let desk = Desk::new();
@@ -568,7 +575,7 @@ fn an_idle_journal_needs_no_log() {
     assert_eq!(desk.check(&said, "folded"), (SAID, None));
 }
 
-/// The first backup waits until there is something in it, and is made as soon as there is.
+/// The first backup is made as soon as the journal is not empty.
 #[test]
 fn the_first_backup_follows_the_first_words() {
     let desk = Desk::new();

@@ -1,5 +1,5 @@
-//! A damaged state file is kept and told of, and the assistant goes on.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+//! A damaged state file is kept and reported, and the daemon continues.
+#![expect(clippy::unwrap_used, reason = "data created by the test is readable")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use testkit::disk::{FailingDisk, Fault, Lasting, MemoryDisk};
 
 type Shared = Arc<dyn Disk>;
 
-/// A kind of file: how it is read, how it is written, and what is usually in it.
+/// A kind of file: how it is read and written, and its usual content.
 struct Kind {
     name: &'static str,
     usual: &'static str,
@@ -121,7 +121,7 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// Sixty ways to spoil a file.
+/// Sixty variants of a damaged file.
 fn spoiled(usual: &str) -> Vec<Vec<u8>> {
     let bytes = usual.as_bytes();
     let mut all: Vec<Vec<u8>> = (0..20).map(|n| bytes[..bytes.len() * n / 20].to_vec()).collect();
@@ -168,7 +168,7 @@ fn kept(disk: &MemoryDisk, bytes: &[u8]) -> Vec<PathBuf> {
     disk.files().into_iter().filter(|(_, found)| found == bytes).map(|(path, _)| path).collect()
 }
 
-/// Whether somebody else would find something of the right kind in a file.
+/// Returns whether another program would find a valid content in the file.
 fn is_sound(kind: &Kind, bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let json = serde_json::from_str::<serde_json::Value>(text);
@@ -213,8 +213,8 @@ fn check(kind: &Kind, spoiled: &[u8]) {
     assert!(damage.is_none() || !kept(&disk, spoiled).is_empty());
 }
 
-/// B5, DD-56: whatever is in a state file, it is read or kept aside and told of once, and never reset in
-/// silence.
+/// B5, DD-56: any content of a state file is read, or kept under another name and reported once;
+/// never reset silently.
 #[test]
 fn a_damaged_file_is_kept_and_told_of_once() {
     for kind in kinds() {
@@ -226,7 +226,7 @@ fn a_damaged_file_is_kept_and_told_of_once() {
     }
 }
 
-/// B5: what can be read of a damaged list is not lost from view.
+/// B5: the readable part of a damaged list is preserved.
 #[test]
 fn what_can_be_read_of_a_damaged_list_is_still_there() {
     let disk = Arc::new(MemoryDisk::default());
@@ -240,7 +240,7 @@ fn what_can_be_read_of_a_damaged_list_is_still_there() {
     assert_eq!(kept(&disk, text.as_bytes()).len(), 1);
 }
 
-/// B5, DD-3: a file that cannot be read is an error and is not touched; a missing one is empty.
+/// B5, DD-3: an unreadable file is an error and is not touched; a missing one is empty.
 #[test]
 fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     for kind in kinds() {
@@ -257,7 +257,7 @@ fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     }
 }
 
-/// B5, B10: a directory or a huge file in the place of a state file is set aside without being read.
+/// B5, B10: a directory or a huge file in place of a state file is set aside without being read.
 #[test]
 fn a_directory_or_a_huge_file_in_the_place_of_a_state_file_is_set_aside() {
     for kind in kinds() {

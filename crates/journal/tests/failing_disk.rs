@@ -1,5 +1,5 @@
-//! The disk fails, and the assistant has the old or the new and can try again.
-#![expect(clippy::unwrap_used, reason = "a disk that works does not fail")]
+//! After a disk error the old or the new state exists, and a retry succeeds.
+#![expect(clippy::unwrap_used, reason = "a working disk does not fail")]
 
 mod scenarios;
 
@@ -12,7 +12,7 @@ fn look(scenario: &Scenario, disk: &MemoryDisk) -> Result<String, String> {
     (scenario.look)(&(Arc::new(disk.copied()) as Shared))
 }
 
-/// What can be seen after each step on a disk that works, and how many calls that takes.
+/// The visible state after each step on a working disk, and the number of disk calls.
 fn healthy(scenario: &Scenario) -> (Vec<Result<String, String>>, usize) {
     let memory = Arc::new(MemoryDisk::default());
     let counting = Arc::new(FailingDisk::new(memory.clone(), usize::MAX, Fault::Broken, Lasting::Once));
@@ -25,7 +25,8 @@ fn healthy(scenario: &Scenario) -> (Vec<Result<String, String>>, usize) {
     (known, counting.calls())
 }
 
-/// Lets call `at` fail, and checks that the step it hit left the old or the new and works the second time.
+/// Fails call `at`, and checks that the affected step left the old or the new state and succeeds
+/// when repeated.
 fn fail_at(scenario: &Scenario, known: &[Result<String, String>], at: usize, fault: Fault) {
     let memory = Arc::new(MemoryDisk::default());
     let disk: Shared = Arc::new(FailingDisk::new(memory.clone(), at, fault, Lasting::Once));
@@ -40,7 +41,8 @@ fn fail_at(scenario: &Scenario, known: &[Result<String, String>], at: usize, fau
     assert_eq!(look(scenario, &memory), known[scenario.steps.len()], "{} {at} {fault:?}", scenario.name);
 }
 
-/// B1, DD-6: whichever call fails in whichever way, the old or the new is there, and a second attempt works.
+/// B1, DD-6: whichever call fails in whichever way, the old or the new state exists, and a retry
+/// succeeds.
 #[test]
 fn when_the_disk_fails_once_nothing_is_lost_and_trying_again_works() {
     for scenario in scenarios::all() {
@@ -53,7 +55,8 @@ fn when_the_disk_fails_once_nothing_is_lost_and_trying_again_works() {
     }
 }
 
-/// DD-6: on a disk that stays full the last state stays readable, and nothing half-written has its name.
+/// DD-6: on a disk that stays full the last state stays readable, and no half-written file has a
+/// final name.
 #[test]
 fn when_the_disk_stays_full_what_was_there_stays_readable() {
     for scenario in scenarios::all() {
@@ -69,8 +72,8 @@ fn when_the_disk_stays_full_what_was_there_stays_readable() {
     }
 }
 
-/// B1, L2: whichever call fails while an older journal is laid back, the next start finds the newer one in its place, or
-/// ends what was begun.
+/// B1, L2: whichever call fails while an older journal is restored, the next start finds the newer
+/// one in its place or completes the restoration.
 #[test]
 fn when_the_disk_fails_while_it_goes_back_neither_journal_is_lost() {
     let fail_at = |at: usize, fault: Fault| {

@@ -1,5 +1,5 @@
-//! The files have a history, and nobody waits for it.
-#![expect(clippy::unwrap_used, reason = "a test without git or a directory cannot go on")]
+//! The git history of the files, which never delays or fails other work.
+#![expect(clippy::unwrap_used, reason = "a test without git or a directory cannot continue")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,21 +36,22 @@ impl House {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The messages of all commits with the files each changed, oldest first.
+    /// The messages of all commits with the files that each changed, oldest first.
     fn log(&self) -> Vec<String> {
         let log = self.git(&["log", "--reverse", "--name-status", "--format=%s"]);
         log.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 }
 
-/// DD-11: a history is begun once.
+/// DD-11: a repository is created once.
 #[test]
 fn the_data_directory_gets_a_history_once() {
     let house = House::new();
     assert_eq!(track(&RealDisk, house.data(), "git"), Tracking::Kept);
 }
 
-/// DD-12, DD-13, DD-14: one file a commit, also when another one changed, and a removal too.
+/// DD-12, DD-13, DD-14: each commit contains one file, even if another one changed; removals are
+/// committed too.
 #[test]
 fn one_change_is_one_commit_of_one_file() {
     let house = House::new();
@@ -81,7 +82,7 @@ fn one_change_is_one_commit_of_one_file() {
     assert!(house.git(&["status", "--porcelain"]).contains("M routines/news.md"));
 }
 
-/// DD-14, DD-16: of the state only the life of the sessions is in the history.
+/// DD-14, DD-16: of the state directory only the session history is committed.
 #[test]
 fn of_the_state_only_the_life_of_the_sessions_is_kept() {
     let house = House::new();
@@ -92,7 +93,7 @@ fn of_the_state_only_the_life_of_the_sessions_is_kept() {
     assert_eq!(house.log(), ["session created: 5f0c", "A\tstate/session_history.jsonl"]);
 }
 
-/// DD-12: outside of a history nothing happens.
+/// DD-12: a file outside of a repository is not committed.
 #[test]
 fn a_file_outside_of_any_history_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
@@ -104,7 +105,7 @@ fn a_file_outside_of_any_history_is_left_alone() {
     assert!(!dir.path().join(".git").exists());
 }
 
-/// B13, DD-17: a lock that somebody else holds postpones commits and loses none.
+/// B13, DD-17: a lock held by another process postpones commits and loses none.
 #[test]
 fn a_commit_waits_while_somebody_else_uses_git() {
     let house = House::new();
@@ -120,8 +121,8 @@ fn a_commit_waits_while_somebody_else_uses_git() {
     assert_eq!(house.log(), ["first", "A\troutines/mail.md", "second", "A\troutines/gate.md"]);
 }
 
-/// B13, DD-17: a lock that a commit left when it was killed does not end the history. The next start of the assistant
-/// takes it away once it is old, and what was not committed meanwhile comes with the next commit of that file.
+/// B13, DD-17: a stale lock of a killed commit does not end the history. The next start removes it,
+/// and changes that were not committed meanwhile are part of the next commit of their file.
 #[test]
 fn a_lock_that_was_left_does_not_end_the_history() {
     let house = House::new();
@@ -132,7 +133,7 @@ fn a_lock_that_was_left_does_not_end_the_history() {
     let data = || house.data().to_owned();
     let after = |minutes: i64| -> Timestamp { made + SignedDuration::from_mins(minutes) };
 
-    // Others may only have come a moment ago, and a command is not the assistant.
+    // Without the removal: the lock may be recent, or the process is a command and not the daemon.
     let starts: [&dyn Fn() -> Git; 3] = [
         &|| Git::start("git"),
         &|| Git::start_tracking(Arc::new(RealDisk), data(), "git", after(2)),
@@ -152,7 +153,8 @@ fn a_lock_that_was_left_does_not_end_the_history() {
     assert_eq!(house.git(&["show", "HEAD:routines/mail.md"]), "a");
 }
 
-/// B13, DD-12, DD-17: hooks and signatures of the human's git do not run, and cannot refuse.
+/// B13, DD-12, DD-17: hooks and signatures of the user's git are not used, so they cannot fail a
+/// commit.
 #[test]
 fn a_hook_that_refuses_is_not_asked() {
     let house = House::new();
@@ -166,7 +168,7 @@ fn a_hook_that_refuses_is_not_asked() {
     assert_eq!(house.log(), ["add", "A\troutines/mail.md"]);
 }
 
-/// B13, DD-17: without git, or with a broken one, all goes on.
+/// B13, DD-17: without git, or with a broken one, everything else works.
 #[test]
 fn without_git_nobody_waits_and_nothing_breaks() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Journals of every format there ever was: opened by the newest program, with all that is in them.
+//! Journals of every released format are opened by the current version with their whole content.
 //!
-//! They are kept as the bytes that a program of their time wrote, so that a change to an old step is noticed. Whoever
-//! adds a format adds `golden/rows_N.sql` and records it:
-//! `cargo test -p journal --test golden -- --ignored a_new_format_is_recorded`.
+//! They are stored as the bytes that a program of that time wrote, so that a change of an old
+//! migration is noticed. For a new format, add `golden/rows_N.sql` and record it: `cargo test -p
+//! journal --test golden -- --ignored a_new_format_is_recorded`.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "the test lays journals where the program finds them")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test puts journals where the program finds them")]
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,17 +26,17 @@ use rusqlite::types::Value;
 use tempfile::TempDir;
 use testkit::disk::{FailingDisk, Fault, Lasting};
 
-/// All that is in a journal: each table with its columns and rows.
+/// The content of a journal: each table with its columns and rows.
 type Contents = Vec<(String, Vec<String>, Vec<Vec<Value>>)>;
 
-/// The first format whose journals are counted and have a mark beside them.
+/// The first format with a commit counter and a mark.
 const COUNTED: i64 = 13;
 
 fn golden(format: i64) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/format_{format}.db.gz"))
 }
 
-/// A data directory with the journal of `format`.
+/// A data directory with a journal of `format`.
 fn laid(format: i64) -> (TempDir, Paths) {
     let dir = tempfile::tempdir().unwrap();
     let paths = Paths::new(dir.path());
@@ -55,7 +55,7 @@ fn place(paths: &Paths) -> Place {
     Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 }
 }
 
-/// The tables of people's words and deeds: the search index is made again by a step, and holds nothing of its own.
+/// All tables except those of the search index, which is rebuilt by a migration.
 fn contents(path: &Path) -> Contents {
     let log = Connection::open(path).unwrap();
     let mut tables = log
@@ -77,7 +77,7 @@ fn rows(log: &Connection, table: String) -> (String, Vec<String>, Vec<Vec<Value>
     (table, columns, rows)
 }
 
-/// What was in `before` and is not in `after`.
+/// The content of `before` that `after` lacks.
 fn missing(before: &Contents, after: &Contents) -> Vec<String> {
     let mut missing = Vec::new();
     for (table, columns, rows) in before {
@@ -95,7 +95,7 @@ fn missing(before: &Contents, after: &Contents) -> Vec<String> {
     missing
 }
 
-/// B11: the journal of every released format is opened by the newest program, with all that was in it.
+/// B11: a journal of every released format is opened with its whole content.
 #[test]
 fn every_format_there_was_is_opened_with_all_that_was_in_it() {
     for format in 1..=known_format() {
@@ -128,7 +128,7 @@ fn every_format_there_was_is_opened_with_all_that_was_in_it() {
     }
 }
 
-/// B11: the journal from before is kept, as it was, for whoever wants the older program back.
+/// B11: the journal is copied unchanged before the migration, for a return to the older program.
 #[test]
 fn the_journal_from_before_is_kept() {
     for format in 1..known_format() {
@@ -149,7 +149,8 @@ fn the_journal_from_before_is_kept() {
     }
 }
 
-/// B3, B4, B11: a disk that fails is told from one that must be changed, and leaves the old journal or the new one, whole.
+/// B3, B4, B11: temporary disk errors are distinguished from permanent ones, and the old or the new
+/// journal is left whole.
 #[test]
 fn a_disk_that_fails_leaves_the_old_journal_or_the_new_one() {
     let now = Timestamp::from_second(1_760_003_600).unwrap();
@@ -176,7 +177,7 @@ fn a_disk_that_fails_leaves_the_old_journal_or_the_new_one() {
     }
 }
 
-/// B11: a migration that ends before its last word leaves the old journal, with all that was in it.
+/// B11: an interrupted migration leaves the old journal with its whole content.
 #[test]
 fn a_migration_that_is_cut_short_leaves_the_old_journal() {
     let (_dir, paths) = laid(1);
@@ -188,7 +189,8 @@ fn a_migration_that_is_cut_short_leaves_the_old_journal() {
         for step in 2..=step {
             log.execute_batch(&sql(step)).unwrap();
         }
-        // The process is gone: nobody says COMMIT, and its files are as they are. A copy is what the next one finds.
+        // The process dies before COMMIT, so its files stay as they are. A copy is what the next
+        // process finds.
         let dir = tempfile::tempdir().unwrap();
         let found = Paths::new(dir.path());
         std::fs::create_dir_all(found.state()).unwrap();
@@ -210,7 +212,7 @@ fn sql(format: i64) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// Records the journals of formats that have none yet.
+/// Records journals of formats that have none yet.
 #[test]
 #[ignore = "it writes into the tests, for whoever adds a format"]
 fn a_new_format_is_recorded() {

@@ -1,5 +1,5 @@
-//! The life of the sessions is told in full, whatever happened to its file.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+//! The session history is preserved, whatever happens to its file.
+#![expect(clippy::unwrap_used, reason = "data created by the test is readable")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn aside(disk: &MemoryDisk) -> Option<(PathBuf, Vec<u8>)> {
     disk.files().into_iter().find(|(path, _)| path.to_string_lossy().contains(".corrupt-"))
 }
 
-/// DD-7, DD-18, DD-50, SE-8: one object a line with all four keys, the event by its name.
+/// DD-7, DD-18, DD-50, SE-8: each event is one JSON object per line with all four keys.
 #[test]
 fn each_event_is_one_line_with_four_keys() {
     let (events, bytes) = told(9);
@@ -66,7 +66,8 @@ fn each_event_is_one_line_with_four_keys() {
     assert_eq!(events[1].commit_message(), "session compacted: 5f0c0000");
 }
 
-/// SE-12, DD-18: blank and malformed lines are skipped and counted; other programs' spacing and keys are read.
+/// SE-12, DD-18: blank and malformed lines are skipped and counted; spacing and keys of other
+/// programs are accepted.
 #[test]
 fn lines_that_say_nothing_are_skipped_and_counted() {
     let disk = Arc::new(MemoryDisk::default());
@@ -88,7 +89,7 @@ fn lines_that_say_nothing_are_skipped_and_counted() {
     assert_eq!((kinds, told.skipped), (vec![EventKind::Created, EventKind::Cleared], 5));
 }
 
-/// SE-12: the age is that of the newest creation, however long ago, and unknown without one.
+/// SE-12: the age is that of the newest creation, however old, and unknown without one.
 #[test]
 fn a_session_is_as_old_as_the_newest_creation() {
     let disk = Arc::new(MemoryDisk::default());
@@ -104,7 +105,8 @@ fn a_session_is_as_old_as_the_newest_creation() {
     assert_eq!(history.age(later).unwrap(), Some(SignedDuration::from_hours(5)));
 }
 
-/// DD-7: an event that a crash makes us append again is there once; one that recurs later is there twice.
+/// DD-7: an event that is appended again after a crash is stored once; one that recurs later is
+/// stored twice.
 #[test]
 fn an_event_that_is_told_again_after_a_crash_is_told_once() {
     let disk = Arc::new(MemoryDisk::default());
@@ -119,7 +121,8 @@ fn an_event_that_is_told_again_after_a_crash_is_told_once() {
     assert_eq!(history.append(&event(1)).unwrap(), Appended::Now);
 }
 
-/// B2, DD-7: cut at every byte, no whole line is lost, nothing is rewritten, and the rest is kept aside.
+/// B2, DD-7: with the file truncated at any byte no complete line is lost, nothing is rewritten,
+/// and the rest is saved to another file.
 #[test]
 fn a_history_cut_off_anywhere_keeps_every_whole_line() {
     let (events, whole) = told(1_000);
@@ -145,7 +148,7 @@ fn a_history_cut_off_anywhere_keeps_every_whole_line() {
     }
 }
 
-/// B2: after a cut anywhere, the next event is a line of its own.
+/// B2: after a truncation anywhere the next event is a complete line.
 #[test]
 fn after_a_cut_the_next_event_is_told_whole() {
     let (events, whole) = told(3);
@@ -161,7 +164,7 @@ fn after_a_cut_the_next_event_is_told_whole() {
     }
 }
 
-/// B2: a line that was cut off after a great many bytes is kept aside whole.
+/// B2: a very long incomplete line is saved whole.
 #[test]
 fn a_very_long_torn_line_is_kept_aside_whole() {
     let (events, mut bytes) = told(3);
@@ -174,7 +177,7 @@ fn a_very_long_torn_line_is_kept_aside_whole() {
     assert_eq!(aside(&disk).unwrap().1, torn);
 }
 
-/// B2: 10,000 flipped bits, twenty at a time; every line that no bit was flipped in is told, in order.
+/// B2: 10,000 flipped bits, twenty at a time: all lines without a flipped bit are read, in order.
 #[test]
 fn flipped_bits_harm_only_the_lines_they_are_in() {
     let (events, whole) = told(1_000);
@@ -205,7 +208,7 @@ fn flipped_bits_harm_only_the_lines_they_are_in() {
     }
 }
 
-/// B5, B10: a directory in the place of the history is moved away and told of.
+/// B5, B10: a directory in place of the history is moved away and reported.
 #[test]
 fn a_directory_in_the_place_of_the_history_is_moved_away() {
     let disk = Arc::new(MemoryDisk::default());

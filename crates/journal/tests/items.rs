@@ -1,5 +1,5 @@
-//! Routines, reminders, webhooks and skills, as people write them.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+//! Hand-written routines, reminders, webhooks and skills.
+#![expect(clippy::unwrap_used, reason = "data created by the test is readable")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,12 +38,12 @@ fn read<T: Item>(head: &str) -> Result<T, String> {
     T::read(&format!("---\n{head}\n---\n\nDo it.\n"), &zone()).map_err(|bad| bad.to_string())
 }
 
-/// What is wrong with a routine that has `head` besides an id and a cron.
+/// Checks the error for a file with `head`.
 fn wrong<T: Item>(head: &str, said: Expect) {
     said.assert_eq(&read::<T>(head).err().unwrap());
 }
 
-/// DD-20, DD-22, DD-36: a routine in the words of its file, with hyphens or underscores.
+/// DD-20, DD-22, DD-36: reading a routine, with hyphens or underscores in its keys.
 #[test]
 fn a_routine_is_read_as_it_is_written() {
     let text = "---\nid: \"a1b2c3d4\"\ncron: \"0 9 * * 1-5\"\nbackground: true\ndescription: \"Weekday market notes\"\n\
@@ -65,7 +65,8 @@ fn a_routine_is_read_as_it_is_written() {
     assert_eq!(spelled.skills, ["a", "b"]);
 }
 
-/// The three states of `thinking` and the effort are read and written back; a wrong effort names the right ones.
+/// The three states of `thinking` and the effort are read and written back; the error for a wrong
+/// effort lists the valid ones.
 #[test]
 fn thinking_and_effort_of_a_job_are_kept_as_written() {
     let check = |lines: &str, thinking: Thinking, effort: Option<Effort>| {
@@ -86,7 +87,7 @@ fn thinking_and_effort_of_a_job_are_kept_as_written() {
     }
 }
 
-/// DD-24: text is the text that was written, whatever YAML takes it for.
+/// DD-24: text is preserved as written, even if YAML would read it as another type.
 #[test]
 fn an_id_that_looks_like_a_number_stays_what_it_is() {
     for id in ["12345678", "00123456", "1e234567", "true", "no", "2026-03-05", "0x10"] {
@@ -97,7 +98,7 @@ fn an_id_that_looks_like_a_number_stays_what_it_is() {
     assert_eq!(reminder.description, "010");
 }
 
-/// DD-23: keys we do not know are none of our business, and `message` is the body.
+/// DD-23: unknown keys are ignored, and the body is the message.
 #[test]
 fn unknown_keys_are_left_alone() {
     let routine: Routine =
@@ -105,7 +106,8 @@ fn unknown_keys_are_left_alone() {
     assert_eq!(routine.message.as_str(), "Do it.");
 }
 
-/// DD-27, DD-35, DD-37, DD-38, DD-39, DD-40, DD-41: a mistake is named with its line, its key and what would be right.
+/// DD-27, DD-35, DD-37, DD-38, DD-39, DD-40, DD-41: an error names the line, the key and a valid
+/// value.
 #[test]
 fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
     let with = |line: &str| format!("# mine\nid: x\ncron: 0 9 * * *\n{line}");
@@ -162,7 +164,7 @@ fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
     );
 }
 
-/// DD-27: what is not the YAML of a head is named the same way.
+/// DD-27: errors of YAML syntax are reported in the same way.
 #[test]
 fn a_mistake_in_the_spelling_is_named_in_words_its_author_can_act_on() {
     let with = |line: &str| format!("# mine\nid: x\ncron: 0 9 * * *\n{line}");
@@ -182,7 +184,7 @@ fn a_mistake_in_the_spelling_is_named_in_words_its_author_can_act_on() {
     wrong::<Routine>("id: x\nid: y", expect!["line 3: `id`: it is there twice; keep one of them"]);
 }
 
-/// DD-42, DD-46, DD-47: a reminder in the words of its file; without an offset it is local time.
+/// DD-42, DD-46, DD-47: reading a reminder; a time without an offset is local.
 #[test]
 fn a_reminder_is_read_as_it_is_written() {
     let text = "---\nid: \"c4f5e6a7\"\nrun-at: \"2026-03-05T14:00:00-08:00\"\nbackground: true\nchain-depth: 1\n\
@@ -203,8 +205,8 @@ fn a_reminder_is_read_as_it_is_written() {
     );
 }
 
-/// WH-3, WH-10: how calls are proven, what is picked of them and what is delivered stands in the file; what contradicts
-/// itself is named.
+/// WH-3, WH-10: a webhook file defines authentication, picked values and direct delivery;
+/// contradictions are reported.
 #[test]
 fn a_webhook_says_how_it_is_called() {
     let text = "---\nid: \"gh\"\nfields: {}\nauth: \"github\"\npick: {\"repo\":\"/repository/full_name\"}\nmax-bytes: 65536\n\
@@ -227,7 +229,7 @@ fn a_webhook_says_how_it_is_called() {
     wrong("deliver: x", "`deliver`: cannot stand beside an instruction; keep `deliver` and no text below");
 }
 
-/// DD-48: a webhook brings its schema, which stays what it is.
+/// DD-48: a webhook contains a schema, which is preserved.
 #[test]
 fn a_webhook_is_read_with_its_schema() {
     let head = "id: gate\nfields:\n  type: object\n  required: [who]\n  properties: {who: {type: string, maxLength: 40}}\nisolated: true";
@@ -243,7 +245,8 @@ fn a_webhook_is_read_with_its_schema() {
     );
 }
 
-/// DD-3, DD-10, DD-26, DD-27, DD-34, B10: listing goes by name; what is bad is named and harms nobody.
+/// DD-3, DD-10, DD-26, DD-27, DD-34, B10: files are listed by name; invalid ones are reported and
+/// do not affect others.
 #[test]
 fn a_bad_file_is_named_and_all_others_are_read() {
     let disk = Arc::new(MemoryDisk::default());
@@ -282,7 +285,8 @@ fn a_bad_file_is_named_and_all_others_are_read() {
     .assert_eq(&bad.join("\n"));
 }
 
-/// DD-5, DD-29, DD-30, DD-31, DD-33: a file is named after its words and never takes another one's place.
+/// DD-5, DD-29, DD-30, DD-31, DD-33: a file is named after its text and never replaces a foreign
+/// file.
 #[test]
 fn a_new_file_is_named_after_its_words() {
     let disk = Arc::new(MemoryDisk::default());
@@ -300,7 +304,7 @@ fn a_new_file_is_named_after_its_words() {
     assert!(disk.files().keys().all(|path| path.extension().is_none_or(|end| end != "tmp")));
 }
 
-/// DD-32, DD-33: a file is removed by the id in it, past files that are corrupt, even if its own cron is wrong.
+/// DD-32, DD-33: a file is found by its id despite corrupt files, even if its own cron is invalid.
 #[test]
 fn a_file_is_removed_by_its_id_whatever_else_is_there() {
     let disk = Arc::new(MemoryDisk::default());
@@ -316,7 +320,8 @@ fn a_file_is_removed_by_its_id_whatever_else_is_there() {
     assert_eq!(disk.files().len(), 2);
 }
 
-/// SC-19: a file is where it was seen last, or wherever a person has moved it since; what stands in its place is left.
+/// SC-19: a file is found where it was last seen or where the user moved it; another file in its
+/// place is not touched.
 #[test]
 fn a_file_is_looked_for_where_it_was_first() {
     let disk = Arc::new(MemoryDisk::default());
@@ -331,7 +336,8 @@ fn a_file_is_looked_for_where_it_was_first() {
     assert_eq!(locate(None), Path::new("/data/routines/a.md"));
 }
 
-/// B9, DD-25: a hand-written file keeps its comments and unknown keys; a change that makes it invalid is refused.
+/// B9, DD-25: a hand-written file keeps its comments and unknown keys; a change that makes it
+/// invalid is refused.
 #[test]
 fn one_setting_of_a_hand_written_file_changes_and_the_rest_stays() {
     let disk = Arc::new(MemoryDisk::default());
@@ -348,7 +354,8 @@ fn one_setting_of_a_hand_written_file_changes_and_the_rest_stays() {
     assert_eq!(routines.edit("other", "cron", &cron("30 8 * * *")).unwrap(), None);
 }
 
-/// DD-49: `allowed-tools` is one string, with spaces or commas, or a list; other keys of the format are kept.
+/// DD-49: `allowed-tools` is a string with spaces or commas, or a list; other keys of the format
+/// are preserved.
 #[test]
 fn skills_of_the_public_format_are_read_and_written_again() {
     let read = |head: &str| {
@@ -384,7 +391,7 @@ fn skills_of_the_public_format_are_read_and_written_again() {
     assert_eq!(skills::parse(colon).unwrap().description, "Use when: asked");
 }
 
-/// DD-49: a skill is a directory with a `SKILL.md`; a bad one harms no other.
+/// DD-49: a skill is a directory with a `SKILL.md`; an invalid one does not affect others.
 #[test]
 fn skills_are_directories_with_instructions() {
     let disk = Arc::new(MemoryDisk::default());
@@ -407,7 +414,7 @@ fn skills_are_directories_with_instructions() {
     );
 }
 
-/// DD-28: the id of a new item is eight hexadecimal digits, which is an id like any other.
+/// DD-28: the id of a new item is eight hexadecimal digits.
 #[test]
 fn a_new_item_gets_an_id_of_eight_digits() {
     let mut dice = Dice::new(7);
@@ -418,7 +425,7 @@ fn a_new_item_gets_an_id_of_eight_digits() {
     }
 }
 
-/// DD-41, DD-45: what is as usual is not written.
+/// DD-41, DD-45: defaults are not written.
 #[test]
 fn a_new_file_says_only_what_is_unusual() {
     let text = routine("a1b2c3d4", "  Triage my mail. ").to_text();
@@ -431,8 +438,8 @@ fn a_new_file_says_only_what_is_unusual() {
     );
 }
 
-/// TP-11: every list that a file allows tools with is collected, in the order of their kinds; a file that forbids or
-/// cannot be read adds none.
+/// TP-11: all lists of allowed tools are collected, ordered by kind of file; a file that forbids
+/// tools or is unreadable adds none.
 #[test]
 fn the_tool_lists_of_all_files_are_collected() {
     let memory = MemoryDisk::default();

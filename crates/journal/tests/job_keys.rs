@@ -1,5 +1,5 @@
-//! What a job file says about the clock: when its job comes, and how it deals with a time that does not suit.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+//! The keys of job files for recurrence, missed and overlapping times, and pausing.
+#![expect(clippy::unwrap_used, reason = "data created by the test is readable")]
 
 use domain::schedule::{Beat, IfMissed, Manner, Moment, Overlap, Reminder, Rest, Rhythm, Routine, Zone};
 use expect_test::{Expect, expect};
@@ -14,12 +14,13 @@ fn read<T: Item>(head: &str) -> Result<T, String> {
     T::read(&format!("---\n{head}\n---\n\nDo it.\n"), &zone()).map_err(|bad| bad.to_string())
 }
 
-/// What is wrong with a routine that has this `head`.
+/// Checks the error for a routine with `head`.
 fn wrong(head: &str, said: Expect) {
     said.assert_eq(&read::<Routine>(head).err().unwrap());
 }
 
-/// SC-13, SC-18: a file says how its job deals with the clock, in one spelling or the other; the usual is left out.
+/// SC-13, SC-18: the keys for missed and overlapping times and for pausing, in both spellings;
+/// defaults are left out.
 #[test]
 fn a_file_says_how_its_job_deals_with_the_clock() {
     let text = "---\nid: \"x\"\ncron: \"0 9 * * *\"\nif-missed: \"if-within 2h\"\noverlap: \"queue\"\npaused: true\n---\nDo it.\n";
@@ -39,7 +40,7 @@ fn a_file_says_how_its_job_deals_with_the_clock() {
     assert_eq!(usual.to_text(), "---\nid: \"x\"\ncron: \"0 9 * * *\"\n---\nDo it.\n");
 }
 
-/// DD-27: what a file cannot say about the clock is named with its line, its key and what would be right.
+/// DD-27: an error of these keys names the line, the key and a valid value.
 #[test]
 fn a_mistake_about_the_clock_is_named_in_words_its_author_can_act_on() {
     let with = |line: &str| format!("id: x\ncron: 0 9 * * *\n{line}");
@@ -69,7 +70,7 @@ fn a_mistake_about_the_clock_is_named_in_words_its_author_can_act_on() {
     );
 }
 
-/// DD-36: a routine recurs by five fields or by a number of days, up to a day, on the clock of a zone.
+/// DD-36: a routine recurs by five fields or by a number of days, until a day, in a time zone.
 #[test]
 fn a_routine_recurs_by_fields_or_by_days() {
     let text = "---\nid: \"x\"\nevery: \"3 days\"\nfrom: \"2026-11-18T09:00:00\"\nuntil: \"2026-12-01\"\ntimezone: \"Asia/Tokyo\"\n---\nDo it.\n";
@@ -88,7 +89,7 @@ fn a_routine_recurs_by_fields_or_by_days() {
     assert_eq!(cron.rhythm.until, until);
 }
 
-/// DD-39: what cannot be a rhythm is named with its line, its key and what would be right.
+/// DD-39: an error in the recurrence names the line, the key and a valid value.
 #[test]
 fn a_wrong_rhythm_is_named_in_words_its_author_can_act_on() {
     wrong(
@@ -133,7 +134,7 @@ fn a_wrong_rhythm_is_named_in_words_its_author_can_act_on() {
     );
 }
 
-/// DD-20, DD-27: a job that is told nothing would do nothing.
+/// DD-20, DD-27: a job without a text is an error.
 #[test]
 fn a_job_without_words_is_named() {
     for body in ["", "\n\n", "\n  ... --- !\n", "🙂\n"] {

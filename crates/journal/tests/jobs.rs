@@ -1,4 +1,4 @@
-//! The book of job files: what it tells while people change their files.
+//! The job file scanner: its news while files change.
 
 mod desk;
 mod shelves;
@@ -16,12 +16,12 @@ use journal::jobs::JobBook;
 use shelves::{good, told};
 use testkit::disk::{FailingDisk, Fault, Lasting};
 
-/// What a look tells, one line each.
+/// Compares the news of a scan, one line each.
 fn check(news: &[FileNews], expected: Expect) {
     expected.assert_eq(&told(news));
 }
 
-/// SC-1, SC-2, DD-26: the first look tells everything, a second one nothing.
+/// SC-1, SC-2, DD-26: the first scan reports everything, the second one nothing.
 #[test]
 fn the_first_look_tells_everything_that_is_planned() {
     let mut desk = Desk::new();
@@ -39,7 +39,7 @@ fn the_first_look_tells_everything_that_is_planned() {
     assert_eq!(desk.book.planned().count(), 2);
 }
 
-/// SC-3, RP-29: an edit counts at once, and a file that turns invalid keeps its last good version.
+/// SC-3, RP-29: an edit applies at once, and a file that becomes invalid keeps its last valid plan.
 #[test]
 fn a_file_that_turns_invalid_keeps_what_it_planned() {
     let mut desk = Desk::new();
@@ -68,7 +68,8 @@ fn a_file_that_turns_invalid_keeps_what_it_planned() {
     );
 }
 
-/// A file that a program writes slowly, with pauses, is told of only if it is still wrong two seconds after the last part.
+/// A file that is written slowly, with pauses, is reported only if it is still invalid two seconds
+/// after the last write.
 #[test]
 fn a_file_that_is_written_slowly_is_not_talked_about() {
     let mut desk = Desk::new();
@@ -85,7 +86,7 @@ fn a_file_that_is_written_slowly_is_not_talked_about() {
     check(&desk.settled(), expect![""]);
 }
 
-/// B8: nobody hears of a file that settles within two seconds, however it is saved.
+/// B8: a file that settles within two seconds is not reported, however it is saved.
 #[test]
 fn a_file_that_is_being_saved_is_not_talked_about() {
     let mut desk = Desk::new();
@@ -101,14 +102,14 @@ fn a_file_that_is_being_saved_is_not_talked_about() {
     desk.write("routines/mail.md", &good("mail", "Triage!"));
     check(&desk.look(), expect!["plans routine:mail as routines/mail.md: Triage!"]);
     assert_eq!(desk.book.again(), None);
-    // Moved away, and written anew.
+    // Renamed, then written again.
     desk.rename("routines/mail.md", "routines/mail.md~");
     check(&desk.look(), expect![""]);
     desk.pass(200);
     desk.write("routines/mail.md", &good("mail", "Triage."));
     check(&desk.look(), expect!["plans routine:mail as routines/mail.md: Triage."]);
     check(&desk.settled(), expect![""]);
-    // Left half-saved: told when it had its time, and once.
+    // Left incomplete: reported once, after the delay.
     desk.write("routines/mail.md", "---\nid: mail\n");
     check(&desk.look(), expect![""]);
     check(
@@ -119,7 +120,7 @@ fn a_file_that_is_being_saved_is_not_talked_about() {
     );
 }
 
-/// SC-4, RP-28: a deleted file takes what it planned along, when it stays away.
+/// SC-4, RP-28: the plan of a deleted file is removed after a delay.
 #[test]
 fn a_deleted_file_takes_its_job_along() {
     let mut desk = Desk::new();
@@ -137,7 +138,7 @@ fn a_deleted_file_takes_its_job_along() {
     );
 }
 
-/// DD-33: the name of a file is for people: a rename changes nothing but the name.
+/// DD-33: a rename changes only the file name of the plan.
 #[test]
 fn a_rename_is_only_a_rename() {
     let mut desk = Desk::new();
@@ -150,7 +151,7 @@ fn a_rename_is_only_a_rename() {
     }
 }
 
-/// RP-29: who is renamed and half-edited in one go is still there.
+/// RP-29: a file that is renamed and made invalid at once keeps its plan.
 #[test]
 fn a_renamed_file_that_cannot_be_read_is_still_somebodys() {
     let mut desk = Desk::new();
@@ -171,7 +172,8 @@ fn a_renamed_file_that_cannot_be_read_is_still_somebodys() {
     );
 }
 
-/// DD-34: of two files with one id the first by name counts; when it goes, the other does.
+/// DD-34: of two files with the same id the first one by name counts; if it is removed, the other
+/// one does.
 #[test]
 fn of_two_files_with_one_id_the_first_counts() {
     let mut desk = Desk::new();
@@ -194,12 +196,12 @@ fn of_two_files_with_one_id_the_first_counts() {
     );
     desk.write("routines/a.md", &good("other", "First."));
     check(&desk.settled(), expect!["plans routine:other as routines/a.md: First."]);
-    // A routine and a reminder are never each other's twins.
+    // A routine and a reminder may have the same id.
     desk.write("reminders/a.md", "---\nid: mail\nrun-at: 2026-11-20T09:00:00Z\n---\nCall.\n");
     check(&desk.settled(), expect!["plans reminder:mail as reminders/a.md: Call."]);
 }
 
-/// A file that is changed twice in one moment of the disk, without a change of length, is still read.
+/// A second change within the resolution of file times, with the same length, is detected.
 #[test]
 fn a_second_change_in_the_same_moment_is_seen() {
     let mut desk = Desk::new();
@@ -210,7 +212,7 @@ fn a_second_change_in_the_same_moment_is_seen() {
     check(&desk.look(), expect!["plans routine:mail as routines/mail.md: Two."]);
 }
 
-/// B10, DD-27, SC-5: whatever else lies there, all other jobs go on.
+/// B10, DD-27, SC-5: invalid files do not affect other jobs.
 #[test]
 fn what_cannot_be_read_harms_nobody_else() {
     let mut desk = Desk::new();
@@ -236,7 +238,7 @@ fn what_cannot_be_read_harms_nobody_else() {
     check(&desk.settled(), expect![""]);
 }
 
-/// B8, DD-27: a disk that fails takes no job away, and is told of once.
+/// B8, DD-27: a disk error removes no plan and is reported once.
 #[test]
 fn a_disk_that_fails_takes_no_job_away() {
     for at in 0..6 {
@@ -268,7 +270,7 @@ fn a_disk_that_fails_takes_no_job_away() {
     check(&desk.look(), expect!["mended routines"]);
 }
 
-/// A look at one changed file sees what a look at all would.
+/// A scan of one changed file finds the same as a scan of all files.
 #[test]
 fn one_changed_file_is_looked_at_alone() {
     let mut desk = Desk::new();

@@ -1,4 +1,4 @@
-//! The book of job files against everything that people and programs do to files.
+//! Randomised tests of the job file scanner with all kinds of file changes.
 
 mod desk;
 mod shelves;
@@ -17,19 +17,19 @@ fn one_of<T: Copy>(dice: &mut Dice, choices: &[T]) -> T {
     choices[usize::try_from(dice.roll() % choices.len() as u64).unwrap_or(0)]
 }
 
-/// What is in a file, as the one knows who wrote it.
+/// Content of a file, as known to the test.
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
     Good {
         id: &'static str,
         words: String,
     },
-    /// It cannot be read, but its id can.
+    /// Invalid, but with a readable id.
     Signed {
         id: &'static str,
         words: String,
     },
-    /// It says nothing at all.
+    /// Without a readable id.
     Illegible {
         words: String,
     },
@@ -55,11 +55,11 @@ impl Content {
     }
 }
 
-/// What must be planned, reckoned each time from all that there is.
+/// The expected plans, computed from all files.
 #[derive(Default)]
 struct Model {
     files: BTreeMap<&'static str, Content>,
-    /// What each file said when it could last be read.
+    /// The last valid content of each file.
     last: BTreeMap<&'static str, (&'static str, String)>,
     plan: BTreeMap<&'static str, (&'static str, String)>,
 }
@@ -134,7 +134,7 @@ impl Model {
     }
 }
 
-/// What somebody knows who was only told the news.
+/// The state that follows from the news alone.
 #[derive(Default)]
 struct Reader {
     planned: BTreeMap<String, (String, String)>,
@@ -161,7 +161,8 @@ impl Reader {
     }
 }
 
-/// A6, DD-34, RP-29, SC-3: after any changes the plan is what all files together say, and so is what was told of it.
+/// A6, DD-34, RP-29, SC-3: after any changes both the plans and the news correspond to all files
+/// together.
 #[test]
 fn the_plan_is_what_the_files_say_whatever_is_done_to_them() {
     let mut steps = 0;
@@ -192,7 +193,7 @@ fn the_plan_is_what_the_files_say_whatever_is_done_to_them() {
     assert!(steps >= 10_000);
 }
 
-/// A6: looking at the changed files alone ends where looking at all of them does.
+/// A6: scanning only the changed files has the same result as scanning all files.
 #[test]
 fn looking_at_changed_files_alone_is_enough() {
     for seed in 100..140 {
@@ -223,7 +224,7 @@ fn looking_at_changed_files_alone_is_enough() {
     }
 }
 
-/// A mistake on a known line, and its key.
+/// A file with an error in a known line and key.
 fn mistaken(dice: &mut Dice) -> (String, usize, &'static str) {
     let wrong = [
         ("cron", "cron: 61 * * * *"),
@@ -249,7 +250,7 @@ fn mistaken(dice: &mut Dice) -> (String, usize, &'static str) {
     (format!("---\n{}\n---\nDo it.\n", lines.join("\n")), place + 2, key)
 }
 
-/// A text that may be anything.
+/// A randomly modified text.
 fn scrambled(dice: &mut Dice) -> Vec<u8> {
     let mut bytes = mistaken(dice).0.into_bytes();
     for _ in 0..=dice.roll() % 8 {
@@ -266,8 +267,8 @@ fn scrambled(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// G1, DD-27: of ten thousand malformed files each is named once, with its line, its key and the reason; and the
-/// next good version counts.
+/// G1, DD-27: of ten thousand malformed files each is reported once with its line, key and reason,
+/// and the next valid version is accepted.
 #[test]
 fn every_malformed_file_is_named_once() {
     let mut dice = Dice::new(7);
@@ -300,7 +301,7 @@ fn every_malformed_file_is_named_once() {
     assert_eq!((reader.broken.len(), reader.planned.len()), (0, 10_000));
 }
 
-/// G2, SC-5: among two hundred good jobs a few bad ones take none away.
+/// G2, SC-5: a few invalid files remove no plan of two hundred valid jobs.
 #[test]
 fn bad_files_among_good_ones_take_nobody_away() {
     let mut dice = Dice::new(3);
@@ -318,8 +319,8 @@ fn bad_files_among_good_ones_take_nobody_away() {
     }
 }
 
-/// B8: ten thousand saves in every way that editors save, and looks at any moment: nobody is told that a file is
-/// wrong or gone, and what was saved last counts.
+/// B8: ten thousand saves in all ways that editors use, with scans at any moment: no file is
+/// reported as invalid or gone, and the last save counts.
 #[test]
 fn an_editor_that_saves_is_never_complained_about() {
     let mut dice = Dice::new(11);
@@ -352,7 +353,7 @@ fn an_editor_that_saves_is_never_complained_about() {
             desk.pass(i64::try_from(dice.roll() % 80).unwrap_or(0));
             news.extend(if dice.roll().is_multiple_of(2) { desk.look_at(file) } else { desk.look() });
         }
-        // A file that was cut in its words is a file like any other.
+        // A file that is truncated within its body is valid.
         assert!(news.iter().all(|news| matches!(news, FileNews::Plans(_))), "{}", told(&news));
         assert_eq!(desk.words("mail"), Some(format!("Version {version}.")));
         desk.pass(i64::try_from(dice.roll() % 1_000).unwrap_or(0));

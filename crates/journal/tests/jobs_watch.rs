@@ -1,6 +1,6 @@
-//! Following job files on a real disk, with the ears of the system.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
-#![expect(clippy::disallowed_methods, reason = "here an editor writes, not the assistant")]
+//! Watching job files on a real disk, with file system events.
+#![expect(clippy::unwrap_used, reason = "data created by the test exists")]
+#![expect(clippy::disallowed_methods, reason = "simulates an editor, not the assistant")]
 
 mod shelves;
 
@@ -33,7 +33,7 @@ impl Clock for RealClock {
     }
 }
 
-/// So long that only the ears of the system can bring news.
+/// So long that only file system events can cause news.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
 fn follow(data: &Path, every: Duration) -> (Receiver<Vec<FileNews>>, Watch) {
@@ -51,7 +51,8 @@ fn home() -> TempDir {
     home
 }
 
-/// SC-1, SC-3, A6: a change is heard of by itself: written, edited in place, replaced, broken, mended, deleted.
+/// SC-1, SC-3, A6: a change is detected by itself: a file is written, edited in place, replaced,
+/// made invalid, fixed, deleted.
 #[test]
 fn a_change_of_a_file_is_heard_of() {
     let home = home();
@@ -83,11 +84,12 @@ fn a_change_of_a_file_is_heard_of() {
     assert!(news.blocking_recv().is_none());
 }
 
-/// SC-1: what the system does not say is seen a little later.
+/// SC-1: a change without an event is detected by the periodic scan.
 #[test]
 fn what_the_system_does_not_say_is_seen_anyway() {
     let home = home();
-    // A file that the first look sees: what is half written then is told at once, and nothing shall be.
+    // The first scan finds this file. A half-written file would be reported at once by the first
+    // scan.
     let reminder = "---\nid: call\nrun-at: 2026-11-20T09:00:00Z\n---\nCall mum.\n";
     fs::create_dir(home.path().join("reminders")).unwrap();
     fs::write(home.path().join("reminders/call.md"), reminder).unwrap();
@@ -101,7 +103,7 @@ fn what_the_system_does_not_say_is_seen_anyway() {
     next(&mut news, expect!["plans routine:mail as routines/mail.md: Triage!"]);
 }
 
-/// B10: on a real disk too, what cannot be read harms nobody.
+/// B10: invalid files on a real disk do not affect others.
 #[test]
 fn links_that_lead_nowhere_and_directories_harm_nobody() {
     let home = home();

@@ -1,7 +1,7 @@
-//! How the names moved, as it is kept: what a fork was about, and how much of it is read.
+//! The stored lineage: topics of forks, and how many moves are read.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "the test makes an old log behind the journal's back")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test creates an old database without the trait Disk")]
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use journal::{Journal, Opened, Paths, Place};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// A journal in which things happen, a minute apart.
+/// A journal in which events happen one minute apart.
 struct Life {
     _dir: TempDir,
     runtime: Runtime,
@@ -152,7 +152,7 @@ fn a_fork_that_is_told_of_is_told_from_its_beginning() {
     assert_eq!(life.lineage(1000).older, 0);
 }
 
-/// Somebody updates the program and looks before it has run.
+/// The program is updated, and the journal is read before the new version has run.
 #[test]
 fn a_journal_from_before_forks_had_topics_can_be_looked_at() {
     let dir = tempfile::tempdir().unwrap();

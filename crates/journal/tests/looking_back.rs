@@ -1,6 +1,6 @@
-//! Looking back: pings and what became of them, how late times were begun, and words that were said.
+//! Queries on past pings, start delays and entries.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn message(id: u64, at: i64, to: Address) -> Record {
     Record::Message(MessageChange::Received(message))
 }
 
-/// A run of `mail` that was due at `due`, begun a minute later, and wanted to ping.
+/// A run of `mail` that was due at `due`, began a minute later, and tried to ping.
 fn run(number: u64, due: i64, shows: Option<&str>) -> Vec<Record> {
     let branch = Branch::fork(&format!("run{number}")).unwrap();
     let source = Source::Routine("mail".to_owned());

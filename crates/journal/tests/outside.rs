@@ -1,6 +1,7 @@
-//! State files that other programs change are followed; files that only a crash of ours left behind are not.
+//! Changes of state files by other programs are adopted; files left out of date by our own crash
+//! are not mistaken for such changes.
 #![expect(clippy::disallowed_methods, reason = "the test is another program that writes into the directory")]
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ struct House {
     runtime: tokio::runtime::Runtime,
 }
 
-/// The name of a tool, an input, and a result with its label, or none.
+/// A tool name, its input, and optionally a result with its label.
 type Called<'a> = (&'a str, &'a str, Option<(Label, &'a str)>);
 
 impl House {
@@ -72,7 +73,7 @@ impl House {
         }
     }
 
-    /// Something is said on main, in the session `old` and after a fork took its place in the session `new`.
+    /// Main has an entry in the session `old`; a compaction then starts the session `new`.
     fn talk(&self, opened: &Opened) {
         let mut conversation = Conversation::new(Default::default(), EntryId(1));
         let heard = |text: &str| Heard { text: text.to_owned(), ..Heard::note(String::new()) };
@@ -88,7 +89,7 @@ impl House {
         self.write(opened, records);
     }
 
-    /// After [`House::talk`], a model calls these tools on main, one after the other.
+    /// After `TestDirectory::write_conversation`, a model calls these tools on main, one after the other.
     fn call(&self, opened: &Opened, calls: &[Called<'_>]) {
         let head = Head { entry: Some(EntryId(2)), session: session("new"), label: Label::PLAIN };
         let mut conversation = Conversation::new([(Branch::Main, head)].into(), EntryId(3));
@@ -137,7 +138,7 @@ fn a_sessions_file_that_names_no_session_means_a_new_one() {
         assert_eq!(house.look(&opened, false), [], "{text:?}: it may be half written");
         assert_eq!(house.look(&opened, false), [StateEdit::MainSession(None)], "{text:?}");
         drop(opened);
-        // The same while the program does not run.
+        // Also while the daemon is down.
         let opened = house.open();
         assert_eq!(house.look(&opened, true), [StateEdit::MainSession(None)], "{text:?}");
         assert!(house.read("sessions.json").is_none_or(|text| text != "new"), "{text:?}");
@@ -165,8 +166,8 @@ fn a_sessions_file_can_name_another_session() {
     assert_eq!(house.read("sessions.json"), None, "the next session is created");
 }
 
-/// Addresses that the user wrote, and those that pages and mail showed, are known again after a restart. One that a model could
-/// have composed is not.
+/// Addresses written by the user and those shown by pages and mail are known again after a restart.
+/// An address that a model may have composed is not.
 #[test]
 fn addresses_that_were_seen_are_known_after_a_restart() {
     let house = House::new();
@@ -207,8 +208,8 @@ fn addresses_that_were_seen_are_known_after_a_restart() {
     assert_eq!(*messages.seen, ["https://page.example/b", "https://mail.example/c"]);
 }
 
-/// An address that a model composed before a restart is not free after it: not if a later result repeats it, not if a server
-/// or the model of a search vendor told it.
+/// An address that a model composed before a restart is not trusted after it, even if a later
+/// result, a server or a search provider's model repeats it.
 #[test]
 fn addresses_that_a_model_composed_do_not_count_as_seen_after_a_restart() {
     let house = House::new();
@@ -269,7 +270,7 @@ fn updates_of_other_programs_are_seen_while_the_program_runs() {
         StateEdit::UpdateAdded { at: "2026-01-02T02:04:05Z".parse().unwrap(), text: "theirs".to_owned() };
     assert_eq!(house.look(&opened, false), []);
     assert_eq!(house.look(&opened, false), std::slice::from_ref(&added));
-    // Until the assistant has followed, nothing of ours is written over it.
+    // Until the assistant has adopted the change, the file is not overwritten.
     house.write(&opened, vec![left(3, "three")]);
     assert!(house.read(UPDATES).unwrap().contains("theirs"));
     assert_eq!(house.look(&opened, true), [added]);
@@ -295,7 +296,7 @@ fn updates_of_other_programs_are_seen_while_the_program_runs() {
     assert_eq!(house.look(&opened, true), [StateEdit::UpdateRemoved(ReportId(5))]);
 }
 
-/// Splits the notice of a damaged file `name` from the other edits.
+/// Splits the notice about the damaged file `name` from the other edits.
 fn damage_told(edits: Vec<StateEdit>, name: &str) -> Vec<StateEdit> {
     let (told, others): (Vec<_>, Vec<_>) =
         edits.into_iter().partition(|edit| matches!(edit, StateEdit::Damaged(_)));
@@ -310,14 +311,15 @@ fn updates_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_r
     let opened = house.open();
     house.write(&opened, vec![left(1, "one"), left(2, "two")]);
     let ours: serde_json::Value = serde_json::from_str(&house.read(UPDATES).unwrap()).unwrap();
-    // The record of the update "two" is one of the bad ones.
+    // The record of the update "two" is one of the invalid ones.
     let theirs = r#"{"ts": "2026-01-02T03:04:05+01:00", "message": "theirs"}"#;
     house.put(UPDATES, Some(&format!(r#"[{}, {{"ts": 7}}, {theirs}]"#, ours[0])));
     let added =
         StateEdit::UpdateAdded { at: "2026-01-02T02:04:05Z".parse().unwrap(), text: "theirs".to_owned() };
     assert_eq!(house.look(&opened, false), []);
     assert_eq!(damage_told(house.look(&opened, false), UPDATES), std::slice::from_ref(&added));
-    // Until the assistant has followed, nothing of ours is written over it, and the damage is told once.
+    // Until the assistant has adopted the change, the file is not overwritten, and the damage is
+    // reported once.
     house.write(&opened, vec![left(3, "three")]);
     assert!(house.read(UPDATES).unwrap().contains("theirs"));
     assert_eq!(house.look(&opened, false), [added]);
@@ -333,7 +335,7 @@ fn updates_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_r
     let all = house.read(UPDATES).unwrap();
     assert!(["one", "two", "three", "theirs"].iter().all(|text| all.contains(text)), "{all}");
     assert_eq!(house.look(&opened, false), []);
-    // A file of which nothing can be read takes nothing away, and is told as well.
+    // A completely unreadable file removes nothing and is reported too.
     house.put(UPDATES, Some("[{"));
     assert_eq!(damage_told(house.look(&opened, true), UPDATES), []);
     assert_eq!(house.read(UPDATES).as_deref(), Some(all.as_str()));
@@ -372,13 +374,14 @@ fn updates_that_were_removed_while_the_program_was_down_stay_removed() {
 const UPDATES_NOTE: &str = "state:pending_updates";
 const MESSAGES_NOTE: &str = "state:fork_messages";
 
-/// What the journal notes of a file after writing it. A program that dies before it writes the file does not note it either.
+/// The hash that the database stores after writing a file. A process that dies before writing the
+/// file does not store it.
 fn note(house: &House, name: &str) -> String {
     let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
     log.query_row("SELECT value FROM keepsakes WHERE name = ?", [name], |row| row.get(0)).unwrap()
 }
 
-/// As if the program had died between the journal and the file.
+/// Simulates a crash between the write of the database and that of the file.
 fn dies_before_the_file(house: &House, name: &str, note: &str, file: &str, text: &str) {
     let log = rusqlite::Connection::open(house.path("journal.db")).unwrap();
     log.execute("UPDATE keepsakes SET value = ? WHERE name = ?", [note, name]).unwrap();
@@ -437,7 +440,7 @@ fn a_session_file_of_a_routine_can_be_removed_or_replaced() {
 
 const MESSAGES: &str = "fork_messages.json";
 
-/// The run of the routine `mail` sent the message `id`.
+/// A message `id` sent by a run of the routine `mail`.
 fn sent(id: u64, at: Timestamp) -> Origin {
     let source = Source::Routine("mail".to_owned());
     let label = "chat;report".parse().unwrap();
@@ -475,8 +478,8 @@ fn records_of_sent_messages_are_followed_while_the_program_runs() {
     house.write(&opened, kept(&[sent(501, NOW), sent(502, NOW)]));
     assert_eq!((house.look(&opened, false), house.look(&opened, true)), (vec![], vec![]), "our own writes");
 
-    // One says something else, one is removed, one is added for a session that is known, one for a strange one, one is old and
-    // one is from the future.
+    // One record is changed, one removed, one added for a known session, one for an unknown one,
+    // one is expired, and one is from the future.
     let now = NOW.as_second();
     let lines = [
         line(501, "old", now - 60),
@@ -493,7 +496,7 @@ fn records_of_sent_messages_are_followed_while_the_program_runs() {
     let old = Some(EntryId(1));
     assert_eq!(added.iter().map(of).collect::<Vec<_>>(), [(501, old), (503, old), (504, None), (506, old)]);
     assert_eq!(gone, &[SentId(502)]);
-    // Until the assistant has followed, nothing of ours is written over it.
+    // Until the assistant has adopted the change, the file is not overwritten.
     house.write(&opened, kept(&[sent(507, NOW)]));
     assert_eq!(listed(&house), [501, 503, 504, 505, 506]);
     assert_eq!(house.look(&opened, true), edits);
@@ -503,7 +506,7 @@ fn records_of_sent_messages_are_followed_while_the_program_runs() {
     assert_eq!(listed(&house), [501, 503, 504, 506, 507]);
     assert_eq!(house.look(&opened, false), []);
 
-    // A file without records forgets all, and one that cannot be read nothing.
+    // A file without records removes all of them, an unreadable one none.
     house.put(MESSAGES, Some("[{]"));
     assert_eq!(damage_told(house.look(&opened, true), MESSAGES), []);
     assert_eq!(listed(&house), [501, 503, 504, 506, 507]);
@@ -522,7 +525,7 @@ fn records_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_r
     house.talk(&opened);
     house.write(&opened, kept(&[sent(501, NOW), sent(502, NOW)]));
     let now = NOW.as_second();
-    // The record of the message 502 is the bad one.
+    // The record of the message 502 is the invalid one.
     let lines = [line(501, "run", now), r#"{"message_id": 502}"#.to_owned(), line(503, "old", now - 60)];
     house.put(MESSAGES, Some(&format!("[{}]", lines.join(","))));
     assert_eq!(house.look(&opened, false), [], "it may be half written");
@@ -530,7 +533,8 @@ fn records_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_r
     let [StateEdit::RunMessages { kept: added, gone }] = &edits[..] else { panic!("{edits:?}") };
     assert_eq!(added.iter().map(|origin| origin.id.0).collect::<Vec<_>>(), [503]);
     assert_eq!(gone, &[], "a damaged file does not tell what was removed");
-    // Until the assistant has followed, nothing of ours is written over it, and the damage is told once.
+    // Until the assistant has adopted the change, the file is not overwritten, and the damage is
+    // reported once.
     house.write(&opened, kept(&[sent(504, NOW)]));
     assert_eq!(listed(&house), [501, 503]);
     assert_eq!(house.look(&opened, true), edits);
@@ -540,7 +544,7 @@ fn records_that_can_be_read_in_a_damaged_file_are_taken_over_while_the_program_r
     assert_eq!(house.look(&opened, false), []);
 }
 
-/// The time in a record of another program says nothing about how old the other records are.
+/// The time of a foreign record does not affect the age of other records.
 #[test]
 fn a_record_from_the_future_removes_no_other() {
     let house = House::new();
@@ -592,8 +596,9 @@ fn records_that_a_crash_kept_from_the_file_are_not_removed() {
     assert_eq!((both, listed(&house)), ([true, true], vec![501, 502]));
 }
 
-/// A journal that is put into a directory where the program never was, such as from a replica after the disk was lost: files
-/// that did not come along are written again, and none of them counts as removed. An older one from an archive removes nothing.
+/// A journal that is restored without its files, for example from a replica after the disk was
+/// lost: the files are written again, and no missing one counts as removed. Older files from an
+/// archive remove nothing.
 #[test]
 fn a_journal_that_comes_alone_keeps_all_that_its_files_said() {
     for older in [false, true] {

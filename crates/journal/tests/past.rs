@@ -1,6 +1,6 @@
-//! The past: conversations, what was asked and answered in them, and words, by when and where they were said.
+//! Queries on past conversations, prompts, answers and texts, filtered by time and place.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn day(day: i64) -> Timestamp {
     Timestamp::constant(1_794_700_000, 0) + SignedDuration::from_hours(24 * day)
 }
 
-/// A life that is written down turn by turn.
+/// Builds the records of conversations turn by turn.
 #[derive(Default)]
 struct Life {
     records: Vec<Record>,
@@ -47,7 +47,7 @@ impl Life {
         self.entries
     }
 
-    /// Somebody says something after `parent`, and is answered. Gives the last entry.
+    /// A message after `parent` and its answer. Returns the last entry.
     fn turn(
         &mut self,
         place: (&str, SurfaceName),
@@ -101,7 +101,7 @@ fn head(session: &str, entry: Option<u64>) -> Option<Head> {
     Some(Head { entry: entry.map(EntryId), session: SessionId::read(session).unwrap(), label: Label::PLAIN })
 }
 
-/// Main was spoken to on the page, then in Discord; a run forked off in between, and ended.
+/// Main has messages on the page and in Discord; a run forked off in between and ended.
 async fn lived(dir: &tempfile::TempDir) -> Database {
     let mut life = Life::default();
     life.moved("main", Why::Created, None, head("aaaa-main", None));
@@ -240,7 +240,7 @@ async fn prompts_have_numbers_and_numbers_have_answers() {
     assert_eq!(database.answered(TurnId(9)).unwrap(), None);
 }
 
-/// A journal that was written before beginnings of words were kept has them after the next start.
+/// A journal from before the prefix index has it after the next start.
 #[tokio::test]
 async fn an_older_journal_is_searched_like_a_new_one() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The power goes at any moment, and what the assistant said it wrote is there.
-#![expect(clippy::unwrap_used, reason = "a disk that works does not fail")]
+//! After a power cut at any moment everything acknowledged is on the disk.
+#![expect(clippy::unwrap_used, reason = "a working disk does not fail")]
 
 mod scenarios;
 
@@ -10,8 +10,8 @@ use journal::disk::{self, Disk};
 use scenarios::{Newer, Scenario, Shared};
 use testkit::disk::{CrashDisk, FailingDisk, Fault, Lasting, MemoryDisk};
 
-/// Runs `steps` of a scenario, each a second time if it fails, on a disk that fails at call `at`; cuts the power
-/// at every moment; and says how many states were looked at.
+/// Runs `steps` steps of a scenario, each a second time if it fails, on a disk that fails at call
+/// `at`. Cuts the power at every moment and returns the number of examined states.
 fn cut_everywhere(scenario: &Scenario, steps: usize, at: usize) -> Result<usize, String> {
     let crash = Arc::new(CrashDisk::default());
     let disk: Shared = Arc::new(FailingDisk::new(crash.clone(), at, Fault::Broken, Lasting::Once));
@@ -40,7 +40,7 @@ fn cut_everywhere(scenario: &Scenario, steps: usize, at: usize) -> Result<usize,
     wrong.map_or(Ok(states), Err)
 }
 
-/// B1, DD-5, DD-6: over all protocols, no state is corrupt and nothing acknowledged is lost.
+/// B1, DD-5, DD-6: with all protocols no state is corrupt and nothing acknowledged is lost.
 #[test]
 fn a_power_cut_leaves_the_old_or_the_new_and_loses_nothing_that_was_acknowledged() {
     let states: usize = scenarios::all()
@@ -50,7 +50,7 @@ fn a_power_cut_leaves_the_old_or_the_new_and_loses_nothing_that_was_acknowledged
     assert!(states >= 10_000, "only {states} states were looked at");
 }
 
-/// B1: also when the disk failed on the way and the second attempt was acknowledged.
+/// B1: also if the disk failed and the retry was acknowledged.
 #[test]
 fn a_power_cut_after_a_failed_and_repeated_write_loses_nothing() {
     for scenario in scenarios::all() {
@@ -60,8 +60,8 @@ fn a_power_cut_after_a_failed_and_repeated_write_loses_nothing() {
     }
 }
 
-/// B1, L2: wherever the power goes while an older journal is laid back, the newer one has its place, or is kept whole under
-/// one name.
+/// B1, L2: whenever the power is cut while an older journal is restored, the newer one is in place
+/// or complete under another name.
 #[test]
 fn a_power_cut_while_it_goes_back_loses_neither_journal() {
     let crash = CrashDisk::default();
@@ -80,7 +80,7 @@ fn a_power_cut_while_it_goes_back_loses_neither_journal() {
     assert!(seen[0] > 10 && seen[1] > 5, "{seen:?}");
 }
 
-/// What a careless protocol would do to the file `/data/x`, whose two contents are `old` and `new`.
+/// Applies `protocol` to the file `/data/x` and counts corrupt and lost states.
 fn careless(protocol: fn(&CrashDisk, &Path, &[u8])) -> (usize, usize) {
     let crash = CrashDisk::default();
     let path = Path::new("/data/x");
@@ -101,7 +101,7 @@ fn careless(protocol: fn(&CrashDisk, &Path, &[u8])) -> (usize, usize) {
     (corrupt, lost)
 }
 
-/// B1: the enumeration finds what is wrong with protocols that leave something out.
+/// B1: the enumeration detects protocols with a missing step.
 #[test]
 fn a_protocol_that_leaves_out_a_step_is_found_out() {
     let (corrupt, lost) = careless(|disk, path, bytes| disk::replace(disk, path, bytes).unwrap());

@@ -1,4 +1,4 @@
-//! The same on a real file system, with what only a real one has.
+//! File protocols on a real file system, including cases that only occur there.
 #![expect(clippy::unwrap_used, reason = "a temporary directory can be written")]
 
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -23,7 +23,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// B10, DD-27: whatever lies in the directory, the other files are read, and each bad one is named.
+/// B10, DD-27: unusual files are reported, and all others are read.
 #[test]
 fn strange_things_in_the_directory_harm_nobody() {
     let data = tempfile::tempdir().unwrap();
@@ -65,7 +65,7 @@ fn strange_things_in_the_directory_harm_nobody() {
     routines.remove(&dir.join("m.md")).unwrap();
 }
 
-/// DD-31: a name that a dangling link has is not free, and the link stays.
+/// DD-31: the name of a dangling link is not free, and the link stays.
 #[test]
 fn a_new_file_does_not_take_the_name_of_a_link() {
     let data = tempfile::tempdir().unwrap();
@@ -79,7 +79,7 @@ fn a_new_file_does_not_take_the_name_of_a_link() {
     assert_eq!(names(&dir), ["call-2.md", "call.md"]);
 }
 
-/// DD-31, B7: what is new steps around every file with its words, and replaces none, even if an id should come twice.
+/// DD-31, B7: a new file gets another name if its name is taken, even if the id is a duplicate.
 #[test]
 fn what_is_new_takes_nobodys_place() {
     let data = tempfile::tempdir().unwrap();
@@ -92,7 +92,8 @@ fn what_is_new_takes_nobodys_place() {
     assert_eq!(names(&data.path().join("reminders")), ["call-2.md", "call-3.md", "call.md"]);
 }
 
-/// DD-4, DD-5, DD-6: directories are made, nothing is left beside the file, and only its owner can read it.
+/// DD-4, DD-5, DD-6: directories are created, no temporary file is left, and only the owner has
+/// access.
 #[test]
 fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
     let data = tempfile::tempdir().unwrap();
@@ -111,7 +112,8 @@ fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
     assert_eq!(names(data.path()), ["a", "taken"]);
 }
 
-/// DD-6, DD-10: what an unfinished write left is stepped around, ignored, and swept at the next start.
+/// DD-6, DD-10: the leftover of an interrupted write is not reused, ignored, and removed at the
+/// next start.
 #[test]
 fn leftovers_of_a_crash_are_ignored_and_swept() {
     let data = tempfile::tempdir().unwrap();
@@ -127,7 +129,8 @@ fn leftovers_of_a_crash_are_ignored_and_swept() {
     assert_eq!(names(&dir), ["mail"]);
 }
 
-/// DD-6, DD-10: where people keep files too, only what unfinished writes of ours left goes, for one look at the directory.
+/// DD-6, DD-10: in a directory with files of the user only leftovers of our own writes are removed,
+/// with a single listing.
 #[test]
 fn leftovers_beside_files_of_people_are_swept_alone() {
     let data = tempfile::tempdir().unwrap();
@@ -143,7 +146,7 @@ fn leftovers_beside_files_of_people_are_swept_alone() {
     assert_eq!(counting.calls(), 1 + ours.len());
 }
 
-/// B5: two damaged files in one second are both kept.
+/// B5: two files damaged within a second are both kept.
 #[test]
 fn no_damaged_file_takes_the_place_of_another() {
     let data = tempfile::tempdir().unwrap();

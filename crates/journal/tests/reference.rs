@@ -1,5 +1,5 @@
-//! The reference documents: that they reach the data directory, and that what they teach is true.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+//! The reference documents: their installation, and the correctness of their examples.
+#![expect(clippy::unwrap_used, reason = "data created by the test is readable")]
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ fn text(disk: &MemoryDisk) -> String {
     String::from_utf8(disk.read(&Path::new(DATA).join(NEW.name)).unwrap()).unwrap()
 }
 
-/// DD-2, SU-6, SP-13: a document is there from the first start on, and follows the program.
+/// DD-2, SU-6, SP-13: a document is installed at the first start and updated with the program.
 #[test]
 fn a_document_is_placed_and_follows_the_program() {
     let disk = MemoryDisk::default();
@@ -45,7 +45,7 @@ fn a_document_is_placed_and_follows_the_program() {
     );
 }
 
-/// SU-6: what a person changed is theirs.
+/// SU-6: a document that the user edited is not updated.
 #[test]
 fn a_document_that_somebody_changed_is_left_alone() {
     let change = |change: &dyn Fn(String) -> Vec<u8>| {
@@ -63,21 +63,21 @@ fn a_document_that_somebody_changed_is_left_alone() {
     change(&|_| vec![0xff, 0xfe]);
 }
 
-/// The examples of a document: its fenced blocks that are called markdown.
+/// The examples of a document: its fenced markdown blocks.
 fn examples(name: &str) -> Vec<String> {
     let document = REFERENCES.iter().find(|document| document.name == name).unwrap();
     let blocks = document.text.split("```markdown\n").skip(1);
     blocks.map(|block| block.split_once("```\n").unwrap().0.to_owned()).collect()
 }
 
-/// The keys of a frontmatter that stand at its margin.
+/// The top-level keys of a frontmatter.
 fn keys(example: &str) -> Vec<&str> {
     let head = example.split("---\n").nth(1).unwrap();
     let lines = head.lines().filter(|line| !line.starts_with([' ', '-']));
     lines.map(|line| line.split_once(':').unwrap().0).collect()
 }
 
-/// SP-13: every example is a file that works, and every key in it is explained.
+/// SP-13: every example is a valid file, and all its keys are explained.
 #[test]
 fn every_example_is_a_file_that_works() {
     let zone = TimeZone::UTC;
@@ -109,7 +109,7 @@ fn every_example_is_a_file_that_works() {
     }
 }
 
-/// The document `name` speaks of all of `words`.
+/// Checks that the document `name` contains all of `words`.
 fn speaks_of(name: &str, words: &str) {
     let document = REFERENCES.iter().find(|document| document.name == name).unwrap();
     for word in words.split("; ") {
@@ -117,7 +117,7 @@ fn speaks_of(name: &str, words: &str) {
     }
 }
 
-/// SP-13, RP-36: the documents name every field, flag and pattern.
+/// SP-13, RP-36: the documents mention every field, flag and pattern.
 #[test]
 fn the_documents_are_complete() {
     let jobs = "routine-reminder-spec.md";

@@ -1,6 +1,6 @@
-//! The file of reports beside the log: what others leave in it is taken over once, and nothing of it is lost.
+//! The file of pending updates: updates of other programs are adopted once, and none is lost.
 #![expect(clippy::disallowed_methods, reason = "the test is another program that writes into the directory")]
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use domain::record::{Reading, Record, ReportChange};
 use domain::report::{Report, ReportId};
@@ -49,20 +49,20 @@ fn write(opened: &Opened, change: ReportChange) {
 
 const THEIRS: &str = r#"[{"ts": "2026-01-02T03:04:05+01:00", "message": "two mails"}]"#;
 
-/// PU-1, PU-4: what another program left waits like everything else, once, also after a crash in between.
+/// PU-1, PU-4: an update of another program is adopted once, also after a crash in between.
 #[test]
 fn what_others_left_is_taken_over_once() {
     let house = House::new();
     house.put(THEIRS);
     assert_eq!(House::texts(&house.open()), ["two mails"]);
-    // As if the program had died before the file followed.
+    // As if the process had died before the file was updated.
     house.put(THEIRS);
     let opened = house.open();
     assert_eq!(House::texts(&opened), ["two mails"]);
     assert_eq!(opened.memory.reports.waiting[0].from, "elsewhere");
 }
 
-/// PU-1, PU-6: what comes into the file while the program runs is still there after it has written the file.
+/// PU-1, PU-6: an update added to the file while the daemon runs survives our next write.
 #[test]
 fn what_others_leave_meanwhile_is_kept() {
     let house = House::new();
@@ -83,7 +83,7 @@ fn what_others_leave_meanwhile_is_kept() {
     assert_eq!(House::texts(&house.open()), ["ours too", "two mails"]);
 }
 
-/// DD-56, PU-5: a damaged file is kept aside and named, and what waits is still known.
+/// DD-56, PU-5: a damaged file is kept and reported, and the pending updates are preserved.
 #[test]
 fn a_damaged_file_takes_nothing_with_it() {
     let house = House::new();

@@ -1,5 +1,5 @@
-//! What the assistant writes it reads again, whatever the words.
-#![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
+//! Written files are read back unchanged, with any text.
+#![expect(clippy::unwrap_used, reason = "generated values are valid")]
 
 use domain::effort::Effort;
 use domain::schedule::{
@@ -16,7 +16,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Words that have broken such files before.
+/// Texts that are difficult to quote.
 const NASTY: [&str; 26] = [
     "---",
     "\n---\n",
@@ -55,7 +55,7 @@ fn words() -> impl Strategy<Value = String> {
     vec(part, 0..6).prop_map(|parts| parts.concat())
 }
 
-/// Words that tell somebody to do something.
+/// A text with at least one letter.
 fn told() -> impl Strategy<Value = Prompt> {
     (words(), words()).prop_map(|(before, after)| Prompt::new(&format!("{before}ö{after}")))
 }
@@ -168,7 +168,7 @@ fn webhook() -> impl Strategy<Value = WebhookSpec> {
     (id(), schema, entrance(), knowing(), terms(), told).prop_map(
         |(id, schema, entrance, knowing, terms, told)| {
             let fields = serde_json::Value::Object(schema.into_iter().collect()).to_string();
-            // One that only delivers has words for that, and nothing else.
+            // A webhook with direct delivery has a text for that and no instruction.
             let words = Prompt::new(&told.0);
             let delivers = told.1 && !told.0.trim().is_empty();
             let (deliver, template) = if delivers { (Some(words), Prompt::default()) } else { (None, words) };
@@ -223,13 +223,13 @@ fn often(cases: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(often(4_000))]
 
-    /// B9, DD-24, DD-25, RP-4: a routine is read as it was written.
+    /// B9, DD-24, DD-25, RP-4: a routine is read back unchanged.
     #[test]
     fn a_routine_is_read_again_as_it_was(routine in routine()) {
         again(routine);
     }
 
-    /// B9, DD-42: a reminder is read as it was written.
+    /// B9, DD-42: a reminder is read back unchanged.
     #[test]
     fn a_reminder_is_read_again_as_it_was(reminder in reminder()) {
         again(reminder);
@@ -239,20 +239,20 @@ proptest! {
 proptest! {
     #![proptest_config(often(1_500))]
 
-    /// B9, DD-48: a webhook is read as it was written.
+    /// B9, DD-48: a webhook is read back unchanged.
     #[test]
     fn a_webhook_is_read_again_as_it_was(webhook in webhook()) {
         again(webhook);
     }
 
-    /// B9, DD-49: a skill is read as it was written.
+    /// B9, DD-49: a skill is read back unchanged.
     #[test]
     fn a_skill_is_read_again_as_it_was(skill in skill()) {
         let text = skills::to_text(&skill).unwrap();
         prop_assert_eq!(skills::parse(&text), Ok(skill), "{}", text);
     }
 
-    /// B9: whatever one key is given, every other line of a hand-written file stays, to the byte.
+    /// B9: setting one key preserves all other lines of a hand-written file byte for byte.
     #[test]
     fn a_change_of_one_key_leaves_every_other_line_alone(text in words(), body in words(), items in list()) {
         let file = format!("---\n# first\nid: x # mine\n\ndescription: old # why\nmood: [a, \"# b\"]\n# last\n---\n{body}");
@@ -267,7 +267,7 @@ proptest! {
         prop_assert_eq!(edit(&added, "skills", &Change::Remove).unwrap(), file);
     }
 
-    /// B10, DD-27: no text makes reading panic.
+    /// B10, DD-27: no text causes a panic.
     #[test]
     fn any_text_is_read_or_refused_in_words(text in words(), head in words()) {
         for text in [text.clone(), format!("---\n{head}\n---\n{text}"), format!("---\nid: {head}\ncron: {text}\n---\n")] {
@@ -278,7 +278,7 @@ proptest! {
     }
 }
 
-/// B9: a hundred thousand characters are no different from ten.
+/// B9: a text of a hundred thousand characters is read back unchanged.
 #[test]
 fn a_very_long_text_is_read_again_as_it_was() {
     let long: String = NASTY.concat().chars().cycle().take(100_000).collect();

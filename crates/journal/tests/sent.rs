@@ -1,7 +1,7 @@
-//! What was sent to the human, in the log and in the files beside it.
+//! Messages sent to the user, in the database and in the files derived from it.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "the test writes files behind the journal's back")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test writes files without the trait Disk")]
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn origin(id: u64, at: Timestamp) -> Origin {
         source: mail(),
         root: Some(EntryId(1)),
         entry: EntryId(id),
-        // Nothing is known of an entry that is not there.
+        // The label of a missing entry is unknown.
         label: "chat;report".parse().unwrap(),
     };
     Origin { id: SentId(id), session: session("9d1e"), parent: Some(session("main")), at, end: Some(end) }
@@ -76,7 +76,7 @@ fn known(dir: &TempDir) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// MT-6, MT-8: however many runs end at once, every message that is not too old is known afterwards.
+    /// MT-6, MT-8: when many runs end at once, every message that is not expired is recorded.
     #[test]
     fn runs_that_end_at_once_lose_nothing(
         flushes in prop::collection::vec(prop::collection::btree_set(1_u64..200, 0..5), 1..12),
@@ -99,7 +99,7 @@ proptest! {
     }
 }
 
-/// MT-7, MT-8, DD-51: what the log knows of our runs and of others' is there after a restart, for seven days.
+/// MT-7, MT-8, DD-51: origins of our own and of foreign runs survive a restart, for seven days.
 #[test]
 fn where_a_message_came_from_survives_a_restart() {
     let dir = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ fn where_a_message_came_from_survives_a_restart() {
     assert_eq!(known(&dir), [9]);
 }
 
-/// XB-9, DD-53: a question that was asked is not asked again, even if the file could not follow before the end.
+/// XB-9, DD-53: a used inquiry is not offered again, even if a crash left it in the file.
 #[test]
 fn a_question_that_was_asked_is_not_asked_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -149,7 +149,8 @@ fn a_question_that_was_asked_is_not_asked_again() {
     assert_eq!(file(&dir, "inquiries.json"), json!({}));
 }
 
-/// MT-2: a run that goes on and what it showed are there after a restart; what the human put away is not shown.
+/// MT-2: an active run and its messages survive a restart; a message that the user dismissed is not
+/// listed.
 #[test]
 fn a_run_and_what_it_showed_survive_a_restart() {
     let dir = tempfile::tempdir().unwrap();

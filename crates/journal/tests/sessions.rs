@@ -1,5 +1,5 @@
-//! The main conversation has one session, and the history knows how it came about.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+//! The session of main and its history.
+#![expect(clippy::unwrap_used, reason = "data created by the test is readable")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl House {
         self
     }
 
-    /// The events, as `event session parent`.
+    /// The events as `event session parent`.
     fn told(&self) -> Vec<String> {
         let parent = |parent: Option<SessionId>| parent.map_or("-".to_owned(), |id| id.to_string());
         let events = self.history.told().unwrap().events.into_iter();
@@ -58,7 +58,8 @@ impl House {
     }
 }
 
-/// SE-1, SE-3, SE-9, CP-5: a first session is created, another one is compacted from it, the same one is no news.
+/// SE-1, SE-3, SE-9, CP-5: the first session is recorded as created, a different one as compacted,
+/// the same one not at all.
 #[test]
 fn the_history_knows_how_each_session_came_about() {
     let mut house = House::new();
@@ -69,7 +70,7 @@ fn the_history_knows_how_each_session_came_about() {
     assert_eq!(house.disk.read(Path::new("/data/state/sessions.json")).unwrap(), b"b");
 }
 
-/// SE-4: while a fork takes main's place, the file changes and the history hears nothing; afterwards it does.
+/// SE-4: a swap changes the file without an event; later changes are recorded again.
 #[test]
 fn a_swap_changes_the_session_without_an_event() {
     let mut house = House::new();
@@ -79,7 +80,7 @@ fn a_swap_changes_the_session_without_an_event() {
     assert_eq!(house.told(), ["created a -", "compacted g f"]);
 }
 
-/// SE-5: deleting is never an error, and what comes next is created.
+/// SE-5: deleting is never an error, and the next session is recorded as created.
 #[test]
 fn after_starting_over_a_session_is_created() {
     let mut house = House::new();
@@ -89,7 +90,7 @@ fn after_starting_over_a_session_is_created() {
     assert_eq!(house.told(), ["created a -", "created b -"]);
 }
 
-/// SE-2: what is not an id is none, and what stood there is kept aside rather than overwritten.
+/// SE-2: an invalid content is not a session and is set aside instead of overwritten.
 #[test]
 fn a_file_without_an_id_is_no_session() {
     for (text, read) in [("  a-b \n", Some("a-b")), ("", None), (" \n", None), ("{\"main\": 1}", None)] {
@@ -102,7 +103,8 @@ fn a_file_without_an_id_is_no_session() {
     }
 }
 
-/// RP-5, RP-6, RP-7, RP-8, RP-9, DD-3, DD-4, DD-10, DD-35: each routine has its own file, made when it is needed.
+/// RP-5, RP-6, RP-7, RP-8, RP-9, DD-3, DD-4, DD-10, DD-35: each routine has its own file, created
+/// when needed.
 #[test]
 fn each_routine_keeps_its_own_session() {
     let house = House::new();

@@ -1,7 +1,7 @@
-//! The ledger of the log: an older log gets one, and what it says is there after a restart.
+//! The ledger: it is added to an older database, and it survives a restart.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "the test makes an old log behind the journal's back")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test creates an old database without the trait Disk")]
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use journal::{Opened, Paths, Place, open, peek};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-/// The tables as the first released format had them.
+/// The tables of the first released format.
 const FORMAT_1: &str = include_str!("../src/db/format_1.sql");
 
 fn now() -> Timestamp {
@@ -104,7 +104,7 @@ fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
     let mut conversation = Conversation::new(Default::default(), domain::conversation::EntryId(1));
     let session = SessionId::read("a-session").unwrap();
     let created = conversation.create(Branch::Main, session, now());
-    // Midnight in Madrid is an hour before midnight in Greenwich.
+    // Midnight in Madrid is one hour before midnight UTC.
     let yesterday = "2026-11-14T22:59:59Z";
     let today = "2026-11-14T23:00:00Z";
     write(
@@ -131,7 +131,7 @@ fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
     assert_eq!(used_on(&opened, now() + 24.hours(), now() + 24.hours()), (Micros(0), 0));
 }
 
-/// What a program that is started at `start` knows of the day of `at`.
+/// The usage on the day of `at`, as known to a process that is started at `start`.
 fn used_on(opened: &Opened, start: Timestamp, at: Timestamp) -> (Micros, u64) {
     let zone = TimeZone::get("Europe/Madrid").unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -140,8 +140,8 @@ fn used_on(opened: &Opened, start: Timestamp, at: Timestamp) -> (Micros, u64) {
     (day.cost, day.tokens)
 }
 
-/// C4, E4: whatever the clock says at a start, every day is found as it was left, and what was written while the clock was
-/// ahead is of the day that it told.
+/// C4, E4: whatever the clock says at a start, the usage of each day is known, and rows written
+/// while the clock was ahead count for the day it showed.
 #[test]
 fn a_start_with_a_wrong_clock_knows_the_days_around_the_right_one() {
     let dir = tempfile::tempdir().unwrap();

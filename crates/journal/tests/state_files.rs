@@ -1,5 +1,5 @@
-//! The small state files: what is in them, and what happens to it.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+//! The small state files: formats and changes.
+#![expect(clippy::unwrap_used, reason = "data created by the test is readable")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn messages(updates: &[PendingUpdate]) -> Vec<&str> {
     updates.iter().map(|update| update.message.as_str()).collect()
 }
 
-/// An update that another program adds while ours is brought to the disk is not written over.
+/// An update that another program adds while ours is being synced is not overwritten.
 #[test]
 fn a_file_that_another_program_changes_meanwhile_is_left_as_it_is() {
     let disk = Arc::new(MemoryDisk::default());
@@ -73,7 +73,7 @@ fn a_file_that_another_program_changes_meanwhile_is_left_as_it_is() {
     assert!(file.replace(&[update(2)], &theirs).unwrap().is_some());
 }
 
-/// DD-18, DD-52, PU-1, PU-5, PU-7: updates wait in order, as text with an offset.
+/// DD-18, DD-52, PU-1, PU-5, PU-7: updates are stored in order, with a time that has an offset.
 #[test]
 fn updates_wait_in_the_order_they_came() {
     let disk = Arc::new(MemoryDisk::default());
@@ -89,7 +89,7 @@ fn updates_wait_in_the_order_they_came() {
     }
 }
 
-/// PU-2, PU-3: the hundredth update does not push out the first.
+/// PU-2, PU-3: the hundredth update does not displace the first.
 #[test]
 fn no_update_is_dropped_for_lack_of_room() {
     let mut file = PendingUpdates::new(Arc::new(MemoryDisk::default()), state());
@@ -100,7 +100,7 @@ fn no_update_is_dropped_for_lack_of_room() {
     assert_eq!((found.len(), found[0].message.as_str()), (100, "update 0"));
 }
 
-/// DD-52, PU-4, PU-6, PU-14: each update is taken once, and put back before those that came since.
+/// DD-52, PU-4, PU-6, PU-14: updates are taken once, and restored before newer ones.
 #[test]
 fn an_update_is_taken_once_and_can_be_put_back() {
     let disk = Arc::new(MemoryDisk::default());
@@ -121,7 +121,7 @@ fn an_update_is_taken_once_and_can_be_put_back() {
     assert_eq!(kept(&disk, "pending_updates.json"), None);
 }
 
-/// DD-52: an update has exactly its two keys, whatever stood beside them.
+/// DD-52: an update is written with exactly two keys.
 #[test]
 fn an_update_has_exactly_two_keys() {
     let disk = Arc::new(MemoryDisk::default());
@@ -150,7 +150,7 @@ fn origin(message: u64, fork: &str) -> Origin {
     Origin { id: SentId(message), session, parent, at: at(), end: Some(end) }
 }
 
-/// DD-19, DD-51, MT-1: a record has its four keys, and is read for seven days.
+/// DD-19, DD-51, MT-1: a record has its four keys and is read for seven days.
 #[test]
 fn a_message_is_kept_with_the_session_of_its_run() {
     let disk = Arc::new(MemoryDisk::default());
@@ -178,7 +178,7 @@ fn a_message_is_kept_with_the_session_of_its_run() {
     assert_eq!(ForkMessages::new(disk, state()).load(later).unwrap().value, [], "older than seven days");
 }
 
-/// DD-19, DD-53: what a button asks is kept under its number.
+/// DD-19, DD-53: the prompt of a button is stored under its id.
 #[test]
 fn a_buttons_question_is_kept_under_its_number() {
     let disk = Arc::new(MemoryDisk::default());
@@ -197,7 +197,7 @@ fn a_buttons_question_is_kept_under_its_number() {
     assert_eq!(kept(&disk, "inquiries.json").unwrap(), json!({"1a1b2c3d": expected}));
 }
 
-/// DD-54, DD-18: the budget is kept with all its keys and those of others.
+/// DD-54, DD-18: the budget is stored with all its keys and foreign ones.
 #[test]
 fn the_ping_budget_is_kept_as_it_is() {
     let disk = Arc::new(MemoryDisk::default());
@@ -219,7 +219,7 @@ fn the_ping_budget_is_kept_as_it_is() {
     assert_eq!(kept(&disk, "ping_budget.json").unwrap()["note"], json!("kept"));
 }
 
-/// DD-55, RC-1, RC-2, RC-4: missing keys have their usual values, and all are written.
+/// DD-55, RC-1, RC-2, RC-4: missing keys have default values, and all keys are written.
 #[test]
 fn a_setting_that_is_not_there_has_its_usual_value() {
     let disk = Arc::new(MemoryDisk::default());
@@ -245,7 +245,7 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     assert_eq!(kept(&disk, "config.json").unwrap()["new"], json!([1]));
 }
 
-/// RC-1, SL-13: what a person wrote into the file while the program ran stays when another setting changes.
+/// RC-1, SL-13: edits by the user in the file survive a change of another setting.
 #[test]
 fn changing_one_setting_leaves_the_others_as_they_are_in_the_file() {
     let disk = Arc::new(MemoryDisk::default());
@@ -259,7 +259,7 @@ fn changing_one_setting_leaves_the_others_as_they_are_in_the_file() {
     assert_eq!((&kept["thinking_fork"], &kept["bg_fork_timeout"]), (&json!("adaptive"), &json!(1800)));
 }
 
-/// RC-10: a wrong value is named and has its usual value; the others count.
+/// RC-10: an invalid value is reported and replaced by the default; the others are used.
 #[test]
 fn a_wrong_setting_is_named_and_harms_no_other() {
     let disk = Arc::new(MemoryDisk::default());
@@ -286,7 +286,8 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
     );
 }
 
-/// Where a model is survives, and a file that cannot be read is kept aside: the model is told anew.
+/// Model positions are stored; a damaged file is set aside, and the model is sent the conversation
+/// again.
 #[test]
 fn the_places_of_models_are_kept_and_damage_is_kept_aside() {
     let disk = Arc::new(MemoryDisk::default());

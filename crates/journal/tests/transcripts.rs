@@ -1,6 +1,6 @@
-//! Conversations of the Python program are imported from the transcripts of the Claude Code program.
+//! Import of conversations of the Python program from the transcripts of the Claude Code program.
 #![expect(clippy::disallowed_methods, reason = "the test is the other program that wrote the transcripts")]
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ fn result(id: &str, text: &str) -> Value {
     json!([{"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": text}]}])
 }
 
-/// In one line each: who said what.
+/// One line per entry, with its author.
 fn told(said: &[Said]) -> Vec<String> {
     let told = |said: &Said| match said {
         Said::Human(heard) => format!("user: {}", heard.text),
@@ -109,14 +109,15 @@ fn told(said: &[Said]) -> Vec<String> {
     said.iter().map(told).collect()
 }
 
-/// What the model reads on the way to `entry`.
+/// The texts that a model reads on the path to `entry`.
 fn on_the_way(opened: &Opened, entry: domain::conversation::EntryId) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let path = runtime.block_on(opened.journal.path(entry)).unwrap();
     path.iter().map(|entry| entry.said.text() + "\n").collect()
 }
 
-/// A session of ours has no transcript: if our journal is lost, the notice about that says all.
+/// Our own sessions have no transcripts. If the journal is lost, there is only the notice about
+/// that.
 #[test]
 fn a_lost_journal_is_not_told_as_a_failed_import() {
     let house = House::new();
@@ -144,7 +145,8 @@ fn a_lost_journal_is_not_told_as_a_failed_import() {
     assert_eq!(house.open().notices, Vec::<String>::new(), "nor is it at the next start");
 }
 
-/// Two calls of one answer, side chains, lines of the program itself, thinking, and a link between lines.
+/// Several calls in one answer, side chains, lines of the program itself, thinking, and linking
+/// lines.
 #[test]
 fn a_transcript_is_read_as_a_conversation() {
     let house = House::new();
@@ -189,7 +191,7 @@ fn a_transcript_is_read_as_a_conversation() {
     );
 }
 
-/// A summary stands where the compaction was, and what was said before it stays in the history.
+/// A compaction becomes a summary, and the entries before it stay in the history.
 #[test]
 fn a_compaction_is_a_summary() {
     let house = House::new();
@@ -214,11 +216,12 @@ fn a_compaction_is_a_summary() {
     );
 }
 
-/// Whatever is in the file, reading it ends, stays within bounds and gives a conversation that a model can read.
+/// Any content is read in bounded time and memory, and results in a conversation that a model
+/// accepts.
 #[test]
 fn a_hostile_transcript_does_no_harm() {
     let house = House::new();
-    // A circle, a line that is its own parent, a twin, and a result that belongs to no call.
+    // A cycle, a line that is its own parent, a duplicate, and a result without a call.
     house.transcript(
         MAIN,
         &[
@@ -238,7 +241,7 @@ fn a_hostile_transcript_does_no_harm() {
             "tools: t9=No result was recorded. files;files"
         ]
     );
-    // Ids and names that no service accepts, and an id that comes twice.
+    // Ids and names that no provider accepts, and a duplicate id.
     house.transcript(
         MAIN,
         &[
@@ -252,10 +255,10 @@ fn a_hostile_transcript_does_no_harm() {
     let calls = told(&house.read(MAIN).unwrap());
     assert_eq!(calls[1..3], ["assistant:  [\"a_tool_\"]", "tools: imported_0=first files;files"]);
     assert!(calls[4].starts_with("tools: t2=") && calls[6].starts_with("tools: imported_2="), "{calls:?}");
-    // A conversation that begins with an answer gets something before it.
+    // A conversation that begins with an answer gets a summary before it.
     house.transcript(MAIN, &[answer("a1", "gone", "m", text("Yes.")), user("u1", Some("a1"), "more")]);
     assert!(told(&house.read(MAIN).unwrap())[0].starts_with("summary: "));
-    // Very long ones are cut, and a model reads only the newest part.
+    // Long texts are truncated, and a model reads only the newest part.
     let mut lines = vec![user("u0", None, "x".repeat(2_000_000))];
     for n in 0..60 {
         let uuid = format!("u{}", n + 1);
@@ -278,7 +281,8 @@ fn a_hostile_transcript_does_no_harm() {
     }
 }
 
-/// The main session, that of a persistent routine and a run that a reply goes on with are there after the first start, once.
+/// The main session, that of a persistent routine and a run that a reply continues are imported
+/// once, at the first start.
 #[test]
 fn the_stored_sessions_are_imported_once() {
     let house = House::new();
@@ -331,7 +335,7 @@ fn the_stored_sessions_are_imported_once() {
     ));
 }
 
-/// Without a transcript the user is told where it was looked for, once, and nothing is replaced.
+/// Without a transcript the user is notified once where it was searched, and nothing is replaced.
 #[test]
 fn a_conversation_that_cannot_be_imported_is_named_once() {
     let house = House::new();
@@ -351,7 +355,7 @@ fn a_conversation_that_cannot_be_imported_is_named_once() {
     let file = house.dir.path().join("data/state/routine_sessions/mail");
     assert_eq!(std::fs::read_to_string(file).unwrap(), OWN);
     drop(opened);
-    // It is there at a later start.
+    // The transcript exists at a later start.
     house.transcript(MAIN, &[user("u1", None, "the boat is called Marlin")]);
     let opened = house.open();
     let head = opened.memory.conversation.head(&Branch::Main).unwrap();

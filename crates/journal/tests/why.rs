@@ -1,6 +1,6 @@
-//! Why a job reached the human, or did not: the answer is what was written down, for whatever came of it.
+//! Explanations of why a job did or did not reach the user correspond to what was recorded.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use jiff::{SignedDuration, Timestamp};
 use journal::disk::RealDisk;
 use journal::{Paths, Place, open, peek};
 
-/// How many times are asked about.
+/// Number of generated occurrences.
 const TIMES: u64 = 1_000;
 
-/// A ping: its number, its words, and what was charged for it.
+/// A ping: its entry, its text, and the budget before and after its charge.
 type Pinged = (u64, String, Option<(f64, f64)>);
 
-/// What the oracle knows of one time at which a job was due.
+/// The expected explanation of one occurrence.
 #[derive(Debug, PartialEq)]
 struct Truth {
     source: String,
@@ -44,7 +44,7 @@ struct Truth {
     silence: Option<String>,
 }
 
-/// The rows of one time, as the dice fall, and what is true of it.
+/// Generates the records of random occurrences and the expected explanations.
 struct Scribe {
     dice: Dice,
     records: Vec<Record>,
@@ -251,7 +251,7 @@ impl Scribe {
     }
 }
 
-/// What is told, in the oracle's words.
+/// The explanation in the form of the expected one.
 fn told(work: &Work) -> Truth {
     let (occurrence, began) = work.due.as_ref().unwrap();
     let end = match &occurrence.stage {
@@ -275,7 +275,7 @@ fn told(work: &Work) -> Truth {
     }
 }
 
-/// H4: for a thousand times, whatever came of them, the answer is what the oracle knows.
+/// H4: for a thousand random occurrences the explanation is the expected one.
 #[test]
 fn whatever_came_of_a_time_the_answer_is_true() {
     let dir = tempfile::tempdir().unwrap();
@@ -311,7 +311,7 @@ fn whatever_came_of_a_time_the_answer_is_true() {
     assert_eq!(explain("nobody"), None);
 }
 
-/// A number that a time still names is given to nobody else, though its message was taken back.
+/// The id of a withdrawn message is not reused while an occurrence refers to it.
 #[test]
 fn the_number_of_a_message_that_was_taken_back_is_not_given_again() {
     let dir = tempfile::tempdir().unwrap();

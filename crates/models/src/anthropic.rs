@@ -1,7 +1,8 @@
 //! The Anthropic Messages API: one request, one streamed reply.
 //!
-//! Everything the server sends is bounded in size and in time, and every failure has words for the user. A request is
-//! sent again only with a correction that its refusal asked for; waiting and trying again is the caller's decision.
+//! Everything the server sends is bounded in size and in time, and every failure has a text for the
+//! user. A request is sent again only with a correction that its refusal asked for; waiting and
+//! trying again is the caller's decision.
 
 mod capabilities;
 mod correction;
@@ -50,10 +51,10 @@ use request::Shape;
 use stream::Message;
 use wire::ThinkingMode;
 
-/// The version of the wire we speak.
+/// The protocol version, sent as `anthropic-version`.
 const VERSION: &str = "2023-06-01";
 
-/// How people reach it.
+/// The names that error messages use for this vendor's settings.
 const VENDOR: Vendor = Vendor { example: "https://api.anthropic.com", variable: "ANTHROPIC_API_KEY" };
 
 /// The most corrections of one request. Each one removes a feature, so that the next request is simpler; a host that
@@ -63,31 +64,31 @@ const CORRECTIONS: usize = 8;
 /// The most branches whose stripped thinking is remembered.
 const STRIPPED_BRANCHES: usize = 64;
 
-/// How long to wait for the record of a model that nothing is known about.
+/// The timeout for the record of an unknown model.
 const RECORD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most output tokens of a test request.
 const TEST_TOKENS: u32 = 64;
 
-/// What it takes to reach the model.
+/// The settings of an [`Anthropic`] client.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Such as `https://api.anthropic.com`; the path of the API is added.
+    /// Such as `https://api.anthropic.com`; the path of the API is appended.
     pub base_url: String,
-    /// Who pays.
+    /// The API key, which is billed for the requests.
     pub key: Key,
     /// The vendor's id of the model.
     pub model: String,
     /// The most tokens of one reply.
     pub max_tokens: u32,
-    /// How long to wait for a connection.
+    /// The timeout for a connection.
     pub connect: Duration,
-    /// How long to wait for the first event of a reply, and between any two.
+    /// The timeout for the first event of a reply, and between any two.
     pub stall: Duration,
-    /// How long one reply may take in all.
+    /// The total timeout of one reply.
     pub total: Duration,
-    /// Keeps the vendor's model records and refused features. Without one they are kept in memory, and no records are
-    /// fetched.
+    /// Stores the vendor's model records and refused features. If unset, they are held in memory
+    /// only, and no records are fetched.
     pub store: Option<Arc<dyn CapabilityStore>>,
 }
 
@@ -107,14 +108,14 @@ pub struct Anthropic {
 /// The entries of a branch whose thinking blocks the server refused.
 #[derive(Debug)]
 struct Stripped {
-    /// The first entry: after a compaction the branch has another one, and nothing is left to strip.
+    /// The first entry. A compaction replaces it, and then nothing is left to strip.
     first: Arc<Said>,
     /// The number of entries.
     count: usize,
 }
 
 impl Anthropic {
-    /// The model that `settings` name. Nobody is called yet.
+    /// Creates a client for the model that `settings` name, without sending a request.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
         let base = VENDOR.base(&settings.base_url)?;
         let known = Known::load(&base, settings.store.clone());
@@ -135,8 +136,8 @@ impl Anthropic {
         })
     }
 
-    /// It, if the key may be sent where it is. Whoever talks hears that with every reply; whoever looks wants to know it
-    /// before.
+    /// Returns the client if the key may be sent to this address. Requests check this anyway; this
+    /// reports it before the first one.
     pub fn guarded(self) -> Result<Self, BadSettings> {
         self.line.guarded("")?;
         Ok(self)
@@ -172,11 +173,13 @@ impl Anthropic {
         answered.map_err(|failure| self.line.presentable(failure))
     }
 
-    /// Fetches the vendor's record of the model in the background of the reply, or before it if nothing is known.
+    /// Fetches the vendor's record of the model concurrently with the reply, or before it if
+    /// nothing is known.
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
         let model = self.model(context);
         if self.known.wants_record(model) && self.known.is_unknown(model) {
-            // The reply does not depend on it: a slow server is asked without.
+            // The reply does not depend on the record: if the server is slow, the reply is
+            // requested without it.
             if tokio::time::timeout(RECORD_PATIENCE, self.fetch_record(model)).await.is_err() {
                 self.known.fetch_failed(model);
             }
@@ -224,7 +227,7 @@ impl Anthropic {
             let body = if shape.strip_thinking_before == 0 {
                 request::body(model, shape, context, &self.beginnings)?
             } else {
-                // The kept bytes contain the thinking blocks.
+                // The cached bytes contain the thinking blocks.
                 request::body(model, shape, context, &Beginnings::new(Limits::HOUSE))?
             };
             let response = self.send(self.line.address().clone(), body, shape.betas()).await?;
@@ -240,7 +243,8 @@ impl Anthropic {
         Err(Failure::Rejected(format!("it still refuses the request after {CORRECTIONS} corrections")))
     }
 
-    /// Learns from `refusal`. Returns whether the next request is different from the refused one.
+    /// Records what `refusal` shows. Returns whether the next request is different from the refused
+    /// one.
     fn corrects(&self, refusal: &Refusal, context: &Context, shape: Shape) -> bool {
         // Hosts that check requests against a schema answer 422 for a field that they do not know.
         if !matches!(refusal.status, 400 | 422) {
@@ -256,7 +260,7 @@ impl Anthropic {
         match correction(&refusal::message(refusal), sent) {
             Some(Correction::Without(feature)) => {
                 if feature == Feature::SystemMessages {
-                    // The kept bytes may contain such messages.
+                    // The cached bytes may contain such messages.
                     self.beginnings.clear();
                 }
                 self.known.refused(model, feature)
@@ -267,8 +271,9 @@ impl Anthropic {
         }
     }
 
-    /// Leaves out the thinking blocks of all entries in `context` from now on. Later blocks are bound to requests
-    /// without them, so they stay valid. Returns whether there were any more.
+    /// Leaves out the thinking blocks of all entries in `context` from now on. Later blocks are
+    /// bound to requests without them, so they stay valid. Returns whether the number of stripped
+    /// entries grew.
     fn strip(&self, context: &Context) -> bool {
         let count = context.said.len();
         let Some(first) = context.said.first() else { return false };
@@ -277,24 +282,26 @@ impl Anthropic {
         }
         let mut stripped = self.stripped.lock().unwrap_or_else(PoisonError::into_inner);
         if stripped.len() >= STRIPPED_BRANCHES && !stripped.contains_key(&context.branch) {
-            // Main is the first, and the others begin with what it said.
+            // Main sorts first and stays: forks fall back to its value.
             stripped.pop_last();
         }
         stripped.insert(context.branch.clone(), Stripped { first: Arc::clone(first), count });
         true
     }
 
-    /// How many entries of `context` are sent without their thinking. A side conversation begins with what main said, so
-    /// what was refused there stays away here too.
+    /// Returns how many entries of `context` are sent without their thinking. A fork begins with
+    /// main's entries, so main's stripped prefix applies to it too.
     fn stripped_before(&self, context: &Context) -> usize {
         let stripped = self.stripped.lock().unwrap_or_else(PoisonError::into_inner);
-        // Compared by value: the journal reads the conversation anew after a turn of another one.
+        // Compared by value: the journal reads the conversation again after a turn on another
+        // branch.
         let same = |stripped: &&Stripped| context.said.first() == Some(&stripped.first);
         let of = |branch: &Branch| stripped.get(branch).filter(same);
         of(&context.branch).or_else(|| of(&Branch::Main)).map_or(0, |stripped| stripped.count)
     }
 
-    /// Fetches the vendor's record of `model`. A host without such records is not asked again for a day.
+    /// Fetches the vendor's record of `model`. A host without such records is asked again after a
+    /// day.
     async fn fetch_record(&self, model: &str) {
         let path = format!("/{model}");
         let mut address = self.line.address().clone();

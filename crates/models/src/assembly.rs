@@ -1,7 +1,7 @@
-//! A reply that is still coming: what every vendor's stream is put together into.
+//! The trait that assembles a vendor's stream into a reply, and helpers for its implementations.
 //!
-//! Nothing is given out before the reply is whole, so a call that was cut in the middle cannot be mistaken
-//! for a call.
+//! Nothing is returned before the reply is complete, so a truncated call is never mistaken for a
+//! complete one.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,21 @@ use domain::turn::Reply;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The bytes that a block, an item or a call counts in addition to its content, so that a flood of empty ones is
-/// bounded too.
+/// The bytes that a block, an item or a call counts in addition to its content, so that many empty
+/// ones are bounded too.
 pub const PART_BYTES: usize = 64;
 
-/// More tokens than any call can use; what a broken server counts beyond it is not believed.
+/// More tokens than any call can use; larger counts of a broken server are clamped.
 pub const MOST_TOKENS: u64 = u32::MAX as u64;
 
-/// What one event means to whoever listens.
+/// The effect of one event on the streamed output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// Nothing to hear.
+    /// Content without text to stream.
     Quiet,
-    /// Nothing of the reply: an event that only keeps the connection open.
+    /// No content: an event that only keeps the connection open.
     KeepAlive,
-    /// More words.
+    /// More text of the answer.
     Words(String),
     /// More of a note about the work in progress, which is not part of the answer.
     Progress(String),
@@ -33,44 +33,44 @@ pub enum News {
     Ended,
 }
 
-/// Whether anything was heard yet.
+/// States whether any text was passed on to the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// Not a word.
     Nothing,
-    /// Some words, which stay said.
+    /// Some text, which cannot be taken back.
     Words,
 }
 
-/// A reply that is still coming.
+/// An incomplete reply.
 pub trait Assembly: Sized {
     /// Takes the data of one event.
     fn take(&mut self, data: &str) -> Result<News, Failure>;
 
-    /// Whether anything was heard yet.
+    /// Returns whether any text was passed on.
     fn heard(&self) -> Heard;
 
-    /// Whether the server works on a part of which it streams nothing, so that events that only keep the connection open
-    /// are all that can be expected of it.
+    /// Returns whether the server works on a part that it does not stream, so that only keep-alive
+    /// events can be expected.
     fn is_working(&self) -> bool {
         false
     }
 
-    /// What the call has used, as far as that was told.
+    /// Returns the usage of the call, as far as it was reported.
     fn used(&self) -> Usage;
 
-    /// Returns the number of bytes that are kept of the reply so far: words, thinking and arguments of tool calls.
+    /// Returns the number of bytes stored for the reply so far: text, thinking and arguments of
+    /// tool calls.
     fn held(&self) -> usize;
 
-    /// Whether the reply is whole though its stream never said that it ends.
+    /// Returns whether the reply is complete although its stream had no end event.
     fn is_whole(&self) -> bool {
         false
     }
 
-    /// The whole reply.
+    /// Returns the complete reply.
     fn finish(self) -> Result<Reply, Failure>;
 
-    /// The failure of a stream that ended here: half an answer, or none.
+    /// Returns the failure of a stream that ended here: cut off if text was passed on, else broken.
     fn broke_off(&self, why: &str) -> Failure {
         match self.heard() {
             Heard::Nothing => Failure::Broken(why.to_owned()),
@@ -78,7 +78,7 @@ pub trait Assembly: Sized {
         }
     }
 
-    /// The failure of a stream that went silent here.
+    /// Returns the failure of a stream that stalled here.
     fn went_silent(&self, why: &str) -> Failure {
         match self.heard() {
             Heard::Nothing => Failure::Unreachable(why.to_owned()),
@@ -87,7 +87,7 @@ pub trait Assembly: Sized {
     }
 }
 
-/// The input of a call, which may come without one.
+/// Returns the input of a call as JSON; an absent input is an empty object.
 pub fn json_object(input: String) -> Result<Json, Failure> {
     if input.is_empty() {
         return Ok(Json("{}".to_owned()));
@@ -98,19 +98,19 @@ pub fn json_object(input: String) -> Result<Json, Failure> {
     }
 }
 
-/// Results are told apart by the names of their calls.
+/// Checks that no two calls have the same id, since results are matched by it.
 pub fn distinct(blocks: &[Block]) -> Result<(), Failure> {
     let mut names = BTreeSet::new();
     let again = blocks.iter().any(|block| matches!(block, Block::Call(call) if !names.insert(&call.id)));
     if again { Err(garbled("two tool calls have one name")) } else { Ok(()) }
 }
 
-/// Reads one event, or a part of one.
+/// Parses one event, or a part of one.
 pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
     serde_json::from_str(json).map_err(|_| garbled("an event that is not in its language"))
 }
 
-/// Returns about how many bytes `value` has as JSON.
+/// Returns the approximate number of bytes of `value` as JSON.
 pub fn json_bytes(value: &Value) -> usize {
     match value {
         Value::Null => 0,
@@ -121,7 +121,7 @@ pub fn json_bytes(value: &Value) -> usize {
     }
 }
 
-/// What is not in the language of its wire.
+/// Returns the failure for a reply that violates the protocol.
 pub fn garbled(why: &str) -> Failure {
     Failure::Garbled(why.to_owned())
 }

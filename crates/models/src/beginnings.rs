@@ -1,8 +1,9 @@
-//! The beginnings of requests, kept as bytes: the next request of a branch writes only what is new.
+//! Caches the serialized start of requests: the next request of a branch serializes only its new
+//! entries.
 //!
-//! What was said never changes and is shared, so the same entries in the same places come to the same bytes. A
-//! fork shares the pages of the branch it left. The last messages of a request are not kept: they may still grow,
-//! and the marks that say what to cache move along in them.
+//! Entries never change and are shared, so the same entries at the same positions produce the same
+//! bytes. A fork shares the pages of its parent branch. The last messages of a request are not
+//! cached: they may still grow, and the vendor's cache marks move in them.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -14,44 +15,44 @@ use domain::failure::Failure;
 use hyper::body::Bytes;
 use serde::Serialize;
 
-/// How many messages at the end of a request are written anew each time. Cache marks stand only in them: the longest
-/// tail is a user message, its system note, the reply, and the next user message with its note.
+/// The number of messages at the end of a request that are serialized again each time. Cache marks
+/// are only in them: the longest tail is a user message, its system note, the reply, and the next
+/// user message with its note.
 pub const WRITTEN_ANEW: usize = 5;
 
-/// How much is kept.
+/// The size limits of the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How long a page grows, in bytes, before the next one begins.
+    /// The length of a page, in bytes, from which the next one begins.
     pub page: usize,
-    /// The most branches; the one that was silent for longest is dropped.
+    /// The most branches; the least recently used one is dropped.
     pub branches: usize,
-    /// The most bytes of all branches. What branches share is counted for each; the entries themselves, which are
-    /// held too, are about as long again.
+    /// The most bytes of all branches. Shared pages count for each branch; the referenced entries
+    /// need about as much again.
     pub bytes: usize,
 }
 
 impl Limits {
-    /// What a client keeps.
+    /// The limits of a client.
     pub const HOUSE: Self = Self { page: 64 * 1024, branches: 16, bytes: 128 * 1024 * 1024 };
 }
 
-/// One message of a request, and the entries it was made of.
+/// One message of a request, and the entries it was built from.
 #[derive(Debug)]
 pub struct Made<M> {
-    /// What stands on the wire.
     pub message: M,
-    /// The place of the first entry in it.
+    /// The index of the first entry in it.
     pub first: usize,
-    /// The place of the last entry in it.
+    /// The index of the last entry in it.
     pub last: usize,
 }
 
-/// A request, ready to be sent. Its pieces are shared, not copied.
+/// A serialized request. Its chunks are shared, not copied.
 #[derive(Clone, Debug, Default)]
 pub struct Body(pub Vec<Bytes>);
 
 impl Body {
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.0.iter().map(Bytes::len).sum()
     }
@@ -63,62 +64,62 @@ impl From<Vec<u8>> for Body {
     }
 }
 
-/// The bytes of a request in which nothing was said yet, up to where the messages follow.
+/// Returns the bytes of a request without messages, up to the position of the messages.
 pub fn opening(request: &impl Serialize) -> Result<Vec<u8>, Failure> {
     let mut bytes = serde_json::to_vec(request).map_err(unwritable)?;
     bytes.truncate(bytes.len() - CLOSING.len());
     Ok(bytes)
 }
 
-/// The entry before the place `from` that the model reads, if there is one.
+/// Returns the entry before the index `from` that the model reads, if there is one.
 pub fn before(said: &[Arc<Said>], from: usize) -> Option<&Said> {
     said[..from].iter().map(AsRef::as_ref).rfind(|said| !matches!(said, Said::Recalled(_)))
 }
 
-/// What stands after the messages.
+/// The bytes after the messages.
 const CLOSING: &[u8] = b"]}";
 
-/// The kept beginnings of one client's requests, the newest last.
+/// The cached request prefixes of one client, the newest last.
 #[derive(Debug)]
 pub struct Beginnings {
     limits: Limits,
     kept: Mutex<VecDeque<(Branch, Beginning)>>,
 }
 
-/// What was said in the newest request of a branch, and the messages it began with.
+/// The entries of a branch's newest request, and its cached messages.
 #[derive(Clone, Debug, Default)]
 struct Beginning {
     said: Vec<Arc<Said>>,
     notes: Vec<SystemNote>,
-    /// The model that it was written for: others may render notes in another way.
+    /// The model of the request: others may render notes differently.
     model: Option<String>,
     pages: Vec<Page>,
 }
 
-/// Some whole messages, each with a comma after it.
+/// Some complete messages, each followed by a comma.
 #[derive(Clone, Debug)]
 struct Page {
     bytes: Bytes,
     end: End,
 }
 
-/// Where a page ends.
+/// The end position of a page.
 #[derive(Clone, Copy, Debug)]
 struct End {
-    /// The place of the entry that begins the message after it.
+    /// The index of the entry that begins the next message.
     next: usize,
-    /// How many entries another request must share for the page to be in it as it is.
+    /// The number of leading entries that another request must share to reuse the page.
     holds_for: usize,
 }
 
 impl Beginnings {
-    /// Nothing is kept yet.
     pub fn new(limits: Limits) -> Self {
         Self { limits, kept: Mutex::default() }
     }
 
-    /// The request that begins with `opening`, up to where the messages stand, and goes on with what was said in
-    /// `context`. `make` gives the messages that come of the entries from a place on.
+    /// Returns the request that begins with `request_prefix`, up to the position of the messages,
+    /// and continues with the entries in `context`. `make` returns the messages for the entries
+    /// from an index on.
     pub fn write<M: Serialize>(
         &self,
         mut opening: Vec<u8>,
@@ -142,12 +143,13 @@ impl Beginnings {
         Ok(body)
     }
 
-    /// Forgets all kept bytes, after the same messages have come to be written in another way.
+    /// Drops all cached bytes, because the same messages are now serialized differently.
     pub fn clear(&self) {
         self.kept().clear();
     }
 
-    /// The longest kept beginning of `context`. That of its own branch is taken, that of another one is shared.
+    /// Returns the longest cached prefix of `context`. The branch's own is moved out, another
+    /// branch's is cloned.
     fn take(&self, context: &Context) -> Beginning {
         let mut kept = self.kept();
         let own = kept.iter().position(|(branch, _)| *branch == context.branch);
@@ -179,7 +181,7 @@ impl Beginnings {
 }
 
 impl Beginning {
-    /// How many entries at the beginning are the very same.
+    /// Returns how many leading entries are identical.
     fn same(&self, context: &Context) -> usize {
         let has_notes = !self.notes.is_empty() || !context.notes.is_empty();
         if has_notes && self.model != context.model {
@@ -191,7 +193,7 @@ impl Beginning {
         same.min(other_note)
     }
 
-    /// What of it holds when only the first `same` entries are the same.
+    /// Drops everything that depends on entries after the first `same`.
     fn cut(mut self, same: usize) -> Self {
         self.said.truncate(same);
         let holds = self.pages.iter().take_while(|page| page.end.holds_for <= same).count();
@@ -203,9 +205,9 @@ impl Beginning {
         self.pages.iter().map(|page| page.bytes.len()).sum()
     }
 
-    /// Keeps every message that stays as it is, and gives the bytes of the others.
+    /// Caches every message that will not change, and returns the bytes of the others.
     fn grow<M: Serialize>(&mut self, made: &[Made<M>], page: usize) -> Result<Vec<u8>, Failure> {
-        // A short page goes on; what is already whole in it stays so.
+        // A short page is extended; its complete messages stay.
         let short = self.pages.pop_if(|last| last.bytes.len() < page);
         let mut whole = short.as_ref().map(|last| (last.bytes.len(), last.end));
         let mut bytes = short.map(|last| Vec::from(last.bytes)).unwrap_or_default();
@@ -226,14 +228,14 @@ impl Beginning {
     }
 }
 
-/// Returns the place of the first note that only one of the two has.
+/// Returns the position of the first note that only one of the two has.
 fn first_difference(kept: &[SystemNote], notes: &[SystemNote]) -> Option<usize> {
     let at = kept.iter().zip(notes).take_while(|(kept, note)| kept == note).count();
     [kept.get(at), notes.get(at)].into_iter().flatten().map(|note| note.after).min()
 }
 
 impl End {
-    /// Where the message at `at` ends; nowhere, while it can still grow or be marked.
+    /// Returns the end of the message at `at`, or none while it can still grow or be marked.
     fn after<M>(at: usize, made: &[Made<M>]) -> Option<Self> {
         let next = made.get(at + 1)?.first;
         let marked = made.get(at + WRITTEN_ANEW)?.first;

@@ -1,8 +1,8 @@
-//! The Claude Code program as a model: a process for each branch, spoken to line by line.
+//! The Claude Code program as a model: one process per branch, driven over a line-based protocol.
 //!
-//! The program runs a loop of its own, but ours stays the only one: it gets our tools from us, and when it calls
-//! one, that call ends a reply and waits until the turn comes back with its result. So the door, the journal and
-//! the limits are the same as for every other model.
+//! The program's own agent loop is not used: it gets our tools, and when it calls one, the call
+//! ends the reply and the process waits until the turn returns the result. Approvals, the journal
+//! and the limits therefore work as for every other model.
 
 mod assembly;
 mod client;
@@ -46,20 +46,20 @@ use past::Past;
 
 use crate::line::{reply_bytes, too_large, without_end};
 
-/// How many orders may wait for one client, and how many words for one listener.
+/// The most queued commands of one client, and queued updates of one request.
 const QUEUE: usize = 64;
 
 /// The most tokens of a reply of the newest models; the program sets the limit itself.
 const REPLY_TOKENS: u32 = 128_000;
-/// The most processes that work at a time.
+/// The most concurrent processes.
 const PROCESSES: usize = 4;
 
-/// The program, once for each branch that speaks.
+/// A model that runs one program for each active branch.
 pub struct Claude {
     name: String,
     shared: Arc<Shared>,
     clients: Mutex<Clients>,
-    /// The vendor's id of the model that spoke last on each branch.
+    /// The vendor's id of the model that answered last on each branch.
     spoke: Mutex<HashMap<Branch, String>>,
 }
 
@@ -70,7 +70,8 @@ struct Clients {
 }
 
 impl Claude {
-    /// The program that `settings` name, with `company` to ask. Nothing is started yet.
+    /// Creates a model for the program in `settings`, with these `callbacks`. No process is
+    /// started yet.
     pub fn new(settings: Settings, company: Company) -> Result<Self, BadSettings> {
         settings.check()?;
         let name = match &settings.choices.model {
@@ -82,27 +83,28 @@ impl Claude {
         Ok(Self { name, shared, clients: Mutex::default(), spoke: Mutex::default() })
     }
 
-    /// Asks about other things from now on.
+    /// Changes the permission mode of all processes, from now on.
     pub async fn set_mode(&self, mode: Mode) -> Result<(), Failure> {
         self.choices().mode = mode;
         self.change(&json!({"subtype": "set_permission_mode", "mode": mode.as_str()})).await
     }
 
-    /// CP-1: lets the program sum up what it remembers of the branch of `context`, with an eye on `instructions`.
+    /// CP-1: lets the program summarize its history of the branch of `context`, guided by
+    /// `instructions`.
     pub async fn compact(&self, context: &Context, instructions: &str) -> Result<Compaction, Failure> {
         let command = format!("/compact {}", instructions.trim());
         let wanted = Wanted::Summary(command.trim_end().to_owned());
         self.ask(context, &wanted, &|_: &str| {}).await.map(|outcome| outcome.compaction)
     }
 
-    /// Lets go of a branch that has ended: its program ends, and what it remembers is not gone on with.
+    /// Ends the program of a finished branch and discards its session.
     pub async fn leave(&self, branch: &Branch) {
         self.clients().live.remove(branch);
         self.spoke().remove(branch);
         self.shared.company.sessions.forget(branch).await;
     }
 
-    /// Ends every program, and waits until all are gone. A later reply starts anew.
+    /// Ends every program, and waits until all have exited. A later reply starts a new one.
     async fn end(&self) {
         let mut tasks = {
             let mut clients = self.clients();
@@ -119,7 +121,7 @@ impl Claude {
         listener: Listener<'_>,
     ) -> Result<Outcome, Failure> {
         let past = Past::of(context);
-        // A client that ended in the same moment never began with this; another one does.
+        // A client that was just ending never received this request; it is sent to a new one.
         for _ in 0..2 {
             let (news, mut heard) = mpsc::channel(QUEUE);
             let context = context.clone();
@@ -153,14 +155,14 @@ impl Claude {
         Err(refusal::gone(""))
     }
 
-    /// The live client of `branch`; a new one, if there is none.
+    /// Returns the live client of `branch`, creating one if there is none.
     fn client(&self, branch: &Branch) -> mpsc::Sender<Order> {
         let mut clients = self.clients();
         while clients.tasks.try_join_next().is_some() {}
         if let Some(live) = clients.live.get(branch).filter(|live| !live.is_closed()) {
             return live.clone();
         }
-        // Every run has a branch of its own: those whose program has ended are let go of.
+        // Every run has its own branch: remove those whose program has ended.
         clients.live.retain(|_, live| !live.is_closed());
         self.spoke().retain(|branch, _| clients.live.contains_key(branch));
         let (sender, orders) = mpsc::channel(QUEUE);
@@ -176,7 +178,7 @@ impl Claude {
             if client.send(Order::Change(request.clone(), answer)).await.is_err() {
                 continue;
             }
-            // One that is gone starts with the new choice.
+            // A client that ended uses the new setting when it starts again.
             if let Ok(Err(why)) = answered.await {
                 return Err(Failure::Rejected(why));
             }
@@ -202,7 +204,7 @@ impl Model for Claude {
         &self.name
     }
 
-    /// The program may be told an alias, or nothing at all; what it costs is known by the vendor's own name.
+    /// The program may run with an alias or no model name; the ledger needs the vendor's own name.
     fn name_for(&self, context: &Context) -> String {
         let spoke = self.spoke().get(&context.branch).cloned().filter(|model| !model.is_empty());
         match spoke.or_else(|| context.model.clone()) {
@@ -221,7 +223,7 @@ impl Model for Claude {
             .boxed()
     }
 
-    /// Each call is a process of about 200 MB.
+    /// Each process uses about 200 MB.
     fn most_calls(&self) -> usize {
         PROCESSES
     }

@@ -1,4 +1,4 @@
-//! The way to the vendor: its address, and a client that works on every machine.
+//! Connections to a vendor: its address, transport checks and the HTTP client.
 
 use std::time::Duration;
 
@@ -6,37 +6,37 @@ use domain::failure::Failure;
 use reqwest::{Client, Url};
 use wire::{chain, place, reason};
 
-/// How people reach a vendor.
+/// The names that error messages use for a vendor's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Vendor {
-    /// What an address looks like.
+    /// An example address.
     pub example: &'static str,
-    /// The variable that holds the key.
+    /// The environment variable of the key.
     pub variable: &'static str,
 }
 
-/// Settings that cannot work. The human must act.
+/// Invalid settings, which the user must correct.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSettings {
-    /// The address is none.
+    /// The address is not a URL of a server.
     #[error("`{0}` is not the address of a model; it looks like {1}")]
     Address(String, &'static str),
-    /// The address holds a name and a password, which would be shown wherever the address is.
+    /// The address contains a user name or password, which would be shown with the address.
     #[error("the address of the model holds a password; put the key into {0} instead")]
     Password(&'static str),
-    /// The key has characters that no key has.
+    /// The key contains characters that are invalid in a header.
     #[error("the model's key has a line break or another character that no key has; copy it once more")]
     Key,
-    /// The key would travel readably, and this is what else there is.
+    /// The key would be sent unencrypted. Contains the message with alternatives.
     #[error("{0}")]
     Readable(String),
-    /// This machine cannot make a secure connection.
+    /// The TLS setup of this machine failed.
     #[error("this machine cannot make a secure connection: {0}")]
     Secure(String),
 }
 
 impl Vendor {
-    /// Reads the address of a server.
+    /// Parses the address of a server.
     pub fn base(self, base_url: &str) -> Result<Url, BadSettings> {
         let bad = || BadSettings::Address(wire::without_secrets(base_url), self.example);
         let url: Url = base_url.trim().parse().map_err(|_| bad())?;
@@ -51,24 +51,24 @@ impl Vendor {
     }
 }
 
-/// `base` with `path` below it.
+/// Returns `base` with `path` appended.
 pub fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
     url
 }
 
-/// Whether a key may be sent to `address`: nobody on the way may be able to read it.
+/// Checks that a key sent to `address` cannot be read on the way.
 pub fn guarded(address: &Url) -> Result<(), BadSettings> {
     wire::guarded(address).map_err(BadSettings::Readable)
 }
 
-/// A client for `address`.
+/// Creates a client for `address`.
 pub fn client(address: &Url, connect: Duration) -> Result<Client, BadSettings> {
     wire::client(address, |builder| builder.connect_timeout(connect)).map_err(BadSettings::Secure)
 }
 
-/// Why there is no answer at all from `address`.
+/// Returns the failure of a request that `address` did not answer.
 pub fn unanswered(error: reqwest::Error, address: &Url) -> Failure {
     if error.is_connect() || error.is_timeout() {
         return Failure::Unreachable(format!("{}: {}", place(address), reason(&error)));
@@ -101,7 +101,7 @@ mod tests {
         for bad in ["", "api.anthropic.com", "localhost:80", "ftp://a.b"] {
             check(bad, &format!("`{bad}` {hint}"));
         }
-        // J1: what may be a secret is not shown.
+        // J1: possible secrets are not shown.
         for bad in ["http://a/?key=canary", "http://a/#canary"] {
             check(bad, &format!("`http://a/` {hint}"));
         }

@@ -1,4 +1,4 @@
-//! Where a fuzzer knocks: bytes that a server or a program may send, read as they always are, and nothing kept.
+//! Entry points for fuzzing: parse bytes as a server or program could send them.
 
 use domain::failure::Failure;
 
@@ -9,10 +9,10 @@ use crate::openai::responses::stream::ResponseStream;
 use crate::openai::stream::Completion;
 use crate::sse::Decoder;
 
-/// A stream of events from any server: in whatever pieces it comes, the same events are read.
+/// Decodes an event stream in two ways: whole and in chunks.
 ///
 /// # Panics
-/// If they are not.
+/// If the events differ.
 pub fn events(bytes: &[u8]) {
     let whole = Decoder::default().feed(bytes);
     let size = 1 + usize::from(bytes.first().copied().unwrap_or(0) % 7);
@@ -21,25 +21,25 @@ pub fn events(bytes: &[u8]) {
     assert_eq!(pieces.map(|pieces| pieces.concat()), whole);
 }
 
-/// A reply on the wire of messages.
+/// A reply in the Messages format.
 pub fn messages_reply(bytes: &[u8]) {
     assemble(Message::default(), bytes);
 }
 
-/// A reply on the wire of chat completions, as a stream or whole.
+/// A reply in the chat-completions format, as a stream or as one JSON body.
 pub fn completions_reply(bytes: &[u8]) {
     assemble(Completion::default(), bytes);
-    // Whatever came of it: it was read.
+    // Only panics matter.
     let _ = Completion::default().take_whole(&String::from_utf8_lossy(bytes));
 }
 
-/// A reply on the wire of the Responses API, as a stream or whole.
+/// A reply in the Responses format, as a stream or as one JSON body.
 pub fn responses_reply(bytes: &[u8]) {
     assemble(ResponseStream::default(), bytes);
     let _ = ResponseStream::default().take_whole(&String::from_utf8_lossy(bytes));
 }
 
-/// What the claude program prints, line by line.
+/// The output of the claude program, line by line.
 pub fn claude_lines(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
         let _ = format!("{:?}", Frame::read(line));
@@ -61,7 +61,7 @@ fn assemble(mut reply: impl Assembly, bytes: &[u8]) {
     }
 }
 
-/// A failure has words for the human, whatever the server said.
+/// Checks that every failure has a text for the user.
 fn told(failure: &Failure) {
     assert!(!failure.to_string().is_empty(), "{failure:?}");
 }

@@ -1,4 +1,4 @@
-//! A vendor's key, which does not show itself and may be exchanged while the program runs.
+//! A vendor's API key, which is hidden from debug output and may change while the program runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,7 @@ use reqwest::header::HeaderValue;
 
 use crate::door::BadSettings;
 
-/// A secret that does not show itself. Where it is kept is looked up for every call, so that a new one needs
-/// no restart.
+/// A secret key. Its source is read for every request, so that a new key needs no restart.
 #[derive(Clone)]
 pub struct Key(Arc<Kept>);
 
@@ -17,7 +16,7 @@ struct Kept {
     last: Mutex<Last>,
 }
 
-/// The last one that was sent.
+/// The key of the last request.
 #[derive(Default)]
 struct Last {
     text: String,
@@ -32,37 +31,37 @@ enum Fate {
 }
 
 impl Key {
-    /// The key `text`, for ever.
+    /// Creates a constant key.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         Self::kept_by(move || text.clone())
     }
 
-    /// The key that `source` knows when it is asked.
+    /// Creates a key that is read from `source` for each request.
     pub fn kept_by(source: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let source = Box::new(source);
         let last = Mutex::new(Last { text: source(), fate: Fate::Sent });
         Self(Arc::new(Kept { source, last }))
     }
 
-    /// Whether it is another one than was last refused.
+    /// Returns whether the last key was refused and the source has a different one.
     pub fn renewed(&self) -> bool {
         let last = self.last();
         last.fate == Fate::Refused && (self.0.source)() != last.text
     }
 
-    /// The vendor refused the one that was last sent.
+    /// Records that the vendor refused the last key.
     pub(crate) fn refused(&self) {
         self.last().fate = Fate::Refused;
     }
 
-    /// The one that was last sent.
+    /// Returns the last key that was sent.
     pub(crate) fn sent(&self) -> String {
         self.last().text.clone()
     }
 
-    /// The key after `scheme`, as a header that is not logged; nothing, if there is no key: a server on the same
-    /// machine often wants none.
+    /// Returns the key after `scheme` as a sensitive header, or none if the key is empty: local
+    /// servers often need none.
     pub(crate) fn header(&self, scheme: &str) -> Result<Option<HeaderValue>, BadSettings> {
         let text = (self.0.source)();
         *self.last() = Last { text: text.clone(), fate: Fate::Sent };

@@ -1,7 +1,8 @@
-//! Who answers: vendors of language models, one file a wire format, and the offline brain.
+//! Model clients: Anthropic, OpenAI-compatible servers, the Claude Code program, and the offline
+//! model.
 //!
-//! A vendor's types stop here. What goes in is a context, what comes out is a reply or a failure with words
-//! for the human; nothing in here tries twice.
+//! Vendor types are private to this crate. A client turns a context into a reply or a failure with
+//! a text for the user; retries are the caller's decision.
 
 pub mod anthropic;
 mod assembly;

@@ -1,4 +1,4 @@
-//! A line to a vendor: one request, and whatever comes back, bounded in size and in time.
+//! The HTTP client for a vendor: one request and its response, bounded in size and in time.
 
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
@@ -19,19 +19,20 @@ use crate::key::Key;
 use crate::presentable::presentable;
 use crate::sse::{Decoder, EVENT_BYTES};
 
-/// The most bytes of one stream, with pings and the JSON around a few words at a time.
+/// The most bytes of one stream, including pings and the JSON around each delta.
 const STREAM_BYTES: usize = 64 * 1024 * 1024;
 
-/// The most bytes that a token is believed to stand for. Most stand for about four, and long runs of white space for more.
+/// The most bytes that one token is assumed to represent. The average is about four; long runs of
+/// white space have more.
 const TOKEN_BYTES: usize = 16;
 
-/// The fewest and the most bytes to which the content of a reply is bounded.
+/// The range of the byte limit for the content of a reply.
 const REPLY_BYTES: RangeInclusive<usize> = 256 * 1024..=1024 * 1024;
 
 /// The most bytes of a refusal that are read.
 const REFUSAL_BYTES: usize = 64 * 1024;
 
-/// How long to wait.
+/// The timeouts of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// For a connection.
@@ -42,7 +43,7 @@ pub struct Patience {
     pub total: Duration,
 }
 
-/// A line to a vendor.
+/// The HTTP client for one address of a vendor.
 #[derive(Debug)]
 pub struct Line {
     client: Client,
@@ -52,14 +53,14 @@ pub struct Line {
     total: Duration,
 }
 
-/// What kind of body an answer says it has.
+/// The content type of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A stream of events.
     Events,
     /// One JSON text.
     Json,
-    /// Something else, or it does not say.
+    /// Another type, or none.
     Other,
 }
 
@@ -68,24 +69,24 @@ pub enum Kind {
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// What the `retry-after` header says, if there is one.
+    /// The `retry-after` header, if there is one.
     pub retry_after: Option<String>,
     /// The beginning of the body.
     pub body: Vec<u8>,
 }
 
 impl Refusal {
-    /// A date instead of a number still asks to wait; for how long is not worth a calendar.
+    /// Returns the seconds to wait. A date in the header is ignored.
     pub fn seconds(&self) -> Option<u64> {
         self.retry_after.as_ref()?.trim().parse().ok()
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Whether a refusal that gives no time to come back speaks of an account without money.
+    /// Returns whether a refusal without a retry time is about an exhausted account.
     pub fn is_about_money(&self, message: &str) -> bool {
         const SPENT: [&str; 4] = ["spend", "credit", "billing", "quota"];
         let message = message.to_lowercase();
@@ -93,7 +94,7 @@ impl Refusal {
     }
 }
 
-/// Whether a refusal in these words is about who we are, and not about what we said.
+/// Returns whether a refusal with this text is about the key or account, and not about the request.
 pub fn is_about_key(words: &str) -> bool {
     const WHO: [&str; 10] = [
         "key",
@@ -112,30 +113,30 @@ pub fn is_about_key(words: &str) -> bool {
 }
 
 impl Line {
-    /// A line to `address`. Nobody is called yet.
+    /// Creates a client for `address`, without connecting.
     pub fn new(address: Url, key: Key, patience: Patience) -> Result<Self, BadSettings> {
         let client = door::client(&address, patience.connect)?;
         Ok(Self { client, address, key, stall: patience.stall, total: patience.total })
     }
 
-    /// Where it leads to.
+    /// Returns the address of the API.
     pub fn address(&self) -> &Url {
         &self.address
     }
 
-    /// A request that sends `body` to `address`.
+    /// Returns a request that posts `body` to `address`.
     pub fn post(&self, address: Url, body: Body) -> RequestBuilder {
         let request = self.client.post(address).header(CONTENT_TYPE, "application/json");
         let request = request.header(CONTENT_LENGTH, body.len());
         request.body(reqwest::Body::wrap_stream(stream::iter(body.0.into_iter().map(Ok::<_, Infallible>))))
     }
 
-    /// A request that only looks at `address`.
+    /// Returns a GET request for `address`.
     pub fn get(&self, address: Url) -> RequestBuilder {
         self.client.get(address)
     }
 
-    /// Sends `request`, and waits for the head of the answer.
+    /// Sends `request`, and waits for the response head.
     pub async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
         match timeout(self.stall, request.send()).await {
             Ok(Ok(response)) => Ok(response),
@@ -144,11 +145,11 @@ impl Line {
         }
     }
 
-    /// Reads why a request was refused.
+    /// Reads the body of a refusal.
     pub async fn refused(&self, mut response: Response) -> Refusal {
         let deadline = Instant::now() + self.stall;
         let mut body = Vec::new();
-        // Half a refusal still has its status, so how its body ends does not matter.
+        // The status alone is enough, so errors while reading the body are ignored.
         while let Ok(Ok(Some(piece))) = timeout_at(deadline, response.chunk()).await {
             body.extend_from_slice(&piece[..piece.len().min(REFUSAL_BYTES - body.len())]);
             if body.len() == REFUSAL_BYTES {
@@ -160,8 +161,8 @@ impl Line {
         Refusal { status: response.status().as_u16(), retry_after, body }
     }
 
-    /// Hears a stream of events to its end. A reply of more than `most` bytes is stopped there: its words up to then are
-    /// told to `listener`, and its calls are lost.
+    /// Reads an event stream to its end. A reply of more than `max_bytes` bytes is stopped there:
+    /// the text up to that point is passed to `sink`, and its calls are discarded.
     pub async fn hear(
         &self,
         mut response: Response,
@@ -174,7 +175,8 @@ impl Line {
         let mut deadline = Instant::now() + self.stall;
         let mut left = STREAM_BYTES;
         loop {
-            // A piece that is there already is read even after the deadline, so the time is looked at here too.
+            // A chunk that is ready is read even after the deadline, so the time is also checked
+            // here.
             if Instant::now() >= end {
                 return Err(assembly.went_silent(&self.overdue()));
             } else if Instant::now() >= deadline {
@@ -208,7 +210,7 @@ impl Line {
         }
     }
 
-    /// Reads a body that comes as one text.
+    /// Reads a whole body as text.
     pub async fn whole(&self, mut response: Response) -> Result<String, Failure> {
         let mut body = Vec::new();
         let end = Instant::now() + self.total;
@@ -228,7 +230,7 @@ impl Line {
         String::from_utf8(body).map_err(|_| garbled("an answer that is not text"))
     }
 
-    /// `failure` with words that are safe to show. A refused key is remembered as such.
+    /// Returns `failure` with a text that is safe to show. Marks a refused key.
     pub fn presentable(&self, failure: Failure) -> Failure {
         if matches!(failure, Failure::BadKey(_)) {
             self.key.refused();
@@ -236,12 +238,12 @@ impl Line {
         presentable(failure, &self.key.sent())
     }
 
-    /// The key after `scheme`, as it is now.
+    /// Returns the current key after `scheme`.
     pub fn header(&self, scheme: &str) -> Result<Option<HeaderValue>, Failure> {
         self.guarded(scheme).map_err(|bad| Failure::BadKey(bad.to_string()))
     }
 
-    /// The same: a key that others could read on the way is not given to anybody who would send it.
+    /// Like `header`. Fails for a key that others could read on the way.
     pub fn guarded(&self, scheme: &str) -> Result<Option<HeaderValue>, BadSettings> {
         match self.key.header(scheme)? {
             Some(header) => door::guarded(&self.address).map(|()| Some(header)),
@@ -249,7 +251,7 @@ impl Line {
         }
     }
 
-    /// Whether the key is another one than was last refused.
+    /// Returns whether the last key was refused and there is a new one.
     pub fn renewed(&self) -> bool {
         self.key.renewed()
     }
@@ -263,7 +265,7 @@ impl Line {
     }
 }
 
-/// What kind of body `response` says it has.
+/// Returns the content type of `response`.
 pub fn kind(response: &Response) -> Kind {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.trim_start().to_ascii_lowercase();
@@ -274,21 +276,20 @@ pub fn kind(response: &Response) -> Kind {
     }
 }
 
-/// Returns the most bytes of words, thinking and arguments of calls in a reply of at most `tokens`.
+/// Returns the most bytes of text, thinking and arguments of calls in a reply of at most `tokens`.
 ///
-/// A correct server stops much earlier. The bound protects memory, the journal and the next request from one that does
-/// not stop.
+/// Correct servers stop much earlier. The limit protects memory, the journal and the next request
+/// from a server that does not stop.
 pub fn reply_bytes(tokens: u32) -> usize {
     let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(TOKEN_BYTES);
     bytes.clamp(*REPLY_BYTES.start(), *REPLY_BYTES.end())
 }
 
-/// Returns the failure of a reply that has more than `most` bytes.
 pub fn too_large(most: usize) -> Failure {
     Unsaid::TooLarge { kilobytes: most / 1024 }.into()
 }
 
-/// Returns `words` without the last `surplus` bytes, cut between two characters.
+/// Returns `text` without the last `surplus` bytes, cut at a character boundary.
 pub fn without_end(words: &str, surplus: usize) -> &str {
     &words[..words.floor_char_boundary(words.len().saturating_sub(surplus))]
 }

@@ -1,6 +1,6 @@
-//! The offline brain as a model: it answers with no key and no network, and calls the same tools.
+//! The offline model: answers without a key or a network, and calls the same tools.
 //!
-//! It reads the human's last words, and what its tools answered since, and nothing else.
+//! It reads only the user's last message and the tool results since.
 
 use domain::brain::{Meant, Span, Talk, read};
 use domain::context::{Context, FORK_STARTED, REPORT_WANTED};
@@ -12,12 +12,12 @@ use domain::turn::{Reply, Stop};
 use engine::ports::{Listener, Model};
 use futures_util::future::BoxFuture;
 
-/// The brain that is always there.
+/// The model that is always available.
 #[derive(Clone, Copy, Debug)]
 pub struct Offline;
 
 impl Offline {
-    /// What a note of ours gets, if that is what was said last.
+    /// Returns the answer to one of our notes, if that is the last entry.
     fn to_a_note(context: &Context) -> Option<Result<String, &'static str>> {
         match context.said.last().map(AsRef::as_ref) {
             Some(Said::Human(heard)) if heard.is_note() => Some(match &heard.preface {
@@ -25,7 +25,7 @@ impl Offline {
                 note if note.ends_with(REPORT_WANTED) => Ok(CANNOT_REPORT.to_owned()),
                 note if note.contains("[reminder:") || note.contains("[routine:") => Ok(rings(note)),
                 note if note.contains("-bg:") => Err(CANNOT_RUN),
-                // A request for a summary, which takes somebody who can read.
+                // A request for a summary, which needs a real model.
                 _ => Err(CANNOT_SUM_UP),
             }),
             Some(
@@ -37,7 +37,7 @@ impl Offline {
 
     fn answer(&self, context: &Context) -> Block {
         let text = last_words(context);
-        // Which time it is matters to whoever plans it, not here.
+        // The time does not matter here; the scheduling tool resolves it.
         let meant = read(text, &Default::default(), &Default::default());
         match (tool_for(&meant, text), last_result(context)) {
             (Some((name, input)), None) => {
@@ -95,7 +95,7 @@ without a model i do a few things, and those reliably:
 
 to talk for real, give me a model: ollim-bot setup model. what you told me until then stays.";
 
-/// What a reminder or a routine of the human rings with: its own words.
+/// Returns the text that a due reminder or routine shows: the user's own words.
 fn rings(note: &str) -> String {
     let tagged = note.find("[reminder:").or_else(|| note.find("[routine:")).map_or(note, |tag| &note[tag..]);
     let body = tagged.split_once(']').map_or(tagged, |(_, body)| body).trim();
@@ -134,7 +134,7 @@ fn last_words(context: &Context) -> &str {
     heard.unwrap_or_default()
 }
 
-/// What the tool answered, if the last thing said is an answer of a tool.
+/// Returns the tool's result, if that is the last entry.
 fn last_result(context: &Context) -> Option<&ToolResult> {
     match context.said.last().map(AsRef::as_ref) {
         Some(Said::Tools(results)) => results.last(),

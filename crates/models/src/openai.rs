@@ -45,46 +45,47 @@ use request::Tools;
 use responses::stream::ResponseStream;
 use stream::Completion;
 
-/// How people reach it.
+/// The names that error messages use for this vendor's settings.
 const VENDOR: Vendor = Vendor { example: "https://api.openai.com/v1", variable: "OPENAI_API_KEY" };
 
-/// What it takes to reach the model.
+/// The settings of an [`OpenAi`] client.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Such as `https://api.openai.com/v1`; an address without a path means its `/v1`.
     pub base_url: String,
-    /// Who pays; empty, if nobody does.
+    /// The API key, or empty if the server needs none.
     pub key: Key,
     /// The server's name of the model.
     pub model: String,
     /// The most tokens of one reply.
     pub max_tokens: u32,
-    /// How long to wait for a connection.
+    /// The timeout for a connection.
     pub connect: Duration,
-    /// How long to wait for the first event of a reply, and between any two.
+    /// The timeout for the first event of a reply, and between any two.
     pub stall: Duration,
-    /// How long one reply may take in all.
+    /// The total timeout of one reply.
     pub total: Duration,
 }
 
 /// The most refusals of one request that are answered with a corrected request.
 const CORRECTIONS: usize = 6;
 
-/// A prompt of fewer tokens tells nothing about truncation: older servers do not count the cached part.
+/// The fewest prompt tokens at which truncation is checked: older servers do not count the cached
+/// part.
 const LEAST_TRUNCATED: u64 = 1_000;
 
-/// More bytes than any text has for one token, on average.
+/// More bytes than any text has per token on average.
 const BYTES_PER_TOKEN: u64 = 6;
 
-/// All that was learned about one model of the server.
+/// The state of one model of the server.
 #[derive(Clone, Debug)]
 struct Learned {
     profile: Profile,
-    /// The beginnings of requests in this shape.
+    /// The cached prefixes of requests in this shape.
     beginnings: Arc<Beginnings>,
     /// Texts for the user that were not shown yet.
     notices: Vec<String>,
-    /// Whether the user was told that the server truncates prompts.
+    /// True if the user was warned that the server truncates prompts.
     told_truncated: bool,
 }
 
@@ -99,7 +100,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// The model that `settings` name. No request is sent yet.
+    /// Creates a client for the model that `settings` name, without sending a request.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
         let base = base(&settings.base_url)?;
         settings.key.header("Bearer ")?;
@@ -109,7 +110,7 @@ impl OpenAi {
         Ok(Self { line, base, name, settings, learned: Mutex::default() })
     }
 
-    /// Returns itself if the key may be sent to its address.
+    /// Returns the client if the key may be sent to its address.
     pub fn guarded(self) -> Result<Self, BadSettings> {
         self.line.guarded("Bearer ")?;
         Ok(self)
@@ -119,8 +120,8 @@ impl OpenAi {
         self.ask_within(context, self.settings.max_tokens, listener).await
     }
 
-    /// Asks for a reply of at most `max_tokens`. A refusal that names one part of the request is answered with a
-    /// corrected request; a shape that was accepted is used from then on.
+    /// Requests a reply of at most `max_tokens`. A refusal that names one part of the request leads
+    /// to a corrected request; an accepted shape is used from then on.
     async fn ask_within(
         &self,
         context: &Context,
@@ -195,7 +196,8 @@ impl OpenAi {
         }
     }
 
-    /// The origin of opaque parts that `model` writes. No other server, API or model can read them.
+    /// Returns the origin of opaque parts from `model`. No other server, API or model can read
+    /// them.
     fn origin(&self, api: Api, model: &str) -> String {
         let api = match api {
             Api::ChatCompletions => "chat",
@@ -224,8 +226,8 @@ impl OpenAi {
         }
     }
 
-    /// Ollama cuts a prompt that does not fit into its window without an error. The usage shows it: far fewer tokens
-    /// were read than the request has.
+    /// Ollama truncates a prompt that exceeds its window without an error. The usage shows it: it
+    /// counts far fewer tokens than the request has.
     fn check_truncation(&self, context: &Context, model: &str, sent: usize, reply: &Reply) {
         let images = context.said.iter().flat_map(|said| match said.as_ref() {
             Said::Human(heard) => heard.images.as_slice(),
@@ -283,7 +285,7 @@ impl OpenAi {
         refusal::failure(refusal, refusal::Asked { model, key })
     }
 
-    /// The server's name of the model that `context` asks for.
+    /// Returns the server's name of the model that `context` asks for.
     fn model<'a>(&'a self, context: &'a Context) -> &'a str {
         context.model.as_deref().unwrap_or(&self.settings.model)
     }
@@ -300,9 +302,9 @@ impl Learned {
     }
 }
 
-/// A reply that can also come as one JSON text.
+/// A reply that may also arrive as one JSON body.
 trait WholeAnswer: Assembly {
-    /// Takes the whole answer and returns its words.
+    /// Parses the whole body and returns its text.
     fn take_whole(&mut self, body: &str) -> Result<String, Failure>;
 }
 
@@ -345,7 +347,7 @@ impl Model for OpenAi {
     }
 }
 
-/// An address without a path means its `/v1`: nobody serves the API at the root alone.
+/// Adds `/v1` to an address without a path: no server has the API at the root alone.
 fn base(base_url: &str) -> Result<Url, BadSettings> {
     let base = VENDOR.base(base_url)?;
     match base.path() {

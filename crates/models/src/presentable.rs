@@ -1,11 +1,12 @@
-//! A vendor's words, made safe to show: bounded, on one line, and without the key.
+//! Makes a vendor's text safe to show: limits its length, removes control characters and redacts
+//! the key.
 
 use domain::failure::{Failure, SpendLimit};
 
-/// The most characters of the vendor's words that the human reads.
+/// The most characters of a vendor's text that are shown.
 const MESSAGE_CHARS: usize = 300;
 
-/// `failure` with words that are safe to show.
+/// Returns `failure` with texts that are safe to show.
 pub fn presentable(failure: Failure, secret: &str) -> Failure {
     let safe = |text: String| presentable_text(text, secret);
     match failure {
@@ -29,8 +30,8 @@ pub fn presentable(failure: Failure, secret: &str) -> Failure {
     }
 }
 
-/// The key goes after the control characters, which could hide it in pieces, and before the end is cut off,
-/// which could leave half of it.
+/// Returns `text` in a form that is safe to show. The key is redacted after the removal of control
+/// characters, which could split it, and before the truncation, which could leave a part of it.
 pub fn presentable_text(text: String, secret: &str) -> String {
     let text: String = text.chars().filter(|character| !character.is_control()).collect();
     let text = if secret.is_empty() { text } else { text.replace(secret, "[key]") };

@@ -1,8 +1,9 @@
-//! The rate limits in the head of an answer: `anthropic-ratelimit-*` and OpenAI's `x-ratelimit-*`.
+//! Parses the rate limits in response headers: `anthropic-ratelimit-*` and OpenAI's
+//! `x-ratelimit-*`.
 //!
-//! Anthropic states when a limit is full again as a time, OpenAI as a duration (`6m0s`, `20ms`); servers that imitate
-//! OpenAI also write plain seconds. A time is read against the `date` header of the same answer, because this machine's
-//! clock may be wrong.
+//! Anthropic reports the reset of a limit as a time, OpenAI as a duration (`6m0s`, `20ms`); servers
+//! that imitate OpenAI also send plain seconds. A time is compared with the `date` header of the
+//! response, because the local clock may be wrong.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::Response;
 use reqwest::header::{DATE, HeaderMap};
 
-/// The limits by the beginnings and ends of the names of their headers. What stands for `{}` is `limit`, `remaining` or
+/// The prefix and suffix of the header names of each limit. Between them is `limit`, `remaining` or
 /// `reset`.
 const NAMES: [(&str, &str, Unit); 6] = [
     ("anthropic-ratelimit-requests-", "", Unit::Requests),
@@ -22,13 +23,13 @@ const NAMES: [(&str, &str, Unit); 6] = [
     ("x-ratelimit-", "-tokens", Unit::Tokens),
 ];
 
-/// The time until a limit is full again, if the header does not say it: vendors count by the minute.
+/// The time until a reset if the header is missing: vendors count per minute.
 const USUAL: Duration = Duration::from_secs(60);
 
-/// The longest time until a limit is full again that is believed.
+/// The longest accepted time until a reset.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
-/// Reads the head of `response`.
+/// Parses the head of `response`.
 pub fn head(response: &Response) -> Head {
     Head { accepted: response.status().is_success(), limits: limits(response.headers()) }
 }
@@ -47,7 +48,7 @@ fn limits(headers: &HeaderMap) -> Vec<RateLimit> {
     NAMES.into_iter().filter_map(stated).collect()
 }
 
-/// The time until `reset`.
+/// Returns the time until `reset`.
 fn until(reset: &str, now: Option<Timestamp>) -> Option<Duration> {
     if let Ok(seconds) = reset.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
@@ -78,7 +79,7 @@ mod tests {
         read.iter().map(line).collect()
     }
 
-    /// The headers of Anthropic's documentation. The clock of this machine does not matter.
+    /// The headers of Anthropic's documentation. The result does not depend on the local clock.
     #[test]
     fn the_headers_of_anthropic_are_read_against_the_date_of_the_answer() {
         expect![[r#"
@@ -131,7 +132,7 @@ mod tests {
         check("0.5", "500ms");
     }
 
-    /// A wrong header is no limit, and a wrong time is the usual one.
+    /// An invalid limit is ignored, and an invalid reset time becomes the default.
     #[test]
     fn what_cannot_be_read_limits_nothing() {
         let with = |limit: &'static str, remaining: &'static str, reset: &'static str| {
@@ -152,7 +153,7 @@ mod tests {
             ("-1s", "0ns"),
             ("1e300", "60s"),
             ("9999999999", "86400s"),
-            // A time without the date of the answer.
+            // A time without a `date` header.
             ("2026-11-19T03:20:09Z", "60s"),
         ] {
             assert_eq!(with("5", "1", reset), format!("Tokens: 1 of 5, full in {expected}\n"), "{reset}");

@@ -1,16 +1,16 @@
-//! Server-sent events: bytes in whatever pieces they come, the data of whole events out.
+//! Decodes server-sent events: chunks of bytes in, the data of complete events out.
 //!
-//! Names and ids of events are not kept, because the vendors repeat in the data what they put there.
-//! Every byte is looked at once, so a long event costs no more than many short ones.
+//! Event names and ids are dropped, because the vendors repeat them in the data. Each byte is
+//! scanned once, so one long event costs no more than many short ones.
 
-/// The most bytes of one event. The last event of a response contains the whole response again, with the instructions
-/// and the tools of the request.
+/// The most bytes of one event. The last event of a response repeats the whole response, including
+/// the instructions and the tools of the request.
 pub const EVENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Why a stream cannot be read on.
+/// The reason why a stream cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadStream {
-    /// An event does not end.
+    /// An event exceeds the size limit.
     #[error("an event is longer than {} MB", EVENT_BYTES / 1024 / 1024)]
     TooLong,
     /// An event is not UTF-8.
@@ -18,7 +18,7 @@ pub enum BadStream {
     NotText,
 }
 
-/// Where a stream stands between two pieces.
+/// The decoder's state between two chunks.
 #[derive(Debug, Default)]
 pub struct Decoder {
     line: Vec<u8>,
@@ -31,13 +31,13 @@ enum Place {
     /// Before the first line, which may begin with a byte order mark.
     #[default]
     Start,
-    /// After a carriage return, whose line feed may be in the next piece.
+    /// After a carriage return, whose line feed may be in the next chunk.
     AfterReturn,
     Elsewhere,
 }
 
 impl Decoder {
-    /// Takes the next piece, and gives the data of every event that ended in it.
+    /// Adds the next chunk, and returns the data of every event that it completes.
     pub fn feed(&mut self, mut piece: &[u8]) -> Result<Vec<String>, BadStream> {
         let mut events = Vec::new();
         while let Some(&first) = piece.first() {
@@ -96,7 +96,7 @@ impl Decoder {
     }
 }
 
-/// The value of a `data` line; comments and every other field have none.
+/// Returns the value of a `data` line, or none for comments and other fields.
 fn data(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("data")?;
     let Some(value) = rest.strip_prefix(':') else { return rest.is_empty().then_some(rest) };

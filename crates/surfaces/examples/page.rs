@@ -1,4 +1,4 @@
-//! The page with a played assistant behind it, to try it in a browser without the rest.
+//! Serves the page with a fake assistant behind it, for trying it in a browser.
 //!
 //! `cargo run -p surfaces --example page [PORT] [HISTORY.json]`; commands are read from standard input: `link`,
 //! `down`, `up`, `hold`, `go`, `notice TEXT`, `quit`. After `hold` no answer comes to its end until `go`.

@@ -1,9 +1,11 @@
-//! Admission of connections on a port: how many may be open, and which one is dropped to make room for the next.
+//! Admission of connections on a port: how many may be open, and which one is dropped for the next
+//! one.
 //!
-//! Connections that have proved who they are (the cookie of a paired browser, the secret of a webhook) and those that have
-//! not are counted apart, so the latter cannot use up the room of the former. If the room for unproven connections is
-//! full, the oldest one that has not sent a whole request is dropped for the next one. A connection that was made a
-//! moment ago is not: its request may be on its way, so the next one waits in the system's queue instead.
+//! Connections that have proved who they are (the cookie of a paired browser, the secret of a
+//! webhook) and those that have not are counted separately, so the latter cannot use up the
+//! capacity of the former. If the capacity for unproven connections is used up, the oldest one that
+//! has not sent a whole request is dropped for the next one. A connection that was made a moment
+//! ago is not: its request may be on its way, so the next one waits in the system's queue instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -15,22 +17,22 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How much longer than `Room::grace` an unproven connection whose request is being answered is kept.
+/// Time added to `Capacity::grace` for an unproven connection whose request is being answered.
 const ANSWERING: Duration = Duration::from_secs(2);
-/// How long, and for how many bytes, a refused caller is read from so that it sees why.
+/// Limits in time and bytes for reading from a refused caller, so that it sees the response.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: u64 = 64 * 1024;
-/// How many refused callers are read from at a time.
+/// Number of refused callers that are read from at a time.
 const LINGERING: usize = 64;
 
-/// How many connections may be open on one port.
+/// Limits for the open connections of one port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// Connections that have not proved who they are.
     pub unproven: usize,
     /// Connections that have.
     pub proven: usize,
-    /// How long an unproven connection may be silent before another one takes its place.
+    /// How long an unproven connection may be silent before it can be dropped for another one.
     pub grace: Duration,
 }
 
@@ -46,14 +48,14 @@ pub(crate) struct Admission {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    /// In the order in which they came.
+    /// Ordered by arrival.
     unproven: BTreeMap<u64, Unproven>,
     proven: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
 struct Unproven {
-    /// When it is dropped at the earliest.
+    /// The earliest time at which it may be dropped.
     from: Instant,
     progress: Progress,
     dropped: CancellationToken,
@@ -61,16 +63,16 @@ struct Unproven {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Its request has not come whole.
+    /// The request is not complete.
     Silent,
-    /// Its request is being answered.
+    /// The request is being answered.
     Answering,
-    /// It has proved who it is, and waits for room among those that have.
+    /// Has proved who it is and waits for capacity among the proven connections.
     Waiting,
 }
 
 impl Open {
-    /// Drops the connection that has to make room for another one; otherwise returns when one can be dropped.
+    /// Drops a connection in favour of a new one; otherwise returns when one can be dropped.
     fn drop_oldest(&mut self, now: Instant) -> Result<(), Option<Instant>> {
         let candidates = || self.unproven.iter().filter(|(_, one)| one.progress != Progress::Waiting);
         let silent = candidates().find(|(_, one)| one.progress == Progress::Silent && one.from <= now);
@@ -91,7 +93,7 @@ impl Admission {
         Arc::new(Self { room, open, changed: Notify::new(), lingering: Semaphore::new(LINGERING) })
     }
 
-    /// Admits a connection that has proved nothing yet, as soon as there is room for it.
+    /// Admits a connection that has proved nothing yet, as soon as there is capacity for it.
     pub async fn admit(self: &Arc<Self>) -> Admitted {
         loop {
             let mut changed = pin!(self.changed.notified());
@@ -142,7 +144,7 @@ impl Admission {
     }
 }
 
-/// One open connection. Its room is free again when this is dropped.
+/// One open connection. Dropping it frees its slot.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     id: u64,
@@ -151,7 +153,7 @@ pub(crate) struct Admitted {
 }
 
 impl Admitted {
-    /// Notes that a whole request has come.
+    /// Records that the whole request was received.
     pub fn answering(&self) {
         if let Some(one) = self.admission.open().unproven.get_mut(&self.id) {
             one.progress = Progress::Answering;
@@ -159,7 +161,7 @@ impl Admitted {
         }
     }
 
-    /// Counts the connection among the proven ones. Returns false if there is no room among them.
+    /// Counts the connection among the proven ones. Returns false if their capacity is used up.
     pub fn try_prove(&self) -> bool {
         let mut open = self.admission.open();
         if open.proven.contains(&self.id) {
@@ -174,7 +176,7 @@ impl Admitted {
         true
     }
 
-    /// Counts the connection among the proven ones as soon as there is room. It is not dropped while it waits.
+    /// Like `try_prove`, but waits for capacity. The connection is not dropped while it waits.
     pub async fn prove(&self) {
         loop {
             let mut changed = pin!(self.admission.changed.notified());
@@ -189,7 +191,7 @@ impl Admitted {
         }
     }
 
-    /// Ends when the connection is dropped for another one.
+    /// Completes when the connection is dropped in favour of another one.
     pub async fn dropped(&self) {
         self.dropped.cancelled().await;
     }
@@ -236,7 +238,7 @@ mod tests {
         first.answering();
         let third = admission.admit().await;
         assert!(second.dropped.is_cancelled() && !first.dropped.is_cancelled());
-        // One that never reads its answer does not stay for ever.
+        // A connection that never reads its answer does not stay open for ever.
         third.answering();
         let start = Instant::now();
         let _fourth = admission.admit().await;

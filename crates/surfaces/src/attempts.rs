@@ -1,5 +1,6 @@
-//! Counts wrong secrets and pairing codes by the address that they come from. An address with too many of them in a minute
-//! is told to wait; other addresses, and right secrets that cannot be guessed, are not affected.
+//! Counts wrong secrets and pairing codes by their source address. An address with too many
+//! failures in a minute is refused; other addresses, and right secrets that cannot be guessed, are
+//! not affected.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -9,15 +10,15 @@ use std::time::Duration;
 use engine::ports::Clock;
 use tokio::sync::watch;
 
-/// F4: how many bad ones a minute are borne.
+/// F4: failures accepted from one address per minute.
 pub const BAD_A_MINUTE: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
-/// How often the human hears of it at most.
+/// Minimum interval between two notices to the user.
 const TELL_AGAIN: Duration = Duration::from_secs(60 * 60);
-/// The most addresses that are kept in mind: past that, the oldest is forgotten.
+/// Maximum number of remembered addresses. Beyond that, the first in order is forgotten.
 const ADDRESSES: usize = 1_000;
 
-/// Bad attempts.
+/// Failed attempts per address within the last minute.
 pub struct Attempts {
     clock: Arc<dyn Clock>,
     bad: watch::Sender<BTreeMap<IpAddr, VecDeque<Duration>>>,
@@ -25,12 +26,11 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// Nobody has failed yet.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, bad: watch::Sender::new(BTreeMap::new()), told: watch::Sender::new(None) }
     }
 
-    /// Whether there were too many from `address` lately.
+    /// Returns true if `address` had too many failures within the last minute.
     pub fn is_over(&self, address: IpAddr) -> bool {
         let now = self.clock.boot();
         let bad = self.bad.borrow();
@@ -38,7 +38,6 @@ impl Attempts {
         times.is_some_and(|times| times.iter().filter(|at| recent(**at, now)).count() >= BAD_A_MINUTE)
     }
 
-    /// Notes a bad one.
     pub fn failed(&self, address: IpAddr) {
         let now = self.clock.boot();
         self.bad.send_modify(|bad| {
@@ -54,7 +53,7 @@ impl Attempts {
         });
     }
 
-    /// Whether the human is to hear now that `address` is not heard.
+    /// Returns true, at most once per interval, if the user is to be notified about `address`.
     pub fn is_news(&self, address: IpAddr) -> bool {
         let now = self.clock.boot();
         let is_over = self.is_over(address);
@@ -68,7 +67,8 @@ impl Attempts {
     }
 }
 
-/// One machine has one address, however it is written; and whoever has one of IPv6 has a whole network of them.
+/// Maps IPv4-mapped addresses to IPv4 and reduces an IPv6 address to its /64 network, because one
+/// machine usually owns all of it.
 fn normal(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::from((u128::from(address) >> 64 << 64).to_be_bytes()),
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// F4: ten a minute, counted for an address however it is written, and forgotten after the minute.
+    /// F4: failures are counted per canonical address and forgotten after a minute.
     #[test]
     fn whoever_fails_too_often_is_not_heard_for_a_minute() {
         let clock = Arc::new(Hands(watch::Sender::new(Duration::from_secs(500))));
@@ -119,7 +119,7 @@ mod tests {
         assert!(attempts.is_over(other));
     }
 
-    /// F4: the memory of bad callers has a bound.
+    /// F4: the number of remembered addresses is bounded.
     #[test]
     fn no_crowd_of_addresses_fills_the_memory() {
         let clock = Arc::new(Hands(watch::Sender::new(Duration::ZERO)));

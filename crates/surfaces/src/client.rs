@@ -1,4 +1,5 @@
-//! A client of the running assistant: what the terminal and the command line speak, over the socket file.
+//! HTTP client of the running assistant over its socket file, used by the terminal and the command
+//! line.
 
 mod events;
 mod follow;
@@ -20,30 +21,29 @@ use crate::web::door::connect_file;
 pub use events::{Events, Shown};
 pub use follow::{Followed, Following};
 
-/// The most bytes of an answer that are read.
+/// Maximum size of a response body.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// How long whoever only wants to know how the assistant is waits for it: one that stands still never answers.
+/// Timeout for health queries. A hung daemon never answers.
 const SOON: Duration = Duration::from_secs(5);
 
-/// How long whoever wants something of it waits for its word. What takes longer than this is begun, and shown later.
+/// Timeout for other requests. Work that takes longer is started in the background and shown later.
 const AN_ANSWER: Duration = Duration::from_secs(15);
 
-/// A way to the running assistant.
+/// Sends requests to the running assistant, one connection per request.
 #[derive(Clone, Debug)]
 pub struct Client {
     directory: PathBuf,
     name: String,
 }
 
-/// What the human says, and shows.
+/// A message of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// The words.
     pub text: String,
-    /// The pictures, in base64.
+    /// Images, encoded in base64.
     pub images: Vec<String>,
-    /// The number of the message that they reply to.
+    /// Number of the message this one replies to.
     pub reply_to: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl From<&str> for Words {
 }
 
 impl Words {
-    /// The reply that a line such as `/reply 17 yes, do` is: nothing, if it is none.
+    /// Parses a line such as `/reply 17 yes, do`. Returns `None` if it is not a reply.
     pub fn reply(line: &str) -> Option<Self> {
         let (number, text) = line.trim().strip_prefix(REPLY)?.trim_start().split_once(char::is_whitespace)?;
         let reply_to = Some(number.parse().ok()?);
@@ -63,74 +63,73 @@ impl Words {
     }
 }
 
-/// What came of a command.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obeyed {
-    /// It was done, and these are the words for it.
+    /// The command is finished; its reply text.
     Told(String),
-    /// Work began, which is shown under this number.
+    /// Work was started; the number of its turn.
     Begun(u64),
 }
 
-/// What helps with an assistant that stands still.
+/// Hint for an assistant that does not respond.
 const TELL_MORE: &str = "`ollim-bot doctor` and `ollim-bot service status` tell more.";
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
-    /// Nobody listens.
     #[error("ollim-bot is not running here. start it: ollim-bot")]
     NotRunning,
-    /// It says no, in words for the human.
+    /// The assistant refused the request, with a reason for the user.
     #[error("{0}")]
     Refused(String),
-    /// Somebody listens and says nothing. It was only asked for something.
+    /// It did not answer a request that changes nothing.
     #[error("ollim-bot runs here, but did not answer within {0} s: it stands still. {TELL_MORE}")]
     Still(u64),
-    /// Somebody listens and says nothing. It was given something, and may have taken it.
+    /// It did not answer a request that may have been accepted.
     #[error(
         "ollim-bot runs here, but did not answer within {0} s: it stands still. it may or may not have taken this: \
          look before you say it again. {TELL_MORE}"
     )]
     Unsure(u64),
-    /// Nothing comes from it any more, not even a sign of life. What it was given before, it has.
+    /// The event stream sent nothing, not even a heartbeat. Requests accepted before stay accepted.
     #[error(
         "ollim-bot runs here, but nothing came from it for {0} s: it stands still. what it has taken, it keeps. \
          {TELL_MORE}"
     )]
     Silent(u64),
-    /// The connection broke.
     #[error("the running ollim-bot did not answer: {0}")]
     Broken(String),
 }
 
 impl Client {
-    /// A client that will use the socket file called `name` in `directory`.
+    /// Creates a client for the socket file `name` in `directory`.
     pub fn new(directory: &Path, name: &str) -> Self {
         Self { directory: directory.to_owned(), name: name.to_owned() }
     }
 
-    /// What is at `path`.
+    /// Sends a GET request.
     pub async fn get(&self, path: &str) -> Result<Value, Unanswered> {
         within(AN_ANSWER, self.got(path), Unanswered::Still).await
     }
 
-    /// What is at `path`, if that is told soon.
+    /// Like `get`, with the short timeout for health queries.
     pub async fn get_soon(&self, path: &str) -> Result<Value, Unanswered> {
         within(SOON, self.got(path), Unanswered::Still).await
     }
 
-    /// Asks what `body` says at `path`, where nothing changes by it.
+    /// Posts a query that changes nothing.
     pub async fn ask(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
         within(AN_ANSWER, self.posted(path, body), Unanswered::Still).await
     }
 
-    /// Sends `body` to `path`, where it is answered at once.
+    /// Posts a request that is answered at once.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
         within(AN_ANSWER, self.posted(path, body), Unanswered::Unsure).await
     }
 
-    /// Sends `body` to `path`, where work comes before the answer: it may last while somebody is there who does it.
+    /// Posts a request that is answered after its work. Waits as long as the daemon responds to
+    /// health queries.
     async fn post_work(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
         while_there(self.posted(path, body), async || self.get("/api/health").await).await
     }
@@ -143,14 +142,14 @@ impl Client {
         self.send(Method::POST, path, Some(body)).await?.json().await
     }
 
-    /// Says something; the number of the message, which is then on disk.
+    /// Sends a message and returns its number once it is stored.
     pub async fn say(&self, words: &Words) -> Result<u64, Unanswered> {
         let body = json!({ "text": words.text, "images": words.images, "reply_to": words.reply_to });
         let answer = self.post("/api/messages", &body).await?;
         answer["message"].as_u64().ok_or_else(|| broken("it gave no number to the message"))
     }
 
-    /// Gives a command, such as `/compact`; what it answers, or the number of the work that began.
+    /// Executes a command such as `/compact`.
     pub async fn command(&self, text: &str) -> Result<Obeyed, Unanswered> {
         let body = json!({ "text": text });
         let answer = if works_first(text) {
@@ -162,19 +161,19 @@ impl Client {
         Ok(answer["turn"].as_u64().map_or(Obeyed::Told(words.unwrap_or_default()), Obeyed::Begun))
     }
 
-    /// Presses `button`, with the words that it asks for; what it answers, if anything.
+    /// Presses `button` with the text of its form and returns the reply text, if any.
     pub async fn press(&self, button: &str, words: &str) -> Result<Option<String>, Unanswered> {
         let answer = self.post("/api/buttons", &json!({ "button": button, "words": words })).await?;
         Ok(answer["text"].as_str().map(str::to_owned))
     }
 
-    /// Takes the last change of what is planned or kept back; what that was, in words.
+    /// Undoes the last change of the schedule or inbox and returns its description.
     pub async fn undo(&self) -> Result<Option<String>, Unanswered> {
         let answer = self.post("/api/schedule/words", &json!({ "text": "undo" })).await?;
         Ok(answer["text"].as_str().map(str::to_owned))
     }
 
-    /// Everything that is shown from now on.
+    /// Opens the event stream.
     pub async fn events(&self) -> Result<Events, Unanswered> {
         let opened = async { self.send(Method::GET, "/api/events", None).await?.accepted().await };
         let call = within(AN_ANSWER, opened, Unanswered::Still).await?;
@@ -201,7 +200,7 @@ impl Client {
     }
 }
 
-/// What comes of `asked`, if it comes within `most`.
+/// Awaits `asked` for at most `most`; otherwise returns the error made by `late`.
 async fn within<T>(
     most: Duration,
     asked: impl Future<Output = Result<T, Unanswered>>,
@@ -210,7 +209,7 @@ async fn within<T>(
     tokio::time::timeout(most, asked).await.unwrap_or_else(|_| Err(late(most.as_secs())))
 }
 
-/// What comes of `work`, however long that takes, unless `look` finds somebody who stands still.
+/// Awaits `work` without a limit, unless the health check `look` times out.
 async fn while_there<T>(
     work: impl Future<Output = Result<T, Unanswered>>,
     look: impl AsyncFn() -> Result<Value, Unanswered>,
@@ -227,7 +226,7 @@ async fn while_there<T>(
     }
 }
 
-/// One answer, and the connection it comes over.
+/// A response and the task that drives its connection.
 struct Call {
     response: Response<Incoming>,
     _connection: JoinSet<()>,
@@ -263,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    /// Somebody who listens and never answers, and whoever asks.
+    /// Returns a listener that never answers and a client for it.
     fn deaf() -> (tempfile::TempDir, UnixListener, Client) {
         let dir = tempfile::tempdir().unwrap();
         let deaf = UnixListener::bind(dir.path().join("control.sock")).unwrap();
@@ -271,7 +270,7 @@ mod tests {
         (dir, deaf, client)
     }
 
-    /// Who listens and never answers holds up nobody who only wants to know how it is.
+    /// A health query to a listener that never answers fails after its short timeout.
     #[tokio::test(start_paused = true)]
     async fn whoever_stands_still_is_not_waited_for() {
         let (_dir, deaf, client) = deaf();
@@ -283,8 +282,8 @@ mod tests {
         assert!(matches!(client.get_soon("/api/health").await, Err(Unanswered::NotRunning)));
     }
 
-    /// Whatever is wanted of one that stands still, nobody waits for it for good; and what was given to it is called
-    /// neither taken nor lost.
+    /// All requests to a hung daemon time out, and requests that may have been accepted are
+    /// reported as such.
     #[tokio::test(start_paused = true)]
     async fn what_was_given_to_whoever_stands_still_is_not_called_taken() {
         let (_dir, _deaf, client) = deaf();
@@ -303,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Work that lasts is waited for while somebody is there who does it.
+    /// A long request is awaited while health queries are answered.
     #[tokio::test(start_paused = true)]
     async fn work_that_lasts_is_waited_for() {
         let (looked, _) = tokio::sync::watch::channel(0);

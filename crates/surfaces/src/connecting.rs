@@ -1,42 +1,43 @@
-//! Connecting an account elsewhere from where the human is: the address that they open, and what they bring back.
+//! Port for connecting an external account from a chat: the address to open and the response that
+//! the user pastes.
 
 use futures_util::future::BoxFuture;
 
-/// An account elsewhere that the human can connect. Only one attempt is waited for: a new one takes its place.
+/// An external account that the user can connect. A new attempt replaces the previous one.
 pub trait Connecting: Send + Sync {
-    /// Begins to wait for the user's consent to one service, or to the usual ones.
+    /// Starts an attempt for one service, or for the usual ones.
     fn begin<'a>(&'a self, service: Option<&'a str>) -> BoxFuture<'a, Begun>;
 
-    /// Offers something that the human wrote to whoever waits.
+    /// Passes a text of the user to the waiting attempt.
     fn offer(&self, text: &str) -> Offered;
 
-    /// Explains why access ended and what to do, until the user has been told.
+    /// Returns why access ended and what to do, until `mark_notified` is called.
     fn ended_grant(&self) -> Option<String>;
 
-    /// They have been told.
+    /// Records that the user has seen the notice.
     fn told_so(&self);
 }
 
-/// What came of beginning.
+/// Result of starting an attempt.
 pub enum Begun {
-    /// There is nothing to wait for: this is why.
+    /// There is nothing to wait for, with the reason.
     Told(String),
-    /// The human is waited for.
+    /// The attempt waits for the user.
     Waiting {
-        /// What they open.
+        /// Address for the user to open.
         address: String,
-        /// How it ended, in a few words; nothing, if nobody came or another attempt took its place.
+        /// Resolves to a short result, or to `None` if the attempt timed out or was replaced.
         ended: BoxFuture<'static, Option<String>>,
     },
 }
 
-/// What became of something that the human wrote.
+/// Result of offering a text to the waiting attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// It was what is waited for.
+    /// The text was the expected response.
     Taken,
-    /// It looks like that, but answers another question.
+    /// The text looks like a response, but belongs to another attempt.
     Stranger,
-    /// It has nothing to do with it.
+    /// The text is unrelated.
     NotForUs,
 }

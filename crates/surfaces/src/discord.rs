@@ -1,7 +1,8 @@
-//! Discord: a thin client, two machines without sockets and one door to the world.
+//! The Discord surface.
 //!
-//! `limits` says when a request may leave and `gateway::machine` what a connection needs next; both are told the
-//! time and touch nothing. `wire` is the only way out, and the only thing that is played in tests.
+//! `limits` computes when a request may be sent and `gateway::machine` what a connection does next;
+//! both are sans-I/O and receive the time. `transport` is the only access to the network, and the
+//! only part that tests replace.
 
 pub mod commands;
 pub mod dm;

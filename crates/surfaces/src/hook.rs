@@ -1,7 +1,8 @@
-//! The door for other programs: a webhook is called, and what it brought is on disk before the caller hears so.
+//! Webhook endpoint: accepts calls of other programs. The payload is stored before the caller gets
+//! a response.
 //!
-//! Nothing here decides what follows. A call is known by its proof, read within its limits, held against the schema of
-//! its file, and handed over as a value.
+//! A call is authenticated, read within limits, validated against the schema of its file, and
+//! passed to the assistant, which decides what to do with it.
 
 mod body;
 mod door;
@@ -30,32 +31,29 @@ pub use proof::{Called, can_prove, sign};
 
 pub use crate::attempts::{Attempts, BAD_A_MINUTE};
 
-/// The code for a body that is too long.
+/// Status for a body that is too long.
 pub const TOO_LARGE: StatusCode = StatusCode::PAYLOAD_TOO_LARGE;
 
-/// What the door knows of webhooks. Both are looked up at every call.
+/// The configured webhooks. Both methods are called for every request.
 pub trait Hooks: Send + Sync {
-    /// The webhook of this name, if there is one that can be used.
+    /// Returns the webhook with this name, if it is usable.
     fn find(&self, id: &str) -> Option<WebhookSpec>;
 
-    /// What whoever calls it must know; nothing, if nobody is let in.
+    /// Returns the secret of a webhook; without one, all calls are refused.
     fn secret(&self, id: &str) -> Option<String>;
 }
 
-/// What the door needs from the rest.
+/// Dependencies of the webhook endpoint.
 #[derive(Clone)]
 pub struct Ports {
-    /// How the assistant is reached.
     pub desk: Desk,
-    /// The webhooks.
     pub hooks: Arc<dyn Hooks>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// The header in which a proxy of the human tells who calls, if there is one.
+    /// Header in which the user's proxy passes the address of the caller.
     pub address_header: Option<HeaderName>,
 }
 
-/// Answers a call that came from `address` in another way than through the door.
+/// Answers a call from `address` that did not arrive through the listener.
 pub async fn answer(
     ports: &Ports,
     attempts: &Attempts,
@@ -66,50 +64,48 @@ pub async fn answer(
     taking::Taking { ports, attempts, peer: &taking::Somebody(address) }.take(&head, body).await
 }
 
-/// How much is borne from whoever connects.
+/// Limits for connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections that have not shown the secret.
     pub strangers: usize,
-    /// Connections that have.
+    /// Connections that have shown it.
     pub known: usize,
-    /// How long a connection without the secret may be silent before another one takes its place.
+    /// How long a connection without the secret may be silent before it can be dropped for another
+    /// one.
     pub grace: Duration,
-    /// The time to send all of a call.
+    /// Timeout for sending a whole call.
     pub call: Duration,
 }
 
 impl Limits {
-    /// F4: what the house allows.
+    /// F4: the limits in production.
     pub const HOUSE: Self =
         Self { strangers: 64, known: 64, grace: Duration::from_secs(1), call: Duration::from_secs(10) };
 }
 
-/// What a caller hears.
+/// Reply to a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It is on disk, and the run follows.
+    /// Stored; the run follows.
     Accepted,
-    /// It was on disk before.
+    /// Stored before.
     Repeat,
-    /// GitHub asked whether somebody is here.
+    /// Reply to a ping of GitHub.
     Pong,
-    /// No, and why.
     Refused(StatusCode, Value),
 }
 
 impl Reply {
-    /// No, because of this.
     pub fn no(status: StatusCode, why: impl fmt::Display) -> Self {
         Self::Refused(status, json!({ "error": why.to_string() }))
     }
 
-    /// WH-3: whoever calls does not know the secret.
+    /// WH-3: the caller does not know the secret.
     pub fn unauthorized() -> Self {
         Self::no(StatusCode::UNAUTHORIZED, "unauthorized")
     }
 
-    /// The code.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Accepted | Self::Repeat => StatusCode::ACCEPTED,
@@ -118,7 +114,7 @@ impl Reply {
         }
     }
 
-    /// What the caller reads.
+    /// Returns the response body.
     pub fn told(&self) -> Value {
         match self {
             Self::Accepted => json!({ "status": "accepted" }),

@@ -1,5 +1,5 @@
-//! Where the human is: the local page, the terminal by lines and as a full screen, and Discord; what each of them needs to
-//! follow along; and the door through which other programs call.
+//! The user's surfaces: the local page, the terminal (line mode and full screen) and Discord; the
+//! client and event hub they use; and the webhook endpoint.
 
 mod admission;
 mod attempts;

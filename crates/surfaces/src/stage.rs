@@ -1,8 +1,8 @@
-//! The stage: everything that is shown, for whoever watches, from the moment they sit down.
+//! The event hub: distributes all updates to any number of subscribers.
 //!
-//! Every cue has a number. Who sits down late is told the scene (the turns that go on and what was already
-//! said in them) together with the number of its last cue, so nothing is seen twice and nothing is missed.
-//! Who is too slow misses cues and is told so: the stage never waits.
+//! Every event has a sequence number. A late subscriber gets a snapshot (the running turns with
+//! their text so far) and the sequence number that it includes, so no event is seen twice or
+//! missed. A subscriber that lags behind gets a new snapshot; the hub never waits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,53 +15,50 @@ use domain::turn::TurnId;
 use engine::ports::Surface;
 use tokio::sync::{broadcast, watch};
 
-/// How many cues a watcher may lag behind.
+/// Number of events a subscriber may lag behind.
 const CUES: usize = 1024;
-/// The most bytes of a running answer that a latecomer is told.
+/// Maximum length of a running answer in the snapshot, in bytes.
 const WORDS_KEPT: usize = 256 * 1024;
 
-/// Something that was shown, with its number.
+/// An update with its sequence number.
 #[derive(Clone, Debug)]
 pub struct Cue {
-    /// Its number; the first is 1.
+    /// The first is 1.
     pub number: u64,
-    /// What.
     pub shown: Shown,
 }
 
-/// What goes on right now.
+/// The current state of running work.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
-    /// The number of the last cue that this includes.
+    /// Sequence number of the last event included.
     pub number: u64,
-    /// The turns that go on.
     pub running: BTreeMap<TurnId, Running>,
-    /// The compaction that goes on, and how many tokens there are.
+    /// The running compaction, and the number of tokens to compact.
     pub compacting: Option<(TurnId, Option<u64>)>,
-    /// The turns that wait because the model refuses our key, and what it says.
+    /// The turns that are blocked because the model refuses the key, with its error.
     pub held: BTreeMap<TurnId, String>,
-    /// What the human is asked.
+    /// The open approvals.
     pub approvals: BTreeMap<ApprovalId, Approval>,
-    /// The side conversation that is open, and what it is about.
+    /// The open interactive fork and its topic.
     pub fork: Option<(Branch, Option<String>)>,
 }
 
-/// A turn that goes on.
+/// A running turn.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// Where.
     pub branch: Branch,
     /// The message it answers.
     pub answers: MessageId,
-    /// The words since the last thing that was written down.
+    /// The text since the last stored entry.
     pub words: String,
-    /// The progress note of the model, until words of the answer follow.
+    /// The progress note of the model, until answer text follows.
     pub note: Option<String>,
-    /// The tool that runs or waits, if one does.
+    /// The tool that runs or waits.
     pub tool: Option<(String, Doing)>,
 }
 
-/// A surface that any number of watchers follow.
+/// A surface with any number of subscribers.
 #[derive(Debug)]
 pub struct Stage {
     cues: broadcast::Sender<Arc<Cue>>,
@@ -75,7 +72,7 @@ impl Default for Stage {
 }
 
 impl Stage {
-    /// Sits down to watch.
+    /// Creates a subscription.
     pub fn subscribe(&self) -> Watcher {
         let cues = self.cues.subscribe();
         let scene = self.scene.subscribe();
@@ -88,7 +85,7 @@ impl Surface for Stage {
     fn show(&self, shown: &Shown) {
         self.scene.send_modify(|scene| {
             scene.take(shown);
-            // Nobody watches: the scene still changes, for who comes later.
+            // An error means no subscribers; the snapshot is updated for later ones.
             let _ = self.cues.send(Arc::new(Cue { number: scene.number, shown: shown.clone() }));
         });
     }
@@ -141,7 +138,7 @@ impl Scene {
         }
     }
 
-    /// Whether the human may be there: background runs are elsewhere.
+    /// Returns true if the user may be on `branch`; background runs are not shown there.
     fn is_here(&self, branch: &Branch) -> bool {
         *branch == Branch::Main || self.fork.as_ref().is_some_and(|(fork, _)| fork == branch)
     }
@@ -152,7 +149,7 @@ impl Scene {
         }
     }
 
-    /// What was written down need not be told twice.
+    /// Clears the text and tool that were stored as an entry.
     fn wrote(&mut self, branch: &Branch, said: &Said) {
         for run in self.running.values_mut().filter(|run| run.branch == *branch) {
             match said {
@@ -174,18 +171,18 @@ impl Running {
     }
 }
 
-/// What one watcher sees next.
+/// What a subscriber receives.
 #[derive(Clone, Debug)]
 pub enum Sight {
-    /// The next cue.
+    /// The next event.
     Cue(Arc<Cue>),
-    /// Cues were missed: this is how things stand now, and what was said meanwhile is in the journal.
+    /// Events were missed. Contains the current state; entries in between are in the journal.
     Missed(Scene),
-    /// The stage is gone.
+    /// The hub was dropped.
     Over,
 }
 
-/// Somebody who watches.
+/// Receives the events of a hub.
 #[derive(Debug)]
 pub struct Watcher {
     cues: broadcast::Receiver<Arc<Cue>>,
@@ -194,14 +191,14 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// How things stand. Cues up to here do not come again.
+    /// Returns the current state. Events included in it are skipped.
     pub fn scene(&mut self) -> Scene {
         let scene = self.scene.borrow().clone();
         self.seen = scene.number;
         scene
     }
 
-    /// Waits for what comes next.
+    /// Waits for the next message.
     pub async fn next(&mut self) -> Sight {
         loop {
             match self.cues.recv().await {
@@ -213,7 +210,7 @@ impl Watcher {
         }
     }
 
-    /// What has come already, without waiting.
+    /// Returns the next message without waiting.
     pub fn try_next(&mut self) -> Option<Sight> {
         loop {
             match self.cues.try_recv() {

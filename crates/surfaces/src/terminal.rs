@@ -1,7 +1,5 @@
-//! The terminal: a chat by lines, for a person, a pipe or a screen reader.
-//!
-//! It is a client of the assistant like any other. What the human types goes in as it is; what is shown
-//! comes out as it comes.
+//! The terminal in line mode: a chat for users, pipes and screen readers. A client of the assistant
+//! over the socket file.
 
 mod approval;
 pub(crate) mod completion;
@@ -35,31 +33,32 @@ use screen::TOGETHER;
 use telling::Telling;
 pub use telling::{Ended, sent_words};
 
-/// Who sits before it.
+/// How the terminal is used.
 #[derive(Clone, Copy)]
 pub enum Reader<'a> {
-    /// A person, who sees a prompt and may speak while the assistant does, and whose time is told by this clock.
+    /// Interactive, with a prompt; the clock is for relative times.
     Person(&'a dyn Clock),
-    /// A program, which is answered line by line.
+    /// Each line is answered before the next is read.
     Pipe,
 }
 
 /// Why the terminal stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Stopped {
-    /// The assistant did not answer.
+    /// A request to the assistant failed.
     #[error("{0}")]
     Unanswered(#[from] Unanswered),
-    /// The terminal itself broke.
+    /// Reading or writing the terminal failed.
     #[error("the terminal cannot be read or written: {0}")]
     Terminal(#[from] io::Error),
 }
 
-/// For work whose end was among what was missed.
+/// Reply for work whose end was missed.
 const ENDED_UNSEEN: &str =
     "it ended while i could not follow. `ollim-bot sessions tree` shows what came of it.";
 
-/// Gives a command and waits for the end of the work that it begins; the words it ends with.
+/// Executes a command and waits for the work it starts. Returns the final text, `Err` for failed
+/// work.
 pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {
     let mut events = client.events().await?;
     let turn = match client.command(command).await? {
@@ -82,8 +81,8 @@ pub async fn obey(client: &Client, command: &str) -> Result<Result<String, Strin
     Err(Unanswered::Broken("it ended before the work did".to_owned()).into())
 }
 
-/// Returns the words for a command that was done and has no words of its own. Where a chat shows what happens, such words
-/// would be told twice.
+/// Returns the text for a finished command without a reply of its own. Not used in a chat, where
+/// the effect is shown anyway.
 fn done_words(command: &str) -> &'static str {
     match command.split_whitespace().next().unwrap_or_default() {
         "/fork" => {
@@ -97,7 +96,7 @@ fn done_words(command: &str) -> &'static str {
     }
 }
 
-/// Says `words`, writes the answer to `out` as it comes, and tells how it ended.
+/// Sends `message` and writes the answer to `out` as it arrives.
 pub async fn once(
     client: &Client,
     words: &Words,
@@ -120,10 +119,10 @@ pub async fn once(
     }
 }
 
-/// How many entries are looked through for an answer that was missed.
+/// Number of entries searched for a missed answer.
 const LOOKED_THROUGH: usize = 100;
 
-/// The answer to `text`, from the conversation itself.
+/// Reads the answer to `text` from the conversation.
 async fn read_later(
     client: &Client,
     text: &str,
@@ -147,7 +146,7 @@ async fn read_later(
     }
 }
 
-/// Chats until there is nothing more to read.
+/// Chats until the end of the input.
 pub async fn chat(
     client: &Client,
     reader: Reader<'_>,
@@ -158,7 +157,7 @@ pub async fn chat(
         Reader::Pipe => answer_lines(client, input.lines(), out).await,
         Reader::Person(clock) => talk(client, clock, input.lines(), out).await,
     };
-    // What was written last is still on its way, and whoever asked may end this process next.
+    // Flushed before returning, because the process may end next.
     out.flush().await?;
     ended
 }
@@ -189,7 +188,7 @@ async fn answer_lines(
     Ok(())
 }
 
-/// Talks with a person whose terminal only knows lines.
+/// Runs the chat for an interactive terminal without raw mode.
 async fn talk(
     client: &Client,
     clock: &dyn Clock,
@@ -233,7 +232,7 @@ async fn talk(
                 let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
                 write(out, &prompt.beside(&words.replace(TOGETHER, " "))).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
-                // Who is asked something is expected to type.
+                // An approval expects an answer.
                 if telling.ended().is_some() || due || shown.name == "asked" {
                     write(out, &prompt.stand()).await?;
                 }
@@ -242,7 +241,7 @@ async fn talk(
     }
 }
 
-/// Does what a letter offers, or says the words.
+/// Executes the action of a shortcut, or submits the line.
 async fn deed_or_words(
     client: &Client,
     deed: Option<Deed>,
@@ -257,14 +256,14 @@ async fn deed_or_words(
         None => return said(client, line, telling).await,
     };
     match pressed {
-        // What became of it is shown.
+        // The effect is shown as an event.
         Ok(None) => Ok(Said::Done),
         Ok(Some(text)) => Ok(Said::Told(text)),
         Err(error) => Ok(Said::Told(to_tell(error)?)),
     }
 }
 
-/// What to tell whoever sits here: an assistant that says no, or stands still for a while, is still there.
+/// Returns the text of an error after which the chat can continue.
 fn to_tell(error: Unanswered) -> Result<String, Unanswered> {
     match error {
         Unanswered::Refused(why) => Ok(why),
@@ -273,26 +272,24 @@ fn to_tell(error: Unanswered) -> Result<String, Unanswered> {
     }
 }
 
-/// Words without the marks that other surfaces make bold.
+/// Removes bold markup.
 pub(crate) fn plain(text: &str) -> String {
     text.replace("**", "")
 }
 
-/// What came of a line.
+/// Result of a submitted line.
 pub(crate) enum Said {
-    /// There was nothing in it.
     Nothing,
-    /// Words or work that are answered.
+    /// A message or work that will be answered.
     Sent,
-    /// A command that says itself what it did.
+    /// A command whose effect is shown as an event.
     Done,
-    /// A command, and what it tells.
+    /// The reply text of a command.
     Told(String),
-    /// The wish to leave.
     Leave,
 }
 
-/// Says `line`, or obeys it.
+/// Sends `line` as a message or executes it as a command.
 pub(crate) async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
     match line {
         "" => Ok(Said::Nothing),
@@ -318,7 +315,7 @@ async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Sa
 
 fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<Said, Stopped> {
     match obeyed {
-        // What was stopped says so itself.
+        // Stopping is shown as an event.
         Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Done),
         Ok(Obeyed::Told(text)) => Ok(Said::Told(text)),
         Ok(Obeyed::Begun(turn)) => {
@@ -329,12 +326,12 @@ fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<S
     }
 }
 
-/// The only way out: what is written cannot command the terminal.
+/// Writes text without control characters. All output goes through here.
 async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<()> {
     out.write_all(readable(words).as_bytes()).await
 }
 
-/// Words without what would command a terminal instead of being read.
+/// Removes control characters except newlines and tabs.
 pub fn readable(words: &str) -> String {
     words.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

@@ -1,7 +1,7 @@
-//! The full screen: the conversation beside the day, what goes on aside, and how many pings are left.
+//! The full screen: the conversation, the day, running work and the ping budget side by side.
 //!
-//! What it shows is a value (`state`), how that looks is a function of it (`view`), and only `show` touches the
-//! terminal. It asks the assistant what any other client could ask, and costs nothing while nobody looks.
+//! `state` holds the data, `view` renders it, and only `show` accesses the terminal. It uses the
+//! same API as other clients.
 
 mod log;
 mod panes;

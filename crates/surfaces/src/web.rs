@@ -1,7 +1,7 @@
-//! The local page: a chat in the browser, and the API that the page and the command line share.
+//! The local page, and the HTTP API shared by the page and the command line.
 //!
-//! One router, two doors: a port on the loopback address with a guard before it, and a socket in the data
-//! directory that only the human can open. Nothing here decides anything about the conversation.
+//! One router with two listeners: a loopback port that requires pairing, and a socket file in the
+//! data directory that only the user can open. Nothing here decides about the conversation.
 
 mod api;
 mod attention;
@@ -55,55 +55,48 @@ use vitals::Vitals;
 use crate::attempts::Attempts;
 use crate::stage::Stage;
 
-/// How many forgotten devices a connection may be late to hear of.
+/// Capacity of the channel that reports removed devices.
 const FORGOTTEN: usize = 16;
 
-/// What the page needs from the rest.
+/// Dependencies of the page.
 #[derive(Clone)]
 pub struct Ports {
-    /// How the assistant is reached.
     pub desk: Desk,
-    /// What was said.
     pub journal: Arc<dyn Journal>,
-    /// What happened.
     pub archive: Arc<dyn Archive>,
-    /// What is only looked up to be shown.
+    /// Read-only queries for display.
     pub history: Arc<dyn History>,
-    /// What is shown.
     pub stage: Arc<Stage>,
-    /// How the assistant is.
     pub vitals: Arc<dyn Vitals>,
     /// The paired browsers.
     pub devices: Arc<dyn Devices>,
-    /// What the human has entered for their days.
+    /// The user's appointments.
     pub calendar: Arc<dyn Calendar>,
-    /// The files that plan something.
     pub job_files: Arc<dyn JobFiles>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
 }
 
-/// How much is borne from whoever connects.
+/// Limits for connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections of browsers and programs that are not paired.
+    /// Connections of clients that are not paired.
     pub strangers: usize,
-    /// Connections of paired devices; and those through the socket file.
+    /// Connections of paired devices, and those through the socket file.
     pub known: usize,
-    /// How long a connection that is not paired may be silent before another one takes its place.
+    /// How long an unpaired connection may be silent before it can be dropped for another one.
     pub grace: Duration,
-    /// The time to send the head of a request.
+    /// Timeout for the head of a request.
     pub head: Duration,
-    /// The time to send its body.
+    /// Timeout for the body of a request.
     pub body: Duration,
-    /// The time a stranger's connection lasts.
+    /// Maximum lifetime of an unpaired connection.
     pub stay: Duration,
-    /// The time between two signs of life on a silent stream.
+    /// Interval of heartbeats on an idle event stream.
     pub heartbeat: Duration,
 }
 
 impl Limits {
-    /// What the house allows.
+    /// The limits in production.
     pub const HOUSE: Self = Self {
         strangers: 128,
         known: 256,
@@ -115,7 +108,7 @@ impl Limits {
     };
 }
 
-/// The page, ready to be served through any number of doors.
+/// The page, which can be served by any number of listeners.
 #[derive(Clone)]
 pub struct App(Arc<Parts>);
 
@@ -123,9 +116,9 @@ struct Parts {
     ports: Ports,
     limits: Limits,
     pairing: Pairing,
-    /// Wrong pairing codes.
+    /// Failed pairing codes.
     pairing_attempts: Attempts,
-    /// Requests with a wrong cookie or none.
+    /// Requests with an invalid cookie or none.
     attempts: Attempts,
     forgotten: broadcast::Sender<String>,
 }
@@ -137,7 +130,7 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// The page over `ports`.
+    /// Creates the page over `ports`.
     pub fn new(ports: Ports, limits: Limits) -> Self {
         let clock = &ports.clock;
         let pairing = Pairing::new(clock.clone());
@@ -147,20 +140,20 @@ impl App {
         Self(Arc::new(Parts { ports, limits, pairing, pairing_attempts, attempts, forgotten }))
     }
 
-    /// The codes that pair a browser.
+    /// Returns the pairing codes.
     pub fn pairing(&self) -> &Pairing {
         &self.0.pairing
     }
 
-    /// Forgets the device called `id`, and ends its connections.
+    /// Removes the device `id` and closes its connections.
     pub async fn forget(&self, id: &str) -> Result<(), Unkept> {
         self.ports().devices.remove(id).await?;
-        // Nobody listens: no connection is open.
+        // An error means that no connection is open.
         let _ = self.0.forgotten.send(id.to_owned());
         Ok(())
     }
 
-    /// The names of devices that are forgotten from now on.
+    /// Subscribes to the ids of removed devices.
     fn forgotten(&self) -> broadcast::Receiver<String> {
         self.0.forgotten.subscribe()
     }

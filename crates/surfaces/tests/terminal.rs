@@ -1,4 +1,4 @@
-//! The terminal before an assistant that says whatever a test likes.
+//! Tests of the terminal against a scripted daemon.
 #![expect(clippy::unwrap_used, reason = "a test may stop")]
 
 use std::convert::Infallible;
@@ -25,11 +25,11 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-/// What commands a terminal, and what is left of it.
+/// Text with control characters, and the output that remains of it.
 const EVIL: &str = "\u{1b}[2Jhi\u{7}\tyou\u{9b}31m\r\nthere";
 const HARMLESS: &str = "[2Jhi\tyou31m\nthere";
 
-/// What the assistant says to whoever asks.
+/// Responses of the daemon.
 #[derive(Default)]
 struct Script {
     events: Vec<(&'static str, Value)>,
@@ -68,7 +68,7 @@ impl Stage {
         Self { client: Client::new(home.path(), "door"), _home: home, _door: door }
     }
 
-    /// An assistant that stands still when it hears `hello`, or a command, and takes what else is said.
+    /// A daemon that hangs on the message `hello` and on commands, and accepts other messages.
     fn of_one_that_stands_still() -> Self {
         let taken = broadcast::Sender::<String>::new(4);
         let take = taken.clone();
@@ -96,7 +96,7 @@ impl Stage {
         Self::open(router)
     }
 
-    /// An assistant that takes what it is given, gives one more sign of life, and is silent from then on.
+    /// A daemon that accepts requests, sends one heartbeat, and is silent from then on.
     fn of_one_that_falls_silent() -> Self {
         let events = || async {
             let beats = stream::iter([": still here\n\n"]).then(async |beat| {
@@ -113,22 +113,22 @@ impl Stage {
     }
 }
 
-/// How often an assistant gives a sign of life.
+/// Interval of heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// What somebody is told who waits for an assistant that has fallen silent.
+/// Error for a silent daemon.
 const SILENT: &str = "ollim-bot runs here, but nothing came from it for 45 s: it stands still. what it has taken, it \
                       keeps. `ollim-bot doctor` and `ollim-bot service status` tell more.";
-/// What somebody is told who gave something to an assistant that stands still.
+/// Error for a request to a hung daemon.
 const UNSURE: &str = "ollim-bot runs here, but did not answer within 15 s: it stands still. it may or may not have taken \
                       this: look before you say it again. `ollim-bot doctor` and `ollim-bot service status` tell more.";
-/// More time than anybody waits for an answer.
+/// Longer than any timeout of a request.
 const A_WHILE: Duration = Duration::from_secs(20);
 
 fn clock() -> VirtualClock {
     VirtualClock::new("2026-11-15T14:36[Europe/Berlin]".parse().unwrap())
 }
 
-/// What a pipe that says `line` is answered.
+/// Returns the output for `line` from a pipe.
 async fn piped(script: Script, line: &str) -> String {
     let stage = script.played();
     let mut out = Vec::new();
@@ -169,7 +169,7 @@ async fn what_a_command_ends_with_cannot_command_the_terminal() {
     assert_eq!(piped(begun, "/compact").await, format!("{HARMLESS}\n"));
 }
 
-/// The person types nothing until the assistant is gone.
+/// Nothing is typed until the daemon is gone.
 #[tokio::test]
 async fn what_a_person_hears_cannot_command_the_terminal() {
     let events = vec![
@@ -203,7 +203,7 @@ async fn work_whose_end_was_missed_is_not_waited_for() {
     assert!(told.contains("`ollim-bot sessions tree`"), "{told}");
 }
 
-/// IF-2: the prompt says where words go, from the first look on, and a line of its own is kept for what comes between.
+/// IF-2: the prompt shows the fork from the start, and other output is on lines of its own.
 #[tokio::test]
 async fn the_prompt_of_a_person_says_when_they_are_aside() {
     let aside = json!({ "running": [], "fork": { "branch": "fork/a", "topic": "taxes" } });
@@ -234,7 +234,7 @@ aside> ";
     assert_eq!(String::from_utf8(out).unwrap(), screen);
 }
 
-/// RC-8: what is bold elsewhere is plain in a terminal, and every command is passed on.
+/// RC-8: bold markup is removed in the terminal, and every command is passed on.
 #[tokio::test]
 async fn the_answer_to_a_command_is_plain_words() {
     let told = json!({ "text": "**model.main**: opus\n**model.fork**: (inherit main)" });
@@ -244,7 +244,8 @@ async fn the_answer_to_a_command_is_plain_words() {
     assert_eq!(piped(left, "/exit\n/quit\n/status").await, "left\n");
 }
 
-/// What may not have been taken is not waited for: the words that come back next are those that were said next.
+/// A message that may not have been accepted is not expected back; the next one that comes back is
+/// the one sent next.
 #[tokio::test(start_paused = true)]
 async fn an_assistant_that_stands_still_does_not_end_the_chat() {
     let stage = Stage::of_one_that_stands_still();
@@ -263,7 +264,7 @@ async fn an_assistant_that_stands_still_does_not_end_the_chat() {
     assert_eq!(String::from_utf8(out).unwrap(), format!(">   {UNSURE}\n>   {UNSURE}\n> "));
 }
 
-/// What was taken is waited for as long as there are signs of life, and a little longer.
+/// An accepted request is awaited while heartbeats arrive, and a little longer.
 #[tokio::test(start_paused = true)]
 async fn an_assistant_that_falls_silent_is_not_waited_for() {
     let stage = Stage::of_one_that_falls_silent();
@@ -276,7 +277,7 @@ async fn an_assistant_that_falls_silent_is_not_waited_for() {
     assert_eq!(piped.unwrap_err().to_string(), SILENT);
 }
 
-/// A person is told of it once, and goes on sitting there.
+/// Silence is reported once, and the chat continues.
 #[tokio::test(start_paused = true)]
 async fn a_silence_is_told_once() {
     let stage = Stage::of_one_that_falls_silent();
@@ -293,7 +294,7 @@ async fn a_silence_is_told_once() {
     assert_eq!(String::from_utf8(out).unwrap(), format!("> \n  {SILENT}\n> "));
 }
 
-/// The same for who sits there with keys; and what they said can be had again.
+/// A hung daemon does not end the interactive chat, and its messages can be recalled.
 #[tokio::test(start_paused = true)]
 async fn an_assistant_that_stands_still_leaves_the_human_seated() {
     let stage = Stage::of_one_that_stands_still();
@@ -310,7 +311,8 @@ async fn an_assistant_that_stands_still_leaves_the_human_seated() {
     assert!(out.contains(Afterwards::Wait.tell()), "{out:?}");
 }
 
-/// Who sits there is told that nothing comes any more, which is another thing than an end, and hears when that is over.
+/// The interactive chat reports silence differently from a stopped daemon, and reports when it
+/// ends.
 #[tokio::test(start_paused = true)]
 async fn an_assistant_that_falls_silent_is_not_called_gone() {
     let stage = Stage::of_one_that_falls_silent();
@@ -325,7 +327,7 @@ async fn an_assistant_that_falls_silent_is_not_called_gone() {
     assert!(!out.contains("i am not running any more"), "{out:?}");
 }
 
-/// What is written before somebody who presses `keys`.
+/// Returns the output of an interactive chat with these keys.
 async fn seated(stage: &Stage, keys: impl Stream<Item = io::Result<Input>> + Unpin) -> String {
     let seat = Seat {
         name: "ollim",

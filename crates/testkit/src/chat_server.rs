@@ -1,8 +1,9 @@
-//! A scripted model server that speaks the chat-completions API on loopback, in the dialects of its servers.
+//! A scripted model server that speaks the chat-completions API on loopback, in several vendors'
+//! dialects.
 //!
-//! It reads requests as the vendor documents them and shares no code with our client, so that the two can
-//! catch each other's mistakes. Scripted acts come first, then the closure of [`ChatServer::answering`], then
-//! an echo.
+//! It reads requests as the vendors document them and shares no code with our client, so that each
+//! can catch mistakes of the other. Scripted replies are used first, then the closure of
+//! [`ChatServer::answering`], then an echo.
 
 mod book;
 mod cache;
@@ -27,37 +28,39 @@ use crate::play::Act;
 use crate::play::house::House;
 use book::Book;
 
-/// Whose dialect a server speaks.
+/// The dialect that a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// By the book.
+    /// As documented by the vendor.
     #[default]
     OpenAi,
-    /// A call comes whole in one chunk, all of them with the number 0 and without ids; nothing is counted.
+    /// Sends a call whole in one chunk, every call with index 0 and without an id; reports no
+    /// usage.
     Ollama,
-    /// It stops as usual though it calls tools, counts in its last chunk, and wants roles to take turns.
+    /// Stops with `stop` although it calls tools, reports usage in its last chunk, and requires
+    /// alternating roles.
     LlamaCpp,
-    /// It breaks the rules wherever a server was seen to: ids and names come with every piece, two calls
-    /// share one id, text comes in parts, input as an object, and there is no end but that of the connection.
+    /// Breaks the rules in every way that real servers were seen to: ids and names are repeated
+    /// with every piece, two calls share one id, text is sent in parts, input as an object, and
+    /// only the end of the connection ends the stream.
     Sloppy,
-    /// It never streams.
+    /// Never streams.
     Plain,
     /// Its model cannot call tools.
     NoTools,
-    /// It thinks, and wants the `reasoning_content` of every reply with tool calls back.
+    /// Thinks, and requires the `reasoning_content` of every reply with tool calls back.
     DeepSeek,
-    /// It signs the first tool call of a reply, and wants the signature back.
+    /// Signs the first tool call of a reply, and requires the signature back.
     Gemini,
-    /// It writes `reasoning_details`, and wants them back unchanged in a tool loop.
+    /// Writes `reasoning_details`, and requires them back unchanged in a tool loop.
     OpenRouter,
-    /// vLLM with a reasoning parser: it writes `reasoning`, and wants it back in a tool loop.
+    /// vLLM with a reasoning parser: writes `reasoning`, and requires it back in a tool loop.
     Vllm,
     /// A current model of OpenAI: tools only in the Responses API.
     Current,
 }
 
 impl Style {
-    /// All of them.
     pub const ALL: [Self; 11] = [
         Self::OpenAi,
         Self::Ollama,
@@ -72,7 +75,7 @@ impl Style {
         Self::Current,
     ];
 
-    /// What it is called on the command line.
+    /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -90,32 +93,31 @@ impl Style {
     }
 }
 
-/// How a server differs from the usual one.
+/// Options of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where to listen; 0 lets the machine choose.
+    /// The port to listen on; 0 lets the system choose.
     pub port: u16,
-    /// The only key that is accepted; any or none, if there is none here.
+    /// The only key that is accepted. With `None`, every request is accepted.
     pub key: Option<String>,
-    /// Whose dialect it speaks.
     pub style: Style,
     /// A file that gets every request as one line of JSON.
     pub record: Option<PathBuf>,
 }
 
-/// A running server. Dropping it ends every stream it holds and closes the door.
+/// A running server. Dropping it ends all open streams and closes the port.
 pub struct ChatServer {
     house: House,
     book: Arc<Mutex<Book>>,
 }
 
 impl ChatServer {
-    /// A server of this style, on a port of its own.
+    /// Starts a server of this style on a free port.
     pub async fn start(style: Style) -> std::io::Result<Self> {
         Self::start_with(Options { style, ..Options::default() }).await
     }
 
-    /// A server as `options` want it.
+    /// Starts a server with `options`.
     pub async fn start_with(options: Options) -> std::io::Result<Self> {
         let port = options.port;
         let stop = CancellationToken::new();
@@ -125,32 +127,32 @@ impl ChatServer {
         Ok(Self { house: House::open(port, routes, stop).await?, book })
     }
 
-    /// The base address to give to a client.
+    /// Returns the base address for a client.
     pub fn url(&self) -> String {
         format!("{}/v1", self.house.url())
     }
 
-    /// Adds `acts` to what will be played, one to a request.
+    /// Appends `replies` to the script; each request uses one.
     pub fn script(&self, acts: impl IntoIterator<Item = Act>) {
         self.book().programme.script.extend(acts);
     }
 
-    /// Lets `answer` choose the act for every request that the script does not cover.
+    /// Lets `answer` choose the reply for every request that the script does not cover.
     pub fn answering(&self, answer: impl FnMut(&Value) -> Act + Send + 'static) {
         self.book().programme.answer = Some(Box::new(answer));
     }
 
-    /// Every request that came, oldest first, the refused ones too.
+    /// Returns every request, oldest first, including refused ones.
     pub fn requests(&self) -> Vec<Received> {
         self.book().received.clone()
     }
 
-    /// What every accepted request was charged, oldest first.
+    /// Returns the usage charged for every accepted request, oldest first.
     pub fn usage(&self) -> Vec<Usage> {
         self.book().usage.clone()
     }
 
-    /// Closes the door and waits until everybody has left.
+    /// Closes the port and waits until all connections have ended.
     pub async fn stop(self) {
         self.house.close().await;
     }

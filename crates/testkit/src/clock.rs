@@ -1,4 +1,4 @@
-//! The clock, played: a wall and a boot time that pass only when a test says so.
+//! A fake clock whose wall time and boot time advance only when a test says so.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,20 +9,22 @@ use jiff::{SignedDuration, Zoned};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// A clock that follows the paused time of a tokio runtime, and whose wall can be moved apart from it.
+/// A clock that follows the paused time of a tokio runtime, and whose wall time can be shifted
+/// independently.
 #[derive(Debug)]
 pub struct VirtualClock {
     start: Zoned,
     since: Instant,
-    /// Whose time it is, also for those who ask from outside.
+    /// The runtime whose time is used, also for callers outside it.
     runtime: Handle,
     moved: Mutex<SignedDuration>,
-    /// Where the human lives by now, if they have moved.
+    /// The user's current time zone, if it was changed.
     zone: Mutex<Option<TimeZone>>,
 }
 
 impl VirtualClock {
-    /// A clock that shows `start` now. It must be made inside the runtime whose time it follows.
+    /// Creates a clock that shows `start` now. Must be called inside the runtime whose time it
+    /// follows.
     pub fn new(start: Zoned) -> Self {
         Self {
             start,
@@ -33,13 +35,13 @@ impl VirtualClock {
         }
     }
 
-    /// Somebody sets the clock on the wall; no time passes.
+    /// Shifts the wall clock; no time passes.
     pub fn set_forward(&self, by: SignedDuration) {
         let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
         *moved += by;
     }
 
-    /// The human lives in `zone` from now on.
+    /// Sets the user's time zone.
     pub fn set_zone(&self, zone: TimeZone) {
         *self.zone.lock().unwrap_or_else(PoisonError::into_inner) = Some(zone);
     }

@@ -1,8 +1,8 @@
-//! Discord, played: its REST API and its gateway, the people who write to the bot, and all that can go wrong.
+//! A fake Discord: its REST API, its gateway, simulated users, and injected faults.
 //!
-//! [`Discord`] has no socket of its own, so that everything in it happens in the time of the test. [`serve`] opens
-//! the same Discord to real clients on loopback. It shares no code with our adapter, so that the two can catch
-//! each other's mistakes.
+//! [`FakeDiscord`] has no socket of its own, so everything in it happens in the time of the test.
+//! [`serve`] exposes it to real clients on loopback. It shares no code with our adapter, so that
+//! each can catch mistakes of the other.
 
 mod call;
 mod channels;
@@ -57,12 +57,12 @@ pub use trouble::{Mishap, On, Resumable, Trouble, Upset};
 use setup::Moment;
 use world::World;
 
-/// A played Discord. Copies of it are the same one.
+/// A fake Discord. Clones share the same state.
 #[derive(Clone)]
 pub struct Discord {
     world: Arc<Mutex<World>>,
     clock: Arc<dyn Clock>,
-    /// Counts what happened, for those who wait for something.
+    /// Counts changes, for tasks that wait for one.
     happened: Arc<watch::Sender<u64>>,
 }
 
@@ -73,7 +73,7 @@ impl fmt::Debug for Discord {
 }
 
 impl Discord {
-    /// A Discord as `setup` wants it, in which the owner and the bot have met and nothing was said.
+    /// Creates a Discord in which the owner and the bot share a channel without messages.
     pub fn new(setup: Setup, clock: Arc<dyn Clock>) -> Self {
         let world = World::new(setup, Moment::of(&*clock));
         let (happened, _) = watch::channel(0);
@@ -85,52 +85,52 @@ impl Discord {
         self.within(|world| world.call(&call))
     }
 
-    /// Something goes wrong from now on.
+    /// Injects a fault.
     pub fn trouble(&self, trouble: Trouble) {
         self.within(|world| world.trouble(trouble));
     }
 
-    /// Everything goes well again, but for lines that are lost already.
+    /// Clears all faults. Connections that are already lost stay lost.
     pub fn calm(&self) {
         self.within(|world| world.troubles.calm());
     }
 
-    /// Time has passed: what it alone brings about happens.
+    /// Applies the effects of elapsed time.
     pub fn tick(&self) {
         self.within(|_| ());
     }
 
-    /// What the bot has done so far.
+    /// Returns the log of the bot's actions.
     pub fn ledger(&self) -> Ledger {
         self.look(|world| world.ledger.clone())
     }
 
-    /// How many requests of the last ten minutes count towards a ban.
+    /// Returns how many requests of the last ten minutes count towards a ban.
     pub fn invalid_requests(&self) -> usize {
         self.look(|world| world.ledger.invalid(world.now.boot))
     }
 
-    /// The token that is good.
+    /// Returns the valid token.
     pub fn token(&self) -> String {
         self.look(|world| world.setup.token.clone())
     }
 
-    /// The id of the application, which is not that of the bot's user.
+    /// Returns the id of the application, which differs from that of the bot's user.
     pub fn application_id(&self) -> Id {
         self.look(|world| world.talk.application)
     }
 
-    /// The id of the bot's user.
+    /// Returns the id of the bot's user.
     pub fn bot_id(&self) -> Id {
         self.look(|world| world.talk.bot.id)
     }
 
-    /// The commands that are registered, as they are on the wire.
+    /// Returns the registered commands in Discord's JSON format.
     pub fn commands(&self) -> Vec<serde_json::Value> {
         self.look(|world| world.desk.commands.clone())
     }
 
-    /// Waits until `found` finds something, at most for `limit`.
+    /// Waits until `found` returns a value, at most for `limit`.
     pub async fn wait_for<T>(&self, limit: Duration, mut found: impl FnMut(&Self) -> Option<T>) -> Option<T> {
         let mut happened = self.happened.subscribe();
         let until = tokio::time::Instant::now() + limit;
@@ -146,14 +146,15 @@ impl Discord {
         }
     }
 
-    /// Changes the world, in which the time is now.
+    /// Runs `act` on the state, after advancing it to the current time, and wakes waiting tasks.
     fn within<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         let done = self.look(act);
         self.happened.send_modify(|count| *count += 1);
         done
     }
 
-    /// Looks at the world, in which the time is now.
+    /// Runs `act` on the state, after advancing it to the current time, without waking waiting
+    /// tasks.
     fn look<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         let now = Moment::of(&*self.clock);
         let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);

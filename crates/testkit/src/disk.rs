@@ -1,5 +1,4 @@
-//! Disks that are not there: one that only remembers, one that loses power, one that fails,
-//! and one on which the process ends.
+//! Fake disks: in memory, with simulated power cuts, with errors, and one that aborts the process.
 
 mod crash;
 mod crash_at;

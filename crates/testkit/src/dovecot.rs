@@ -1,7 +1,8 @@
-//! A real Dovecot on loopback, with a mailbox in a temporary folder.
+//! A real Dovecot server on loopback, with a mailbox in a temporary directory.
 //!
-//! It runs without any right: as whoever runs the test, or as nobody if that is root, because Dovecot gives root no
-//! mail. What is in the mailbox are plain files, so a test sees what a reader has changed.
+//! It runs unprivileged: as the user who runs the test, or as the system user `nobody` if that is
+//! root, because Dovecot does not serve mail to root. The mailbox consists of plain files, so a
+//! test sees what a client has changed.
 
 #![expect(
     clippy::expect_used,
@@ -22,31 +23,31 @@ use tempfile::TempDir;
 
 use crate::kill::{free_port, wait};
 
-/// Who has the mailbox.
+/// The user name of the mailbox.
 pub const USER: &str = "ann@example.org";
-/// What proves it.
+/// The password of the mailbox.
 pub const PASSWORD: &str = "c0rrect \"hörse\" canary";
 
-/// Where Debian keeps it, which is not where everybody looks.
+/// The usual paths of the program; Debian's is not in every `PATH`.
 const PLACES: [&str; 3] = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot", "/usr/bin/dovecot"];
-/// Who runs it for root.
+/// The id of the system user `nobody`, used when the test runs as root.
 const NOBODY: u32 = 65_534;
 
-/// A running Dovecot. Dropping it ends it.
+/// A running Dovecot. Dropping it stops the process.
 pub struct Dovecot {
     place: TempDir,
     child: Child,
-    /// The port where lines are plain, or become secret when asked to.
+    /// The port for plain connections and STARTTLS.
     pub port: u16,
-    /// The port where lines are secret from their beginning.
+    /// The port for TLS connections.
     pub tls_port: u16,
 }
 
 impl Dovecot {
-    /// Starts one whose mailbox `fill` has filled.
+    /// Starts a server whose mailbox was filled by `fill`.
     ///
     /// # Panics
-    /// If there is none on this machine: its tests cannot pass without it.
+    /// If Dovecot is not installed: the tests cannot pass without it.
     pub fn start(fill: impl FnOnce(&Maildir)) -> Self {
         let place = tempfile::tempdir().expect("a place");
         let program = PLACES.iter().find(|place| Path::new(place).exists());
@@ -74,17 +75,16 @@ impl Dovecot {
         dovecot
     }
 
-    /// The mailbox.
     pub fn maildir(&self) -> Maildir {
         Maildir(self.place.path().join("mail"))
     }
 
-    /// The certificate that it shows.
+    /// Returns the path of the server's certificate.
     pub fn certificate(&self) -> PathBuf {
         self.place.path().join("cert.pem")
     }
 
-    /// Looks until the door is open.
+    /// Waits until the port accepts connections.
     fn await_opening(&mut self) {
         wait(async {
             while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
@@ -108,24 +108,24 @@ impl Drop for Dovecot {
     }
 }
 
-/// A mailbox as files.
+/// A mailbox in the file system.
 pub struct Maildir(PathBuf);
 
 impl Maildir {
-    /// Makes a folder; its name is the one on the wire, and blank is the inbox.
+    /// Creates a folder by its IMAP name; an empty name is the inbox.
     ///
     /// # Panics
-    /// If there is no room.
+    /// If the directory cannot be created.
     pub fn make(&self, folder: &str) {
         for part in ["cur", "new", "tmp"] {
             fs::create_dir_all(self.folder(folder).join(part)).expect("a folder");
         }
     }
 
-    /// Puts a letter that nobody read into a folder, so many seconds after the year 2026 began.
+    /// Adds an unread message to a folder, dated `seconds` after the beginning of 2026.
     ///
     /// # Panics
-    /// If there is no room.
+    /// If the file cannot be written.
     pub fn put(&self, folder: &str, name: &str, seconds: u64, letter: &[u8]) {
         let path = self.folder(folder).join(name);
         fs::write(&path, letter).expect("a letter");
@@ -134,7 +134,7 @@ impl Maildir {
         file.set_times(FileTimes::new().set_modified(at)).expect("a date");
     }
 
-    /// The names of all letters, which say what was done with each.
+    /// Returns the files of all messages; their names contain the flags.
     pub fn letters(&self) -> BTreeSet<PathBuf> {
         let mut letters = BTreeSet::new();
         collect(&self.0, &mut letters);
@@ -161,7 +161,7 @@ fn collect(folder: &Path, letters: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// The names of who runs it.
+/// Returns the names of the user and group that run the server.
 fn who() -> (String, String) {
     let (user, group) =
         if getuid().is_root() { (NOBODY, NOBODY) } else { (getuid().as_raw(), getgid().as_raw()) };
@@ -173,7 +173,7 @@ fn who() -> (String, String) {
     (name("passwd", user), name("group", group))
 }
 
-/// Gives everything to nobody.
+/// Changes the owner of a directory tree to `nobody`.
 fn give(place: &Path) {
     chown(place, Some(NOBODY), Some(NOBODY)).expect("root may");
     if place.is_dir() {
@@ -183,7 +183,7 @@ fn give(place: &Path) {
     }
 }
 
-/// A certificate for this machine, which only who is told so believes.
+/// Creates a self-signed certificate for localhost.
 fn certify(place: &Path) {
     let words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
                  -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE \

@@ -1,4 +1,5 @@
-//! Elsewhere: a thread with a runtime of its own, whose time is real, for what talks to the real world.
+//! A background thread with its own runtime in real time, for servers and clients used from tests
+//! with paused time.
 
 #![expect(
     clippy::expect_used,
@@ -9,7 +10,7 @@ use std::sync::mpsc;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::sync::CancellationToken;
 
-/// A running runtime. Dropping it ends whatever runs there.
+/// A running runtime. Dropping it aborts its tasks and joins the thread.
 pub struct Elsewhere {
     handle: Handle,
     stop: CancellationToken,
@@ -17,10 +18,10 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Opens one.
+    /// Starts the thread.
     ///
     /// # Panics
-    /// If the machine has no thread for it.
+    /// If the thread cannot be started.
     pub fn open() -> Self {
         let (ready, opened) = mpsc::channel();
         let stop = CancellationToken::new();
@@ -34,15 +35,16 @@ impl Elsewhere {
         Self { handle, stop, thread: Some(thread) }
     }
 
-    /// How to get there.
+    /// Returns the runtime's handle.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// What `future` gives there. To be asked from outside of any runtime.
+    /// Runs `future` in the background runtime and blocks for its result. Must be called outside of
+    /// any runtime.
     ///
     /// # Panics
-    /// If `future` does.
+    /// If `future` panics.
     pub fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
         let (done, given) = mpsc::channel();
         self.handle.spawn(async move { done.send(future.await) });
@@ -59,10 +61,10 @@ impl Drop for Elsewhere {
     }
 }
 
-/// A runtime whose time is real.
+/// Creates a runtime in real time.
 ///
 /// # Panics
-/// If the machine has none.
+/// If the runtime cannot be created.
 pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a runtime")
 }

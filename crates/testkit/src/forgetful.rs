@@ -1,4 +1,4 @@
-//! A journal that takes everything and remembers nothing, for who looks at something else.
+//! A journal that accepts all writes and stores nothing, for tests of other parts.
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry};
 use domain::record::Record;
@@ -6,7 +6,7 @@ use engine::ports::{Journal, Margin, Unreadable, Unwritten};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 
-/// Takes everything, and remembers nothing.
+/// Accepts all writes and stores nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Forgetful;
 

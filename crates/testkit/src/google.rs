@@ -1,8 +1,8 @@
-//! A scripted Google on loopback: consent, tokens, mail, tasks and a calendar, with the wire format that Google
-//! documents.
+//! A scripted Google server on loopback: consent, tokens, mail, tasks and a calendar, in Google's
+//! documented format.
 //!
-//! It shares no code with our client, so that the two can catch each other's mistakes. What is in the account can be
-//! changed at any time, and faults come first.
+//! It shares no code with our client, so that each can catch mistakes of the other. The account can
+//! be changed at any time; queued faults are applied before normal responses.
 
 mod calendar;
 mod door;
@@ -23,89 +23,84 @@ pub use gmail::mail;
 pub use tokens::Code;
 pub(crate) use tokens::base64_url;
 
-/// What proves who asks for a token: the id of the client.
+/// The client id.
 pub const CLIENT: &str = "ollim-test.apps.googleusercontent.com";
-/// What proves who asks for a token: its secret.
+/// The client secret.
 pub const CLIENT_SECRET: &str = "GOCSPX-canary-client";
 
-/// An account, and what is to go wrong.
+/// An account and its queued faults.
 #[derive(Debug, Default)]
 pub struct World {
-    /// The access tokens that are good.
+    /// The valid access tokens.
     pub access: Vec<String>,
-    /// The refresh tokens that are good.
+    /// The valid refresh tokens.
     pub refresh: Vec<String>,
-    /// Scopes whose boxes the user unticks on the consent page.
+    /// Scopes that the user deselects on the consent page.
     pub unticked: Vec<&'static str>,
-    /// The codes that were given out and not used yet.
+    /// The authorization codes that were issued and not used yet.
     pub codes: Vec<Code>,
-    /// The messages, newest first, as `messages.get` gives them in full.
+    /// The messages, newest first, in the full format of `messages.get`.
     pub mails: Vec<Value>,
-    /// The tasks, as they are given out.
+    /// The tasks in Google's JSON format.
     pub tasks: Vec<Value>,
-    /// The events, as they are given out, those that recur expanded.
+    /// The events in Google's JSON format, with recurring events expanded.
     pub events: Vec<Value>,
-    /// The most that stands on one page.
+    /// The maximum number of items on one page.
     pub page: Option<usize>,
-    /// What goes wrong next.
+    /// The queued faults.
     pub faults: VecDeque<Fault>,
-    /// Every request that came, oldest first.
+    /// Every request, oldest first.
     pub requests: Vec<Received>,
 }
 
-/// One answer that goes wrong.
+/// A fault for one request.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// It strikes the first request whose path has this in it.
+    /// Applies to the first request whose path contains this.
     pub path: &'static str,
-    /// The status.
     pub status: u16,
-    /// `retry-after`, if there is one.
+    /// The `retry-after` header, if any.
     pub retry_after: Option<u32>,
-    /// The body.
     pub body: String,
 }
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// `GET`, `POST`, ...
     pub method: String,
-    /// The path.
     pub path: String,
-    /// What follows it.
+    /// The decoded query.
     pub query: Vec<(String, String)>,
-    /// The body.
     pub body: String,
 }
 
 impl Received {
-    /// What the query says about `name`.
+    /// Returns a value of the query.
     pub fn asks(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A running server. Dropping it closes the door.
+/// A running server. Dropping it closes the port.
 pub struct GoogleServer {
     house: House,
     world: Arc<Mutex<World>>,
 }
 
 impl GoogleServer {
-    /// One on a port of its own, with an empty account.
+    /// Starts a server on a free port, with an empty account.
     pub async fn start() -> std::io::Result<Self> {
         let world = Arc::new(Mutex::new(World::default()));
         let routes = door::routes(Arc::clone(&world));
         Ok(Self { house: House::open(0, routes, CancellationToken::new()).await?, world })
     }
 
-    /// Its address.
+    /// Returns the base URL.
     pub fn url(&self) -> String {
         self.house.url()
     }
 
-    /// The account.
+    /// Returns the account.
     pub fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,10 +113,10 @@ pub struct GoogleElsewhere {
 }
 
 impl GoogleElsewhere {
-    /// Opens one.
+    /// Starts the server.
     ///
     /// # Panics
-    /// If there is no port for it.
+    /// If no port is available.
     #[expect(
         clippy::expect_used,
         reason = "a fixture that cannot be made stops the test at once, with its reason"
@@ -132,7 +127,7 @@ impl GoogleElsewhere {
         Self { server, _elsewhere: elsewhere }
     }
 
-    /// The server itself.
+    /// Returns the server.
     pub fn server(&self) -> &GoogleServer {
         &self.server
     }

@@ -1,7 +1,8 @@
-//! The real program as a process of its own: started, talked to, killed, and started again.
+//! The real program as a separate process: started, used, killed, and started again.
 //!
-//! Nothing here waits for time to pass: readiness is a line on stdout, everything else is an answer. What
-//! never answers is ended after a minute, so that a test fails instead of hanging.
+//! There are no fixed delays: readiness is a line on stdout, everything else is a response. A
+//! process that does not respond is killed after a timeout, so that a test fails instead of
+//! hanging.
 
 #![expect(
     clippy::expect_used,
@@ -34,7 +35,7 @@ pub use tmux::Pane;
 use watchdog::Watchdog;
 pub use webhook::call;
 
-/// The program, with a home of its own and nothing else of this machine.
+/// The program with its own home directory, isolated from the machine's environment.
 pub struct Program {
     binary: PathBuf,
     home: TempDir,
@@ -43,10 +44,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program at `binary`, in an empty home.
+    /// Sets up the program at `binary` with an empty home directory.
     ///
     /// # Panics
-    /// If the machine has no room for a home.
+    /// If the home directory cannot be created.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         let home = tempfile::tempdir().expect("a home");
         let data = home.path().join("data");
@@ -57,14 +58,14 @@ impl Program {
         program
     }
 
-    /// The same, without a model.
+    /// Like [`Program::new`], without a model.
     pub fn offline(binary: impl Into<PathBuf>) -> Self {
         let mut program = Self::new(binary);
         program.set("OLLIM_MODEL", "offline");
         program
     }
 
-    /// The same, answered by the model of `backstage`.
+    /// Like [`Program::new`], with the model server `model`.
     pub fn answered_by(binary: impl Into<PathBuf>, backstage: &Backstage) -> Self {
         let mut program = Self::new(binary);
         program.set("ANTHROPIC_API_KEY", "sk-test").set("ANTHROPIC_BASE_URL", &backstage.url());
@@ -72,7 +73,8 @@ impl Program {
         program
     }
 
-    /// Writes the settings file. Waiting between tries is told with a played clock, not with a real one.
+    /// Writes the settings file. Retry delays are tested with a fake clock, so they are switched
+    /// off here.
     fn settle(&self, settings: &str) {
         DirBuilder::new().mode(0o700).create(&self.data).expect("a data directory");
         let path = self.data.join("settings.toml");
@@ -80,36 +82,36 @@ impl Program {
         file.and_then(|mut file| file.write_all(settings.as_bytes())).expect("a settings file");
     }
 
-    /// Sets a variable; an empty value says nothing.
+    /// Sets an environment variable; the program treats an empty value as unset.
     pub fn set(&mut self, name: &str, value: &str) -> &mut Self {
         self.variables.retain(|(known, _)| known != name);
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Another binary in the same home.
+    /// Replaces the binary, keeping the home directory.
     pub fn become_binary(&mut self, binary: impl Into<PathBuf>) -> &mut Self {
         self.binary = binary.into();
         self
     }
 
-    /// Another data directory.
+    /// Changes the data directory.
     pub fn keep_in(&mut self, data: impl Into<PathBuf>) -> &mut Self {
         self.data = data.into();
         self
     }
 
-    /// The data directory. It is there after the first start.
+    /// Returns the data directory. It exists after the first start.
     pub fn data(&self) -> &Path {
         &self.data
     }
 
-    /// The home.
+    /// Returns the home directory.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
 
-    /// A command line of the program.
+    /// Builds a command line of the program.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(arguments);
@@ -117,7 +119,7 @@ impl Program {
         command
     }
 
-    /// The program as `shell` runs it, where `"$@"` stands for its command line.
+    /// Builds a command that runs the program through `shell`, where `"$@"` is its command line.
     pub fn command_through(&self, shell: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", shell, "sh"]).arg(&self.binary).args(arguments);
@@ -125,12 +127,12 @@ impl Program {
         command
     }
 
-    /// Runs it to its end, with nothing to read.
+    /// Runs the program to its end, without input.
     pub fn run(&self, arguments: &[&str]) -> Output {
         finish(self.command(arguments).stdin(Stdio::null()))
     }
 
-    /// Runs it to its end, with `input` to read.
+    /// Runs the program to its end, with `input` on stdin.
     ///
     /// # Panics
     /// If it does not start.
@@ -139,20 +141,20 @@ impl Program {
         let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()));
         let watchdog = Watchdog::over(&child);
         let written = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
-        // Who does not read has ended, and says why.
+        // The write fails if the program has already exited; its output explains why.
         drop(written);
         let output = child.wait_with_output().expect("an end");
         watchdog.release();
         output
     }
 
-    /// Starts it, and waits until a line on stderr has `words` in it, which is returned.
+    /// Starts the program and waits until a line on stderr contains `text`. Returns that line.
     ///
     /// # Panics
-    /// If it ends before that.
+    /// If the program exits before that.
     pub fn start_until(&self, arguments: &[&str], words: &str) -> (String, Waiting) {
         let mut command = self.command(arguments);
-        // Nobody writes into the pipe, and it stays open as a terminal does.
+        // Nothing is written to the pipe; it stays open like a terminal.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = spawn(&mut command);
         let lines = BufReader::new(child.stderr.take().expect("its stderr"));
@@ -171,10 +173,10 @@ impl Program {
         }
     }
 
-    /// Starts it as a service, and waits until it listens.
+    /// Starts the program as a service and waits until it listens.
     ///
     /// # Panics
-    /// If it ends before it listens.
+    /// If the program exits before it listens.
     pub fn start(&self) -> Running {
         match self.try_start(self.command(&["run", "--no-chat"])) {
             Ok(running) => running,
@@ -182,7 +184,8 @@ impl Program {
         }
     }
 
-    /// Starts `command`, and waits until it listens or ends; then its end, and what it said on stderr.
+    /// Starts `command` and waits until it listens. Returns the exit status and stderr if it exits
+    /// instead.
     pub fn try_start(&self, mut command: Command) -> Result<Running, (ExitStatus, String)> {
         let log = self.home.path().join("stderr.log");
         let stderr = File::create(&log).expect("a log");
@@ -211,7 +214,7 @@ impl Program {
     }
 }
 
-/// A command that waits for something outside.
+/// A started command that waits for an external event.
 pub struct Waiting {
     child: Child,
     watchdog: Watchdog,
@@ -220,10 +223,10 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Waits for its end; the output has all that it wrote.
+    /// Waits for the exit and returns the complete output.
     ///
     /// # Panics
-    /// If it cannot be waited for.
+    /// If waiting fails.
     pub fn finish(mut self) -> Output {
         let stdin = self.child.stdin.take();
         self.stderr.read_to_string(&mut self.told).expect("what it writes");
@@ -235,7 +238,7 @@ impl Waiting {
     }
 }
 
-/// The program while it runs. Dropping this kills it.
+/// The running program. Dropping it kills the process.
 pub struct Running {
     child: Child,
     state: PathBuf,
@@ -244,80 +247,82 @@ pub struct Running {
 }
 
 impl Running {
-    /// Its number.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Says something; the number of the message, once that is acknowledged.
+    /// Sends a message and returns its number once it is acknowledged.
     pub fn say(&self, text: &str) -> Result<u64, Refused> {
         let answer = socket::post(&self.state, "/api/messages", &serde_json::json!({ "text": text }))?;
         answer["message"].as_u64().ok_or_else(|| Refused("no number".to_owned()))
     }
 
-    /// Replies to the message `to`, such as one of Discord; the number of the reply, once that is acknowledged.
+    /// Sends a reply to the message `to`, such as one of Discord, and returns its number once it is
+    /// acknowledged.
     pub fn reply(&self, text: &str, to: u64) -> Result<u64, Refused> {
         let body = serde_json::json!({ "text": text, "reply_to": to });
         let answer = socket::post(&self.state, "/api/messages", &body)?;
         answer["message"].as_u64().ok_or_else(|| Refused("no number".to_owned()))
     }
 
-    /// Gives a command; what it answers, once that is decided and on disk.
+    /// Sends a command and returns the response, which is sent after the result is on disk.
     pub fn command(&self, text: &str) -> Result<Value, Refused> {
         socket::post(&self.state, "/api/commands", &serde_json::json!({ "text": text }))
     }
 
-    /// Sends a command, and does not read the answer.
+    /// Sends a command without reading the response.
     pub fn blurt_command(&self, text: &str) {
-        // Whether it arrived is what the directory tells afterwards.
+        // The caller checks the data directory, so a failed send is acceptable.
         let _ = socket::send(&self.state, "/api/commands", &serde_json::json!({ "text": text }));
     }
 
-    /// Sends a message, and does not read the answer.
+    /// Sends a message without reading the response.
     pub fn blurt(&self, text: &str) {
-        // Whether it arrived is what the directory tells afterwards.
+        // The caller checks the data directory, so a failed send is acceptable.
         let _ = socket::send(&self.state, "/api/messages", &serde_json::json!({ "text": text }));
     }
 
-    /// What is at `path`.
+    /// Requests `path` with GET.
     pub fn get(&self, path: &str) -> Result<Value, Refused> {
         socket::get(&self.state, path)
     }
 
-    /// Everything that is shown from now on.
+    /// Subscribes to all events from now on.
     pub fn events(&self) -> Result<Events, Refused> {
         Events::follow(&self.state)
     }
 
-    /// Says something and waits for the end of its answer, which is returned.
+    /// Sends a message, waits for the end of its turn, and returns that event.
     pub fn converse(&self, text: &str) -> Result<Event, Refused> {
         let mut events = self.events()?;
         let message = self.say(text)?;
         events.ended(message)
     }
 
-    /// What it said on stderr so far.
+    /// Returns the program's stderr so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     ///
     /// # Panics
-    /// If it has ended.
+    /// If the process has ended.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("a process to tell");
     }
 
-    /// Kills it where it stands.
+    /// Kills the process immediately.
     pub fn kill(mut self) {
         self.end();
     }
 
-    /// Asks it to end, and waits; what it wrote on stdout after its first line.
+    /// Requests termination and waits. Returns the exit status and the lines of stdout after the
+    /// first.
     ///
     /// # Panics
-    /// If it cannot be asked.
+    /// If the signal cannot be sent.
     pub fn terminate(mut self) -> (ExitStatus, Vec<String>) {
         let watchdog = Watchdog::over(&self.child);
         kill_process(Pid::from_child(&self.child), Signal::TERM).expect("a process to ask");
@@ -328,7 +333,7 @@ impl Running {
     }
 
     fn end(&mut self) {
-        // It may have ended by itself.
+        // The process may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -352,10 +357,10 @@ pub fn finish(command: &mut Command) -> Output {
     output
 }
 
-/// A port that nobody uses right now.
+/// Returns a port that is free at the moment.
 ///
 /// # Panics
-/// If the machine has none.
+/// If no port is available.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("its number").port()

@@ -1,9 +1,10 @@
-//! The world, played: what tests put in the place of vendors, people, clocks and disks.
+//! Test doubles and harnesses: fake vendors, simulated users, clocks and disks, story and
+//! simulation runners.
 
 use std::time::Duration;
 
-/// How long a test waits, in real time, for something that should come soon. On a busy machine everything takes longer
-/// than it should; only what never comes takes this long.
+/// The time limit, in real time, for events that should come soon. Generous, because a busy machine
+/// is slow; only an event that never comes takes this long.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
 pub mod chat_server;

@@ -1,7 +1,8 @@
-//! A life: days of an assistant in which things happen to it that no scene would think of, by seed.
+//! Randomized simulations of an assistant over days, determined by a seed.
 //!
-//! The house, the journal and the job files are real; the clock is played, and the model does anything. The human
-//! talks and changes files, the program crashes, the disk fails, and the clock is set. Afterwards the oracle looks.
+//! The event loop, the journal and the job files are real; the clock is simulated, and the model is
+//! random. The user talks and changes files, the program crashes, the disk fails, and the clock is
+//! set. Afterwards the oracle checks the data directory.
 
 #![expect(
     clippy::expect_used,
@@ -45,10 +46,10 @@ use jobs::Jobs;
 use recall::Recalled;
 use wild::Wild;
 
-/// The longest time without a look at whether the program died.
+/// The longest interval between two checks for a simulated crash.
 const STEP: Duration = Duration::from_secs(600);
 
-/// A life.
+/// A simulated assistant and its environment.
 pub struct Life {
     seed: u64,
     dice: Dice,
@@ -62,26 +63,26 @@ pub struct Life {
     house: Option<(House, JobBook)>,
 }
 
-/// What was: how often it woke, and whether it remembered.
+/// The number of starts, and the results of the recall checks.
 #[derive(Debug, Default)]
 struct Past {
     lives: u64,
     recalled: Recalled,
 }
 
-/// How much a life holds at one moment.
+/// Resource use at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// The characters of all that the assistant has in mind, written out. The inbox is left out: the model fills it, and the
-    /// user of a life never takes anything out.
+    /// The length of the assistant's state as debug text. Without the inbox: the model fills it,
+    /// and the simulated user never removes anything.
     pub memory: usize,
-    /// The tasks of the runtime.
     pub tasks: usize,
-    /// The bytes of the state files, without the journal and the history of sessions, which keep everything (DD-7).
+    /// The bytes of the state files, without the journal and the history of sessions, which are
+    /// append-only (DD-7).
     pub state: u64,
 }
 
-/// Nobody looks.
+/// A surface that ignores all updates.
 struct Nobody;
 
 impl Surface for Nobody {
@@ -89,10 +90,11 @@ impl Surface for Nobody {
 }
 
 impl Life {
-    /// A life that begins at `time`, such as `2026-03-27T00:00[Europe/Berlin]`, and goes as `seed` says.
+    /// Creates a simulation that starts at `time`, such as `2026-03-27T00:00[Europe/Berlin]`, and
+    /// is determined by `seed`.
     ///
     /// # Panics
-    /// If `time` is no time, or the machine has no room for a life.
+    /// If `time` is invalid, or the environment cannot be created.
     pub fn new(time: &str, seed: u64) -> Self {
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(PlayedClock::new(&start));
@@ -115,12 +117,12 @@ impl Life {
         life
     }
 
-    /// Lives for so many days, and then for three quiet hours, in which all that was begun comes to its end.
+    /// Runs for `days`, and then for three quiet hours in which all open work ends.
     pub fn live(&mut self, days: u32) -> &mut Self {
         self.go_on(days).end()
     }
 
-    /// Lives for so many days.
+    /// Runs for `days`.
     pub fn go_on(&mut self, days: u32) -> &mut Self {
         let end = self.clock.boot() + Duration::from_secs(u64::from(days) * 86_400);
         while self.clock.boot() < end {
@@ -132,7 +134,7 @@ impl Life {
         self
     }
 
-    /// Three quiet hours pass, in which all that was begun comes to its end. Then the program ends.
+    /// Runs three quiet hours in which all open work ends, and stops the program.
     pub fn end(&mut self) -> &mut Self {
         self.model.calm_down();
         self.doom.end();
@@ -142,10 +144,10 @@ impl Life {
         self
     }
 
-    /// Everything that is wrong with it: what the oracle finds, what did not end, and what was lost.
+    /// Returns all violations: the oracle's findings, occurrences that did not end, and lost state.
     ///
     /// # Panics
-    /// If its journal cannot be read.
+    /// If the journal cannot be read.
     pub fn wrong(&self) -> Vec<String> {
         let mut wrong = oracle::examine(self.dir.path());
         wrong.extend(self.past.recalled.otherwise.iter().cloned());
@@ -160,10 +162,10 @@ impl Life {
         wrong
     }
 
-    /// Every row of the journal, as text.
+    /// Returns every row of the journal as text.
     ///
     /// # Panics
-    /// If its journal cannot be read.
+    /// If the journal cannot be read.
     pub fn rows(&self) -> String {
         let database = self.database();
         let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'words%' AND name NOT LIKE \
@@ -188,36 +190,37 @@ impl Life {
         text
     }
 
-    /// How many times at which jobs were due have ended so.
+    /// Returns how many occurrences ended in `stage`.
     ///
     /// # Panics
-    /// If its journal cannot be read.
+    /// If the journal cannot be read.
     pub fn count(&self, stage: &str) -> u64 {
         let sql = "SELECT count(*) FROM occurrences WHERE stage = ?";
         self.database().query_row(sql, [stage], |row| row.get(0)).expect("a count")
     }
 
-    /// How many times of the last day at which jobs were due have ended so. Older ones are forgotten some day.
+    /// Returns how many occurrences of the last 24 hours ended in `stage`. Older ones are
+    /// eventually deleted.
     ///
     /// # Panics
-    /// If its journal cannot be read.
+    /// If the journal cannot be read.
     pub fn count_of_a_day(&self, stage: &str) -> u64 {
         let since = self.clock.now().timestamp() - SignedDuration::from_hours(24);
         let sql = "SELECT count(*) FROM occurrences WHERE stage = ? AND due >= ?";
         self.database().query_row(sql, (stage, since.as_microsecond()), |row| row.get(0)).expect("a count")
     }
 
-    /// How often what it had in mind was held against what is written.
+    /// Returns how often the state in memory was compared with the journal.
     pub fn recalled(&self) -> u64 {
         self.past.recalled.times
     }
 
-    /// How many tasks of the runtime are alive.
+    /// Returns the number of live tasks of the runtime.
     pub fn tasks(&self) -> usize {
         self.runtime.metrics().num_alive_tasks()
     }
 
-    /// How much it holds now, apart from what keeps everything.
+    /// Returns the current resource use, without append-only files.
     ///
     /// # Panics
     /// If the state directory cannot be read.
@@ -234,7 +237,8 @@ impl Life {
         Size { memory, tasks: self.tasks(), state }
     }
 
-    /// Holds what it has in mind against what is written, unless it has just died and does not know it yet.
+    /// Compares the state in memory with the journal, except after a simulated crash that was not
+    /// processed yet.
     fn recall(&mut self) {
         let Some((house, _)) = self.house.as_ref().filter(|_| !self.doom.is_dead()) else { return };
         self.past.recalled.hold(house.knows(), &Paths::new(self.dir.path()), &self.clock.now());
@@ -265,7 +269,7 @@ impl Life {
             11 => self.doom.plan(nth, Trouble::DiesAfter),
             12 => self.restart(SignedDuration::ZERO),
             13 => self.restart(SignedDuration::from_mins(minutes * 5)),
-            // The machine sleeps, or somebody sets the clock.
+            // The machine sleeps, or the clock is set.
             14 => self.clock.set_forward(SignedDuration::from_mins(minutes * 4)),
             15 => self.clock.set_forward(SignedDuration::from_mins(-minutes)),
             _ => {}
@@ -280,7 +284,7 @@ impl Life {
         self.runtime.block_on(house.open(Letter::Asked(asked, reply)));
     }
 
-    /// Time passes, a program that died starts again, and then files are looked at.
+    /// Advances the time, restarts a crashed program, and scans the job files.
     fn passes(&mut self, time: Duration) {
         let end = self.clock.boot() + time;
         while self.clock.boot() < end {
@@ -304,7 +308,7 @@ impl Life {
         }
     }
 
-    /// The program dies, so much time passes, and it starts again.
+    /// Stops the program, shifts the clock, and starts it again.
     fn restart(&mut self, away: SignedDuration) {
         self.die();
         self.clock.set_forward(away);

@@ -1,12 +1,13 @@
-//! A protected MCP server and its authorization server on loopback, each at an origin of its own.
+//! A protected MCP server and its authorization server on loopback, each at its own origin.
 //!
-//! They refuse every request that leaves out a rule of the protocol's authorization chapter, and keep the reason in
-//! [`Account::refused`], so that a test can assert that there was none. The rules, with their sources:
+//! They refuse every request that violates a rule of the protocol's authorization chapter, and
+//! record the reason in [`AuthState::refusals`], so that a test can assert that there was none. The
+//! rules, with their sources:
 //!
 //! - The endpoint takes POST alone, and the headers repeat the body (MCP 2026-07-28, Streamable HTTP). `initialize` is an
 //!   unsupported version (MCP 2026-07-28, Versioning).
-//! - A request without a good token is a 401 that names the resource metadata (MCP authorization; RFC 9728 section 5.1).
-//!   A token that has ended is `invalid_token` (RFC 6750 section 3.1). Tokens never stand in the address.
+//! - A request without a valid token is a 401 that names the resource metadata (MCP authorization; RFC 9728 section 5.1).
+//! An expired token is `invalid_token` (RFC 6750 section 3.1). Tokens are never accepted in the URL.
 //! - The metadata of the resource and of the authorization server are where RFC 9728 section 3.1 and RFC 8414 section 3
 //!   put them.
 //! - Clients register as native ones without a secret, with a redirect to loopback (RFC 7591, RFC 8252; MCP
@@ -14,12 +15,12 @@
 //! - The authorization request has a registered client and its exact redirect address, PKCE with S256, a `state` and the
 //!   `resource` (OAuth 2.1 sections 4.1.1 and 7.5; RFC 8707). An unknown client or redirect address is not redirected to.
 //! - The response names the issuer (RFC 9207).
-//! - A code is good once, for the client, redirect address and resource that it was made for, and with its verifier
-//!   (OAuth 2.1 section 4.1.3).
-//! - The refresh token of a public client is replaced at each use; an old one that comes again ends the sign-in (OAuth
-//!   2.1 section 4.3.1).
+//! - A code is valid once, for the client, redirect address and resource that it was issued for, and with its verifier
+//! (OAuth 2.1 section 4.1.3).
+//! - The refresh token of a public client is replaced at each use; reuse of an old one ends the sign-in (OAuth
+//! 2.1 section 4.3.1).
 //!
-//! It shares no code with our client, so that the two can catch each other's mistakes.
+//! It shares no code with our client, so that each can catch mistakes of the other.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,7 +41,7 @@ use crate::play::house::House;
 
 /// The only scope.
 const SCOPE: &str = "notes";
-/// The revision that the server speaks.
+/// The protocol revision of the server.
 const VERSION: &str = "2026-07-28";
 
 /// The user's answer on the consent page.
@@ -64,13 +65,14 @@ pub enum Consent {
 pub struct Account {
     /// The user's answer to the next authorization requests.
     pub consent: Consent,
-    /// The access tokens that are good.
+    /// The valid access tokens.
     pub access: Vec<String>,
-    /// The refresh tokens that are good, with the client that each was made for.
+    /// The valid refresh tokens, with the client that each was issued for.
     pub refresh: BTreeMap<String, String>,
-    /// The authorization server names itself with a slash at the end, as some do, and its resources name it without.
+    /// The issuer ends with a slash, as with some real servers, while the resource metadata omits
+    /// it.
     pub slash: bool,
-    /// Why requests were refused, in order. A request without a token is none of them.
+    /// The reasons of refusals, in order. A request without a token is not recorded.
     pub refused: Vec<String>,
     /// The forms of the token requests, in order.
     pub token_requests: Vec<BTreeMap<String, String>>,
@@ -82,7 +84,7 @@ pub struct Account {
     number: u32,
 }
 
-/// A code that was given out.
+/// An issued authorization code.
 #[derive(Clone, Debug)]
 struct Code {
     client: String,
@@ -91,18 +93,18 @@ struct Code {
 }
 
 impl Account {
-    /// Ends every access token.
+    /// Invalidates every access token.
     pub fn expire(&mut self) {
         self.access.clear();
     }
 
-    /// Ends every token, as when the user removes the application from the account.
+    /// Revokes every token, as when the user removes the application from the account.
     pub fn withdraw(&mut self) {
         self.access.clear();
         self.refresh.clear();
     }
 
-    /// Returns every secret that was given out and is good now.
+    /// Returns every valid token.
     pub fn secrets(&self) -> Vec<String> {
         self.access.iter().chain(self.refresh.keys()).cloned().collect()
     }
@@ -123,7 +125,7 @@ impl Account {
 
 type Shared = Arc<Mutex<Account>>;
 
-/// Both servers, running in a thread of their own. Dropping this ends them.
+/// Both servers, running in a background thread. Dropping this stops them.
 pub struct ProtectedServer {
     account: Shared,
     _houses: (House, House),
@@ -131,10 +133,10 @@ pub struct ProtectedServer {
 }
 
 impl ProtectedServer {
-    /// Opens both.
+    /// Starts both servers.
     ///
     /// # Panics
-    /// If there is no port for them.
+    /// If no port is available.
     #[expect(
         clippy::expect_used,
         reason = "a fixture that cannot be made stops the test at once, with its reason"
@@ -158,17 +160,17 @@ impl ProtectedServer {
         Self { account, _houses: houses, _elsewhere: elsewhere }
     }
 
-    /// The address of the protected server.
+    /// Returns the URL of the protected server.
     pub fn url(&self) -> String {
         self.account().resource.clone()
     }
 
-    /// The origin of the authorization server.
+    /// Returns the origin of the authorization server.
     pub fn issuer(&self) -> String {
         self.account().origin.clone()
     }
 
-    /// The state of both.
+    /// Returns the state of both servers.
     pub fn account(&self) -> MutexGuard<'_, Account> {
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -411,7 +413,8 @@ fn token(account: &mut Account, head: &Parts, body: &str) -> Response<Body> {
     }
 }
 
-/// Uses up the code or the refresh token of a token request, and returns the client that it was made for.
+/// Redeems the code or the refresh token of a token request, and returns the client that it was
+/// issued for.
 fn client_of(
     account: &mut Account,
     head: &Parts,
@@ -427,7 +430,7 @@ fn client_of(
     let client = field("client_id").to_owned();
     match field("grant_type") {
         "authorization_code" => {
-            // A code is used up by the first request that has it, right or wrong.
+            // A code is used up by its first request, valid or not.
             let code = account.codes.remove(field("code")).ok_or("invalid_grant")?;
             let is_good = code.client == client
                 && code.redirect == field("redirect_uri")

@@ -1,13 +1,16 @@
 //! A scripted model server that speaks the Messages API on loopback, as strict as the vendor.
 //!
-//! It reads requests as the vendor documents them and shares no code with our client, so that the two can catch each
-//! other's mistakes. Scripted acts come first, then the closure of [`ModelServer::answering`], then an echo.
+//! It reads requests as the vendor documents them and shares no code with our client, so that each
+//! can catch mistakes of the other. Scripted replies are used first, then the closure of
+//! [`ModelServer::answering`], then an echo.
 //!
-//! The vendor's models have the rules of [`catalog`]: a request that the vendor refuses is refused in the same words.
-//! A name that is none of the vendor's (it begins with `claude-test`, or not with `claude-`) is served by
-//! [`GENERIC`], which accepts every setting and checks no signatures; [`Options::model`] declares other names.
+//! The vendor's models have the rules of [`catalog`]: a request that the vendor refuses is refused
+//! with the same error text. A name that is not the vendor's (it begins with `claude-test`, or not
+//! with `claude-`) is served by [`GENERIC`], which accepts every setting and checks no signatures;
+//! [`Options::with_model`] declares other names.
 //!
-//! [`ModelServer::log`] has every request with its status. [`ModelServer::refused`] has those that broke a rule.
+//! [`ModelServer::log`] returns every request with its status, [`ModelServer::refused_requests`]
+//! those that broke a rule.
 
 mod betas;
 mod binding;
@@ -40,10 +43,10 @@ pub use catalog::{GENERIC, Lifecycle, ModelSpec};
 use crate::play::house::House;
 use book::Book;
 
-/// The time since some moment, as the cache knows it.
+/// Returns the elapsed time that the cache uses.
 pub type Elapsed = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// The host that the server plays.
+/// The kind of host that the server simulates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Host {
     #[default]
@@ -52,21 +55,21 @@ pub enum Host {
     Foreign,
 }
 
-/// How a server differs from the usual one.
+/// Options of a server.
 #[derive(Clone)]
 pub struct Options {
-    /// Where to listen; 0 lets the machine choose.
+    /// The port to listen on; 0 lets the system choose.
     pub port: u16,
-    /// The only key that is accepted; any, if there is none.
+    /// The only key that is accepted. With `None`, every request is accepted.
     pub key: Option<String>,
-    /// What time it is for the cache.
+    /// The clock of the cache.
     pub elapsed: Elapsed,
-    /// The fewest tokens worth caching.
+    /// The minimum number of tokens that are cached.
     pub least_cached: u64,
     pub host: Host,
-    /// The account of the requests; a new one, unless a test says otherwise.
+    /// The account of the requests; a new one by default.
     pub account: Account,
-    /// Models besides those of the vendor, or other rules for one of them.
+    /// Additional models, or changed rules of a vendor's model.
     pub models: Vec<(String, ModelSpec)>,
     /// A file that gets every request as one line of JSON.
     pub record: Option<PathBuf>,
@@ -97,19 +100,19 @@ impl Default for Options {
     }
 }
 
-/// A running server. Dropping it ends every stream it holds and closes the door.
+/// A running server. Dropping it ends all open streams and closes the port.
 pub struct ModelServer {
     house: House,
     book: Arc<Mutex<Book>>,
 }
 
 impl ModelServer {
-    /// The usual server, on a port of its own.
+    /// Starts a server with default options on a free port.
     pub async fn start() -> std::io::Result<Self> {
         Self::start_with(Options::default()).await
     }
 
-    /// A server as `options` want it.
+    /// Starts a server with `options`.
     pub async fn start_with(options: Options) -> std::io::Result<Self> {
         let port = options.port;
         let stop = CancellationToken::new();
@@ -119,37 +122,37 @@ impl ModelServer {
         Ok(Self { house: House::open(port, routes, stop).await?, book })
     }
 
-    /// The base address to give to a client.
+    /// Returns the base address for a client.
     pub fn url(&self) -> String {
         self.house.url()
     }
 
-    /// Adds `acts` to what will be played, one to a request.
+    /// Appends `replies` to the script; each request uses one.
     pub fn script(&self, acts: impl IntoIterator<Item = Act>) {
         self.book().programme.script.extend(acts);
     }
 
-    /// Lets `answer` choose the act for every request that the script does not cover.
+    /// Lets `answer` choose the reply for every request that the script does not cover.
     pub fn answering(&self, answer: impl FnMut(&Value) -> Act + Send + 'static) {
         self.book().programme.answer = Some(Box::new(answer));
     }
 
-    /// Every request that came, oldest first, the refused ones too.
+    /// Returns every request, oldest first, including refused ones.
     pub fn requests(&self) -> Vec<Received> {
         self.book().received.clone()
     }
 
-    /// Every request of any endpoint with the status of its answer, oldest first.
+    /// Returns every request of any endpoint with its status, oldest first.
     pub fn log(&self) -> Vec<Logged> {
         self.book().log.clone()
     }
 
-    /// The requests that a rule of the vendor refused; refusals by the script are not among them.
+    /// Returns the requests that a rule of the vendor refused, without refusals by the script.
     pub fn refused(&self) -> Vec<Logged> {
         self.log().into_iter().filter(Logged::is_refused).collect()
     }
 
-    /// Changes the rules of the model `id`, which is served by `change` of its current ones from now on.
+    /// Changes the rules of the model `id` by applying `change` to the current ones.
     pub fn change_model(&self, id: &str, change: impl FnOnce(&mut ModelSpec)) {
         let mut book = self.book();
         let declared = book.models.iter().position(|(name, _)| name == id).map(|at| book.models.remove(at).1);
@@ -158,27 +161,27 @@ impl ModelServer {
         book.models.push((id.to_owned(), spec));
     }
 
-    /// Retires the model `id`: requests to it get a 404, its record stays.
+    /// Retires the model `id`: requests to it get a 404, its record remains.
     pub fn retire(&self, id: &str) {
         self.change_model(id, |model| model.lifecycle = Lifecycle::Retired);
     }
 
-    /// Takes the model `id` away from the key: it is as if there were no such model.
+    /// Removes the key's access to the model `id`: it then behaves like an unknown model.
     pub fn deny_access(&self, id: &str) {
         self.book().denied.push(id.to_owned());
     }
 
-    /// Goes on with another account, as after a change of the key.
+    /// Switches to another account, as after a change of the key.
     pub fn change_account(&self, account: Account) {
         self.book().account = account;
     }
 
-    /// What every accepted request was charged, oldest first.
+    /// Returns the usage charged for every accepted request, oldest first.
     pub fn usage(&self) -> Vec<Usage> {
         self.book().usage.clone()
     }
 
-    /// Closes the door and waits until everybody has left.
+    /// Closes the port and waits until all connections have ended.
     pub async fn stop(self) {
         self.house.close().await;
     }

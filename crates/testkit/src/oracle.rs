@@ -1,7 +1,7 @@
-//! The oracle: reads a data directory by itself and says what in it breaks a promise.
+//! The oracle: reads a data directory independently and reports broken promises.
 //!
-//! It shares no code with the rooms that write the directory, so that the two can catch each other's mistakes.
-//! It looks at a copy of the database, and at a directory whose program is down.
+//! It shares no code with the crates that write the directory, so that each can catch mistakes of
+//! the other. It reads a copy of the database, and requires that the program is not running.
 
 mod approvals;
 mod aside;
@@ -18,7 +18,7 @@ use std::path::Path;
 pub use ledger::Ledger;
 use seen::Seen;
 
-/// A rule: what it looks at is the directory, what it gives is what is wrong, in words.
+/// A rule: returns a description of every violation.
 type Rule = fn(&Seen) -> Vec<String>;
 
 const RULES: [Rule; 25] = [
@@ -49,7 +49,7 @@ const RULES: [Rule; 25] = [
     files::only_the_owner_reads,
 ];
 
-/// Everything that is wrong with the data directory at `root`, whose program is down.
+/// Returns all violations in the data directory `root`, whose program is not running.
 pub fn examine(root: &Path) -> Vec<String> {
     match Seen::read(root) {
         Ok(seen) => RULES.iter().flat_map(|rule| rule(&seen)).collect(),

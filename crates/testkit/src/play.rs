@@ -1,4 +1,4 @@
-//! An act, played over HTTP: what the scripted servers share, whatever wire they speak.
+//! Scripted replies over HTTP, shared by the scripted model servers of all APIs.
 
 mod act;
 pub(crate) mod frames;
@@ -13,10 +13,10 @@ pub use act::{Act, Fault, Found, Page, Piece, Refused};
 pub use gate::Gate;
 pub use script::{BadScript, FORMAT, parse};
 
-/// The most characters of one delta.
+/// The maximum number of characters of one delta.
 const DELTA_CHARS: usize = 9;
 
-/// `text` in the pieces in which a model would say it.
+/// Splits `text` into deltas.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(DELTA_CHARS).map(|part| part.iter().collect()).collect()

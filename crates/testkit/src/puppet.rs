@@ -1,7 +1,7 @@
-//! The model, played: a deterministic function of what it reads.
+//! A scripted model: a deterministic function of its context.
 //!
-//! It never looks at a clock or rolls unseeded dice, so that one context always gets one reply, and it
-//! remembers every context it was given.
+//! It uses neither a clock nor unseeded randomness, so one context always gets one reply. It
+//! records every context.
 
 mod hostile;
 mod random;
@@ -19,52 +19,52 @@ use engine::ports::{Listener, Model};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-/// What the puppet does with one context.
+/// The outcome of one model call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
-    /// It replies. Calls without an id are given one.
+    /// A reply. Calls without an id get one.
     Reply(Reply),
-    /// It fails, after these words.
+    /// Streams this text, then fails.
     Fails(String, Failure),
-    /// It says these words and then nothing more, until somebody hangs up.
+    /// Streams this text, then hangs until the call is cancelled.
     Holds(String),
-    /// It says these words, and breaks.
+    /// Streams this text, then panics.
     Panics(String),
 }
 
 impl Line {
-    /// A reply of words.
+    /// Creates a reply with a text.
     pub fn says(text: &str) -> Self {
         Self::of(vec![Block::Text(text.to_owned())], Stop::Said)
     }
 
-    /// A reply that calls one tool with a JSON input.
+    /// Creates a reply with one tool call and its JSON input.
     pub fn calls(name: &str, input: &str) -> Self {
         Self::of(vec![call(name, input)], Stop::Tools)
     }
 
-    /// A reply that calls several tools at once.
+    /// Creates a reply with several tool calls.
     pub fn calls_all(calls: &[(&str, &str)]) -> Self {
         Self::of(calls.iter().map(|(name, input)| call(name, input)).collect(), Stop::Tools)
     }
 
-    /// Words without an end.
+    /// Streams `text` and hangs.
     pub fn holds(words: &str) -> Self {
         Self::Holds(words.to_owned())
     }
 
-    /// A failure before the first word.
+    /// Fails before any text.
     pub fn fails(failure: Failure) -> Self {
         Self::Fails(String::new(), failure)
     }
 
-    /// A reply of these blocks, with an invented usage.
+    /// Creates a reply with these blocks and a fixed usage.
     pub fn of(blocks: Vec<Block>, stop: Stop) -> Self {
         let usage = Usage { input: 10, output: 5, ..Usage::default() };
         Self::Reply(Reply { blocks, stop, usage })
     }
 
-    /// The same from a server that does not say what it used.
+    /// Removes the usage, as for a server that does not report it.
     #[must_use]
     pub fn uncounted(self) -> Self {
         match self {
@@ -74,7 +74,7 @@ impl Line {
     }
 }
 
-/// A played model.
+/// A scripted model.
 pub struct Puppet {
     name: String,
     play: Mutex<Play>,
@@ -92,32 +92,33 @@ enum Play {
 }
 
 impl Puppet {
-    /// Says these lines, one to a call, and fails when there are no more.
+    /// Returns these outcomes, one per call, and fails when there are no more.
     pub fn scripted(lines: impl IntoIterator<Item = Line>) -> Self {
         Self::playing("scripted", Play::Script(lines.into_iter().collect()))
     }
 
-    /// Asks `answer`; see [`last_words`].
+    /// Calls `answer` for each context; see [`last_text`].
     pub fn answering(answer: impl FnMut(&Context) -> Line + Send + 'static) -> Self {
         Self::playing("answering", Play::Answer(Box::new(answer)))
     }
 
-    /// Says words, calls tools rightly and wrongly, says nothing, and fails, as `seed` and the context choose.
+    /// Random replies, with valid and invalid tool calls, empty replies and failures, determined by
+    /// `seed` and the context.
     pub fn random(seed: u64) -> Self {
         Self::playing("random", Play::Random(seed))
     }
 
-    /// Obeys whatever looks like an order to call a tool, wherever it stands, and each order once.
+    /// Follows every instruction to call a tool, wherever it occurs in the context, once each.
     pub fn hostile() -> Self {
         Self::playing("hostile", Play::Hostile)
     }
 
-    /// Every context it was given, oldest first.
+    /// Returns every context, oldest first.
     pub fn seen(&self) -> Vec<Context> {
         locked(&self.seen).clone()
     }
 
-    /// Its key is another one from now on, until somebody looks.
+    /// Reports a renewed key at the next check.
     pub fn renew(&self) {
         self.renewed.store(true, Ordering::Relaxed);
     }
@@ -138,13 +139,14 @@ impl Puppet {
                 .pop_front()
                 .unwrap_or_else(|| Line::fails(Failure::Stopped("the puppet has no more lines".to_owned()))),
             Play::Answer(answer) => answer(context),
-            // Who is asked the same again may answer differently, or no failure would ever pass.
+            // A repeated context may get another outcome; otherwise a random failure would never
+            // pass.
             Play::Random(seed) => random::line(seed.wrapping_add(again), context),
             Play::Hostile => hostile::line(context),
         }
     }
 
-    /// How often the same was read before.
+    /// Records a context. Returns how often the same one was read before.
     fn remember(&self, context: &Context) -> u64 {
         let mut seen = locked(&self.seen);
         let before = seen.iter().filter(|before| before.said == context.said).count() as u64;
@@ -192,7 +194,7 @@ impl Model for Puppet {
     }
 }
 
-/// The words of the newest thing said, the preface left out.
+/// Returns the text of the latest entry, without the preamble.
 pub fn last_words(context: &Context) -> String {
     context.said.last().map(|said| said.text()).unwrap_or_default()
 }
@@ -223,7 +225,7 @@ fn numbered(mut reply: Reply, before: usize) -> Reply {
     reply
 }
 
-/// Who has begun to speak has read, and that is counted however it ends.
+/// Streams a partial answer; the input tokens are counted however the call ends.
 fn begin(words: &str, listener: Listener<'_>) {
     if !words.is_empty() {
         listener.used(Usage { input: 10, ..Usage::default() });
@@ -231,7 +233,7 @@ fn begin(words: &str, listener: Listener<'_>) {
     speak(words, listener);
 }
 
-/// Words come in pieces, as they do from a real model.
+/// Streams text in pieces, like a real model.
 fn speak(words: &str, listener: Listener<'_>) {
     words.split_inclusive(' ').for_each(|words| listener.words(words));
 }

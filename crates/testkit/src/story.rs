@@ -1,7 +1,8 @@
-//! Story: the real house and the real loop; only the human, the model and the clock are played.
+//! Stories: tests of the real event loop, in which only the user, the model and the clock are
+//! simulated.
 //!
-//! A story is told in full and compared in full. Time passes when the story says so, or when everybody waits
-//! for nothing else.
+//! A story records a transcript that is compared as a whole. Time advances when the story says so,
+//! or when every task waits for a timer.
 
 #![expect(
     clippy::expect_used,
@@ -61,7 +62,7 @@ use teller::Teller;
 pub use trouble::Trouble;
 use trouble::{Troubled, Troubles};
 
-/// One telling.
+/// A running story.
 pub struct Story {
     runtime: Runtime,
     dir: TempDir,
@@ -75,7 +76,7 @@ pub struct Story {
     book: Option<JobBook>,
 }
 
-/// What dies in a crash.
+/// The parts of the program that end in a crash.
 struct Living {
     desk: Desk,
     journal: Arc<Journal>,
@@ -83,10 +84,10 @@ struct Living {
 }
 
 impl Story {
-    /// A story that begins at `time`, such as `2026-11-15T08:00[Europe/Madrid]`.
+    /// Creates a story that starts at `time`, such as `2026-11-15T08:00[Europe/Madrid]`.
     ///
     /// # Panics
-    /// If `time` is no time, or the machine has no room for a story.
+    /// If `time` is invalid, or the environment cannot be created.
     pub fn new(time: &str) -> Self {
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let queue = lines.clone();
@@ -94,7 +95,7 @@ impl Story {
         Self::told_with(time, Cast::Puppet(Arc::new(puppet)), lines)
     }
 
-    /// The same, with a real engine before a played server.
+    /// Like [`Story::new`], with a real vendor client and a scripted server.
     ///
     /// # Panics
     /// As [`Story::new`].
@@ -104,7 +105,7 @@ impl Story {
         Self::told_with(time, Cast::Troupe(troupe.saying(move || next(&queue))), lines)
     }
 
-    /// A story whose model is `puppet`, from its beginning to its end.
+    /// Creates a story with `model`.
     ///
     /// # Panics
     /// As [`Story::new`].
@@ -127,19 +128,19 @@ impl Story {
         story
     }
 
-    /// What the model will say next, one line to a call.
+    /// Appends outcomes of model calls, one per call.
     pub fn model(&mut self, lines: impl IntoIterator<Item = Line>) -> &mut Self {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
         self
     }
 
-    /// Lets `trouble` happen at the n-th writing from now; the next one is the first.
+    /// Injects `fault` at the n-th write from now, starting with one.
     pub fn trouble(&mut self, nth: usize, trouble: Trouble) -> &mut Self {
         self.troubles.plan(nth, trouble);
         self
     }
 
-    /// The human says something and hears the answer, unless the program dies of it.
+    /// Sends a message and waits for the answer, unless the program crashes.
     pub fn human(&mut self, text: &str) -> &mut Self {
         if let Some(message) = self.say(text) {
             self.while_alive(self.teller.heard_the_end_of(message));
@@ -147,7 +148,7 @@ impl Story {
         self
     }
 
-    /// The human says something, and the model begins to speak and does not stop.
+    /// Sends a message and waits until the answer has begun.
     pub fn human_begins(&mut self, text: &str) -> &mut Self {
         if let Some(message) = self.say(text) {
             self.runtime.block_on(self.teller.heard_a_word_of(message));
@@ -155,13 +156,13 @@ impl Story {
         self
     }
 
-    /// The human says something and does not wait.
+    /// Sends a message without waiting for the answer.
     pub fn human_adds(&mut self, text: &str) -> &mut Self {
         self.say(text);
         self
     }
 
-    /// The human says several things in one breath: all lie on the desk before the first is read.
+    /// Sends several messages at once: all are queued before the first is read.
     pub fn human_adds_at_once(&mut self, texts: &[&str]) -> &mut Self {
         let desk = self.living().desk.clone();
         let ask = |text: &&str| desk.ask(Request::Say(Saying::words(SurfaceName::Terminal, text)));
@@ -172,7 +173,7 @@ impl Story {
         self
     }
 
-    /// The human stops the answer.
+    /// Stops the current answer.
     pub fn human_stops(&mut self) -> &mut Self {
         let desk = self.living().desk.clone();
         let answer = self.runtime.block_on(desk.ask(Request::Rein(Rein::Stop)));
@@ -182,13 +183,13 @@ impl Story {
         self.settle()
     }
 
-    /// The human gives the model another key, where it looks for one.
+    /// Renews the model's key.
     pub fn human_renews_the_key(&mut self) -> &mut Self {
         self.cast.renew();
         self
     }
 
-    /// Waits until the model was asked for the n-th time, and has its line.
+    /// Waits until the model was called `times` times in total.
     pub fn asked(&mut self, times: usize) -> &mut Self {
         self.runtime.block_on(async {
             while self.cast.seen().len() < times {
@@ -198,31 +199,31 @@ impl Story {
         self
     }
 
-    /// Waits until the model has begun to speak again after a crash.
+    /// Waits until the model streams text, for example after a restart.
     pub fn speaks_again(&mut self) -> &mut Self {
         self.runtime.block_on(self.teller.heard_a_word());
         self
     }
 
-    /// Waits until every message that was heard has its answer, or the program dies of one.
+    /// Waits until every accepted message is answered, or the program crashes.
     pub fn settle(&mut self) -> &mut Self {
         self.while_alive(self.teller.heard_everything());
         self
     }
 
-    /// Waits until something was told that has `words` in it.
+    /// Waits until the transcript has a line that contains `text`.
     pub fn hears(&mut self, words: &str) -> &mut Self {
         self.while_alive(self.teller.heard(words));
         self
     }
 
-    /// Waits until the last thing that was told has `words` in it.
+    /// Waits until the last line of the transcript contains `text`.
     pub fn hears_last(&mut self, words: &str) -> &mut Self {
         self.while_alive(self.teller.heard_last(words));
         self
     }
 
-    /// The clock goes on to `time` today, such as `08:30`, or tomorrow if that is past.
+    /// Advances the clock to `time` today, such as `08:30`, or tomorrow if that is past.
     pub fn clock(&mut self, time: &str) -> &mut Self {
         let now = self.clock.now();
         let time: jiff::civil::Time = time.parse().expect("a time");
@@ -236,7 +237,7 @@ impl Story {
         self
     }
 
-    /// The program dies where it stands, and starts again.
+    /// Crashes the program and starts it again.
     pub fn crash(&mut self) -> &mut Self {
         self.teller.tell("-- crash".to_owned());
         self.die();
@@ -244,7 +245,7 @@ impl Story {
         self
     }
 
-    /// The program ends where it stands, without coming back.
+    /// Stops the program without a restart.
     pub fn die(&mut self) -> &mut Self {
         if let Some(mut living) = self.house.take() {
             self.runtime.block_on(living.tasks.shutdown());
@@ -254,7 +255,8 @@ impl Story {
         self
     }
 
-    /// Changes the tree as a command would: `change` decides, and what it decides is written.
+    /// Changes the tree like a command: stops the program, writes the records of `change`, and
+    /// restarts.
     pub fn change(&mut self, change: impl FnOnce(&mut Conversation, Zoned) -> Vec<Record>) -> &mut Self {
         self.die();
         let Opened { journal, mut memory, .. } = self.open();
@@ -265,12 +267,12 @@ impl Story {
         self
     }
 
-    /// The data directory.
+    /// Returns the paths of the data directory.
     pub fn paths(&self) -> Paths {
         Paths::new(self.dir.path())
     }
 
-    /// The human shows a picture, says something, and hears the answer.
+    /// Sends a message with an image and waits for the answer.
     pub fn human_shows(&mut self, image: Image, text: &str) -> &mut Self {
         let saying = Saying { images: vec![image], ..Saying::words(SurfaceName::Terminal, text) };
         if let Some(message) = self.put(saying) {
@@ -315,7 +317,7 @@ impl Story {
         }
     }
 
-    /// What `future` gives, unless the program dies before.
+    /// Runs `future`; returns `None` if the program crashes first.
     fn while_alive<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         self.runtime.block_on(async {
             tokio::select! {
@@ -347,10 +349,10 @@ impl Story {
             self.teller.tell(format!("notice> {notice}"));
         }
         let planned = !memory.plans.known.is_empty() || !memory.plans.open.is_empty();
-        // What was shown while the program died is gone; what it still owes is in its memory.
+        // Updates lost in the crash are not expected; only unfinished work in memory is.
         let unfinished = memory.turns.unfinished.iter().map(|left| left.answers.id);
         let waiting = memory.messages.waiting.iter().map(|message| message.id);
-        // A side conversation that was asked for begins with words of ours.
+        // A requested fork starts with a message of the program.
         let begins = memory.main.entering.as_ref().map(|_| memory.messages.next);
         self.teller.expect_only(unfinished.chain(waiting).chain(begins));
         let journal = Arc::new(journal);
@@ -371,7 +373,7 @@ impl Story {
             calls: Arc::new(Places::new(CALLS)),
         };
         let purse = self.purse(&journal);
-        // Other dice after each message, so that no name is thrown twice over a restart.
+        // The seed depends on the messages so far, so that ids are not repeated after a restart.
         let dice = Dice::new(6 + memory.messages.next.0);
         let assistant = Assistant::new(memory, hands.tools(), self.manner.room, dice)
             .choosing_from(choices())
@@ -384,17 +386,17 @@ impl Story {
         drop(enter);
         self.runtime.block_on(desk.tell(Event::Started));
         self.house = Some(Living { desk, journal, tasks });
-        // Where nothing is planned there is nothing to tell, and nobody is disturbed.
+        // A first scan without any job files would only wake the program.
         self.looks(if planned { Look::First } else { Look::Again });
     }
 }
 
-/// In memory, where there is some: a story is about order, and does not wait for disks.
+/// Uses a RAM disk if available: stories test order, not disk speed.
 fn quick_directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
-/// The agents that come with the program.
+/// Returns the bundled agents.
 fn agents(names: &Names) -> Arc<[Agent]> {
     let texts = domain::context::agents::bundled(names);
     let agent = |(name, text): (&str, String)| journal::files::agents::parse(&text, name).expect("an agent");

@@ -1,8 +1,8 @@
-//! A troupe: a real engine and the played server behind it, as the model of a story.
+//! A real vendor client and its scripted server as the model of a story.
 //!
-//! The engine and the server live elsewhere, where time is real; in the story no time passes while a call goes
-//! on. What the puppet would say with one call, the server says to every request of that call: an engine may
-//! ask more than once.
+//! Both run in a background thread in real time; in the story no time passes during a call. The
+//! server answers every request of one call with the same outcome, because a client may send more
+//! than one.
 
 #![expect(
     clippy::expect_used,
@@ -32,13 +32,13 @@ use crate::puppet::Line;
 use crate::story::hold;
 use acting::Wire;
 
-/// Makes the engine for the server at an address. After a crash it is asked again.
+/// Creates the client for a server's URL; called again after a crash.
 type Casting = Box<dyn Fn(&str) -> Arc<dyn Model>>;
 
-/// What the model says next.
+/// Returns the next outcome.
 type Lines = Arc<dyn Fn() -> Line + Send + Sync>;
 
-/// An engine and its server.
+/// A vendor client and its server.
 pub struct Troupe {
     lines: Lines,
     server: Arc<Server>,
@@ -53,19 +53,19 @@ enum Server {
 }
 
 impl Troupe {
-    /// An engine that speaks the Messages API.
+    /// Uses our client of the Messages API.
     pub fn anthropic() -> Self {
         Self::on_messages(Wire::Messages, engines::anthropic)
     }
 
-    /// An engine that speaks chat completions.
+    /// Uses our client of chat completions.
     pub fn openai() -> Self {
         let elsewhere = Elsewhere::open();
         let server = elsewhere.run(async { ChatServer::start(Style::OpenAi).await.expect("a port") });
         Self::new(elsewhere, Server::Chat(server), Box::new(engines::openai))
     }
 
-    /// The Claude Code program, where `OLLIM_TEST_CLAUDE` says it is.
+    /// Uses the Claude Code program at `OLLIM_TEST_CLAUDE`.
     pub fn claude() -> Self {
         Self::on_messages(Wire::Program, engines::claude())
     }
@@ -81,13 +81,13 @@ impl Troupe {
         Self { lines, server: Arc::new(server), cast, seen: Arc::default(), elsewhere }
     }
 
-    /// The same, with `lines` to say.
+    /// Sets the source of outcomes.
     pub(crate) fn saying(mut self, lines: impl Fn() -> Line + Send + Sync + 'static) -> Self {
         self.lines = Arc::new(lines);
         self
     }
 
-    /// An engine that has just started.
+    /// Creates the model for a program that starts.
     pub(crate) fn model(&self) -> Arc<dyn Model> {
         let url = match &*self.server {
             Server::Messages(server, _) => server.url(),
@@ -102,14 +102,14 @@ impl Troupe {
         })
     }
 
-    /// Every context the engine was given.
+    /// Returns every context of the model.
     pub(crate) fn seen(&self) -> Vec<Context> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Server {
-    /// Says `line` to every request from now on. What goes wrong after words of it waits at `gate`.
+    /// Answers every request with `outcome` from now on. A fault after some text waits at `gate`.
     fn says(&self, line: &Line, gate: &Gate) {
         match self {
             Self::Messages(server, wire) => {
@@ -124,7 +124,8 @@ impl Server {
     }
 }
 
-/// How many bytes are heard at once: what is told of an answer that breaks off is told of all its words.
+/// Returns how many bytes to collect before forwarding: an incomplete answer is reported with all
+/// of its text at once.
 fn held(line: &Line) -> usize {
     match line {
         Line::Holds(words) | Line::Fails(words, _) => words.len(),
@@ -132,7 +133,7 @@ fn held(line: &Line) -> usize {
     }
 }
 
-/// An engine in a story.
+/// The model of a running story.
 struct Actor {
     engine: Arc<dyn Model>,
     lines: Lines,
@@ -141,7 +142,7 @@ struct Actor {
     elsewhere: Handle,
 }
 
-/// What is heard elsewhere.
+/// A stream update from the background thread.
 enum Heard {
     Words(String),
     Progress(String),
@@ -149,12 +150,12 @@ enum Heard {
     Answered(Head),
 }
 
-/// Passes on what it hears.
+/// Forwards stream updates to a channel.
 struct Ear(mpsc::UnboundedSender<Heard>);
 
 impl Hearing for Ear {
     fn words(&self, text: &str) {
-        // Whoever has left does not want to hear it.
+        // A failed send means that the call was cancelled.
         let _ = self.0.send(Heard::Words(text.to_owned()));
     }
 
@@ -190,7 +191,7 @@ impl Model for Actor {
             let (words, mut heard) = mpsc::unbounded_channel();
             let engine = self.engine.clone();
             let context = context.clone();
-            // Whoever leaves takes the call along, as if it were made here.
+            // Dropping the set cancels the call with this future.
             let mut call = JoinSet::new();
             call.spawn_on(async move { engine.reply(&context, &Ear(words)).await }, &self.elsewhere);
             let mut half = String::new();

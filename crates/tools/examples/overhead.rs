@@ -1,10 +1,10 @@
-//! Says what every request costs before anything was said.
+//! Prints the token cost of the fixed part of every request: the instructions and the tool list.
 
 use domain::context::{Names, instructions, overhead};
 use engine::ports::Hands;
 use tools::Toolbox;
 
-#[expect(clippy::print_stdout, reason = "whoever measures reads it there")]
+#[expect(clippy::print_stdout, reason = "the example prints its result")]
 fn main() {
     let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
     println!(

@@ -1,8 +1,9 @@
-//! The cage: a command of the model runs with what it was given, and cannot reach anything else.
+//! The sandbox in which a command of the model runs with access to nothing but what its plan names.
 //!
-//! A process can only cage itself, so our own binary is started first, gives up what it could do, and starts the shell.
-//! What is given up is inherited and never comes back. Landlock says which files there are; a list of system calls says
-//! what can be asked of the system at all; limits say how much. If one of them cannot be had, nothing is run.
+//! A process can only restrict itself, so our own binary is started first, gives up its rights, and
+//! starts the shell. Restrictions are inherited and cannot be undone. Landlock limits the files,
+//! seccomp filters limit the system calls, resource limits bound the usage. If one of them is
+//! unavailable, nothing is run.
 
 mod bounds;
 mod calls;
@@ -18,38 +19,35 @@ use rustix::process::{Pid, Signal, getppid, kill_current_process_group, set_pare
 
 pub use kernel::{CallFilter, FileRules, Kernel, Strength};
 
-/// How a cage that could not be made ends.
+/// The exit code when the sandbox could not be set up.
 pub const UNMADE: u8 = 71;
 
-/// The shells that may be there.
+/// The paths where bash is looked for.
 pub const SHELLS: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
 
-/// What a command in the cage may have.
+/// The access of a sandboxed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The data directory: what is at its top may be read, but for what is shut.
+    /// The data directory: the entries at its top are readable, except closed ones.
     pub data: PathBuf,
-    /// What is shut at its top, besides what always is.
+    /// Top-level names that are closed in addition to those that always are.
     pub shut: Vec<String>,
-    /// The one folder that may be written to, where the command starts.
+    /// The only writable folder, where the command starts.
     pub work: PathBuf,
-    /// Whether other machines can be reached.
     pub network: Network,
-    /// How many seconds of a processor each process may use.
+    /// CPU seconds of each process.
     pub seconds: u64,
 }
 
-/// Whether other machines can be reached.
+/// Access to other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// They cannot.
     Off,
-    /// They can.
     On,
 }
 
-/// Runs `command` in a cage made as `plan` says, and ends as it does. All of it ends with `parent`, or when its input
-/// does.
+/// Runs `command` in a sandbox according to `plan` and returns its exit code. All its processes end
+/// with `parent`, or when stdin is closed.
 pub fn run(parent: i32, plan: &Plan, command: &str) -> Result<ExitCode, String> {
     stay_with(parent)?;
     enter(plan)?;
@@ -60,7 +58,8 @@ pub fn run(parent: i32, plan: &Plan, command: &str) -> Result<ExitCode, String> 
         .stdin(Stdio::null())
         .spawn()
         .map_err(|error| format!("{shell} cannot be started ({error})"))?;
-    // Whoever started us holds the other end. However they end, so does everything here.
+    // The parent has the other end of stdin. When it ends in any way, the read returns and kills
+    // the process group.
     let watch = std::thread::Builder::new().spawn(|| {
         let _ = std::io::stdin().read(&mut [0]);
         let _ = kill_current_process_group(Signal::KILL);
@@ -69,7 +68,7 @@ pub fn run(parent: i32, plan: &Plan, command: &str) -> Result<ExitCode, String> 
     child.wait().map(code).map_err(|error| error.to_string())
 }
 
-/// Gives everything up that `plan` does not name. A process that did this cannot undo it.
+/// Gives up everything that `plan` does not allow. This cannot be undone.
 fn enter(plan: &Plan) -> Result<(), String> {
     let strength = Kernel::look().strength()?;
     bounds::set(plan)?;
@@ -79,7 +78,7 @@ fn enter(plan: &Plan) -> Result<(), String> {
 
 fn stay_with(parent: i32) -> Result<(), String> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
-    // It may have died before we asked.
+    // The parent may have died before the signal was set.
     if getppid().map(Pid::as_raw_pid) == Some(parent) {
         Ok(())
     } else {

@@ -1,4 +1,4 @@
-//! Following a reminder up with another check.
+//! The tool that schedules the next check of a reminder chain.
 
 use domain::assistant::{Progress, Request};
 use domain::tool::{Class, ToolSpec};
@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 use crate::{Tool, Wanted, Work, minutes, parsed};
 
-/// Asks for one more check.
 pub const FOLLOW_UP: Tool = Tool {
     spec: ToolSpec {
         name: "follow_up_chain",

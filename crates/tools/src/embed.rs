@@ -1,4 +1,4 @@
-//! Showing an embed.
+//! The tool that shows an embed.
 
 use domain::assistant::{Progress, Request};
 use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use crate::ping::Critical;
 use crate::{Tool, Wanted, Work, parsed};
 
-/// Shows an embed.
 pub const EMBED: Tool = Tool {
     spec: ToolSpec {
         name: "discord_embed",

@@ -1,8 +1,8 @@
-//! Files: reading, writing and searching what is in the data directory, and nothing else.
+//! The file tools: reading, writing and searching in the data directory, and nowhere else.
 //!
-//! A path is first read as words (`place`), and then walked by directory descriptors (`root`), one name after the other
-//! and never through a link, so that nobody can swap a part of the way for another one. What only the program itself may
-//! touch is closed twice: by its name, and by what it is on the disk.
+//! A path is first parsed as text (`data_path`) and then opened name by name through directory
+//! descriptors (`root`), never through a link, so no part of it can be swapped meanwhile. Files of
+//! the program itself are closed twice: by name and by identity on disk.
 
 mod edit;
 mod glob;
@@ -28,13 +28,13 @@ use place::Inside;
 pub(crate) use place::is_closed;
 use root::Root;
 
-/// Keeps the history of files that were written. It must return at once, and cannot fail.
+/// Versions the written files. Its methods must return at once and cannot fail.
 pub trait Keeper: Send + Sync {
-    /// `path` was written; `message` says by what.
+    /// Records that `path` was written; `message` names the change.
     fn written(&self, path: &Path, message: String);
 
-    /// The human lets `after` be written in the file that is called `shown` in the data directory, over `before`, or having
-    /// all of it before them. It is not written yet.
+    /// Notes that the user permits `after` to be written to the file `path` of the data directory,
+    /// replacing `before` or prepended by it. The write follows.
     fn let_through(&self, shown: &str, before: Option<&str>, after: &str);
 }
 
@@ -42,24 +42,25 @@ pub trait Keeper: Send + Sync {
 pub struct Files {
     folders: Folders,
     root: Root,
-    /// Folders at the top whose files have no history.
+    /// Top-level folders whose files have no history.
     fleeting: Vec<String>,
     keeper: Arc<dyn Keeper>,
 }
 
 impl Files {
-    /// The files beneath `folders.data`. What is in the folders `fleeting` at its top has no history.
+    /// Opens the files beneath `folders.data`. Files in the top-level folders `unversioned` have no
+    /// history.
     pub fn open(folders: Folders, fleeting: Vec<String>, keeper: Arc<dyn Keeper>) -> std::io::Result<Self> {
         let root = Root::open(&folders.data)?;
         Ok(Self { folders: folders.resolved(), root, fleeting, keeper })
     }
 
-    /// The place that `text` names.
+    /// Parses `text` as a path in the data directory.
     fn place(&self, text: &str) -> Result<Inside, String> {
         Inside::read(text, &self.folders)
     }
 
-    /// DD-14, DD-15: what is written is kept in the history, if it is a note.
+    /// DD-14, DD-15: records a written note in the history.
     fn keep(&self, inside: &Inside, verb: &str) {
         let top = inside.parts().first();
         let fleeting = top.is_some_and(|top| self.fleeting.contains(top));
@@ -70,7 +71,7 @@ impl Files {
     }
 }
 
-/// Lets `work` work with the files beside everything else, for the tool `name`.
+/// Runs `work` on the blocking pool, for the tool `name`.
 fn aside<'a>(
     workshop: &'a Workshop,
     name: &'static str,

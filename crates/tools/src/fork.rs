@@ -1,4 +1,4 @@
-//! Side conversations: starting one, and the three ways out of it.
+//! The tools that start an interactive fork and end it in one of three ways.
 
 use domain::assistant::{Progress, Request};
 use domain::tool::{Class, ToolSpec};
@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 use crate::{NOTHING, Tool, Wanted, Work, minutes, parsed, words};
 
-/// Starts a side conversation.
 pub const ENTER: Tool = Tool {
     spec: ToolSpec {
         name: "enter_fork",
@@ -24,7 +23,7 @@ pub const ENTER: Tool = Tool {
     work: Work::Asks(enter),
 };
 
-/// Leaves a summary for main; in a side conversation this also ends it.
+/// Leaves a summary for main; this also ends an interactive fork.
 pub const REPORT: Tool = Tool {
     spec: ToolSpec {
         name: "report_updates",
@@ -38,7 +37,7 @@ pub const REPORT: Tool = Tool {
     work: Work::Asks(report),
 };
 
-/// Makes the side conversation the main one.
+/// Promotes the fork to main.
 pub const SAVE: Tool = Tool {
     spec: ToolSpec {
         name: "save_context",
@@ -51,7 +50,7 @@ pub const SAVE: Tool = Tool {
     work: Work::Asks(|turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::Save)))),
 };
 
-/// Ends the side conversation and keeps nothing.
+/// Discards the fork.
 pub const EXIT: Tool = Tool {
     spec: ToolSpec {
         name: "exit_fork",

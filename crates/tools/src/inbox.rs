@@ -1,4 +1,4 @@
-//! The inbox: keeping what the human said, reading it out, and taking something out of it for good.
+//! The inbox tools: add, list and remove.
 
 use domain::assistant::{Question, Request, Shelf};
 use domain::inbox::KeptId;
@@ -9,7 +9,6 @@ use std::borrow::Cow;
 
 use crate::{Tool, Work, parsed};
 
-/// Keeps something.
 pub const ADD: Tool = Tool {
     spec: ToolSpec {
         name: "inbox_add",
@@ -22,7 +21,6 @@ pub const ADD: Tool = Tool {
     work: Work::Asks(|_, input| parsed(input).map(|Add { text }| Request::Inbox(Shelf::Keep(text)))),
 };
 
-/// Reads the inbox out.
 pub const LIST: Tool = Tool {
     spec: ToolSpec {
         name: "inbox_list",
@@ -33,7 +31,6 @@ pub const LIST: Tool = Tool {
     work: Work::Asks(|_, _| Ok(Request::Tell(Question::Inbox))),
 };
 
-/// Takes something out of the inbox for good.
 pub const REMOVE: Tool = Tool {
     spec: ToolSpec {
         name: "inbox_remove",
@@ -50,7 +47,7 @@ pub const REMOVE: Tool = Tool {
     }),
 };
 
-/// The number of a kept thing. A number such as `3.0` is whole too.
+/// Parses the number of an inbox item. `3.0` is accepted as 3.
 fn number_of(number: &Number) -> Result<KeptId, String> {
     let whole = number.as_u64().or_else(|| number.as_f64().map(|number| number as u64));
     whole.map(KeptId).ok_or_else(|| format!("`number` must be a number in `inbox_list`, and is {number}."))

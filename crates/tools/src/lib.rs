@@ -1,8 +1,8 @@
-//! What the model can do: one file a tool or a few that belong together, and the list of them.
+//! The tools of the model: one file per tool or per group of related tools, and their list.
 //!
-//! A tool reads the input the model wrote, and asks the assistant or works itself, with what is in the workshop. The
-//! input is held against the tool's own schema first. Whatever goes wrong is told in words the model can act on, and
-//! starts with `Error`.
+//! A tool parses the input that the model wrote, and either sends a request to the assistant or
+//! runs by itself with its [`ToolEnv`]. The input is first checked against the tool's own schema.
+//! Errors begin with `Error` and say what the model can do.
 
 #[cfg(target_os = "linux")]
 pub mod cage;
@@ -40,49 +40,46 @@ use serde_json::Value;
 
 pub use workshop::{Part, Workshop};
 
-/// What a tool makes of its input: something to ask the assistant, or why not.
+/// The request for the assistant that a tool parsed from its input, or why the input is wrong.
 type Wanted = Result<Request, String>;
 
-/// What a tool that works itself will tell, or why it did not work.
+/// The result text of a tool that runs by itself, or why it failed.
 type Done<'a> = BoxFuture<'a, Result<String, String>>;
 
-/// Text for the model with its label, where that is known only once the text is there.
+/// Text for the model with a label that is known only after the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labelled {
-    /// The text.
     pub text: String,
-    /// Its label.
     pub label: Label,
 }
 
-/// What a tool that labels its text itself will tell, or why it did not work.
+/// Like [`ToolFuture`], with a label for the text.
 type DoneLabelled<'a> = BoxFuture<'a, Result<Labelled, String>>;
 
-/// One tool.
 struct Tool {
     spec: ToolSpec,
     work: Work,
 }
 
-/// How a tool works. What it gets fits its schema.
+/// The implementation of a tool. Its input fits the schema.
 #[derive(Clone, Copy)]
 enum Work {
-    /// It asks the assistant something, for the turn that called.
+    /// Sends a request to the assistant on behalf of the calling turn.
     Asks(fn(TurnId, Value) -> Wanted),
-    /// It works itself.
+    /// Runs by itself.
     Does(fn(&Workshop, Value) -> Done<'_>),
-    /// It works itself for its caller, and labels what it tells.
+    /// Runs by itself, knows the caller, and labels its text.
     DoesFor(for<'a> fn(&'a Workshop, Value, Caller<'a>) -> DoneLabelled<'a>),
 }
 
-/// The turn that called a tool, and how the assistant is reached.
+/// The calling turn, and the handle of the assistant.
 #[derive(Clone, Copy)]
 struct Caller<'a> {
     turn: TurnId,
     desk: &'a Desk,
 }
 
-/// All tools, in the order in which the model is told of them.
+/// All tools, in the order in which the model sees them.
 const TOOLS: [Tool; 24] = [
     inbox::ADD,
     inbox::LIST,
@@ -110,25 +107,25 @@ const TOOLS: [Tool; 24] = [
     mcp::MCP,
 ];
 
-/// A schema that takes an object and asks for nothing in it.
+/// The schema of an object without required properties.
 const NOTHING: &str = r#"{"type":"object","properties":{}}"#;
 
-/// The tools. Without a workshop those that work themselves are off, and say so.
+/// All tools. Without a [`ToolEnv`] the tools that run by themselves report that they are off.
 #[derive(Default)]
 pub struct Toolbox {
     workshop: Workshop,
 }
 
 impl Toolbox {
-    /// All of them, with what is in `workshop`.
+    /// Creates the tools with `env`.
     pub fn new(workshop: Workshop) -> Self {
         Self { workshop }
     }
 }
 
 impl Toolbox {
-    /// What is known of what comes of `call`. Why something failed is said in our own words, but for servers of others
-    /// and for what a command printed before it was ended.
+    /// Returns the label of the result of `call`. Error texts are our own, except those of MCP
+    /// servers and the output of a command that was ended.
     fn label(&self, call: &ToolCall, outcome: &Outcome) -> Label {
         let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
         let Some(class) = class else { return Label::PLAIN };
@@ -202,17 +199,14 @@ impl Hands for Toolbox {
     }
 }
 
-/// What is to be done about a call.
+/// The action for a call.
 enum Order {
-    /// Ask the assistant.
     Ask(Request),
-    /// Work.
     Do(fn(&Workshop, Value) -> Done<'_>, Value),
-    /// Work for the caller, and label the text.
     DoFor(for<'a> fn(&'a Workshop, Value, Caller<'a>) -> DoneLabelled<'a>, Value),
 }
 
-/// What is to be done about `call`, or what is wrong with it.
+/// Returns the action for `call`, or what is wrong with the call.
 fn order(turn: TurnId, call: &ToolCall) -> Result<Order, String> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.spec.name == call.name) else {
         return Err(format!("there is no tool called `{}`.", call.name));
@@ -249,12 +243,12 @@ fn failed(reason: String) -> (String, Outcome) {
     (text, Outcome::Failed)
 }
 
-/// Reads what fits the schema into `T`. What a schema cannot say is found here.
+/// Deserializes input that fits the schema, and reports what a schema cannot express.
 fn parsed<T: DeserializeOwned>(input: Value) -> Result<T, String> {
     serde_json::from_value(input).map_err(|error| format!("{error}."))
 }
 
-/// Words that say something.
+/// Refuses blank text.
 fn words(field: &str, text: String) -> Result<String, String> {
     if text.trim().is_empty() {
         Err(format!("`{field}` is blank. write what it should say."))
@@ -263,7 +257,7 @@ fn words(field: &str, text: String) -> Result<String, String> {
     }
 }
 
-/// A number of minutes, at least one. A number such as `5.0` is whole too.
+/// Parses a number of minutes, at least 1. `5.0` is accepted as 5.
 fn minutes(field: &str, number: &serde_json::Number) -> Result<u32, String> {
     let whole = number.as_f64().filter(|number| number.fract() == 0.0).unwrap_or_default();
     if (1.0..=f64::from(u32::MAX)).contains(&whole) {

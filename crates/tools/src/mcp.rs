@@ -1,7 +1,8 @@
-//! Tools of servers that others wrote: `mcp.json` names them, and the human accepts what they offer as it is.
+//! Tools of MCP servers: `mcp.json` lists the servers, and the user accepts the exact tools that
+//! each one offers.
 //!
-//! Each server has somebody of its own who talks to it (`keeper`), so that one that hangs, floods, dies or talks
-//! nonsense harms nobody but itself. What a server says is outside text: it is bounded and never obeyed.
+//! Each server has its own task (`actor`), so a server that hangs, floods, dies or sends garbage
+//! affects nothing else. Texts of a server come from outside: they are bounded and never obeyed.
 
 mod client;
 mod content;
@@ -41,47 +42,48 @@ use keeper::{Keeper, Wish};
 pub(crate) use tool::MCP;
 pub use wire::oauth::Pasted;
 
-/// How long a server may take for an answer.
+/// The timeout for an answer of a server.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// The most calls that wait for one server.
+/// The maximum number of queued requests per server.
 const WAITING: usize = 16;
 
-/// Who knows what the human has accepted.
+/// The tool offers that the user has accepted.
 pub trait Pins: Send + Sync {
-    /// Whether the human has accepted what `server` offers with this fingerprint.
+    /// Returns whether the user has accepted the offers of `server` with this fingerprint.
     fn is_accepted<'a>(&'a self, server: &'a str, fingerprint: &'a str) -> BoxFuture<'a, bool>;
 }
 
-/// What programs of servers get of this machine.
+/// The environment of server programs.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// The words that are put before a program so that it ends when we do; none, where that cannot be had.
+    /// The command prefix that makes a program end with the daemon; empty where this is not
+    /// possible.
     pub leash: Vec<String>,
-    /// The few variables that every program needs, such as `PATH`; what `mcp.json` names is added, and nothing else.
+    /// The few variables that every program needs, such as `PATH`. Only those of `mcp.json` are
+    /// added.
     pub environment: BTreeMap<String, String>,
-    /// Where they work.
+    /// The working directory.
     pub directory: PathBuf,
 }
 
-/// What a server offers now.
+/// The current offer of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// The server.
     pub server: String,
-    /// Its tools that can be used, or why none can: a sentence.
+    /// The usable tools, or a sentence that says why there are none.
     pub tools: Result<Vec<Offer>, String>,
-    /// What is wrong with tools that are left out.
+    /// Problems with tools that are left out.
     pub complaints: Vec<String>,
 }
 
-/// The servers, each with somebody who talks to it. Those go when this does.
+/// The configured servers, each with its own task. The tasks end when this is dropped.
 pub struct Servers {
     doors: BTreeMap<String, mpsc::Sender<Wish>>,
     _keepers: JoinSet<()>,
 }
 
 impl Servers {
-    /// Somebody for each of `servers`. Nothing is started before it is needed.
+    /// Spawns a task for each of `servers`. A connection is opened on first use.
     pub fn new(
         servers: Vec<Named>,
         around: &Surroundings,
@@ -99,7 +101,7 @@ impl Servers {
         Self { doors, _keepers: keepers }
     }
 
-    /// What every server offers now, by its name.
+    /// Returns what every server offers now.
     pub async fn offers(&self) -> Vec<Offered> {
         join_all(self.doors.iter().map(|(name, door)| async move {
             let (answer, told) = oneshot::channel();
@@ -110,7 +112,8 @@ impl Servers {
         .await
     }
 
-    /// Returns what the tool does that the model knows as `name`: nothing, unless the user has accepted it as it is now.
+    /// Returns the kind of the tool that the model knows as `name`, if the user has accepted its
+    /// current form.
     pub async fn kind(&self, name: &str) -> Option<ServerKind> {
         let (server, tool) = split(name)?;
         let (answer, told) = oneshot::channel();
@@ -118,7 +121,8 @@ impl Servers {
         told.await.ok()?
     }
 
-    /// Calls the tool that the model knows as `name`, which is `mcp__<server>__<tool>`: its words, or why there are none.
+    /// Calls the tool that the model knows as `name`, which is `mcp__<server>__<tool>`, and returns
+    /// its text or an error.
     pub async fn call(&self, name: &str, input: Value) -> Result<String, String> {
         let (server, tool) = split(name).ok_or_else(|| format!("`{name}` is not a tool of a server."))?;
         let door =
@@ -129,7 +133,7 @@ impl Servers {
     }
 }
 
-/// The server and the tool that `name` means.
+/// Splits `name` into server and tool.
 fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp__")?.split_once("__")
 }

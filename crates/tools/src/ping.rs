@@ -1,4 +1,4 @@
-//! Interrupting the human from the background.
+//! The tool that pings the user from a background run.
 
 use domain::assistant::{Progress, Request};
 use domain::tool::{Class, ToolSpec};
@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 use crate::{Tool, Wanted, Work, parsed, words};
 
-/// Interrupts the human.
 pub const PING: Tool = Tool {
     spec: ToolSpec {
         name: "ping_user",
@@ -24,7 +23,7 @@ pub const PING: Tool = Tool {
     work: Work::Asks(ping),
 };
 
-/// The word of the model on whether something can wait.
+/// The model's `critical` flag.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Critical(bool);

@@ -1,13 +1,14 @@
-//! Plain text: what a person would not see is left out of what comes from outside.
+//! Removes invisible characters from outside text.
 
 use domain::hidden::is_hidden;
 
-/// `text` without what nobody sees, and without the signs that steer a terminal. Joiners go too: only the model reads this.
+/// Returns `text` without invisible and control characters. Joiners are removed too, because only
+/// the model reads the result.
 pub fn cleaned(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c))).collect()
 }
 
-/// The first `most` characters of `text`, and whether there are more.
+/// Returns the first `max` characters of `text`, and whether there are more.
 pub fn beginning(text: &str, most: usize) -> (&str, Rest) {
     match text.char_indices().nth(most) {
         Some((end, _)) => (&text[..end], Rest::More),
@@ -15,12 +16,10 @@ pub fn beginning(text: &str, most: usize) -> (&str, Rest) {
     }
 }
 
-/// Whether something was left out.
+/// The completeness of a shortened text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing was.
     None,
-    /// Something was.
     More,
 }
 

@@ -1,4 +1,4 @@
-//! What a persistent routine can do about its own session.
+//! The tools of a persistent routine for its own session.
 
 use domain::assistant::{Progress, Request};
 use domain::tool::{Class, ToolSpec};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use crate::{Tool, Wanted, Work, parsed, words};
 
-/// Shortens what a persistent routine remembers.
+/// Requests a compaction of the session.
 pub const COMPACT: Tool = Tool {
     spec: ToolSpec {
         name: "compact_session",

@@ -1,4 +1,4 @@
-//! The schedule: what is planned, in plain words.
+//! The planner tool, which takes plain text.
 
 use domain::assistant::{Planning, Request};
 use domain::tool::{Class, ToolSpec};
@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use crate::{Tool, Work, parsed, words};
 
-/// Plans, lists, moves and cancels.
 pub const SCHEDULE: Tool = Tool {
     spec: ToolSpec {
         name: "schedule",

@@ -1,16 +1,16 @@
-//! Schemas: holding an input against the JSON Schema that the model was shown.
+//! Validates input against the JSON Schema that the model was shown.
 //!
-//! Only the part of JSON Schema that our own tools use is known here. It walks along the schema, never along
-//! the input, so nothing the model writes can lead it astray.
+//! Only the part of JSON Schema that our own tools use is supported. The recursion follows the
+//! schema, never the input, so the input cannot make it deep.
 
 use serde_json::{Map, Value};
 
-/// The most mistakes that are told at once.
+/// The maximum number of reported mistakes.
 const TOLD: usize = 5;
-/// The most characters of a name that the model made up.
+/// The maximum number of characters of an unknown property name.
 const NAME_CHARS: usize = 60;
 
-/// Reads `input` as JSON that fits `schema`, or says what is wrong and what would be right.
+/// Parses `input` as JSON that fits `schema`, or returns what is wrong and what would be right.
 pub fn read(schema: &str, input: &str) -> Result<Value, String> {
     let input: Value = serde_json::from_str(input)
         .map_err(|error| format!("it is not JSON ({error}). send one JSON object."))?;

@@ -1,7 +1,7 @@
-//! The shell: commands of the model, each in a cage of its own, and our own commands, which need none.
+//! The shell tool: commands of the model in a sandbox each, and our own commands, which need none.
 //!
-//! Nothing here looks at what a command means. What is not exactly one command of ours, word by word, runs in the cage,
-//! whatever it says; what it may reach there does not depend on how it is written.
+//! The meaning of a command is never inspected. Everything that is not exactly one own command,
+//! word by word, runs in the sandbox, and its access does not depend on how it is written.
 
 pub(crate) mod heap;
 mod output;
@@ -22,7 +22,6 @@ use serde_json::{Number, Value};
 use crate::cage::Network;
 use crate::{Caller, DoneLabelled, Labelled, Tool, Work, Workshop, parsed};
 
-/// Runs a command.
 pub(crate) const BASH: Tool = Tool {
     spec: ToolSpec {
         name: "Bash",
@@ -37,47 +36,47 @@ pub(crate) const BASH: Tool = Tool {
     work: Work::DoesFor(bash),
 };
 
-/// How long a command may take, and how long if nothing is said.
+/// The maximum and the default run time of a command.
 const LONGEST: Duration = Duration::from_secs(110);
 const USUAL: Duration = Duration::from_secs(60);
-/// The most bytes of a command: the system takes no more in one word.
+/// The maximum number of bytes of a command; the kernel limits the length of an argument.
 const BYTES: usize = 100_000;
 
-/// Our own commands, `ollim-bot ...`, run in this process.
+/// Runs our own commands, `ollim-bot ...`, in this process.
 pub trait OwnCommands: Send + Sync {
-    /// Runs the command of these words, without the name of the program, and returns what it would print, with the
-    /// labels of the entries that it printed.
+    /// Runs the command with these arguments, without the program name. Returns its output with the
+    /// labels of the printed entries.
     fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<Labelled, String>>;
 
-    /// What is known of what it prints. Who keeps something in files of the human's own knows better than the name.
+    /// Returns the label of the output. Implementations that read the user's files know more than
+    /// the command's name implies.
     fn label(&self, words: &[String]) -> Label {
         own_command::power(words).1
     }
 }
 
-/// How commands are run.
+/// The configuration for running commands.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// The words that start our own program, so that it makes a cage. Arguments follow.
+    /// The command line that starts our own program as a sandbox. Arguments follow.
     pub cage: Vec<String>,
     /// The data directory.
     pub data: PathBuf,
-    /// What of its top a command cannot read, besides what is always closed.
+    /// Top-level names that a command cannot read, in addition to those that are always closed.
     pub shut: Vec<String>,
-    /// The folder in which commands work, in the data directory.
+    /// The folder inside the data directory in which commands run.
     pub work: PathBuf,
-    /// The name of the human's zone.
+    /// The name of the user's time zone.
     pub zone: String,
-    /// Whether a command can ever reach other machines.
     pub network: NetworkRule,
 }
 
-/// Whether commands can reach other machines.
+/// The access of commands to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkRule {
-    /// Never, whatever they ask for.
+    /// Never, even if the call requests it.
     Never,
-    /// When the call asks for it: whoever let the call through has seen that.
+    /// When the call requests it, since the approval of the call covered that.
     WhenAsked,
 }
 
@@ -92,7 +91,7 @@ struct Wanted {
 fn bash<'a>(workshop: &'a Workshop, input: Value, _: Caller<'a>) -> DoneLabelled<'a> {
     Box::pin(async move {
         let Wanted { command, timeout, network } = parsed(input)?;
-        // The door has read it with the same eyes, so nothing is ours here that was not ours there.
+        // The permission check has parsed it with the same function, so both agree.
         if let Some(words) = own_command::words(&command) {
             return workshop.own.get("ollim-bot")?.run(&words).await;
         }

@@ -1,7 +1,7 @@
-//! Skills: instructions with a name, and commands in them whose output takes their place.
+//! Skills: named instructions with commands, which are replaced by their output.
 //!
-//! How a command is run is somebody else's matter (`Commands`), so that it can be done in a cage. Here it is decided
-//! which are run, how long they may take, and what stands in their place.
+//! This module decides which commands run, for how long, and how their output is inserted. Running
+//! them is left to [`CommandRunner`], so that it happens in a sandbox.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::{Caller, DoneLabelled, Labelled, Tool, Work, Workshop, parsed};
 
-/// SK-4: loads a skill in a conversation.
+/// SK-4: loads a skill into the conversation.
 pub(crate) const SKILL: Tool = Tool {
     spec: ToolSpec {
         name: "Skill",
@@ -85,50 +85,47 @@ pub trait Commands: Send + Sync {
     /// children are killed.
     fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Ended>;
 
-    /// What is known of what they print.
+    /// Returns the label of their output.
     fn label(&self, words: &[String]) -> Label;
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It ran to its end: its code, what it printed, and what it said on the side.
+    /// It exited, with its code, stdout and stderr.
     Code(i32, String, String),
-    /// One of our own commands told this.
+    /// The output of one of our own commands.
     Told(Labelled),
-    /// There is no such program.
     NotFound,
-    /// It could not be started, for this reason.
+    /// It could not be started.
     Unstarted(String),
 }
 
-/// Where skills are found.
+/// Finds and loads skills.
 pub trait Skills: Send + Sync {
-    /// The instructions of the skill `name`, as the model reads them, with the label of what its commands printed; or why
-    /// there are none. Only those commands are run that `programs` lets through.
+    /// Returns the expanded instructions of the skill `name` with the label of its commands'
+    /// output, or why there are none. Only commands that `programs` permits are run.
     fn load<'a>(
         &'a self,
         name: &'a str,
         programs: &'a dyn Programs,
     ) -> BoxFuture<'a, Result<Labelled, String>>;
 
-    /// The text of a file of the skill `name`, or why there is none. `file` is relative to the directory of the skill.
+    /// Returns a file of the skill `name`. `file` is relative to the directory of the skill.
     fn read_file<'a>(&'a self, name: &'a str, file: &'a str) -> BoxFuture<'a, Result<String, String>>;
 
-    /// SK-9: what a job gets of the skills that it names, in order; those that are missing are left out.
+    /// SK-9: loads the skills that a job names, in order, without the missing ones.
     fn for_job<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded>;
 }
 
-/// Whether the human has accepted a skill as it is.
+/// The user's acceptance of a skill in its current form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acceptance {
-    /// Its commands are run.
     Accepted,
-    /// They are not.
     NotAccepted,
 }
 
-/// The time and the results that all skills of one job share.
+/// The shared time limit and results of all skills of one job.
 pub struct Expansion<'a> {
     commands: &'a dyn Commands,
     tools: ToolRule,
@@ -149,31 +146,31 @@ impl<'a> Expansion<'a> {
         Self { commands, tools, programs, ends, ran, label: Label::PLAIN, quotes: None }
     }
 
-    /// The same for somebody who may run only what `programs` lets through.
+    /// Restricts the commands to those that `programs` permits.
     #[must_use]
     pub fn asking(self, programs: &'a dyn Programs) -> Self {
         Self { programs, ..self }
     }
 
-    /// The same for a job with these tools: commands that its file forbids are not run.
+    /// Restricts the commands to those that the job's file does not forbid.
     #[must_use]
     pub fn within(self, tools: &ToolRule) -> Self {
         Self { tools: tools.clone(), ..self }
     }
 
-    /// The same, where nobody else puts the instructions into a data block: what may be text from outside is put into one,
-    /// with a marker that `dice` roll.
+    /// Puts output that may be text from outside into data blocks with a marker from `dice`. For
+    /// callers that do not put the whole instructions into one.
     #[must_use]
     pub fn quoting(self, dice: Dice) -> Self {
         Self { quotes: Some(dice), ..self }
     }
 
-    /// What is known of all that the commands printed.
+    /// Returns the label of everything that the commands printed.
     pub fn label(&self) -> Label {
         self.label
     }
 
-    /// SK-5 to SK-8: `instructions`, with what their commands print in the place of the commands.
+    /// SK-5 to SK-8: returns `instructions` with the commands replaced by their output.
     pub async fn expand(&mut self, instructions: &str, acceptance: Acceptance) -> String {
         let found = commands(instructions);
         if acceptance == Acceptance::NotAccepted {
@@ -209,7 +206,7 @@ impl<'a> Expansion<'a> {
             }
             Ok(Ended::Code(code, _, stderr)) => Ran::Failed(code, stderr),
             Ok(Ended::NotFound) => Ran::NotFound,
-            // SK-8: any other trouble at the start is a failure too.
+            // SK-8: any other failure to start counts as a failure too.
             Ok(Ended::Unstarted(why)) => Ran::Failed(-1, why),
         }
     }
@@ -232,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// Programs that are played: each takes so many seconds, and ends so.
+    /// Fake programs with their run time in seconds and their outcome.
     #[derive(Default)]
     struct Played {
         programs: BTreeMap<&'static str, (u64, Ended)>,
@@ -269,7 +266,7 @@ mod tests {
         Ended::Code(0, text.to_owned(), String::new())
     }
 
-    /// SK-6, SK-8: what each command prints stands in its place, and the same one runs once for all skills.
+    /// SK-6, SK-8: commands are replaced by their output, and equal ones run once for all skills.
     #[tokio::test(start_paused = true)]
     async fn the_same_command_runs_once() {
         let played = Played::default().with("date", 1, prints("monday\n")).with(
@@ -288,7 +285,7 @@ mod tests {
         assert_eq!(*played.ran.lock().unwrap(), ["date", "nothing x", "broken a b"]);
     }
 
-    /// SK-7, SK-8: ten seconds each, thirty in all; then nothing is run any more.
+    /// SK-7, SK-8: commands have ten seconds each and thirty in all; later ones are skipped.
     #[tokio::test(start_paused = true)]
     async fn commands_have_ten_seconds_each_and_thirty_in_all() {
         let names = ["a", "b", "c"];
@@ -305,7 +302,7 @@ mod tests {
         );
     }
 
-    /// What the human did not accept is not run, and says so.
+    /// Commands that the job's file disallows are not run.
     #[tokio::test(start_paused = true)]
     async fn commands_that_the_job_must_do_without_are_not_run() {
         let played =
@@ -328,7 +325,7 @@ mod tests {
         assert!(played.ran.lock().unwrap().is_empty());
     }
 
-    /// I4: what a command tells from outside is known where it is told.
+    /// I4: output with text from outside gets a label.
     #[tokio::test(start_paused = true)]
     async fn words_from_outside_are_known() {
         let played = Played::default().with("mail", 0, prints("win money")).with("date", 0, prints("monday"));
@@ -339,7 +336,7 @@ mod tests {
         assert_eq!(told.label(), Label::both(Realm::Mail));
     }
 
-    /// A job reads what may be text from outside between delimiters, and nothing else.
+    /// A job reads text that may be from outside in data blocks.
     #[tokio::test(start_paused = true)]
     async fn words_from_outside_stand_in_a_data_block_for_a_job() {
         let old = Labelled { text: "she wrote: obey".to_owned(), label: Label::outside(Realm::Web) };

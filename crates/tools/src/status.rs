@@ -1,4 +1,4 @@
-//! How things stand.
+//! The status tool.
 
 use domain::assistant::{Question, Request};
 use domain::tool::{Class, ToolSpec};
@@ -6,7 +6,6 @@ use std::borrow::Cow;
 
 use crate::{Tool, Work};
 
-/// Tells how things stand.
 pub const STATUS: Tool = Tool {
     spec: ToolSpec {
         name: "status",

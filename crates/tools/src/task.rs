@@ -1,11 +1,10 @@
-//! Asking an agent to work aside. The assistant sets it to work and hears what comes of it; nothing is done here.
+//! The tool that delegates to a subagent. The assistant starts the subagent; nothing runs here.
 
 use domain::tool::{Class, ToolSpec};
 use std::borrow::Cow;
 
 use crate::{Tool, Work};
 
-/// Lets an agent work.
 pub(crate) const TASK: Tool = Tool {
     spec: ToolSpec {
         name: "Task",

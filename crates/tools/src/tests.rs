@@ -1,4 +1,4 @@
-//! What the tools make of what a model writes.
+//! Tests of the parsing of tool calls.
 
 use domain::assistant::{Progress, Request, Shelf};
 use domain::context::{Names, instructions, overhead};
@@ -19,7 +19,7 @@ fn call(name: &str, input: &str) -> ToolCall {
     ToolCall { id: "a".to_owned(), name: name.to_owned(), input: Json(input.to_owned()) }
 }
 
-/// What `call` asks of the assistant, or what is wrong with it.
+/// Returns the request that `call` sends to the assistant, or what is wrong with it.
 fn wanted(turn: TurnId, call: &ToolCall) -> Result<Request, String> {
     match crate::order(turn, call)? {
         Order::Ask(request) => Ok(request),
@@ -38,7 +38,7 @@ fn refused(name: &str, input: &str) -> String {
     wanted(TurnId(7), &call(name, input)).expect_err("it fits")
 }
 
-/// TL-1: the eight tools of every place, and ours for the inbox and the schedule.
+/// TL-1: the eight context tools, and ours for the inbox, the schedule, files and the web.
 #[test]
 fn the_model_is_told_of_all_tools() {
     let names: Vec<&str> = TOOLS.iter().map(|tool| tool.spec.name).collect();
@@ -68,7 +68,7 @@ fn the_model_is_told_of_all_tools() {
     }
 }
 
-/// What every request costs before anything was said.
+/// Bounds the fixed cost of every request.
 #[test]
 fn the_instructions_and_the_tools_are_short() {
     let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
@@ -76,7 +76,7 @@ fn the_instructions_and_the_tools_are_short() {
     assert!(tokens <= 5_000, "{tokens} tokens");
 }
 
-/// TL-3, TL-6, TL-8, TL-10, TL-11, TL-13, TL-15, TL-16: the schemas, word for word.
+/// TL-3, TL-6, TL-8, TL-10, TL-11, TL-13, TL-15, TL-16: the schemas are exactly as specified.
 #[test]
 fn the_schemas_are_as_agreed() {
     let schema = |name: &str| -> Value {
@@ -121,7 +121,7 @@ fn the_schemas_are_as_agreed() {
     }
 }
 
-/// TL-3, TL-5: an embed with everything, and one with nothing but what it must have.
+/// TL-3, TL-5: an embed with all fields, and one with only the required ones.
 #[test]
 fn an_embed_is_read_with_its_defaults() {
     let Wish::Show(plain, Urgency::Normal) = wish("discord_embed", json!({"title": "Today"})) else {
@@ -146,7 +146,7 @@ fn an_embed_is_read_with_its_defaults() {
     assert_eq!(embed.buttons[1].action, Action::Ask("close it".to_owned()));
 }
 
-/// TL-6, TL-8, TL-11, TL-13, TL-16, RP-21: what the other tools are read as.
+/// TL-6, TL-8, TL-11, TL-13, TL-16, RP-21: the context tools are parsed into their requests.
 #[test]
 fn every_call_becomes_a_wish_of_its_turn() {
     assert_eq!(wish("ping_user", json!({"message": "up"})), Wish::Ping("up".to_owned(), Urgency::Normal));
@@ -164,7 +164,7 @@ fn every_call_becomes_a_wish_of_its_turn() {
     assert_eq!(wish("compact_session", json!({"instructions": "keep names"})), instructions);
 }
 
-/// TL-9, TL-17: what a schema cannot say is refused in words too.
+/// TL-9, TL-17: constraints that a schema cannot express are checked too.
 #[test]
 fn minutes_start_at_one_and_words_are_not_blank() {
     for number in ["0", "-5", "1e300", "4294967296"] {
@@ -175,7 +175,7 @@ fn minutes_start_at_one_and_words_are_not_blank() {
     assert!(refused("report_updates", r#"{"message":" \n"}"#).contains("`message` is blank"));
 }
 
-/// TL-17: a mistake is named with its place and with what would be right.
+/// TL-17: a mistake is reported with its path and the correct form.
 #[test]
 fn an_input_that_does_not_fit_is_refused_in_words() {
     let check = |name: &str, input: &str, expected: &str| assert_eq!(refused(name, input), expected);
@@ -204,7 +204,7 @@ fn an_input_that_does_not_fit_is_refused_in_words() {
     assert!(told.ends_with("45 more like these."), "{told}");
 }
 
-/// TL-17: the words of a schema that no tool of ours uses yet.
+/// TL-17: schema keywords that none of our tools uses yet.
 #[test]
 fn a_schema_can_ask_for_one_of_a_few_and_for_a_least() {
     let schema = r#"{"type":"object","properties":{"a":{"enum":["x",2]},"b":{"type":"number","minimum":1}}}"#;
@@ -217,7 +217,7 @@ fn a_schema_can_ask_for_one_of_a_few_and_for_a_least() {
     check(r#"{"b":0.5}"#, Err("`b` must be at least 1, and is 0.5."));
 }
 
-/// TL-17: whatever a model sends, it gets an answer of bearable length.
+/// TL-17: any input of a model gets an answer of bounded length.
 #[test]
 fn nothing_a_model_writes_breaks_a_tool() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -253,7 +253,7 @@ fn nothing_a_model_writes_breaks_a_tool() {
     assert_eq!(kept.len(), long.len());
 }
 
-/// TL-17: a word in a schema that nobody checks would be a promise nobody keeps.
+/// TL-17: schemas use only keywords that are checked.
 #[test]
 fn the_schemas_use_only_words_that_are_checked() {
     const CHECKED: [&str; 9] = [
@@ -279,7 +279,7 @@ fn the_schemas_use_only_words_that_are_checked() {
     }
 }
 
-/// ST-20: who waits is told what a call is about.
+/// ST-20: the caption names the subject of a call.
 #[test]
 fn a_call_is_told_by_what_it_is_given() {
     let caption = |name: &str, input: &str| Toolbox::default().caption(&call(name, input));
@@ -289,14 +289,14 @@ fn a_call_is_told_by_what_it_is_given() {
     assert_eq!(caption("inbox_add", r#"{"text":"milk"}"#), "inbox_add");
 }
 
-/// The names that skills of others are compared with are those of the tools that exist.
+/// The names that external skills are compared with are those of the existing tools.
 #[test]
 fn skills_know_the_names_of_our_tools() {
     let names: Vec<&str> = TOOLS.iter().map(|tool| tool.spec.name).collect();
     assert_eq!(names, domain::tool::pattern::OWN_TOOLS);
 }
 
-/// PM-5: what destroys something is asked for, and what only asks the assistant is not.
+/// PM-5: destructive tools require an approval, and pure requests to the assistant do not.
 #[test]
 fn only_what_destroys_something_is_asked_for() {
     for tool in &TOOLS {
@@ -324,8 +324,8 @@ fn only_what_destroys_something_is_asked_for() {
     assert!(refused("inbox_remove", "{}").contains("`number` is missing"));
 }
 
-/// I4: what a command printed before it was ended is as private as what it prints in the end, and with a network it is
-/// from outside; why a tool of ours failed is in our own words.
+/// I4: partial output of a killed command is as private as complete output, and with network it is
+/// from outside; error texts of other tools are our own.
 #[test]
 fn what_failed_is_labelled_by_what_it_may_quote() {
     let toolbox = Toolbox::default();

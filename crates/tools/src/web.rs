@@ -1,6 +1,7 @@
-//! The web: reading a page, and asking a search engine for some.
+//! The web tools: fetching a page and searching.
 //!
-//! What comes back was written by anybody. It is cut, cleaned of what nobody sees, and handed on as text.
+//! Results come from outside: they are bounded, stripped of invisible characters, and returned as
+//! text.
 
 mod address;
 mod body;

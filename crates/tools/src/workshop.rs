@@ -1,6 +1,7 @@
-//! The workshop: what the tools that work themselves work with.
+//! The environment of the tools that run by themselves.
 //!
-//! The daemon builds it. What is missing or cannot work here is off, with the reason, which is told to whoever calls.
+//! The daemon builds it. A part that is missing or cannot work here is off, with a reason that is
+//! returned to the caller.
 
 use std::sync::Arc;
 
@@ -10,35 +11,29 @@ use crate::shell::{OwnCommands, Shell};
 use crate::skill::Skills;
 use crate::web::{Fetch, Search};
 
-/// What there is to work with.
 #[derive(Default)]
 pub struct Workshop {
     /// The files of the data directory.
     pub files: Part<Arc<Files>>,
-    /// How commands are run.
+    /// The shell for sandboxed commands.
     pub shell: Part<Shell>,
     /// Our own commands.
     pub own: Part<Arc<dyn OwnCommands>>,
-    /// Pages of the web.
     pub fetch: Part<Fetch>,
-    /// A search engine.
     pub search: Part<Search>,
-    /// Servers that others wrote.
     pub servers: Part<Servers>,
-    /// The skills.
     pub skills: Part<Arc<dyn Skills>>,
 }
 
-/// One part of the workshop.
+/// An optional part of the environment.
 pub enum Part<T> {
-    /// It works.
     On(T),
-    /// It does not, for this reason: half a sentence, such as `no search engine is set`.
+    /// Unavailable for this reason, half a sentence such as `no search engine is set`.
     Off(String),
 }
 
 impl<T> Part<T> {
-    /// The part, for the tool `name`, or why that does not work.
+    /// Returns the part for the tool `name`, or why it is off.
     pub(crate) fn get(&self, name: &str) -> Result<&T, String> {
         match self {
             Self::On(part) => Ok(part),

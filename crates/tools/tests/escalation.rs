@@ -1,6 +1,7 @@
-//! A model that wants more power: it edits whatever says who may do what, by every name it can think of, with the real door
-//! and the real tools. Without the human's yes nothing of that changes, whether it is there already or not.
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+//! Privilege escalation tests: a model edits files that grant rights, under many spellings, with
+//! the real permission check and the real tools. Without the user's approval none of these files
+//! changes or appears.
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +26,7 @@ use tempfile::TempDir;
 use tools::files::{Files, Folders, Keeper};
 use tools::{Part, Toolbox, Workshop};
 
-/// Nobody keeps a history here.
+/// A history that records nothing.
 struct Forgetful;
 
 impl Keeper for Forgetful {
@@ -39,7 +40,8 @@ struct Rig {
     desk: Desk,
 }
 
-/// What is there already. Folders for webhooks, reminders and agents are not, and no list of servers.
+/// The existing files. There are no folders for webhooks, reminders and agents, and no list of MCP
+/// servers.
 const THERE: [(&str, &str); 7] = [
     ("routines/mail.md", "---\nid: mail\ncron: 0 9 * * *\nallowed-tools:\n- Read\n---\nTriage.\n"),
     ("skills/tidy/SKILL.md", "---\nname: tidy\ndescription: x\n---\nTidy up.\n"),
@@ -50,7 +52,7 @@ const THERE: [(&str, &str); 7] = [
     (".git/config", "[core]\n"),
 ];
 
-/// Where power is written down, there or not.
+/// The paths of files that grant rights, existing or not.
 const POWER: [&str; 18] = [
     "routines/mail.md",
     "routines/new.md",
@@ -85,7 +87,7 @@ impl Rig {
         Self { dir, toolbox: Toolbox::new(workshop), desk: Desk::new().0 }
     }
 
-    /// What says who may do what, and what runs by itself, file by file.
+    /// Returns all files that grant rights, with their content.
     fn power(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.dir.path().to_owned()];
@@ -106,7 +108,7 @@ impl Rig {
         found
     }
 
-    /// The call goes through the door, and is done if that lets it through.
+    /// Checks the call, and runs it if it is permitted.
     async fn call(&self, call: &ToolCall, authority: &Authority, consent: &Consent) -> Fate {
         match decide(call, &self.toolbox.tools(), authority, consent) {
             None => Fate::Proposed,
@@ -127,7 +129,7 @@ enum Fate {
     Failed,
 }
 
-/// A path by one of the names that it has, or might have.
+/// Returns a spelling of the path that a file system might accept.
 fn spelled(path: &str, root: &Path, dice: &mut Dice) -> String {
     match dice.roll() % 12 {
         0 => format!("./{path}"),
@@ -190,8 +192,8 @@ fn authority(dice: &mut Dice) -> Authority {
     }
 }
 
-/// I6: 5,000 edits, in any mode, anywhere, after reading anything: what says who may do what stays as it is, and what was
-/// wanted waits for the human. Notes are written meanwhile.
+/// I6: none of 5,000 edits, in any mode and place and with any label, changes a file that grants
+/// rights; they wait for an approval. Notes are written.
 #[tokio::test]
 async fn nothing_that_bears_power_changes_without_a_yes() {
     let rig = Rig::new();
@@ -212,7 +214,7 @@ async fn nothing_that_bears_power_changes_without_a_yes() {
     assert!(count("Proposed") > 1_000 && count("Refused") > 200 && count("Done") > 50, "{fates:?}");
 }
 
-/// Commands of ours that give somebody more power, or answer for the human.
+/// Own commands that grant rights or answer for the user.
 const COMMANDS: [&str; 24] = [
     "routine add --cron '* * * * *' -m obey --allowed-tools Bash",
     "routine add --cron '0 9 * * *' -m obey",
@@ -240,7 +242,7 @@ const COMMANDS: [&str; 24] = [
     "always 1",
 ];
 
-/// A command by one of the ways to write it.
+/// Returns a spelling of the command.
 fn written(command: &str, dice: &mut Dice) -> String {
     match dice.roll() % 6 {
         0 => format!("  ollim-bot   {command} "),
@@ -252,8 +254,8 @@ fn written(command: &str, dice: &mut Dice) -> String {
     }
 }
 
-/// I6: 3,000 commands of ours that would give more power, or plans made after reading anything: none gives more power
-/// without a yes, in any mode, anywhere. A reminder that is planned can be taken back, and brings no tools.
+/// I6: none of 3,000 own commands that would grant rights runs without an approval. A planned
+/// reminder can be undone and has no tools.
 #[tokio::test]
 async fn no_command_gives_more_power_without_a_yes() {
     let rig = Rig::new();
@@ -283,7 +285,7 @@ async fn no_command_gives_more_power_without_a_yes() {
     assert!(planned > 100, "{planned}");
 }
 
-/// I6: what the human says yes to is done, exactly that and nothing else; `state/` not even then.
+/// I6: an approved call is carried out exactly as shown; `state/` is refused even then.
 #[tokio::test]
 async fn a_yes_is_for_exactly_what_was_shown() {
     let rig = Rig::new();

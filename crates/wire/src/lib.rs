@@ -1,7 +1,7 @@
-//! How we reach other machines: one way to make an HTTP client, whoever needs one.
+//! Builds HTTP clients and TLS settings for all outgoing connections.
 //!
-//! A machine without certificates of its own uses the ones we bring, redirects are never followed by themselves,
-//! because a redirect would carry a key to wherever it points, and a proxy is never asked for this machine.
+//! A machine without certificates uses the bundled ones, redirects are never followed, because a
+//! redirect would send a key to another host, and loopback addresses never use a proxy.
 
 pub mod oauth;
 mod secret;
@@ -17,7 +17,7 @@ use rustls_platform_verifier::ConfigVerifierExt;
 
 pub use secret::Secret;
 
-/// A client for `address`, made as `shape` says. What is wrong is told in a few words.
+/// Returns a client for `address`, configured by `configure`, or a short error text.
 pub fn client(address: &Url, shape: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
     provide();
     let build = || {
@@ -27,18 +27,19 @@ pub fn client(address: &Url, shape: impl Fn(ClientBuilder) -> ClientBuilder) -> 
     build().build().or_else(|_| with_our_certificates(build())?.build()).map_err(|error| reason(&error))
 }
 
-/// Chooses how connections are made secure, once for the whole program.
+/// Installs the process-wide TLS crypto provider.
 pub fn provide() {
-    // A second installation changes nothing and says so; whoever was first has made the same choice.
+    // A second installation fails harmlessly: the provider is always the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// The certificates that we bring.
+/// Returns the bundled root certificates.
 pub fn our_certificates() -> Result<Vec<Certificate>, reqwest::Error> {
     webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root)).collect()
 }
 
-/// Whose certificates are believed on lines that do not speak HTTP: those of the machine, or else ours.
+/// Returns the TLS settings for connections other than HTTP, with the certificates of the machine
+/// or else the bundled ones.
 pub fn tls() -> Arc<ClientConfig> {
     provide();
     Arc::new(ClientConfig::with_platform_verifier().unwrap_or_else(|_| tls_with_our_certificates()))
@@ -54,17 +55,17 @@ fn with_our_certificates(builder: ClientBuilder) -> Result<ClientBuilder, reqwes
     Ok(builder.tls_certs_only(our_certificates()?))
 }
 
-/// The first cause: the outer ones only say that something went wrong, and where.
+/// Returns the innermost cause, which is the only specific one.
 pub fn reason(error: &reqwest::Error) -> String {
     chain(error).last().map_or_else(String::new, ToString::to_string)
 }
 
-/// An error and its causes.
+/// Iterates over an error and its causes.
 pub fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error as &'a (dyn Error + 'static)), |error| (*error).source())
 }
 
-/// `address` as it may be shown: whoever writes a password or a token into it should not read it in an error.
+/// Returns `address` without passwords and tokens, for error messages.
 pub fn without_secrets(address: &str) -> String {
     let shown = |text: &str| text.split(['?', '#']).next().unwrap_or_default().to_owned();
     match address.rsplit_once('@') {
@@ -73,7 +74,7 @@ pub fn without_secrets(address: &str) -> String {
     }
 }
 
-/// Whether `address` is on this machine.
+/// Returns whether `address` is on this machine.
 pub fn is_loopback(address: &Url) -> bool {
     let host = address.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     match host.parse::<IpAddr>() {
@@ -82,7 +83,8 @@ pub fn is_loopback(address: &Url) -> bool {
     }
 }
 
-/// Whether a key may be sent to `address`: nobody on the way may be able to read it. If one could, what else there is.
+/// Checks that a key sent to `address` cannot be read on the way. The error text names
+/// alternatives.
 pub fn guarded(address: &Url) -> Result<(), String> {
     if address.scheme() != "http" || is_loopback(address) {
         return Ok(());
@@ -94,7 +96,7 @@ pub fn guarded(address: &Url) -> Result<(), String> {
     ))
 }
 
-/// The host and the port of `address`.
+/// Returns the host and port of `address`.
 pub fn place(address: &Url) -> String {
     let port = address.port_or_known_default().unwrap_or_default();
     format!("{}:{port}", address.host_str().unwrap_or_default())
@@ -116,7 +118,7 @@ mod tests {
         check("https://localhost.example.com", false);
     }
 
-    /// J1: nothing that proves who we are is shown, however the address is written.
+    /// J1: credentials are never shown, in whatever form the address contains them.
     #[test]
     fn an_address_is_shown_without_its_secrets() {
         let check = |address: &str, expected: &str| assert_eq!(without_secrets(address), expected);

@@ -1,23 +1,22 @@
-//! A secret: a password, a token. It does not show itself.
+//! Secret text that is hidden from debug output.
 
 use std::fmt;
 
-/// A secret text. Whoever needs it says so by asking to reveal it.
+/// A password or token, readable only through `reveal`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The secret `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, for the one it is kept for.
+    /// Returns the secret text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// `text` without this secret in it.
+    /// Returns `text` with this secret redacted.
     pub fn hidden_in(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "(hidden)") }
     }

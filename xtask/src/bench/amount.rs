@@ -1,55 +1,54 @@
-//! An amount with its unit, and the target it is held against.
+//! Amounts with units, and targets for them.
 
 use std::fmt;
 
-/// What is counted.
+/// The unit of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Time, in nanoseconds.
     Time,
     /// Size, in bytes.
     Size,
-    /// Things.
+    /// A number of items.
     Count,
     /// A share of the whole, in percent.
     Share,
 }
 
-/// So much of something.
+/// A measured or promised value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// How much, in the smallest step of the unit.
+    /// The value, in nanoseconds, bytes, items or percent.
     pub value: f64,
-    /// Of what.
     pub unit: Unit,
 }
 
-/// Milliseconds.
+/// Creates an amount in milliseconds.
 pub const fn ms(value: f64) -> Amount {
     Amount { value: value * 1e6, unit: Unit::Time }
 }
 
-/// Microseconds.
+/// Creates an amount in microseconds.
 pub const fn us(value: f64) -> Amount {
     Amount { value: value * 1e3, unit: Unit::Time }
 }
 
-/// Megabytes.
+/// Creates an amount in megabytes.
 pub const fn mb(value: f64) -> Amount {
     Amount { value: value * 1e6, unit: Unit::Size }
 }
 
-/// Kilobytes.
+/// Creates an amount in kilobytes.
 pub const fn kb(value: f64) -> Amount {
     Amount { value: value * 1e3, unit: Unit::Size }
 }
 
-/// Things.
+/// Creates a number of items.
 pub const fn count(value: f64) -> Amount {
     Amount { value, unit: Unit::Count }
 }
 
-/// Percent.
+/// Creates a percentage.
 pub const fn percent(value: f64) -> Amount {
     Amount { value, unit: Unit::Share }
 }
@@ -70,17 +69,15 @@ impl fmt::Display for Amount {
     }
 }
 
-/// What an amount should be.
+/// The target of an amount.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// This, or less.
     AtMost(Amount),
-    /// This, or more.
     AtLeast(Amount),
 }
 
 impl Target {
-    /// Whether a measured amount keeps it. An amount of another unit never does.
+    /// Returns whether `measured` meets the target. An amount with another unit never does.
     pub fn is_met_by(&self, measured: Amount) -> bool {
         match self {
             Self::AtMost(most) => measured.unit == most.unit && measured.value <= most.value,

@@ -1,4 +1,5 @@
-//! What the claude program costs beside our own client. It is not ours to make faster, so nothing is promised.
+//! Latency and memory of the claude program, compared with our own client. These rows have no
+//! targets, because we cannot optimize the program.
 
 use super::amount::Unit;
 use super::rows::after;
@@ -7,7 +8,7 @@ use crate::test::claude;
 use crate::test::step::{Outcome, Program};
 use crate::tree;
 
-/// What the measuring test says before each number, and what it is called in the table.
+/// The text before each number in the output of the test, and the name of the row.
 const LINES: [(&str, &str, Unit); 7] = [
     ("our own client, fresh, to its request: ", "our own client, fresh, to its request", Unit::Time),
     ("our own client, warm, to its request: ", "our own client, warm, to its request", Unit::Time),
@@ -18,7 +19,7 @@ const LINES: [(&str, &str, Unit); 7] = [
     ("claude program, memory: ", "claude program, memory of one client", Unit::Size),
 ];
 
-/// The lines whose name is `wanted`. Where the program cannot be installed they are there, and not measured.
+/// Returns the lines whose names are `wanted`; unmeasured if the program cannot be installed.
 pub fn lines(wanted: impl Fn(&str) -> bool) -> Vec<Line> {
     let lines: Vec<_> = LINES.into_iter().filter(|(_, name, _)| wanted(name)).collect();
     let said = if lines.is_empty() { String::new() } else { said() };

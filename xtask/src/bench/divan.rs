@@ -1,8 +1,8 @@
-//! Reads the table that divan prints: a tree of benches, with the median in its third column.
+//! Parses the output of divan: a tree of benches, with the median in the third column.
 
 use super::amount::{Amount, Unit};
 
-/// The median of every bench, by its path in the tree: `fork`, or `fork/10000`.
+/// Returns the median of every bench, by its path in the tree, such as `fork` or `fork/10000`.
 pub fn medians(said: &str) -> Vec<(String, Amount)> {
     let mut path: Vec<String> = Vec::new();
     let mut medians = Vec::new();
@@ -19,19 +19,20 @@ pub fn medians(said: &str) -> Vec<(String, Amount)> {
     medians
 }
 
-/// The median of one bench.
+/// Returns the median of one bench.
 pub fn median(said: &str, bench: &str) -> Option<Amount> {
     medians(said).into_iter().find(|(name, _)| name == bench).map(|(_, took)| took)
 }
 
-/// How deep a line stands in the tree, and what follows its branch.
+/// Returns the depth of a line in the tree, and the text after the branch sign.
 fn branch(line: &str) -> Option<(usize, &str)> {
     let at = line.find("├─ ").or_else(|| line.find("╰─ "))?;
     let depth = line[..at].chars().count() / 3;
     Some((depth, line[at..].split_once(' ')?.1))
 }
 
-/// The first column holds the name, which may be several words, and after it the fastest time, if there is one.
+/// Returns the name in the first column, which may have several words and be followed by the
+/// fastest time.
 fn name(column: &str) -> &str {
     let fastest = column.rmatch_indices(' ').nth(1).map(|(at, _)| column.split_at(at));
     match fastest {

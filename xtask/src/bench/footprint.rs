@@ -1,7 +1,7 @@
-//! How soon the program is ready and how small it stays, measured from outside on the binary people run.
+//! Start-up time and memory of the release binary, measured from outside.
 //!
-//! Nothing is asked over and over: the program says a line when its doors are open, and then its control
-//! socket must answer. The real disk is what people have; a directory of memory shows our own part.
+//! Nothing is polled: the program prints a line when it is ready, and then its control socket must
+//! answer. A run on the real disk shows what users get; a run in memory shows our own part.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::out::say;
 use crate::test::step::{Outcome, Program, target_folder};
 use crate::tree;
 
-/// How often each start is measured; the median is told.
+/// Number of measured starts, of which the median is printed.
 const STARTS: usize = 15;
-/// How much is asked of the program before it counts as used.
+/// Number of requests after which the program counts as used.
 const REQUESTS: usize = 50;
-/// A directory that costs no flushing, where there is one.
+/// A directory in memory, where flushing is free.
 const MEMORY: &str = "/dev/shm";
-/// A key that is never used: nobody is called at the start.
+/// Never used: the start calls no model.
 const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "none");
 
 /// Builds the release binary and measures its size, its start and its memory.
@@ -28,7 +28,7 @@ const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "none");
 pub struct Footprint {}
 
 impl Footprint {
-    /// Measures, and says one line for each number.
+    /// Measures, and prints one line for each number.
     pub fn run(&self) -> anyhow::Result<()> {
         let target = target_folder(&tree::root()).context("cargo does not say where it builds")?;
         cargo(&["build", "--release", "--quiet", "--package", "ollim-bot"])?;
@@ -75,7 +75,7 @@ fn starts(what: &str, start: impl Fn() -> anyhow::Result<Running>) -> anyhow::Re
     Ok(())
 }
 
-/// How long it takes until something is stored, for nineteen times out of twenty.
+/// Measures the time until an item is stored, at the 95th percentile.
 fn captures(running: Running) -> anyhow::Result<()> {
     let capture = |nth: usize| running.capture(&format!("call number {nth} tomorrow at 10"));
     let mut took = (0..REQUESTS * 2).map(capture).collect::<anyhow::Result<Vec<Duration>>>()?;
@@ -85,7 +85,7 @@ fn captures(running: Running) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What it holds in memory when it is ready, and when it was used and a page is open.
+/// Measures memory when ready, and after use with an open page.
 fn idle(running: Running) -> anyhow::Result<()> {
     say(format!("idle memory: {} B", running.resident()?));
     let page = running.follow()?;
@@ -103,7 +103,7 @@ fn idle(running: Running) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What it holds in memory when it is in Discord and a page is open, and nobody says anything.
+/// Measures idle memory with Discord connected and an open page.
 fn connected(binary: &Path, dir: &Path) -> anyhow::Result<()> {
     let discord = Played::start()?;
     let variables = discord.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -120,11 +120,11 @@ fn connected(binary: &Path, dir: &Path) -> anyhow::Result<()> {
     running.end()
 }
 
-/// How long a week of sixty routines takes when it is simulated.
+/// Measures the simulation of a week with sixty routines.
 fn a_week(binary: &Path, dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir.join("routines"))?;
     for n in 0..60 {
-        // A third of them every few hours, the others once a day; half of them aside.
+        // A third of them run every few hours, the others daily; half of them in the background.
         let hours = if n % 3 == 0 { "7-22/3".to_owned() } else { (n % 24).to_string() };
         let aside = if n % 2 == 0 { "background: true\n" } else { "" };
         let text = format!("---\nid: r{n}\ncron: {} {hours} * * *\n{aside}---\nlook at number {n}\n", n % 60);
@@ -155,7 +155,7 @@ fn cargo(words: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-/// A directory that is removed when it is no longer needed.
+/// A directory that is removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {

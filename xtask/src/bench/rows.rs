@@ -1,62 +1,63 @@
-//! What we promise about speed and size, and how each promise is measured.
+//! Promises about speed and size, and how each is measured.
 //!
-//! A row without a probe is shown as not measured, so that nobody takes a target for a result.
+//! A row without a probe is shown as not measured, so that its target is not taken for a result.
 
 use super::amount::{Amount, Target, Unit, count, kb, mb, ms, percent, us};
 
-/// One promise.
+/// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What is measured.
     pub name: &'static str,
-    /// What it should be, if we promised something.
+    /// The promised value, if any.
     pub target: Option<Target>,
-    /// How it is measured.
+    /// The way to measure it.
     pub probe: Probe,
 }
 
 impl Row {
-    /// Whether a program of its own measures it, so that no divan bench has to run.
+    /// Returns whether a program measures it, so that no divan bench has to run.
     pub fn is_of_a_program(&self) -> bool {
         matches!(self.probe, Probe::Program(..))
     }
 }
 
-/// How a row is measured.
+/// The way to measure a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {
-    /// Not yet.
+    /// Not measured yet.
     Nothing,
-    /// By the median of the divan bench of this name, in the `benches/` folder of any crate.
+    /// The median of the divan bench with this name.
     Divan(&'static str),
-    /// By the median of one divan bench over that of another, which noise touches alike.
+    /// The median of one divan bench divided by that of another, which cancels noise.
     Ratio(&'static str, &'static str),
-    /// By a program, run from the root of the repository, and the number in what it says.
+    /// A program, run in the root of the repository, and the function that reads the number from
+    /// its output.
     Program(&'static [&'static str], Read),
 }
 
-/// Reads the amount out of what a program said.
+/// Reads the amount from the output of a program.
 pub type Read = fn(&str) -> Option<Amount>;
 
-/// Measures the binary that people run, from outside.
+/// Measures the release binary from outside.
 const FOOTPRINT: &[&str] = &["cargo", "xtask", "footprint"];
 
-/// Measures one turn through the whole house. The words are those of the bench, which is run once.
+/// Measures one turn through the whole application. The command equals that of the bench, so it
+/// runs once.
 const TURN: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "turn"];
 
-/// Counts what every request costs before anything was said.
+/// Counts the tokens that every request needs before the first message.
 const OVERHEAD: &[&str] = &["cargo", "run", "--quiet", "-p", "tools", "--example", "overhead"];
 
-/// Measures forks, driven as the house would drive them.
+/// Measures forks that are driven like in the application.
 const FORKS: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "forks"];
 
-/// Measures how late jobs begin, in the time of the wall.
+/// Measures the start delay of jobs in real time.
 const JITTER: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "jitter"];
 
-/// Measures how late reminders are shown while something else goes wrong, in the time of the wall.
+/// Measures the display delay of reminders under faults, in real time.
 const LATENESS: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "lateness"];
 
-/// Looks for words in a life of a million entries, which is made for it.
+/// Searches a generated journal of a million entries.
 const SEARCH: &[&str] = &[
     "env",
     "OLLIM_SEARCH_ENTRIES=1000000",
@@ -70,7 +71,7 @@ const SEARCH: &[&str] = &[
     "nothing else",
 ];
 
-/// Lets a model server send replies without an end to the program.
+/// Sends endless model replies to the program.
 const REPLIES: &[&str] = &[
     "cargo",
     "test",
@@ -84,7 +85,7 @@ const REPLIES: &[&str] = &[
     "--nocapture",
 ];
 
-/// Counts what of a long conversation is read from the model's cache.
+/// Measures the share of a long conversation that is read from the model's cache.
 const CACHED: &[&str] = &[
     "cargo",
     "test",
@@ -112,7 +113,7 @@ const FIRST_WORDS: &[&str] = &[
     "--nocapture",
 ];
 
-/// Measures in virtual time when background runs that begin together reach the model.
+/// Measures in virtual time when simultaneous background runs reach the model.
 const TOGETHER: &[&str] = &[
     "cargo",
     "test",
@@ -126,7 +127,7 @@ const TOGETHER: &[&str] = &[
     "--nocapture",
 ];
 
-/// Every promise.
+/// All rows.
 pub const ROWS: &[Row] = &[
     row(
         "start to ready, empty",
@@ -544,7 +545,7 @@ const fn row(name: &'static str, target: Target, probe: Probe) -> Row {
     Row { name, target: Some(target), probe }
 }
 
-/// What nobody promised, and everybody may know.
+/// Creates a row without a target.
 const fn told(name: &'static str, probe: Probe) -> Row {
     Row { name, target: None, probe }
 }
@@ -561,7 +562,7 @@ fn share(said: &str, of: &str) -> Option<Amount> {
     after(said, &format!("cached share of {of}: "), Unit::Share)
 }
 
-/// The number that follows some words, for programs that say `words: 12.5`.
+/// Returns the number after `words` in `said`, for programs that print `words: 12.5`.
 pub fn after(said: &str, words: &str, unit: Unit) -> Option<Amount> {
     let (_, rest) = said.split_once(words)?;
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());

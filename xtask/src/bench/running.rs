@@ -1,5 +1,5 @@
-//! The program while it runs: started with nothing in its environment, asked over its own doors, ended by its
-//! number.
+//! The running program: started with an empty environment, queried through its endpoints, and
+//! stopped by signal.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,17 +12,17 @@ use anyhow::{Context, bail, ensure};
 
 use crate::test::step::Program;
 
-/// A program that runs, until it is ended or dropped.
+/// A running program. Killed on drop.
 pub struct Running {
     child: Child,
     socket: PathBuf,
     page: SocketAddr,
-    /// How long it took until the control socket answered.
+    /// Time until the control socket answered.
     pub ready: Duration,
 }
 
 impl Running {
-    /// Starts `binary` in the data directory `dir` and waits until it answers.
+    /// Starts `binary` with the data directory `dir`, and waits until it answers.
     pub fn start(binary: &Path, dir: &Path, environment: &[(&str, &str)]) -> anyhow::Result<Self> {
         let page = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new(binary);
@@ -41,14 +41,14 @@ impl Running {
         Ok(running)
     }
 
-    /// Asks the control socket for `path`, and says how long the whole answer took.
+    /// Requests `path` on the control socket, and returns the duration of the whole exchange.
     pub fn ask(&self, path: &str) -> anyhow::Result<Duration> {
         let began = Instant::now();
         self.answer(path)?;
         Ok(began.elapsed())
     }
 
-    /// What it says of itself.
+    /// Returns the health document.
     pub fn health(&self) -> anyhow::Result<String> {
         self.answer("/api/health")
     }
@@ -63,7 +63,7 @@ impl Running {
         Ok(answer)
     }
 
-    /// Says something to be remembered at a time, as the page does, and says how long it took until that was stored.
+    /// Captures an item like the page, and returns the time until it was stored.
     pub fn capture(&self, words: &str) -> anyhow::Result<Duration> {
         let began = Instant::now();
         let mut stream = UnixStream::connect(&self.socket)?;
@@ -77,7 +77,7 @@ impl Running {
         Ok(began.elapsed())
     }
 
-    /// Follows what is shown, as an open page does, for as long as the connection is kept.
+    /// Opens the event stream like a page. It stays open until the connection is dropped.
     pub fn follow(&self) -> anyhow::Result<UnixStream> {
         let mut stream = UnixStream::connect(&self.socket)?;
         stream.write_all(request("/api/events", "localhost").as_bytes())?;
@@ -85,7 +85,7 @@ impl Running {
         Ok(stream)
     }
 
-    /// Asks for the page, and says how long its first byte took.
+    /// Requests the page, and returns the time to the first byte.
     pub fn first_byte_of_the_page(&self) -> anyhow::Result<Duration> {
         let began = Instant::now();
         let mut stream = TcpStream::connect(self.page)?;
@@ -96,13 +96,13 @@ impl Running {
         Ok(took)
     }
 
-    /// The bytes it holds in memory.
+    /// Returns the resident memory in bytes.
     pub fn resident(&self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         kilobytes(&status, "VmRSS:").map(|kilobytes| kilobytes * 1024).context("the system tells no VmRSS")
     }
 
-    /// Asks it to end, and waits for it.
+    /// Sends SIGTERM, and waits for the exit.
     pub fn end(mut self) -> anyhow::Result<()> {
         let asked = Program::new("kill", &["-TERM", &self.child.id().to_string()]).answer();
         asked.context("the program cannot be asked to end")?;
@@ -111,22 +111,22 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// One that has already ended is not there to be killed, and that is fine.
+    /// It may have exited already.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The played Discord, until it is dropped.
+/// The fake Discord server. Stopped on drop.
 pub struct Played {
     child: Child,
-    /// How it is found.
+    /// The variables with which the program finds it.
     pub variables: Vec<(String, String)>,
 }
 
 impl Played {
-    /// Builds and starts it.
+    /// Builds and starts the server.
     pub fn start() -> anyhow::Result<Self> {
         let mut command = Command::new("cargo");
         command.args(["run", "--quiet", "--package", "testkit", "--bin", "discord-server"]);
@@ -144,7 +144,7 @@ impl Played {
 }
 
 impl Drop for Played {
-    /// It ends when nobody types any more.
+    /// The server exits at the end of its stdin.
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
@@ -155,7 +155,7 @@ fn request(path: &str, host: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nx-ollim: 1\r\nconnection: close\r\n\r\n")
 }
 
-/// The number behind `name` in what the system tells of a process.
+/// Returns the value of `name` in a process status file.
 fn kilobytes(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,20 +1,19 @@
-//! The one table: on the screen, and as a page.
+//! The table, as text and as a page.
 
 use super::amount::{Amount, Target};
 
 /// One line of the table.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What.
     pub name: String,
-    /// What it should be, if we promised something.
+    /// The promised value, if any.
     pub target: Option<Target>,
-    /// What it is, if it was measured.
+    /// The measured value, if any.
     pub measured: Option<Amount>,
 }
 
 impl Line {
-    /// Whether it was measured and misses its target.
+    /// Returns whether it was measured and misses its target.
     pub fn misses(&self) -> bool {
         matches!((self.target, self.measured), (Some(target), Some(measured)) if !target.is_met_by(measured))
     }
@@ -33,7 +32,7 @@ impl Line {
 
 const HEADS: [&str; 4] = ["What", "Target", "Measured", ""];
 
-/// For the screen: columns as wide as they must be.
+/// Formats the table for the terminal.
 pub fn plain(lines: &[Line]) -> String {
     let mut rows = vec![HEADS.map(str::to_owned)];
     rows.extend(lines.iter().map(Line::cells));
@@ -46,7 +45,7 @@ pub fn plain(lines: &[Line]) -> String {
     drawn.collect::<Vec<_>>().join("\n")
 }
 
-/// The page in the documents: first what has a target.
+/// Formats the page in the documentation: rows with a target first.
 pub fn page(lines: &[Line], machine: &str) -> String {
     let (aims, others): (Vec<_>, Vec<_>) =
         lines.iter().map(|line| (line.target, line.cells())).partition(|(target, _)| target.is_some());
@@ -61,7 +60,8 @@ pub fn page(lines: &[Line], machine: &str) -> String {
     )
 }
 
-/// Returns `page` with the rows of `lines` replaced; fails with the name of a line that has no row there.
+/// Returns `page` with the rows of `lines` replaced; fails with the name of a line that has no row
+/// there.
 pub fn updated(page: &str, lines: &[Line]) -> Result<String, String> {
     let mut rows: Vec<String> = page.lines().map(str::to_owned).collect();
     for line in lines {

@@ -1,4 +1,4 @@
-//! The two archives that a Debian package is made of: `ar` around, `tar` inside. Both are a few fields of text.
+//! The archive formats of a Debian package: `ar` outside, `tar` inside.
 
 use std::io::Write as _;
 
@@ -11,32 +11,31 @@ const BLOCK: usize = 512;
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it goes, from the root of the machine, without the first slash.
+    /// The path from the root directory, without the leading slash.
     pub path: String,
-    /// What it holds.
     pub bytes: Vec<u8>,
-    /// Who may do what.
+    /// The permission bits.
     pub mode: u32,
 }
 
 impl Entry {
-    /// A file that everybody may read.
+    /// Creates a file with mode 644.
     pub fn file(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
         Self { path: path.to_owned(), bytes: bytes.into(), mode: 0o644 }
     }
 
-    /// A file that everybody may run.
+    /// Creates an executable file with mode 755.
     pub fn program(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
         Self { mode: 0o755, ..Self::file(path, bytes) }
     }
 
-    /// A file that everybody may read, packed.
+    /// Creates a gzip-compressed file with mode 644.
     pub fn packed(path: &str, text: String) -> Self {
         Self::file(path, gzip(text.as_bytes()))
     }
 }
 
-/// An `ar` of these members, in this order.
+/// Creates an `ar` archive of these members, in this order.
 pub fn ar(members: &[(&str, Vec<u8>)], made: u64) -> Vec<u8> {
     let mut whole = b"!<arch>\n".to_vec();
     for (name, bytes) in members {
@@ -50,7 +49,7 @@ pub fn ar(members: &[(&str, Vec<u8>)], made: u64) -> Vec<u8> {
     whole
 }
 
-/// A `tar` of these files and the folders on the way to them, all of them root's.
+/// Creates a `tar` archive of these files and their parent folders, all owned by root.
 pub fn tar(entries: &[Entry], made: u64) -> anyhow::Result<Vec<u8>> {
     let mut whole = Vec::new();
     let mut folders = vec!["./".to_owned()];
@@ -97,15 +96,15 @@ fn head(name: &str, mode: u32, size: usize, made: u64, kind: u8) -> anyhow::Resu
     Ok(head)
 }
 
-/// Packed, and the same every time.
+/// Compresses deterministically.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    // Nothing that is written to memory fails.
+    // Writing to memory does not fail.
     let written = packed.write_all(bytes).and_then(|()| packed.finish());
     written.unwrap_or_default()
 }
 
-/// The members of an `ar`.
+/// Returns the members of an `ar` archive.
 pub fn ar_members(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let mut rest = bytes.strip_prefix(b"!<arch>\n").context("no ar")?;
     let mut members = Vec::new();
@@ -121,7 +120,7 @@ pub fn ar_members(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     Ok(members)
 }
 
-/// The files of a `tar`, without its folders.
+/// Returns the files of a `tar` archive, without its folders.
 pub fn tar_entries(bytes: &[u8]) -> anyhow::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! The Debian package: what is in it, and what it says of itself.
+//! The Debian package: contents and control file.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -8,30 +8,29 @@ use flate2::read::GzDecoder;
 
 use super::archive::{Entry, ar, ar_members, gzip, tar, tar_entries};
 
-/// The unit that runs it for a user: `systemctl --user enable --now ollim-bot`.
+/// The user unit: `systemctl --user enable --now ollim-bot`.
 pub const UNIT: &str = "usr/lib/systemd/user/ollim-bot.service";
 
-/// What a package says of itself.
+/// Metadata of the package.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// The version of the program.
     pub version: String,
-    /// The oldest glibc that it runs with.
+    /// The oldest supported glibc.
     pub glibc: String,
-    /// When it was made, in seconds, so that the same sources make the same bytes.
+    /// The timestamp of all files in seconds, so that builds are reproducible.
     pub made: u64,
 }
 
-/// A package read again.
+/// A parsed package.
 #[derive(Debug)]
 pub struct Package {
-    /// What it says of itself.
+    /// The control file.
     pub control: String,
-    /// What it installs.
+    /// The installed files.
     pub files: Vec<Entry>,
 }
 
-/// What is installed beside the program: the unit, the licences, what changed.
+/// Returns the additional files: unit, licences and changelog.
 pub fn documents(root: &Path) -> anyhow::Result<Vec<Entry>> {
     let text = |path: &str| {
         std::fs::read_to_string(root.join(path)).with_context(|| format!("{path} cannot be read"))
@@ -51,13 +50,13 @@ pub fn documents(root: &Path) -> anyhow::Result<Vec<Entry>> {
     ])
 }
 
-/// As such a file wants what goes over several lines.
+/// Formats a multi-line field of a control file.
 fn indented(text: &str) -> String {
     let line = |line: &str| if line.trim().is_empty() { " .\n".to_owned() } else { format!(" {line}\n") };
     text.lines().map(line).collect()
 }
 
-/// Packs these files.
+/// Creates a package of these files.
 pub fn pack(about: &About, entries: &[Entry]) -> anyhow::Result<Vec<u8>> {
     let size: usize = entries.iter().map(|entry| entry.bytes.len().div_ceil(1024)).sum();
     let control = format!(
@@ -77,7 +76,7 @@ pub fn pack(about: &About, entries: &[Entry]) -> anyhow::Result<Vec<u8>> {
     Ok(ar(&members, about.made))
 }
 
-/// Reads a package.
+/// Parses a package.
 pub fn read(bytes: &[u8]) -> anyhow::Result<Package> {
     let members = ar_members(bytes)?;
     let names: Vec<_> = members.iter().map(|(name, _)| name.as_str()).collect();
@@ -88,7 +87,7 @@ pub fn read(bytes: &[u8]) -> anyhow::Result<Package> {
     Ok(Package { control: String::from_utf8(control.bytes)?, files })
 }
 
-/// What was packed.
+/// Decompresses gzip data.
 pub fn unpacked(bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut whole = Vec::new();
     GzDecoder::new(bytes).read_to_end(&mut whole)?;

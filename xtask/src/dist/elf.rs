@@ -1,14 +1,14 @@
-//! What a program needs of the machine it runs on, read from the program itself.
+//! Run-time dependencies of a program, read from its ELF file.
 
-/// The kind of a part that names the loader which brings in libraries.
+/// The type of the program header that names the dynamic loader.
 const LOADER: u32 = 3;
 
-/// Whether it is a program that names no loader: everything it needs is in it.
+/// Returns whether it is a program without a dynamic loader.
 pub fn needs_nothing(bytes: &[u8]) -> bool {
     parts(bytes).is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&LOADER))
 }
 
-/// The kinds of its parts, of a program of 64 bits.
+/// Returns the types of the program headers of a 64-bit program.
 fn parts(bytes: &[u8]) -> Option<Vec<u32>> {
     bytes.strip_prefix(b"\x7fELF\x02\x01")?;
     let number = |at: usize, size: usize| -> Option<usize> {
@@ -21,7 +21,7 @@ fn parts(bytes: &[u8]) -> Option<Vec<u32>> {
     (0..count).map(|nth| u32::try_from(number(table.checked_add(nth * size)?, 4)?).ok()).collect()
 }
 
-/// The newest glibc whose names it uses, such as `2.34`.
+/// Returns the newest glibc version among its symbols, such as `2.34`.
 pub fn newest_glibc(bytes: &[u8]) -> Option<String> {
     const NAME: &[u8] = b"GLIBC_2.";
     let ends = bytes.windows(NAME.len()).enumerate().filter(|(_, part)| *part == NAME);
@@ -37,7 +37,7 @@ pub fn newest_glibc(bytes: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A head with parts of these kinds.
+    /// Returns an ELF header with program headers of these types.
     fn program(kinds: &[u32]) -> Vec<u8> {
         let mut bytes = vec![0; 64];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");

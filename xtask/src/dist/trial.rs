@@ -1,4 +1,4 @@
-//! A binary that was built is tried: it says its version, and it finds a host by its name.
+//! Tests a built binary: it prints its version, and resolves a host name.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -9,20 +9,18 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-/// How long it may take until it calls.
+/// Maximum time until it connects.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whether a name was found.
+/// The result of a host name lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It called.
     Yes,
-    /// Nobody called.
     No,
 }
 
 impl Found {
-    /// In a word.
+    /// Returns the result as a word.
     pub fn told(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -31,7 +29,7 @@ impl Found {
     }
 }
 
-/// What it calls itself, run with nothing of this machine.
+/// Returns the output of `--version`, with an empty environment.
 pub fn version(binary: &Path) -> anyhow::Result<String> {
     let said = Command::new(binary).arg("--version").env_clear().output()?;
     if said.status.success() {
@@ -41,7 +39,7 @@ pub fn version(binary: &Path) -> anyhow::Result<String> {
     }
 }
 
-/// Whether it finds `localhost` by name, as it finds every server: a static binary can fail in nothing but this.
+/// Returns whether it resolves `localhost`, which is the part of a static binary that can fail.
 pub fn finds_by_name(binary: &Path) -> anyhow::Result<Found> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let home = std::env::temp_dir().join(format!("ollim-dist-{}", std::process::id()));
@@ -66,7 +64,7 @@ pub fn finds_by_name(binary: &Path) -> anyhow::Result<Found> {
         let _ = called.send(());
     });
     let found = if heard.recv_timeout(PATIENCE).is_ok() { Found::Yes } else { Found::No };
-    // It may have ended by itself.
+    // It may have exited already.
     let _ = child.kill();
     child.wait()?;
     std::fs::remove_dir_all(&home)?;

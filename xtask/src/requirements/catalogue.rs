@@ -1,4 +1,5 @@
-//! The list of all requirements: sections of numbered ids, as `docs/requirements.txt` writes them down.
+//! The list of all requirements: sections of numbered ids, in the format of
+//! `docs/requirements.txt`.
 
 use anyhow::{Context, bail, ensure};
 
@@ -9,18 +10,17 @@ pub struct Catalogue(Vec<Section>);
 /// One section of the list.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// The part of the list it stands in: `behaviour` or `reliability`.
+    /// The part of the list: `behaviour` or `reliability`.
     pub group: String,
-    /// The letters all its ids begin with.
+    /// The prefix of all its ids.
     pub letters: String,
-    /// What it is about.
     pub title: String,
     /// Its ids, in order.
     pub ids: Vec<String>,
 }
 
 impl Catalogue {
-    /// Reads the list.
+    /// Parses the list.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let mut group = None;
         let mut sections: Vec<Section> = Vec::new();
@@ -47,7 +47,7 @@ impl Catalogue {
         Ok(Self(sections))
     }
 
-    /// Whether there is such an id.
+    /// Returns whether `id` is in the list.
     pub fn has(&self, id: &str) -> bool {
         self.0.iter().any(|section| section.ids.iter().any(|known| known == id))
     }
@@ -57,7 +57,7 @@ impl Catalogue {
         self.0.iter()
     }
 
-    /// The list with one section alone.
+    /// Returns the list with only one section.
     pub fn only(&self, letters: &str) -> anyhow::Result<Self> {
         match self.0.iter().find(|section| section.letters.eq_ignore_ascii_case(letters)) {
             Some(section) => Ok(Self(vec![section.clone()])),
@@ -70,14 +70,14 @@ impl Catalogue {
 }
 
 impl Section {
-    /// Reads `DD 1-56 Data directory and files`, or `I 1-3,3b,4-14 Authority`.
+    /// Parses `DD 1-56 Data directory and files`, or `I 1-3,3b,4-14 Authority`.
     fn parse(group: &str, line: &str) -> anyhow::Result<Self> {
         let mut words = line.splitn(3, ' ');
         let (Some(letters), Some(numbers), Some(title)) = (words.next(), words.next(), words.next()) else {
             bail!("`{line}` is not letters, numbers and a title");
         };
         ensure!(letters.chars().all(|c| c.is_ascii_uppercase()), "`{letters}` are not capital letters");
-        // In the behaviour, letters and number are joined by a hyphen; a target is written without.
+        // Ids of the behaviour part have a hyphen, those of the reliability part have none.
         let hyphen = if group == "behaviour" { "-" } else { "" };
         let mut ids = Vec::new();
         for part in numbers.split(',') {
@@ -89,7 +89,7 @@ impl Section {
     }
 }
 
-/// The numbers of `7`, `3b` or `1-56`.
+/// Expands `7`, `3b` or `1-56` to numbers.
 fn expand(part: &str) -> Option<Vec<String>> {
     if let Some((first, last)) = part.split_once('-') {
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);

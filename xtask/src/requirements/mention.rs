@@ -1,27 +1,26 @@
-//! What tests say they prove: the ids at the head of their doc lines.
+//! Finds the requirement ids at the head of the doc lines of tests.
 //!
-//! Tests are found line by line and not by parsing, because many stand inside a macro. An id counts only in the
-//! head, before the first colon, so that a sentence may speak of UTF-8 without proving it.
+//! Tests are found line by line and not by parsing, because many are inside a macro. An id counts
+//! only in the head, before the first colon, so that a sentence can mention UTF-8 without covering
+//! a requirement.
 
 use crate::tree::SourceFile;
 
-/// What a story is given: who tells it. A list elsewhere makes a test of it for each teller.
+/// The parameter of a story. A table in another file makes a test of it for each model kind.
 const STORY: &str = "(told_by: Teller)";
 
 /// One id named by one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// The id.
     pub id: String,
-    /// The test, with its file.
+    /// The test with its file.
     pub test: String,
-    /// The file.
     pub path: String,
     /// The line of the id, from 1.
     pub line: usize,
 }
 
-/// All that the tests of a file name.
+/// Returns all ids named by the tests of a file.
 pub fn in_file(file: &SourceFile) -> Vec<Mention> {
     if file.is_rust() {
         rust(file)
@@ -36,7 +35,7 @@ fn is_browser_test(path: &str) -> bool {
     path.starts_with("tests/browser/") && [".js", ".mjs", ".ts"].iter().any(|end| path.ends_with(end))
 }
 
-/// What stood above the line that is being read.
+/// The doc lines and attributes above the current line.
 #[derive(Default)]
 struct Above {
     ids: Vec<(usize, String)>,
@@ -70,8 +69,8 @@ fn rust(file: &SourceFile) -> Vec<Mention> {
                 mentions.extend(above.belongs_to(file, name));
             }
         } else if line.is_empty() || line.ends_with(['{', '}', ';']) {
-            // Another item, or nothing: what stood above does not belong to a test below. Any other line may
-            // continue an attribute.
+            // Another item or an empty line ends the block above. Any other line may continue an
+            // attribute.
             above = Above::default();
         }
     }
@@ -107,7 +106,8 @@ fn browser(file: &SourceFile) -> Vec<Mention> {
     mentions
 }
 
-/// The ids at the head of a doc line: all that stands before the colon, or the whole line, if it is ids alone.
+/// Returns the ids at the head of a doc line: before the colon, or the whole line if it contains
+/// only ids.
 fn head(doc: &str) -> Vec<String> {
     let head = doc.split(':').next().unwrap_or_default().trim().trim_end_matches('.');
     let mut ids = Vec::new();
@@ -120,7 +120,7 @@ fn head(doc: &str) -> Vec<String> {
     ids
 }
 
-/// The ids of `SE-3`, `A1`, `I3b` or `SE-1..SE-5`.
+/// Expands `SE-3`, `A1`, `I3b` or `SE-1..SE-5` to ids.
 fn word_ids(word: &str) -> Option<Vec<String>> {
     let Some((first, last)) = word.split_once("..") else {
         split(word)?;
@@ -132,7 +132,7 @@ fn word_ids(word: &str) -> Option<Vec<String>> {
     (letters == other && from <= to).then(|| (from..=to).map(|n| format!("{letters}{n}")).collect())
 }
 
-/// The letters, with their hyphen, and the number.
+/// Splits an id into its prefix with hyphen, and its number.
 fn split(id: &str) -> Option<(&str, &str)> {
     let digits = id.find(|c: char| c.is_ascii_digit())?;
     let (letters, number) = id.split_at(digits);

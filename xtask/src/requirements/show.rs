@@ -1,11 +1,11 @@
-//! How the coverage of the requirements is shown: as a table, a section, a list, or JSON.
+//! Formats the coverage as a table, a section, a list, or JSON.
 
 use serde_json::json;
 
 use super::Coverage;
 use super::catalogue::Section;
 
-/// One line to a section, and under it the ids without a test.
+/// Formats one line per section, with the ids without a test below.
 pub fn table(coverage: &Coverage) -> String {
     let mut text = String::new();
     let mut group = "";
@@ -32,7 +32,7 @@ pub fn table(coverage: &Coverage) -> String {
     text + &format!("{proven} of {all} requirements have a test\n")
 }
 
-/// Each id with its tests.
+/// Formats each id with its tests.
 pub fn section(coverage: &Coverage) -> String {
     let mut text = String::new();
     for section in coverage.catalogue.sections() {
@@ -47,14 +47,14 @@ pub fn section(coverage: &Coverage) -> String {
     text
 }
 
-/// The ids without a test, one to a line.
+/// Formats the ids without a test, one per line.
 pub fn missing(coverage: &Coverage) -> String {
     let mut ids = coverage.catalogue.sections().flat_map(|section| without_test(coverage, section));
     let first = ids.next().map(|id| format!("{id}\n")).unwrap_or_default();
     ids.fold(first, |text, id| text + id + "\n")
 }
 
-/// Everything, for programs.
+/// Formats everything as JSON.
 pub fn json(coverage: &Coverage) -> anyhow::Result<String> {
     let sections: Vec<_> = coverage
         .catalogue
@@ -84,7 +84,7 @@ fn without_test<'a>(coverage: &Coverage, section: &'a Section) -> Vec<&'a str> {
     section.ids.iter().map(String::as_str).filter(|id| !coverage.tests.contains_key(*id)).collect()
 }
 
-/// Neighbours in the section are drawn together: `SE-1..SE-4, SE-7`.
+/// Joins neighbours of a section: `SE-1..SE-4, SE-7`.
 fn ranges(section: &Section, ids: &[&str]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, id) in section.ids.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The tests of the page in a real browser: Node, a browser and the packages first, then the tests.
+//! The tests of the page in a real browser: sets up Node, a browser and the packages, then runs the
+//! tests.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -7,10 +8,10 @@ use super::machine::Machine;
 use super::report::{self, Report};
 use super::step::{NotRun, Outcome, Program, target_folder};
 
-/// Where they are.
+/// The folder of the tests.
 const FOLDER: &str = "tests/browser";
 
-/// What a browser is called, by system.
+/// Names of browsers on different systems.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// Sets up what the browser tests need and runs them.
@@ -45,7 +46,7 @@ fn packages(folder: &Path) -> Outcome {
     if !lock.exists() || changed(&installed) >= changed(&lock) {
         return Outcome::Passed(Vec::new());
     }
-    // The browser comes from the system, so that the tests use the one a human would.
+    // The browser of the system is used, as by a user.
     Program::new("npm", &["ci", "--no-audit", "--no-fund"])
         .within(folder)
         .with("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1")
@@ -64,7 +65,8 @@ fn build(root: &Path) -> Outcome {
         .and(|| run(&["build", "--package", "surfaces", "--example", "page"]))
 }
 
-/// The tests learn from variables where the programs are, and where cargo builds: they put their pictures there.
+/// The tests get the paths of the programs and of the build folder, for their pictures, in
+/// variables.
 fn tests(folder: &Path, root: &Path) -> Outcome {
     // One file at a time: several browsers at once slow each other down on a small machine.
     // The timeout holds for each test and for each file. It ends what hangs; each wait in a test has its own limit.

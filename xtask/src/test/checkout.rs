@@ -1,4 +1,4 @@
-//! The checkout before and after a run: tests must leave it as it was.
+//! The state of the checkout before and after a run: tests must not change it.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,19 +6,20 @@ use std::path::Path;
 
 use super::step::{NotRun, Outcome, Program};
 
-/// What git finds changed in a checkout: each file with its state and a hash of its content. None without git.
+/// The changed files of a checkout: each with its git state and a hash of its content. None without
+/// git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout(Option<BTreeMap<String, (String, u64)>>);
 
 impl Checkout {
-    /// Looks at the checkout in `root`.
+    /// Reads the state of the checkout in `root`.
     pub fn look(root: &Path) -> Self {
         let words = ["-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all"];
         let told = Program::new("git", &words).within(root).answer_untrimmed();
         Self(told.map(|told| told.lines().filter_map(|line| entry(root, line)).collect()))
     }
 
-    /// Fails if anything is different `after`, and names it.
+    /// Fails if anything is different `after`, and lists it.
     pub fn compare(&self, after: &Self) -> Outcome {
         let (Some(before), Some(after)) = (&self.0, &after.0) else {
             return Outcome::NotRun(NotRun::Optional, "this is no git checkout".to_owned());
@@ -36,7 +37,7 @@ impl Checkout {
     }
 }
 
-/// A line such as ` M docs/page.png`, with a hash of what the file holds now.
+/// Parses a line such as ` M docs/page.png`, and hashes the current content of the file.
 fn entry(root: &Path, line: &str) -> Option<(String, (String, u64))> {
     let (state, file) = line.split_at_checked(3)?;
     let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! The tests of the claude engine with the real program, which is installed outside the repository first.
+//! The tests with the real claude program, which is installed outside the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use super::step::{NotRun, Outcome, Program};
 /// The version the tests were written for.
 const VERSION: &str = "2.1.325";
 
-/// Where the tests look for the program; a human who has it elsewhere can say so.
+/// The variable with the path of the program; set it to use another installation.
 pub const VARIABLE: &str = "OLLIM_TEST_CLAUDE";
 
-/// Installs the program and runs the tests that need it. A machine that cannot have it is no failure of ours, but
-/// the summary says that these tests did not run: nobody may take its absence for a pass.
+/// Installs the program and runs the tests that need it. A machine where it cannot be installed is
+/// no failure, but the summary says that these tests did not run.
 pub fn steps(report: &mut Report, root: &Path) {
     let Some(program) = program() else {
         let why = "there is no home folder to install the claude program into";
@@ -27,7 +27,7 @@ pub fn steps(report: &mut Report, root: &Path) {
     });
 }
 
-/// The program, which is installed first; none, where it cannot be.
+/// Returns the program after installing it, or None if that fails.
 pub fn ready() -> Option<PathBuf> {
     program().filter(|program| install(program).passed())
 }
@@ -37,7 +37,7 @@ fn unready(why: &str) -> Outcome {
     Outcome::NotRun(NotRun::Optional, format!("the claude program could not be installed: {why}"))
 }
 
-/// Where the program is, or will be.
+/// Returns the path of the program, installed or not.
 fn program() -> Option<PathBuf> {
     if let Some(path) = Machine.variable(VARIABLE) {
         return Some(path.into());
@@ -77,7 +77,7 @@ fn version(program: &Path) -> Option<String> {
     said.split_whitespace().next().map(str::to_owned)
 }
 
-/// The client alone, the whole house on it, and the stories that every engine tells.
+/// Runs the tests of the client, of the whole application, and the stories with this model.
 fn tests(program: &Path, root: &Path) -> Outcome {
     let alone = ["--package", "models", "--package", "ollim-bot", "--test", "claude"];
     let all = ["--include-ignored", "--skip", "measure::"];

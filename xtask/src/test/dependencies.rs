@@ -1,4 +1,4 @@
-//! L1: the crates that we use: what they are licensed under, where they come from, and what is known to be wrong with them.
+//! L1: checks licences, sources and known vulnerabilities of our dependencies.
 
 use std::path::Path;
 
@@ -6,14 +6,15 @@ use super::machine::Machine;
 use super::report::Report;
 use super::step::{NotRun, Outcome, Program};
 
-/// The version whose words are known here.
+/// The version whose messages are known here.
 const VERSION: &str = "0.20.2";
-/// What it says if the list of known faults cannot be fetched, and if there is none from before or only one too old.
+/// The messages if the advisory database cannot be fetched, and if there is no local copy or only
+/// an old one.
 const UNREACHED: &str = "failed to fetch advisory database";
 const NEVER_FETCHED: &str = "failed to get 'FETCH_HEAD' metadata";
 const TOO_OLD: &str = "repository is stale";
 
-/// Checks all that is linked into the program, and all that builds and tests it.
+/// Checks all dependencies, including those for build and tests.
 pub fn steps(report: &mut Report, root: &Path) {
     if report.step("cargo-deny", || installed(root)) {
         report.step("dependencies", || deny(root, &["check", "licenses", "bans", "sources"]));
@@ -30,8 +31,8 @@ fn installed(root: &Path) -> Outcome {
     }
 }
 
-/// The list is fetched. Where it is out of reach the one that was fetched last is taken, unless it is too old to tell
-/// anything; who has none cannot know.
+/// Checks against the current database. If it cannot be fetched, uses the local copy; without a
+/// recent one the step does not run.
 fn advisories(root: &Path) -> Outcome {
     match deny(root, &["check", "advisories"]) {
         Outcome::Failed(_, said) if said.contains(UNREACHED) => {
@@ -41,7 +42,7 @@ fn advisories(root: &Path) -> Outcome {
     }
 }
 
-/// What comes of a check against the list that was fetched last.
+/// Interprets a check against the local copy.
 fn from_memory(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Failed(_, said) if [NEVER_FETCHED, TOO_OLD].iter().any(|none| said.contains(none)) => {
@@ -60,7 +61,7 @@ fn deny(root: &Path, words: &[&str]) -> Outcome {
 mod tests {
     use super::*;
 
-    /// L1: only who has no list may say nothing; a fault that is found there is one.
+    /// L1: only a missing database is excused; a vulnerability in the local copy is a failure.
     #[test]
     fn without_a_list_nothing_is_claimed_and_with_one_a_fault_fails() {
         let failed = |said: &str| from_memory(Outcome::Failed(Vec::new(), said.into()));

@@ -1,14 +1,15 @@
-//! The tests that failed, read from what their runner said: each with its name and the first line of its error.
+//! Extracts the failed tests from the output of their runner: each with its name and the first line
+//! of its error.
 
-/// The most tests that are named.
+/// Maximum number of listed tests.
 const MOST: usize = 40;
-/// The longest line, in characters.
+/// Maximum length of a line, in characters.
 const LONGEST: usize = 300;
 
-/// Marks of a test that did not pass, as nextest writes them at the beginning of a line.
+/// The marks of a failed test at the beginning of a line of nextest.
 const NEXTEST: [&str; 7] = ["FAIL", "TIMEOUT", "ABORT", "SIGABRT", "SIGSEGV", "SIGKILL", "LEAK-FAIL"];
 
-/// Returns the tests that failed in a run of nextest, libtest, unittest or Node's runner.
+/// Returns the failed tests in the output of nextest, libtest, unittest or Node's runner.
 pub fn tests(said: &str) -> Vec<String> {
     let lines: Vec<&str> = said.lines().collect();
     let mut found: Vec<String> = Vec::new();
@@ -28,8 +29,8 @@ pub fn tests(said: &str) -> Vec<String> {
     found
 }
 
-/// The name in a line of nextest (`FAIL [   1.5s] (3/9) package::binary module::test`) or of libtest
-/// (`test module::test ... FAILED`).
+/// Returns the name in a line of nextest (`FAIL [   1.5s] (3/9) package::binary module::test`) or
+/// of libtest (`test module::test ... FAILED`).
 fn in_rust(line: &str) -> Option<&str> {
     if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
         return Some(name);
@@ -44,18 +45,18 @@ fn in_rust(line: &str) -> Option<&str> {
     NEXTEST.contains(&mark).then_some(name)
 }
 
-/// The name in a line of the test anything protocol: `not ok 3 - a name`.
+/// Returns the name in a line of the test anything protocol: `not ok 3 - a name`.
 fn in_node(line: &str) -> Option<&str> {
     let (_, name) = line.trim_start().strip_prefix("not ok ")?.split_once(" - ")?;
     Some(name)
 }
 
-/// The name in a line of unittest: `FAIL: test_name (module.Class.test_name)`.
+/// Returns the name in a line of unittest: `FAIL: test_name (module.Class.test_name)`.
 fn in_python(line: &str) -> Option<&str> {
     line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))
 }
 
-/// Why a Rust test panicked: the line after `thread 'module::test' panicked at file:1:2:`.
+/// Returns the panic message: the line after `thread 'module::test' panicked at file:1:2:`.
 fn panic_of<'a>(lines: &[&'a str], name: &str) -> Option<&'a str> {
     let test = name.rsplit(' ').next()?;
     let thread = format!("thread '{test}'");
@@ -63,7 +64,8 @@ fn panic_of<'a>(lines: &[&'a str], name: &str) -> Option<&'a str> {
     lines.get(at + 1).copied()
 }
 
-/// The error in the block under a failed test: on the line of `error:` or, if that only begins a text, under it.
+/// Returns the error in the block below a failed test: after `error:`, or on the next line if a
+/// multi-line text begins there.
 fn error_of<'a>(block: &[&'a str]) -> Option<&'a str> {
     let block: Vec<&'a str> =
         block.iter().map(|line| line.trim()).take_while(|line| *line != "...").collect();

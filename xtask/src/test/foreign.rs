@@ -1,4 +1,5 @@
-//! The vendors' own clients against our played servers: they are installed outside the repository first.
+//! Tests our fake servers with the vendors' own clients, which are installed outside the
+//! repository.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use super::machine::Machine;
 use super::report::{self, Report};
 use super::step::{NotRun, Outcome, Program, target_folder};
 
-/// Where the tests are, and which packages they need.
+/// The folder of the tests and their package lists.
 const FOLDER: &str = "tests/foreign";
 
 /// Installs the clients for Python and Node and runs the tests. Without one of them the step fails.
@@ -31,7 +32,7 @@ fn python_packages(home: &Path, root: &Path) -> Outcome {
     Machine.python().and(made).and(|| Program::new(&python(home), &words).run())
 }
 
-/// The packages of Node: the types of the TypeScript clients, and the library of the bot in that language.
+/// Installs the Node packages: the types of the TypeScript clients, and the Discord library.
 fn node_packages(home: &Path, root: &Path) -> Outcome {
     let home = home.join("node");
     let copy = || {
@@ -48,7 +49,7 @@ fn node_packages(home: &Path, root: &Path) -> Outcome {
     Machine.node().and(|| Program::new("npm", &words).within(&home).run())
 }
 
-/// Builds the programs that the tests start, so that a step that is run alone does not test old ones.
+/// Builds the programs that the tests start, so that a single step does not test old ones.
 fn build(root: &Path) -> Outcome {
     let programs = ["build", "--package", "ollim-bot", "--package", "testkit", "--bins"];
     let example = ["build", "--package", "domain", "--example", "fires"];
@@ -67,7 +68,7 @@ fn tests(home: &Path, root: &Path) -> Outcome {
     complete(program.counting(report::unittest).run())
 }
 
-/// A run that found no test, left one out, or has one that is expected to fail, is no pass.
+/// Treats a run without tests, with a skipped one or with an expected failure as failed.
 fn complete(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Passed(counts) if counts == report::unittest("") => {

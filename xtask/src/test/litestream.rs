@@ -1,4 +1,4 @@
-//! The test of continuous replication with a real Litestream, which is installed outside the repository first.
+//! The test of replication with a real Litestream, which is installed outside the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::step::{NotRun, Outcome, Program};
 /// The version the guide was written for.
 const VERSION: &str = "0.5.17";
 
-/// Where the test looks for the program; set it to use one that is installed elsewhere.
+/// The variable with the path of the program; set it to use another installation.
 const VARIABLE: &str = "OLLIM_TEST_LITESTREAM";
 
-/// Installs the program and runs the test that needs it. Without it the step fails: nobody may take that for a pass.
+/// Installs the program and runs the test that needs it. Without it the step fails.
 pub fn steps(report: &mut Report, root: &Path) {
     report.step("litestream tests", || {
         let named = Machine.variable(VARIABLE).map(PathBuf::from);

@@ -1,38 +1,38 @@
-//! The machine the tests run on: what it has, and how it gets what it lacks.
+//! The machine the tests run on: finds and installs programs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::step::{NotRun, Outcome, Program};
 
-/// The machine we are on.
+/// The local machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine;
 
 impl Machine {
-    /// Whether a program is there and runs.
+    /// Returns whether a program exists and runs successfully.
     pub fn has(self, program: &str, words: &[&str]) -> bool {
         Program::new(program, words).answer().is_some()
     }
 
-    /// The first of some programs that is there and tells its version.
+    /// Returns the first of the programs that prints a version.
     pub fn first<'a>(self, programs: &[&'a str]) -> Option<&'a str> {
         programs.iter().copied().find(|program| self.has(program, &["--version"]))
     }
 
-    /// What a variable of the environment says.
+    /// Returns a variable of the environment.
     pub fn variable(self, wanted: &str) -> Option<OsString> {
         std::env::vars_os().find(|(name, _)| name == wanted).map(|(_, value)| value)
     }
 
-    /// A place for what we install and nobody else needs; none on a machine without a home.
+    /// Returns a cache folder for our installations, or None without a home folder.
     pub fn cache(self, place: &str) -> Option<PathBuf> {
         let caches = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
         let caches = caches.or_else(|| Some(PathBuf::from(self.variable("HOME")?).join(".cache")))?;
         Some(caches.join("ollim-bot").join(place))
     }
 
-    /// Installs packages of the system, if we may.
+    /// Installs system packages, if permitted.
     pub fn install(self, packages: &[&str]) -> Outcome {
         let names = packages.join(" ");
         if !self.has("apt-get", &["--version"]) {
@@ -46,13 +46,13 @@ impl Machine {
         if let Outcome::NotRun(..) = updated {
             return updated;
         }
-        // Lists that could not all be renewed may still do.
+        // A partial failure to update the lists may not matter.
         let mut words = vec!["install", "--yes", "--no-install-recommends"];
         words.extend(packages);
         apt(prefix, &words).run()
     }
 
-    /// Sees to it that Python can make virtual environments.
+    /// Makes sure that Python can create virtual environments.
     pub fn python(self) -> Outcome {
         if self.has("python3", &["-c", "import venv, ensurepip"]) {
             Outcome::Passed(Vec::new())
@@ -61,7 +61,7 @@ impl Machine {
         }
     }
 
-    /// Sees to it that there is Node with its package manager.
+    /// Makes sure that Node and npm are installed.
     pub fn node(self) -> Outcome {
         if self.has("node", &["--version"]) && self.has("npm", &["--version"]) {
             Outcome::Passed(Vec::new())
@@ -70,7 +70,7 @@ impl Machine {
         }
     }
 
-    /// What stands before a command that needs root; nothing, if we are root; none, if we may not.
+    /// Returns the prefix of a command that needs root: empty as root, None if not permitted.
     fn authority(self) -> Option<&'static [&'static str]> {
         if Program::new("id", &["-u"]).answer().as_deref() == Some("0") {
             Some(&[])

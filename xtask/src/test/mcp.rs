@@ -1,5 +1,6 @@
-//! Our MCP server and client against the protocol's own SDK, which is installed outside the repository first: the
-//! current one, which speaks both eras, and the last one that speaks only the handshake era.
+//! Tests our MCP server and client with the official SDK, which is installed outside the
+//! repository: the current one, which supports both eras, and the last one that supports only the
+//! handshake era.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +8,12 @@ use super::machine::Machine;
 use super::report::{self, Report};
 use super::step::{NotRun, Outcome, Program, target_folder};
 
-/// Where the test is, and beside it what it needs.
+/// The folder of the tests and their requirements.
 const FOLDER: &str = "tests/foreign";
 /// The last SDK that knows only revisions with a handshake.
 const HANDSHAKE_SDK: &str = "mcp==1.30.0";
 
-/// Installs the client and runs its test. Without it the step fails: nobody may take that for a pass.
+/// Installs the client and runs its test. Without it the step fails.
 pub fn steps(report: &mut Report, root: &Path) {
     report.step("mcp client", || {
         let Some(package) = wanted(root) else { return unready("the requirements name no mcp") };
@@ -38,7 +39,7 @@ fn unready(why: &str) -> Outcome {
     Outcome::NotRun(NotRun::Required, why.to_owned())
 }
 
-/// The client in the version that the other tests use too.
+/// Returns the SDK in the version that the other tests use.
 fn wanted(root: &Path) -> Option<String> {
     let all = std::fs::read_to_string(root.join(FOLDER).join("requirements.txt")).ok()?;
     all.lines().find(|line| line.starts_with("mcp==")).map(|line| line.trim().to_owned())
@@ -58,7 +59,7 @@ fn install(home: &Path, package: &str) -> Outcome {
     Machine.python().and(made).and(|| Program::new(&python, &words).run())
 }
 
-/// Builds the program that is tested, so that a step that is run alone does not test an old one.
+/// Builds the tested program, so that a single step does not test an old one.
 fn build(root: &Path) -> Outcome {
     Program::new("cargo", &["build", "--package", "ollim-bot", "--bins"]).within(root).run()
 }
@@ -76,7 +77,8 @@ fn test(home: &Path, root: &Path) -> Outcome {
     outcome
 }
 
-/// Runs the tests of our client against both SDKs. They are ignored elsewhere, because they need Python packages.
+/// Tests our client against both SDKs. These tests are otherwise ignored, because they need Python
+/// packages.
 fn client_tests(current: &Path, handshake: &Path, root: &Path) -> Outcome {
     let words =
         ["nextest", "run", "-p", "tools", "--run-ignored", "only", "-E", "test(mcp::tests::foreign::)"];

@@ -1,4 +1,4 @@
-//! The tests of CalDAV with a real Radicale, which is installed outside the repository first.
+//! The CalDAV tests with a real Radicale server, which is installed outside the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use super::step::{NotRun, Outcome, Program};
 /// The version the tests were written for.
 const VERSION: &str = "3.9.0";
 
-/// Where the tests look for a python that has it; a human who has one elsewhere can say so.
+/// The variable with a python that has Radicale; set it to use another installation.
 const VARIABLE: &str = "OLLIM_TEST_RADICALE";
 
-/// Installs the server and runs the tests that need it. Without it the step fails: nobody may take that for a pass.
+/// Installs the server and runs the tests that need it. Without it the step fails.
 pub fn steps(report: &mut Report, root: &Path, length: Length) {
     report.step("radicale tests", || {
         let named = Machine.variable(VARIABLE).map(PathBuf::from);

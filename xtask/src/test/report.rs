@@ -1,5 +1,5 @@
-//! What is told of a run: a line for each step as it ends, and a summary with the counts of the runners and the tests
-//! that failed.
+//! The report of a run: a line for each step as it ends, and a summary with the counts of the
+//! runners and the failed tests.
 
 use std::time::{Duration, Instant};
 
@@ -7,24 +7,24 @@ use super::failed;
 use super::step::{NotRun, Outcome};
 use crate::out::{begin, say};
 
-/// How many lines of a failed step are shown.
+/// Number of output lines shown for a failed step.
 const LINES_SHOWN: usize = 300;
 
-/// The steps so far.
+/// The completed steps.
 #[derive(Debug, Default)]
 pub struct Report {
     steps: Vec<Done>,
     chosen: Chosen,
 }
 
-/// The steps that are run.
+/// The steps to run.
 #[derive(Debug, Default)]
 enum Chosen {
     #[default]
     All,
-    /// Those with these names.
+    /// The steps with these names.
     Only(Vec<String>),
-    /// None; their names are kept.
+    /// None; collects their names.
     List(Vec<String>),
 }
 
@@ -36,18 +36,18 @@ struct Done {
 }
 
 impl Report {
-    /// A report of the steps with the names in `only`; of all steps, if it is empty.
+    /// Creates a report of the steps with the names in `only`, or of all steps if it is empty.
     pub fn of(only: Vec<String>) -> Self {
         let chosen = if only.is_empty() { Chosen::All } else { Chosen::Only(only) };
         Self { steps: Vec::new(), chosen }
     }
 
-    /// A report that runs nothing and collects the names of the steps.
+    /// Creates a report that runs nothing and collects the names of the steps.
     pub fn listing() -> Self {
         Self { steps: Vec::new(), chosen: Chosen::List(Vec::new()) }
     }
 
-    /// Returns the names that a listing collected.
+    /// Returns the collected names.
     pub fn names(self) -> Vec<String> {
         match self.chosen {
             Chosen::List(names) => names,
@@ -55,8 +55,8 @@ impl Report {
         }
     }
 
-    /// Runs a step and tells how it went. Gives whether it passed. A step that was not chosen is not run, and counts as
-    /// passed for the steps that need it.
+    /// Runs a step and prints its result. Returns whether it passed. A step that was not selected
+    /// is not run, and counts as passed for the steps that need it.
     pub fn step(&mut self, name: &str, run: impl FnOnce() -> Outcome) -> bool {
         match &mut self.chosen {
             Chosen::All => {}
@@ -80,13 +80,13 @@ impl Report {
         passed
     }
 
-    /// How many steps failed, or could not run though they had to.
+    /// Returns the number of steps that failed, or were required and did not run.
     pub fn failures(&self) -> usize {
         self.steps.iter().filter(|done| done.is_failure()).count()
     }
 
-    /// What did not pass, the counts of the runners in their own words, the tests that failed, and the sum of it. The
-    /// failed tests are named last, because who reads a long log often sees only its end.
+    /// Formats the steps that did not pass, the counts of the runners, the failed tests, and the
+    /// totals. Failed tests come last, because often only the end of a long log is visible.
     pub fn summary(&self) -> String {
         let mut text = String::from("\n");
         for done in self.steps.iter().filter(|done| !done.outcome.passed()) {
@@ -149,12 +149,12 @@ fn end_of(said: &str) -> String {
     left_out + &lines[first..].join("\n")
 }
 
-/// The line in which nextest counts.
+/// Returns the summary line of nextest.
 pub fn nextest(said: &str) -> Vec<String> {
     said.lines().filter(|line| line.trim_start().starts_with("Summary [")).map(str::to_owned).collect()
 }
 
-/// The lines in which Rust's own runner counts. Those that counted nothing say nothing.
+/// Returns the summary lines of libtest, without those of empty runs.
 pub fn libtest(said: &str) -> Vec<String> {
     said.lines()
         .filter(|line| line.starts_with("test result:"))
@@ -163,7 +163,7 @@ pub fn libtest(said: &str) -> Vec<String> {
         .collect()
 }
 
-/// The counts of Node's runner, in the words of the others.
+/// Returns the counts of Node's runner in a similar format.
 pub fn node(said: &str) -> Vec<String> {
     let count = |what: &str| {
         let mark = format!("# {what} ");
@@ -177,7 +177,7 @@ pub fn node(said: &str) -> Vec<String> {
     )]
 }
 
-/// The count of Python's runner, in the words of the others.
+/// Returns the counts of unittest in a similar format.
 pub fn unittest(said: &str) -> Vec<String> {
     let count = |words: &str, end: &str| {
         let number =

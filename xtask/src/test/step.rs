@@ -1,27 +1,26 @@
-//! One step: a program that is run quietly, and what came of it.
+//! A test step: a program that runs with captured output, and its outcome.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It passed; these are the lines in which its runner counts.
+    /// Passed, with the summary lines of its runner.
     Passed(Vec<String>),
-    /// It failed: the lines in which its runner counts, and all that it said.
+    /// Failed, with the summary lines of its runner and its whole output.
     Failed(Vec<String>, String),
-    /// It could not run.
+    /// Could not run, with the reason.
     NotRun(NotRun, String),
 }
 
 impl Outcome {
-    /// Whether it passed.
     pub fn passed(&self) -> bool {
         matches!(self, Self::Passed(_))
     }
 
-    /// This, and `next` if it passed: one outcome with the counts of both.
+    /// Runs `next` if this passed, and returns an outcome with the summary lines of both.
     pub fn and(self, next: impl FnOnce() -> Self) -> Self {
         let Self::Passed(mut counts) = self else { return self };
         match next() {
@@ -38,19 +37,19 @@ impl Outcome {
     }
 }
 
-/// Whether a step that could not run is a failure.
+/// The severity of a step that could not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotRun {
-    /// It is: nobody may take this for a pass.
+    /// A failure, so that it is not taken for a pass.
     Required,
-    /// It is not: the reason is one the step documents.
+    /// No failure: a documented reason.
     Optional,
 }
 
-/// Picks the lines in which a runner counts its tests out of all that it said.
+/// Extracts the summary lines of a test runner from its output.
 pub type Count = fn(&str) -> Vec<String>;
 
-/// A program with its words, ready to run.
+/// A program with its arguments.
 #[derive(Debug)]
 pub struct Program {
     name: String,
@@ -59,8 +58,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program and its words. What `cargo run` told us about ourselves is not passed on, or build scripts that
-    /// watch those variables would run again each time.
+    /// Creates a program. Variables that `cargo run` sets for xtask are removed, because build
+    /// scripts that watch them would run again each time.
     pub fn new(name: &str, words: &[&str]) -> Self {
         let mut command = Command::new(name);
         command.args(words).stdin(Stdio::null());
@@ -72,19 +71,19 @@ impl Program {
         Self { name: name.into(), command, count: |_| Vec::new() }
     }
 
-    /// Runs it in a folder.
+    /// Sets the working directory.
     pub fn within(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Gives it a variable.
+    /// Sets an environment variable.
     pub fn with(mut self, variable: &str, value: impl Into<OsString>) -> Self {
         self.command.env(variable, value.into());
         self
     }
 
-    /// Keeps the lines in which it counts its tests.
+    /// Sets how its summary lines are found.
     pub fn counting(mut self, count: Count) -> Self {
         self.count = count;
         self
@@ -103,12 +102,12 @@ impl Program {
         }
     }
 
-    /// What it says on standard output, if it succeeds, without the space around it.
+    /// Returns its trimmed stdout, if it succeeds.
     pub fn answer(self) -> Option<String> {
         Some(self.answer_untrimmed()?.trim().to_owned())
     }
 
-    /// What it says on standard output, if it succeeds.
+    /// Returns its stdout, if it succeeds.
     pub fn answer_untrimmed(mut self) -> Option<String> {
         let output = self.command.stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -120,7 +119,7 @@ fn is_about_us(variable: &OsString) -> bool {
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
-/// The build folder.
+/// Returns the build folder.
 pub fn target_folder(root: &Path) -> Option<PathBuf> {
     let words = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
     let metadata = Program::new("cargo", &words).within(root).answer()?;

@@ -1,25 +1,25 @@
-//! Who may know whom: the arrows between our crates, read from their manifests.
+//! Allowed dependencies between our crates, read from their manifests.
 
 use toml::{Table, Value};
 
 use super::Complaint;
 use crate::tree::SourceFile;
 
-/// The crates that adapt the world to the engine. They do not know each other.
+/// The adapter crates. They must not depend on each other.
 const ADAPTERS: &[&str] = &["journal", "models", "tools", "surfaces", "accounts"];
 
-/// How other machines are reached: who speaks over a wire may know it.
+/// The crate for network connections, which the adapters may use.
 const WIRE: &str = "wire";
 
-/// What the domain may depend on: value types, and words for errors.
+/// The allowed dependencies of the domain: value types and error derives.
 const VALUES: &[&str] = &["jiff", "rpds", "thiserror"];
 
 const DAEMON: &str = "ollim-bot";
 const TESTKIT: &str = "testkit";
-/// Who knocks at every door, and whom nobody knows.
+/// Depends on every parser crate, and no crate depends on it.
 const FUZZING: &str = "fuzzing";
 
-/// `domain` depends on value types alone.
+/// `domain` depends on value types only.
 pub fn domain_is_pure(files: &[SourceFile]) -> Vec<Complaint> {
     let foreign = |(file, arrow): (&SourceFile, Arrow)| {
         let wrong =
@@ -30,7 +30,7 @@ pub fn domain_is_pure(files: &[SourceFile]) -> Vec<Complaint> {
     arrows(files).into_iter().filter_map(foreign).collect()
 }
 
-/// No crate of ours knows another that it should not.
+/// Crates of the workspace depend only on those they may.
 pub fn hold(files: &[SourceFile]) -> Vec<Complaint> {
     let arrows = arrows(files);
     let ours: Vec<String> = files.iter().filter_map(package_name).collect();
@@ -60,14 +60,14 @@ fn may(arrow: &Arrow) -> bool {
     }
 }
 
-/// When a dependency holds.
+/// When a dependency applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Always,
     InTests,
 }
 
-/// One crate depends on another.
+/// A dependency of one crate on another.
 #[derive(Debug)]
 struct Arrow {
     from: String,
@@ -101,7 +101,7 @@ fn arrows_of(file: &SourceFile) -> Vec<Arrow> {
     arrows
 }
 
-/// A dependency may be used under another name than its own.
+/// Returns the package name, which can differ from the key.
 fn real_name(name: &str, how: &Value) -> String {
     how.get("package").and_then(Value::as_str).unwrap_or(name).to_owned()
 }
@@ -122,7 +122,7 @@ fn name_in(manifest: &Table) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The whole house, with one crate's dependencies as given.
+    /// Returns the manifests of a workspace, with the given dependencies of one crate.
     fn house(name: &str, dependencies: &str) -> Vec<SourceFile> {
         [
             "domain", "engine", "journal", "models", "tools", "surfaces", "accounts", WIRE, DAEMON, TESTKIT,

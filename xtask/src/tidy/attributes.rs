@@ -7,17 +7,17 @@ use syn::{Attribute, Meta, Token};
 use super::Complaint;
 use crate::tree::SourceFile;
 
-/// A test that is ignored says why.
+/// `#[ignore]` has a reason.
 pub fn ignored_says_why(files: &[SourceFile]) -> Vec<Complaint> {
     looked_at(files, |looker| &mut looker.ignored)
 }
 
-/// A lint is expected, with a reason; it is never allowed.
+/// `#[expect]` has a reason, and `#[allow]` is not used.
 pub fn expects_never_allows(files: &[SourceFile]) -> Vec<Complaint> {
     looked_at(files, |looker| &mut looker.allowed)
 }
 
-/// What one of the lists holds after looking through all Rust files.
+/// Returns one of the visitor's lists for all Rust files.
 fn looked_at(files: &[SourceFile], list: fn(&mut Looker) -> &mut Vec<(usize, String)>) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.is_rust()) {
@@ -34,7 +34,7 @@ fn looked_at(files: &[SourceFile], list: fn(&mut Looker) -> &mut Vec<(usize, Str
     complaints
 }
 
-/// What was found in one file, with its line, by the rule it breaks.
+/// The violations in one file with their lines, by rule.
 #[derive(Default)]
 struct Looker {
     ignored: Vec<(usize, String)>,
@@ -57,7 +57,7 @@ impl Looker {
     }
 }
 
-/// The metas between the brackets; none if they are something else.
+/// Returns the metas between the parentheses, or none if they are something else.
 fn list_of(meta: &Meta) -> Vec<Meta> {
     let Meta::List(list) = meta else { return Vec::new() };
     list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)

@@ -3,11 +3,11 @@
 use super::Complaint;
 use crate::tree::SourceFile;
 
-/// Names that say nothing about what is inside, so that everything ends up there.
+/// Names without a subject, which attract unrelated code.
 const DRAWERS: &[&str] =
     &["util", "utils", "helper", "helpers", "common", "misc", "shared", "core", "stuff", "base"];
 
-/// Every Rust file opens with a `//!` line.
+/// Every Rust file begins with a `//!` line.
 pub fn opens_with_its_reason(files: &[SourceFile]) -> Vec<Complaint> {
     let silent = |file: &&SourceFile| !file.text.starts_with("//! ");
     files
@@ -18,7 +18,7 @@ pub fn opens_with_its_reason(files: &[SourceFile]) -> Vec<Complaint> {
         .collect()
 }
 
-/// No file or folder is named like a drawer.
+/// No file or folder has a name without a subject.
 pub fn has_a_subject(files: &[SourceFile]) -> Vec<Complaint> {
     files
         .iter()

@@ -1,11 +1,11 @@
-//! Links between our documents lead somewhere: to a file that exists and, if they name one, to a heading in it.
+//! Links between our documents point to existing files and headings.
 
 use std::collections::BTreeSet;
 
 use super::Complaint;
 use crate::tree::SourceFile;
 
-/// Every link between documents resolves. Links to elsewhere are not followed.
+/// Every link between documents resolves. External links are not followed.
 pub fn resolve(files: &[SourceFile]) -> Vec<Complaint> {
     let places = places(files);
     let mut complaints = Vec::new();
@@ -19,7 +19,7 @@ pub fn resolve(files: &[SourceFile]) -> Vec<Complaint> {
     complaints
 }
 
-/// Every file and every folder above one.
+/// Returns all files and their parent folders.
 fn places(files: &[SourceFile]) -> BTreeSet<String> {
     let mut places = BTreeSet::new();
     for file in files {
@@ -57,7 +57,7 @@ fn follow(
     }
 }
 
-/// Where a relative target leads from a file.
+/// Resolves a relative target from a file.
 fn joined(from: &str, target: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -73,7 +73,7 @@ fn joined(from: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// The targets of all links, with their lines; what stands in code is no link.
+/// Returns the targets of all links outside of code, with their lines.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
     for (at, line) in prose(text) {
@@ -92,7 +92,7 @@ fn targets(text: &str) -> Vec<(usize, String)> {
     targets
 }
 
-/// The numbered lines outside of fenced code.
+/// Returns the numbered lines outside of fenced code.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter(move |(_, line)| {
@@ -106,7 +106,7 @@ fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join(" ")
 }
 
-/// The names by which the headings of a document are linked to.
+/// Returns the anchors of all headings.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     prose(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| {
         line.trim_start_matches('#')

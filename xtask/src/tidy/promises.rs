@@ -1,14 +1,14 @@
-//! The promises and the tests behind them: a promise without a test, or a test that is not there, is found out.
+//! Every promise names existing tests.
 
 use super::Complaint;
 use crate::tree::SourceFile;
 
-/// Where they stand.
+/// The page with the promises.
 const PAGE: &str = "docs/PROMISES.md";
-/// How many there are.
+/// The number of promises.
 const COUNT: usize = 10;
 
-/// Every promise stands on the page, with tests that exist and the command that runs them.
+/// Every promise is on the page, with existing tests and the command that runs them.
 pub fn are_kept(files: &[SourceFile]) -> Vec<Complaint> {
     let Some(page) = files.iter().find(|file| file.path == PAGE) else { return Vec::new() };
     let promises = promises(page);
@@ -44,7 +44,7 @@ struct Promise<'a> {
     line: usize,
     tests: Vec<(usize, &'a str)>,
     command: Option<usize>,
-    /// Where it says itself that it is not kept yet.
+    /// The line that says that the promise is not kept yet.
     open: Option<usize>,
 }
 

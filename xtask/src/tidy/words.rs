@@ -1,4 +1,4 @@
-//! Rules about words in files: what tests must not call, what nobody may name, what must be mentioned.
+//! Rules about the text of files: forbidden calls and paths, and unused prompts.
 
 use super::Complaint;
 use crate::tree::SourceFile;
@@ -45,7 +45,7 @@ pub fn no_machine_paths(files: &[SourceFile]) -> Vec<Complaint> {
     complaints
 }
 
-/// A path counts only from its start: a folder of the same name further down is nobody's home.
+/// Finds such a path at its start only; a folder with the same name further down is allowed.
 fn machine_path(line: &str) -> Option<&'static str> {
     HOMES.iter().copied().find(|home| {
         line.match_indices(home).any(|(at, _)| {
@@ -58,7 +58,7 @@ fn machine_path(line: &str) -> Option<&'static str> {
     })
 }
 
-/// Every file in `prompts/` is compiled into something.
+/// Every file in `prompts/` is included by some source file.
 pub fn every_prompt_is_used(files: &[SourceFile]) -> Vec<Complaint> {
     let included = |prompt: &str| {
         let ending = format!("{prompt}\")");

@@ -14,7 +14,8 @@ use crate::calendar::{Calendar, Change, Event, Look, missing};
 use crate::ical::{self, Budget, Sheet, Stamp};
 use crate::{Trouble, dice};
 
-/// A server may keep whole days on another clock than the human's, so it is asked for a day more on either side.
+/// Servers may interpret whole days in another time zone, so one more day is requested on either
+/// side.
 const A_DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// A calendar on a CalDAV server.
@@ -24,7 +25,7 @@ pub struct CalDavCalendar {
 }
 
 impl CalDavCalendar {
-    /// The calendar that the settings name. Nothing is asked of the server yet.
+    /// Creates a client for the calendar of the settings, without a request.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>) -> Result<Self, Trouble> {
         Ok(Self { objects: Collection::new(settings, Kind::Event)?, clock })
     }
@@ -55,7 +56,7 @@ impl CalDavCalendar {
         Ok(all)
     }
 
-    /// The object that holds the event called `id`: named so itself, or a time of it.
+    /// Returns the object with the event `id`, or with the series of this occurrence.
     async fn object(&self, id: &str) -> Result<Object, Trouble> {
         let series = ical::series_of(id);
         for uid in [Some(id), series].into_iter().flatten() {

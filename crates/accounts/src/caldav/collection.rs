@@ -1,4 +1,5 @@
-//! The objects of one calendar on a server: found, read, and changed only while they are what they were.
+//! The objects of one calendar on a server, which are changed only if they are unchanged on the
+//! server.
 
 use reqwest::{Method, StatusCode, Url};
 use tokio::sync::OnceCell;
@@ -10,54 +11,49 @@ use super::multistatus::{self, Thing};
 use super::requests::{Depth, Kind, Wanted, multiget, query};
 use crate::Trouble;
 
-/// How many objects are asked for at once, where all together would be too much.
+/// The number of objects per request when all together are too large.
 const AT_ONCE: usize = 400;
 
-/// The most objects that are read at all.
+/// The maximum number of objects.
 const MOST: usize = 50_000;
 
 const CALENDAR: &str = "text/calendar; charset=utf-8";
 
-/// One calendar on a server. Where it is, is found out when it is first needed.
+/// One calendar on a server. Its URL is discovered on first use.
 pub(super) struct Collection {
     door: Door,
     kind: Kind,
     place: OnceCell<Url>,
 }
 
-/// One object of it.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    /// Where it is.
     pub(super) url: Url,
-    /// What it holds.
     pub(super) bytes: Vec<u8>,
 }
 
-/// What was found, and what was too big.
+/// The objects found, and those that were too large.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The objects, in no order.
+    /// The objects, unordered.
     pub(super) objects: Vec<Object>,
-    /// A sentence for each that is not among them.
+    /// A sentence for each missing object.
     pub(super) left_out: Vec<String>,
 }
 
-/// What becomes of an object.
+/// The new state of an object.
 pub(super) enum Fate {
-    /// It holds this from now on.
     Holds(Vec<u8>),
-    /// It goes.
     Goes,
 }
 
 impl Collection {
-    /// The calendar that takes `kind`, as the settings say.
+    /// Creates the collection for `kind` with these settings.
     pub(super) fn new(settings: Settings, kind: Kind) -> Result<Self, Trouble> {
         Ok(Self { door: Door::new(settings)?, kind, place: OnceCell::new() })
     }
 
-    /// What it is called in complaints.
+    /// The name used in error messages.
     pub(super) fn name(&self) -> String {
         format!("what {} sent", self.door.url.host_str().unwrap_or("the server"))
     }
@@ -66,7 +62,8 @@ impl Collection {
         self.place.get_or_try_init(|| discovery::find(&self.door, self.kind)).await
     }
 
-    /// The objects that are wanted: all at once, or one part after the other where that is too much.
+    /// Returns the matching objects: all in one request, or in several if the response is too
+    /// large.
     pub(super) async fn objects(&self, wanted: &Wanted<'_>) -> Result<Found, Trouble> {
         let place = self.place().await?;
         match self.door.good(place, &query(wanted, Depth::Whole)).await {
@@ -115,7 +112,7 @@ impl Collection {
         Ok(Found { objects, left_out: Vec::new() })
     }
 
-    /// Puts a new object there.
+    /// Creates an object.
     pub(super) async fn add(&self, uid: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
         let url = self.door.within(self.place().await?, &format!("{uid}.ics"))?;
         let only = Some(("If-None-Match", "*".to_owned()));
@@ -125,7 +122,8 @@ impl Collection {
         Ok(())
     }
 
-    /// Changes an object as `make` says. If somebody else was faster, it is made once more on what they left.
+    /// Changes an object with `make`. After a concurrent change, `make` is applied once more to the
+    /// new content.
     pub(super) async fn change<T>(
         &self,
         url: &Url,

@@ -1,4 +1,4 @@
-//! Where the calendar is: from the address that the human gave, by the ways the standards describe.
+//! Finds the calendar from the configured URL, as the standards describe.
 
 use reqwest::{StatusCode, Url};
 
@@ -7,10 +7,10 @@ use super::multistatus::{self, Resource, Thing};
 use super::requests::{Kind, look};
 use crate::Trouble;
 
-/// Where a server says that it speaks CalDAV.
+/// The path at which servers announce CalDAV.
 const WELL_KNOWN: &str = "/.well-known/caldav";
 
-/// The calendar that takes `kind`, by the name that the settings give, or else the first one.
+/// Returns the calendar for `kind` with the configured name, or else the first one.
 pub(super) async fn find(door: &Door, kind: Kind) -> Result<Url, Trouble> {
     let starts = if door.url.path() == "/" { [WELL_KNOWN, "/"] } else { [door.url.path(), WELL_KNOWN] };
     let mut missing = None;
@@ -18,7 +18,7 @@ pub(super) async fn find(door: &Door, kind: Kind) -> Result<Url, Trouble> {
         let start = door.within(&door.url, start)?;
         match at(door, &start, kind).await {
             Ok(found) => return Ok(found),
-            // What is not there may be elsewhere.
+            // It may be at the other starting point.
             Err(trouble @ Trouble::Missing(_)) => missing = missing.or(Some(trouble)),
             Err(trouble) => return Err(trouble),
         }
@@ -36,7 +36,7 @@ async fn at(door: &Door, start: &Url, kind: Kind) -> Result<Url, Trouble> {
     let home = match (&here.said.home, &here.said.principal) {
         (Some(home), _) => door.within(&url, home)?,
         (None, Some(principal)) => home_of(door, &door.within(&url, principal)?).await?,
-        // Some give the folder of their calendars itself.
+        // Some users configure the folder of their calendars itself.
         (None, None) => url,
     };
     let (url, things) = asked(door, &home, "1").await?;
@@ -72,7 +72,7 @@ fn takes(thing: &Thing, kind: Kind) -> bool {
 fn chosen(door: &Door, url: &Url, things: &[Thing], kind: Kind) -> Result<Url, Trouble> {
     let mut calendars: Vec<_> =
         things.iter().filter(|thing| thing.said.kind == Resource::Calendar && takes(thing, kind)).collect();
-    // A server may list them in another order each time, and the first must stay the first.
+    // Servers may list them in any order, and the first one must be stable.
     calendars.sort_by(|a, b| a.href.cmp(&b.href));
     let found = match &door.settings().name {
         None => calendars.first(),
@@ -105,7 +105,7 @@ fn nowhere(door: &Door, kind: Kind) -> Trouble {
     Trouble::Missing(format!("`{user}` has no calendar there that takes {kind}. make one first."))
 }
 
-/// Objects lie in it, so its name ends in a slash.
+/// Adds the final slash that relative URLs of objects need.
 fn as_folder(mut url: Url) -> Url {
     if !url.path().ends_with('/') {
         url.set_path(&format!("{}/", url.path()));

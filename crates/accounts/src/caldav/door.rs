@@ -1,4 +1,4 @@
-//! The door to the server: one request at a time, bounded in size and time, and what went wrong in plain words.
+//! The HTTP client for CalDAV: bounded requests, and errors in plain text.
 
 use std::time::Duration;
 
@@ -8,47 +8,42 @@ use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use super::Settings;
 use crate::Trouble;
 
-/// How often we are sent elsewhere before we stop.
+/// The maximum number of redirects.
 const REDIRECTS: usize = 5;
 
-/// A server, and who we are there.
+/// A server with the account on it.
 pub(super) struct Door {
     client: Client,
     settings: Settings,
-    /// The address that the human gave.
+    /// The configured URL.
     pub(super) url: Url,
 }
 
-/// What is asked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ask {
-    /// PROPFIND, REPORT and the like.
     pub(super) method: Method,
-    /// How deep.
+    /// The `Depth` header.
     pub(super) depth: Option<&'static str>,
-    /// `If-Match` or `If-None-Match`, and what.
+    /// `If-Match` or `If-None-Match`, with its value.
     pub(super) only: Option<(&'static str, String)>,
-    /// The words, and what they are.
+    /// The content type and the body.
     pub(super) body: Option<(&'static str, Vec<u8>)>,
 }
 
-/// What is answered.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Who answered in the end.
+    /// The final URL after redirects.
     pub(super) url: Url,
     pub(super) status: StatusCode,
-    /// Which state of a thing this is.
     pub(super) etag: Option<String>,
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no response.
 #[derive(Debug)]
 pub(super) enum Unanswered {
-    /// It is too big; less can be asked for at once.
+    /// A smaller request may work.
     TooBig(Trouble),
-    /// Anything else.
     Trouble(Trouble),
 }
 
@@ -61,7 +56,7 @@ impl From<Unanswered> for Trouble {
 }
 
 impl Door {
-    /// A door to the server that the settings name, if a password may be sent there.
+    /// Creates a client for the configured server if the password may be sent there.
     pub(super) fn new(settings: Settings) -> Result<Self, Trouble> {
         let wrong = |what: &str| Trouble::Wrong(format!("OLLIM_CALDAV_URL: {what}."));
         let url: Url = settings
@@ -93,12 +88,11 @@ impl Door {
         Ok(Self { client, settings, url })
     }
 
-    /// The settings it was made with.
     pub(super) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Asks, and follows where the server sends us, as long as it stays itself.
+    /// Sends a request and follows redirects on the same origin.
     pub(super) async fn ask(&self, url: &Url, ask: &Ask) -> Result<Answer, Unanswered> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
@@ -119,13 +113,13 @@ impl Door {
         ))))
     }
 
-    /// Asks, and takes only an answer that is good.
+    /// Sends a request and returns only successful responses.
     pub(super) async fn good(&self, url: &Url, ask: &Ask) -> Result<Answer, Unanswered> {
         let answer = self.ask(url, ask).await?;
         if answer.status.is_success() { Ok(answer) } else { Err(Unanswered::Trouble(self.refused(&answer))) }
     }
 
-    /// The address `to`, as it is said at `at`, if it is still the same server.
+    /// Resolves `to` against `at`, and refuses another origin.
     pub(super) fn within(&self, at: &Url, to: &str) -> Result<Url, Trouble> {
         let found = at.join(to).map_err(|_| self.garbled())?;
         if found.origin() == self.url.origin() {
@@ -176,7 +170,7 @@ impl Door {
         }
     }
 
-    /// What an answer that is no yes means.
+    /// The error for an unsuccessful response.
     pub(super) fn refused(&self, answer: &Answer) -> Trouble {
         let host = self.host();
         let status = answer.status;
@@ -194,7 +188,7 @@ impl Door {
         }
     }
 
-    /// What an answer that makes no sense means.
+    /// The error for an unreadable response.
     pub(super) fn garbled(&self) -> Trouble {
         Trouble::Garbled(format!(
             "{} answered something that is no CalDAV. check OLLIM_CALDAV_URL.",

@@ -1,4 +1,4 @@
-//! What a CalDAV server answers: a list of things, each with what was asked about it.
+//! Parses the multistatus responses of a CalDAV server.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
@@ -6,36 +6,34 @@ use quick_xml::events::{BytesStart, Event};
 
 use crate::charset::decoded;
 
-/// How deep an answer may be nested.
+/// The maximum nesting of a response.
 const DEEPEST: usize = 32;
 
-/// One thing.
+/// One `response` element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Thing {
-    /// Where it is.
     pub(super) href: String,
-    /// What is said about it.
     pub(super) said: Said,
 }
 
-/// What is said about a thing.
+/// The properties of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) etag: Option<String>,
-    /// The object itself.
+    /// The iCalendar data.
     pub(super) data: Option<String>,
-    /// Its name for people.
+    /// The display name.
     pub(super) name: Option<String>,
     pub(super) kind: Resource,
-    /// What a calendar takes; nothing, if it takes all.
+    /// The supported components; empty if all are.
     pub(super) takes: Vec<String>,
-    /// Where the one who asks is described.
+    /// The URL of the current user's principal.
     pub(super) principal: Option<String>,
-    /// Where their calendars are.
+    /// The URL of the calendar home.
     pub(super) home: Option<String>,
 }
 
-/// What a thing is.
+/// The type of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Resource {
     #[default]
@@ -43,7 +41,7 @@ pub(super) enum Resource {
     Calendar,
 }
 
-/// Reads an answer; nothing, if it is not one.
+/// Parses a response, or returns `None` if it is not a multistatus.
 pub(crate) fn read(body: &[u8]) -> Option<Vec<Thing>> {
     let text = decoded(body);
     let mut reader = Reader::from_str(&text);
@@ -60,7 +58,7 @@ pub(crate) fn read(body: &[u8]) -> Option<Vec<Thing>> {
             Event::CData(text) => listener.text.push_str(&text.xml10_content()),
             Event::GeneralRef(named) => match named.resolve_char_ref() {
                 Ok(Some(letter)) => listener.text.push(letter),
-                // What an answer defines for itself stays unknown to us.
+                // Custom entities are not resolved.
                 Ok(None) | Err(_) => listener
                     .text
                     .push_str(resolve_predefined_entity(&named.xml10_content()).unwrap_or_default()),
@@ -72,17 +70,17 @@ pub(crate) fn read(body: &[u8]) -> Option<Vec<Thing>> {
     (listener.path.is_empty() && listener.seen).then_some(listener.things)
 }
 
-/// Somebody who hears an answer piece by piece.
+/// The state of the event parser.
 #[derive(Default)]
 struct Listener {
     path: Vec<String>,
     text: String,
     things: Vec<Thing>,
     thing: Thing,
-    /// What one part of it says, and whether that holds.
+    /// The properties of the current `propstat`, which count if its status is a success.
     part: Said,
     status: String,
-    /// Whether it is an answer at all.
+    /// The root is a multistatus.
     seen: bool,
 }
 
@@ -117,7 +115,7 @@ impl Listener {
             "displayname" => self.part.name = said(),
             "calendar-data" => self.part.data = Some(text),
             "status" if self.is_in("propstat") => self.status = text,
-            // A part that does not say whether it holds does.
+            // A missing status counts as a success.
             "propstat" if self.status.is_empty() || self.status.contains(" 2") => {
                 self.thing.said.take(&mut self.part)
             }
@@ -132,7 +130,7 @@ impl Listener {
 }
 
 impl Said {
-    /// Adds what one more part says.
+    /// Merges the properties of another `propstat`.
     fn take(&mut self, part: &mut Self) {
         let part = std::mem::take(part);
         self.etag = part.etag.or(self.etag.take());

@@ -1,4 +1,4 @@
-//! What we ask a CalDAV server, word for word.
+//! The request bodies for a CalDAV server.
 
 use jiff::Timestamp;
 use quick_xml::escape::escape;
@@ -8,7 +8,7 @@ use super::door::Ask;
 
 const XML: &str = "application/xml; charset=utf-8";
 
-/// What a part of a calendar is called there.
+/// The component type of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Event,
@@ -16,7 +16,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Its name on the wire.
+    /// The iCalendar name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Event => "VEVENT",
@@ -24,7 +24,7 @@ impl Kind {
         }
     }
 
-    /// Its name for people.
+    /// The name in texts.
     pub(super) fn plural(self) -> &'static str {
         match self {
             Self::Event => "events",
@@ -33,23 +33,21 @@ impl Kind {
     }
 }
 
-/// Which objects are wanted.
+/// The objects to query.
 #[derive(Clone, Debug)]
 pub(super) enum Wanted<'a> {
-    /// All of one kind.
     All(Kind),
-    /// Events in a time.
+    /// Events within a time range.
     Between(Timestamp, Timestamp),
-    /// The one with this name.
+    /// The object with this UID.
     Called(Kind, &'a str),
 }
 
-/// How much is wanted of each object.
+/// The requested part of each object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// All of it.
     Whole,
-    /// Only where it is.
+    /// Only its URL.
     Names,
 }
 
@@ -57,7 +55,7 @@ fn method(name: &[u8]) -> Method {
     Method::from_bytes(name).unwrap_or_default()
 }
 
-/// What something is, and what lies in it if `depth` is `1`.
+/// Requests the properties of a resource, and of its members if `depth` is `1`.
 pub(super) fn look(depth: &'static str) -> Ask {
     let body = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\
         <D:propfind xmlns:D=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:caldav\"><D:prop>\
@@ -66,7 +64,7 @@ pub(super) fn look(depth: &'static str) -> Ask {
     Ask { method: method(b"PROPFIND"), depth: Some(depth), body: Some((XML, body.into())), only: None }
 }
 
-/// The objects that are wanted, if they are there.
+/// Requests the matching objects.
 pub(super) fn query(wanted: &Wanted<'_>, depth: Depth) -> Ask {
     let kind = match wanted {
         Wanted::All(kind) | Wanted::Called(kind, _) => kind.name(),
@@ -94,7 +92,7 @@ pub(super) fn query(wanted: &Wanted<'_>, depth: Depth) -> Ask {
     Ask { method: method(b"REPORT"), depth: Some("1"), body: Some((XML, body.into())), only: None }
 }
 
-/// The objects at these places.
+/// Requests the objects at these URLs.
 pub(super) fn multiget(places: &[String]) -> Ask {
     let places: String = places.iter().map(|place| format!("<D:href>{}</D:href>", escape(place))).collect();
     let body = format!(

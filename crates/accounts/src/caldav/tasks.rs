@@ -20,12 +20,12 @@ pub struct CalDavTasks {
 }
 
 impl CalDavTasks {
-    /// The list that the settings name. Nothing is asked of the server yet.
+    /// Creates a client for the list of the settings, without a request.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>) -> Result<Self, Trouble> {
         Ok(Self { objects: Collection::new(settings, Kind::Todo)?, clock })
     }
 
-    /// The tasks of an object. One that is no calendar has none.
+    /// Returns the tasks of an object. An unreadable one has none.
     fn of(&self, bytes: &[u8]) -> Vec<Todo> {
         Todo::all(&self.objects.name(), bytes, self.clock.now().time_zone()).unwrap_or_default()
     }
@@ -34,7 +34,7 @@ impl CalDavTasks {
         let objects = self.objects.objects(&Wanted::All(Kind::Todo)).await?.objects;
         let all = objects.iter().flat_map(|object| self.of(&object.bytes)).map(|todo| todo.task);
         let mut tasks: Vec<_> = all.filter(|task| which == Which::All || task.state == State::Open).collect();
-        // A server has no order of its own: what is due first comes first.
+        // The server's order is arbitrary: sorted by due date, then title.
         tasks.sort_by(|a, b| {
             (a.due.is_none(), a.due, &a.title, &a.id).cmp(&(b.due.is_none(), b.due, &b.title, &b.id))
         });

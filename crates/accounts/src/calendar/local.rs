@@ -1,4 +1,4 @@
-//! A calendar in a file of the human's own.
+//! A calendar in a local file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::ical::{self, Budget, Sheet, Stamp};
 use crate::shelf::{self, Shelf};
 use crate::{Trouble, dice};
 
-/// The biggest calendar, in bytes.
+/// The maximum size of the file in bytes.
 const BIGGEST: usize = 32_000_000;
 
 /// A calendar in an iCalendar file.
@@ -23,7 +23,7 @@ pub struct LocalCalendar {
 }
 
 impl LocalCalendar {
-    /// The calendar in the file at `path`, which need not be there yet.
+    /// Creates the calendar in the file at `path`, which may not exist yet.
     pub fn new(shelf: Arc<dyn Shelf>, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
         Self { file: shelf::Sheet::new(shelf, path, BIGGEST), clock }
     }

@@ -1,4 +1,4 @@
-//! A token that is good now: the one we keep, or a new one for it.
+//! Valid access tokens: stored or refreshed.
 
 use jiff::Timestamp;
 use reqwest::header::CONTENT_TYPE;
@@ -10,7 +10,7 @@ use super::refusal::{self, Refusal};
 use super::{Google, Service, call};
 use crate::{Secret, Trouble};
 
-/// What Google answers when it gives a token.
+/// Google's token response.
 #[derive(Deserialize)]
 struct Granted {
     access_token: String,
@@ -20,7 +20,7 @@ struct Granted {
 }
 
 impl Google {
-    /// A token for a request.
+    /// Returns an access token for a request.
     pub(super) async fn access(&self, service: Service) -> Result<Secret, Trouble> {
         let token = self.token()?.ok_or_else(|| self.not_connected())?;
         if !Service::covered_by(&token.scopes).contains(&service) {
@@ -29,7 +29,7 @@ impl Google {
         if token.is_fresh(self.clock.now().timestamp()) { Ok(token.access) } else { self.renew(token).await }
     }
 
-    /// Another token than `refused`: a neighbour may have renewed it meanwhile.
+    /// Returns another token than `refused`: one that was refreshed meanwhile, or a new one.
     pub(super) async fn access_instead_of(&self, refused: &Secret) -> Result<Secret, Trouble> {
         let token = self.token()?.ok_or_else(|| self.not_connected())?;
         if token.access == *refused { self.renew(token).await } else { Ok(token.access) }
@@ -54,8 +54,8 @@ impl Google {
         }
     }
 
-    /// Forgets a token that is no longer good, and leaves a mark for whoever tells the human and one for whoever looks
-    /// later. A token that came meanwhile stays.
+    /// Removes a revoked token, and leaves one mark for the notification of the user and one for
+    /// later queries. A newer token is not removed.
     fn revoked(&self, refresh: &Secret, withdrawal: &Withdrawal) -> Result<(), Trouble> {
         let kept = self.token()?;
         if kept.is_some_and(|kept| kept.refresh.as_ref() != Some(refresh)) {
@@ -66,7 +66,7 @@ impl Google {
         self.remove(File::Token)
     }
 
-    /// Asks for a token; what Google refuses is the inner error.
+    /// Requests a token. A refusal by Google is the inner error.
     pub(super) async fn ask_for_token(
         &self,
         client: &Credentials,
@@ -96,8 +96,8 @@ impl Google {
         request.send().await.map_err(|error| call::unanswered(&error))
     }
 
-    /// Returns the token that was granted. Values that Google does not repeat are those of `old`; an answer without a
-    /// scope grants `requested` (RFC 6749, 5.1).
+    /// Returns the token that was granted. Values that Google does not repeat are those of `old`;
+    /// an answer without a scope grants `requested` (RFC 6749, 5.1).
     pub(super) fn token_of(
         &self,
         GrantedToken(granted): GrantedToken,
@@ -116,7 +116,7 @@ impl Google {
     }
 
     fn in_seconds(&self, seconds: i64) -> Option<Timestamp> {
-        // Whatever is answered, it is asked again within a day.
+        // Refreshed at least once a day, whatever the response says.
         Timestamp::from_second(self.clock.now().timestamp().as_second() + seconds.clamp(0, 86_400)).ok()
     }
 }
@@ -129,5 +129,5 @@ pub fn not_granted(service: Service) -> Trouble {
     ))
 }
 
-/// A token as it was granted, which nobody prints.
+/// A granted token, without `Debug`.
 pub(super) struct GrantedToken(Granted);

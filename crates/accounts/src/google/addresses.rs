@@ -1,33 +1,29 @@
-//! Where Google is: its real addresses, or a server on this machine that plays it.
+//! The URLs of Google, or of a fake on this machine.
 
 use reqwest::Url;
 
-/// An address that cannot stand for Google. The human must act.
+/// A URL that is not allowed for a fake. The user must correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not an address on this machine. a server that plays google is at an address like http://127.0.0.1:8080."
 )]
 pub struct BadBase(String);
 
-/// Where each part of Google is.
+/// The URLs of Google's services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// Where the human says yes.
+    /// The consent page.
     pub consent: Url,
-    /// Where a yes becomes a token.
+    /// Issues tokens.
     pub token: Url,
-    /// Where a token is given back.
+    /// Revokes tokens.
     pub revoke: Url,
-    /// Gmail.
     pub gmail: Url,
-    /// The tasks.
     pub tasks: Url,
-    /// The calendar.
     pub calendar: Url,
 }
 
 impl Addresses {
-    /// The real ones.
     pub fn real() -> Result<Self, BadBase> {
         Ok(Self {
             consent: read("https://accounts.google.com/o/oauth2/v2/auth")?,
@@ -39,7 +35,7 @@ impl Addresses {
         })
     }
 
-    /// Those of a server on this machine. Tokens are for Google, so no other machine may stand for it.
+    /// Returns the URLs of a fake on this machine. Tokens must not reach other machines.
     pub fn played_at(base: &str) -> Result<Self, BadBase> {
         let address = read(base)?;
         if !wire::is_loopback(&address) || address.scheme() != "http" {
@@ -62,7 +58,7 @@ fn read(address: &str) -> Result<Url, BadBase> {
     address.parse().map_err(|_| BadBase(address.to_owned()))
 }
 
-/// The address of what is called `parts` below `base`.
+/// Appends `parts` to the path of `base`.
 pub fn below(base: &Url, parts: &[&str]) -> Url {
     let mut address = base.clone();
     if let Ok(mut path) = address.path_segments_mut() {

@@ -1,4 +1,4 @@
-//! The calendar at Google: the one that every account has. Google expands what recurs.
+//! The primary Google calendar. Google expands recurring events.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -16,11 +16,11 @@ use crate::Trouble;
 use crate::calendar::{Calendar, Change, Details, Event, When};
 use crate::mail::legible;
 
-/// The most that Google lists on one page.
+/// The page size.
 const PAGE: &str = "250";
-/// The most events that are listed.
+/// The maximum number of listed events.
 const MOST: usize = 10_000;
-/// The most characters of a summary, a place or a link.
+/// The maximum number of characters of a summary, a location or a link.
 const LINE: usize = 1_024;
 
 impl Calendar for Google {
@@ -91,7 +91,7 @@ impl Google {
     }
 }
 
-/// What is to change. A day that becomes a time, or the other way round, is no longer what it was.
+/// Returns the fields to change. Changing between whole days and times clears the other field.
 fn fields(change: &Change) -> Value {
     let mut fields = Map::new();
     for (name, value) in [("summary", &change.summary), ("description", &change.description)] {
@@ -115,7 +115,7 @@ fn edge(time: &Zoned) -> Value {
     }
 }
 
-/// The event, unless it has no time.
+/// Converts an event, or returns `None` if it has no time.
 fn event(sent: Sent, zone: &TimeZone) -> Option<Event> {
     let line = |text: &String| legible::line(text, LINE);
     let when = when(sent.start.as_ref()?, sent.end.as_ref(), zone)?;

@@ -1,4 +1,4 @@
-//! One request to Google: with a token that is good, an answer that is bounded, and a refusal in plain words.
+//! Authorized requests to Google with bounded responses and explained errors.
 
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::{Google, Service, refusal};
 use crate::Trouble;
 
-/// The most bytes of an answer that are read.
+/// The maximum size of a response in bytes.
 const ANSWER: usize = 16 * 1024 * 1024;
-/// The most pages that are asked for.
+/// The maximum number of pages.
 const PAGES: usize = 100;
 
-/// What is asked of Google.
+/// A request to Google.
 #[derive(Clone, Debug)]
 pub struct Ask {
     method: Method,
@@ -23,55 +23,51 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Looks at `address`; `about` is what it is, in words that follow `google has no`.
+    /// A GET request; `subject` names the resource in the error `google has no <subject>`.
     pub fn get(service: Service, address: Url, about: impl Into<String>) -> Self {
         Self { method: Method::GET, address, body: None, about: about.into(), service }
     }
 
-    /// Makes something of `body`.
     pub fn post(service: Service, address: Url, body: Value, about: impl Into<String>) -> Self {
         Self { method: Method::POST, address, body: Some(body), about: about.into(), service }
     }
 
-    /// Changes what `body` names.
     pub fn patch(service: Service, address: Url, body: Value, about: impl Into<String>) -> Self {
         Self { method: Method::PATCH, address, body: Some(body), about: about.into(), service }
     }
 
-    /// The same, asked with `words`.
+    /// Adds query parameters.
     pub fn with(mut self, words: &[(&str, &str)]) -> Self {
         self.address.query_pairs_mut().extend_pairs(words);
         self
     }
 
-    /// Removes it.
     pub fn delete(service: Service, address: Url, about: impl Into<String>) -> Self {
         Self { method: Method::DELETE, address, body: None, about: about.into(), service }
     }
 }
 
-/// A page of a list.
+/// One page of a list.
 pub trait Page: DeserializeOwned {
-    /// One of what is listed.
     type Item;
-    /// What is on it, and the name of the next page.
+    /// Returns the items and the token of the next page.
     fn turn(self) -> (Vec<Self::Item>, Option<String>);
 }
 
 impl Google {
-    /// What Google answers, read.
+    /// Sends a request and parses the response.
     pub(super) async fn asked<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, Trouble> {
         let body = body(self.sent(ask).await?).await?;
         let garbled = |_| Trouble::Garbled(format!("google's answer about {} cannot be read.", ask.about));
         serde_json::from_slice(&body).map_err(garbled)
     }
 
-    /// What Google answers, when the answer says nothing.
+    /// Sends a request and ignores the response body.
     pub(super) async fn told(&self, ask: &Ask) -> Result<(), Trouble> {
         self.sent(ask).await.map(|_| ())
     }
 
-    /// All that is listed, over as many pages as there are, but no more than `most`.
+    /// Returns all items of a list over all pages, at most `max`.
     pub(super) async fn listed<P: Page>(&self, ask: &Ask, most: usize) -> Result<Vec<P::Item>, Trouble> {
         let mut all = Vec::new();
         let mut next = ask.clone();
@@ -87,7 +83,7 @@ impl Google {
         Err(Trouble::Garbled(format!("google does not stop sending pages of {}.", ask.about)))
     }
 
-    /// Sends it, with a new token if the first is refused.
+    /// Sends a request, once more with a new token if the first one is refused.
     async fn sent(&self, ask: &Ask) -> Result<Response, Trouble> {
         let token = self.access(ask.service).await?;
         let response = self.send(ask, token.reveal()).await?;
@@ -115,7 +111,7 @@ impl Google {
     }
 }
 
-/// The whole body, unless it is too big.
+/// Reads the body up to the limit.
 pub async fn body(mut response: Response) -> Result<Vec<u8>, Trouble> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(|error| unanswered(&error))? {
@@ -130,7 +126,7 @@ pub async fn body(mut response: Response) -> Result<Vec<u8>, Trouble> {
     Ok(body)
 }
 
-/// Why there is no answer. The address is left out: it may hold what nobody else should read.
+/// The error for a missing response. The URL is left out, since it may contain private data.
 pub fn unanswered(error: &reqwest::Error) -> Trouble {
     if error.is_timeout() {
         Trouble::Away("google does not answer. try again later.".to_owned())
@@ -139,7 +135,7 @@ pub fn unanswered(error: &reqwest::Error) -> Trouble {
     }
 }
 
-/// An id as Google makes them. Others are no ids, and are not sent.
+/// Validates the characters of an id. Invalid ids are not sent.
 pub fn checked<'a>(id: &'a str, what: &str) -> Result<&'a str, Trouble> {
     let known = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-@.".contains(&byte));
     if known && !id.is_empty() && id.len() <= 1024 && id.bytes().any(|byte| byte != b'.') {

@@ -1,4 +1,4 @@
-//! What we keep of Google: who we are to it, what it gave us, and that it took that back.
+//! The stored files of the Google account: client, token and revocation.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,24 +9,22 @@ use serde_json::{Value, json};
 use super::{Google, Service, sentence};
 use crate::{Secret, Trouble};
 
-/// A token is renewed so long before it ends, because a request takes a while.
+/// Tokens are refreshed this long before they expire, since a request takes time.
 const AHEAD: i64 = 60;
 
-/// A file of the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
-    /// Who we are: the client that the human made.
+    /// The OAuth client that the user created.
     Credentials,
-    /// What the human gave us.
     Token,
-    /// That the human took it back, until they were told.
+    /// Exists from a revocation until the user is notified.
     Revoked,
-    /// When they did, until they connect again or let it be.
+    /// Details of a revocation, until the user connects again or disconnects.
     Withdrawn,
 }
 
 impl File {
-    /// Its name in `state/`.
+    /// The file name in `state/`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Credentials => "credentials.json",
@@ -37,37 +35,31 @@ impl File {
     }
 }
 
-/// Who keeps the files: readable by the human alone, and replaced whole.
+/// Stores the files, readable only for the user and replaced atomically.
 pub trait Keep: Send + Sync {
-    /// What is in a file, if it is there.
     fn read(&self, file: File) -> io::Result<Option<Vec<u8>>>;
-    /// Puts `bytes` in its place.
     fn replace(&self, file: File, bytes: &[u8]) -> io::Result<()>;
-    /// Takes it away, if it is there.
     fn remove(&self, file: File) -> io::Result<()>;
-    /// Where it is, for people.
+    /// The path for messages.
     fn place(&self, file: File) -> PathBuf;
 }
 
-/// How it stands between us and Google, as far as our files tell.
+/// The connection state according to the stored files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// There is no client yet.
     NoClient,
-    /// There is a client, and no token that could be used.
+    /// There is a client but no usable token.
     Apart,
-    /// There is a token that is good, or can be renewed.
+    /// There is a token that is valid or can be refreshed.
     Connected,
 }
 
-/// Who we are to Google.
 #[derive(Clone, Debug)]
 pub(super) struct Credentials {
     pub id: String,
     pub secret: Secret,
 }
 
-/// What Google gave us.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub access: Secret,
@@ -78,8 +70,8 @@ pub(super) struct Token {
     pub connected: Option<Timestamp>,
 }
 
-/// How long after connecting the end of a grant is taken for that of a project in status Testing. Google ends those
-/// after 7 days; a day more is for the hours until a token is renewed.
+/// A grant that ends within this time after connecting probably belongs to a project in status
+/// Testing. Google ends those after 7 days; one more day allows for a late refresh.
 const TESTING: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// The end of a grant.
@@ -87,7 +79,7 @@ const TESTING: SignedDuration = SignedDuration::from_hours(8 * 24);
 pub struct Withdrawal {
     /// When it was noticed.
     pub at: Timestamp,
-    /// Whether it ended so soon after connecting that the project is probably in status Testing.
+    /// It ended so soon after connecting that the project is probably in status Testing.
     pub in_testing: bool,
     /// The services that were granted.
     pub services: Vec<Service>,
@@ -103,14 +95,14 @@ impl Withdrawal {
         }
     }
 
-    /// The mark that is kept: a line each for the time, the cause and the services.
+    /// Serializes to lines for the time, the cause and the services.
     pub(super) fn to_text(&self) -> String {
         let cause = if self.in_testing { "testing" } else { "ended" };
         let services: Vec<&str> = self.services.iter().map(|service| service.name()).collect();
         format!("{}\n{cause}\n{}\n", self.at, services.join(" "))
     }
 
-    /// Reads a mark. One of an older version has the time alone.
+    /// Parses the serialized form. Files of older versions contain only the time.
     fn read(text: &str) -> Self {
         let mut lines = text.lines();
         let at = lines.next().and_then(|time| time.parse().ok()).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -153,7 +145,7 @@ impl Token {
             access: Secret::new(text("token").unwrap_or_default()),
             refresh: text("refresh_token").map(Secret::new),
             scopes: scopes.into_iter().flatten().filter_map(scope).collect(),
-            // A time that cannot be read has passed: the token is renewed, and all is well again.
+            // An unreadable time counts as expired, which leads to a refresh.
             expires: text("expiry").map(|time| time.parse().unwrap_or(Timestamp::UNIX_EPOCH)),
             connected: text("connected_at").and_then(|time| time.parse().ok()),
         })
@@ -162,7 +154,7 @@ impl Token {
 }
 
 impl Google {
-    /// How it stands. Nobody is called.
+    /// Returns the connection state without a request.
     pub fn connection(&self) -> Result<Connection, Trouble> {
         let now = self.clock.now().timestamp();
         match self.token()? {
@@ -174,7 +166,7 @@ impl Google {
         }
     }
 
-    /// How to become connected, for whoever cannot do it now.
+    /// The error that explains how to connect.
     pub fn not_connected(&self) -> Trouble {
         let place = self.keep.place(File::Credentials);
         Trouble::Unconnected(match self.connection() {
@@ -187,17 +179,18 @@ impl Google {
         })
     }
 
-    /// Whether the grant was taken back, and nobody has told the human yet.
+    /// Returns whether the user must still be notified of a revocation.
     pub fn is_taken_back(&self) -> bool {
         self.keep.read(File::Revoked).is_ok_and(|mark| mark.is_some())
     }
 
-    /// The human knows.
+    /// Marks the user as notified.
     pub fn told_so(&self) -> Result<(), Trouble> {
         self.remove(File::Revoked)
     }
 
-    /// The end of the last grant, if nothing took its place since. Being told does not change that.
+    /// Returns the last revocation unless the account was connected again. Notifying the user does
+    /// not clear it.
     pub fn withdrawn(&self) -> Option<Withdrawal> {
         let mark = self.keep.read(File::Withdrawn).ok()??;
         Some(Withdrawal::read(&String::from_utf8_lossy(&mark)))
@@ -244,7 +237,7 @@ impl Google {
         Ok(serde_json::from_slice(&bytes).ok().as_ref().and_then(Token::read))
     }
 
-    /// Takes away all that tells of a grant that ended.
+    /// Removes both marks of a revocation.
     pub(super) fn forget_withdrawn(&self) -> Result<(), Trouble> {
         self.remove(File::Revoked)?;
         self.remove(File::Withdrawn)
@@ -286,7 +279,7 @@ impl Google {
     fn json(&self, file: File) -> Result<Option<Value>, Trouble> {
         let Some(bytes) = self.read(file)? else { return Ok(None) };
         let value = serde_json::from_slice(&bytes);
-        // What serde says quotes the file, and there are secrets in it.
+        // The message of serde is not used: it quotes the file, which contains secrets.
         let wrong = |error: serde_json::Error| {
             let place = self.keep.place(file);
             let remedy = match file {

@@ -1,4 +1,4 @@
-//! Gmail, read-only: the scope we ask for allows nothing else.
+//! Gmail, read-only as permitted by the requested scope.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,11 +14,11 @@ use crate::Trouble;
 use crate::mail::mime::{Body, Envelope, words};
 use crate::mail::{Heading, Label, Letter, Mailbox, charset, legible};
 
-/// How many messages are asked for at the same time.
+/// The number of concurrent requests for messages.
 const AT_ONCE: usize = 8;
-/// The most that Gmail lists on one page.
+/// The maximum page size of Gmail.
 const PAGE: usize = 500;
-/// The most characters of a label's name.
+/// The maximum number of characters of a label's name.
 const NAME: usize = 200;
 
 impl Mailbox for Google {
@@ -62,7 +62,7 @@ impl Mailbox for Google {
 }
 
 impl Google {
-    /// What stands on one of the messages that were listed; nothing, if it went meanwhile.
+    /// Returns the heading of a listed message, or `None` if it was deleted meanwhile.
     async fn heading(&self, MessageName { id }: MessageName) -> Result<Option<Heading>, Trouble> {
         let headers = [("format", "metadata"), ("metadataHeaders", "From"), ("metadataHeaders", "Subject")];
         let message: Message = match self.asked(&self.message(&id)?.with(&headers)).await {
@@ -87,7 +87,8 @@ fn header<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
     headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value.as_str())
 }
 
-/// The first text, depth first, or else the first HTML. Attachments come without their bytes.
+/// Returns the first plain text part, depth first, or else the first HTML part. Attachments have no
+/// data here.
 fn body(payload: &Part) -> Option<Body> {
     find(payload, "text/plain").map(Body::Plain).or_else(|| find(payload, "text/html").map(Body::Html))
 }
@@ -108,7 +109,7 @@ fn written(part: &Part) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// The character set that a part says it has.
+/// Returns the declared character set of a part.
 fn label(part: &Part) -> Option<&str> {
     let kind = header(&part.headers, "Content-Type")?;
     let (_, value) = kind

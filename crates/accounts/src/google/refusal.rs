@@ -1,4 +1,4 @@
-//! What Google says when it does not do what was asked, in the two shapes that it has for that.
+//! The error responses of Google in their two formats.
 
 use reqwest::Response;
 use reqwest::header::RETRY_AFTER;
@@ -9,10 +9,10 @@ use super::{Service, call};
 use crate::mail::legible;
 use crate::{Secret, Trouble};
 
-/// The most characters of Google's own words that are told.
+/// The maximum number of characters of Google's message that are shown.
 const WORDS: usize = 300;
 
-/// A refused request.
+/// An error response.
 #[derive(Clone, Debug, Default)]
 pub struct Refusal {
     status: u16,
@@ -21,7 +21,7 @@ pub struct Refusal {
     message: String,
 }
 
-/// Reads why a request was refused. A body that says nothing still has its status.
+/// Parses an error response. An unreadable body still leaves the status.
 pub async fn read(response: Response) -> Refusal {
     let status = response.status().as_u16();
     let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
@@ -52,12 +52,12 @@ impl Refusal {
         self.reasons.iter().any(|reason| reasons.contains(&reason.as_str()))
     }
 
-    /// Whether what we have is no longer good, and never will be.
+    /// Returns whether the grant has ended permanently.
     pub fn is_for_good(&self) -> bool {
         self.has(&["invalid_grant"])
     }
 
-    /// The same without `secrets` in its words.
+    /// Removes `secrets` from the message.
     pub fn hiding(mut self, secrets: &[&Secret]) -> Self {
         for secret in secrets {
             self.message = secret.hidden_in(&self.message);
@@ -65,7 +65,7 @@ impl Refusal {
         self
     }
 
-    /// What it means for who asked for a token.
+    /// Converts to the error of a token request.
     pub fn about_sign_in(self) -> Trouble {
         if self.has(&["invalid_client", "unauthorized_client", "deleted_client"]) {
             return Trouble::Unconnected(
@@ -77,7 +77,7 @@ impl Refusal {
         self.in_general()
     }
 
-    /// What it means for who asked for `what`, such as `the task ab12`.
+    /// Converts to the error of a request for `what`, such as `the task ab12`.
     pub fn about(self, what: &str, service: Service) -> Trouble {
         match self.status {
             403 if self.has(&["insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"]) => {

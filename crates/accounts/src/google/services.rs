@@ -1,4 +1,4 @@
-//! The services of the account: each has a scope of its own, and the user may grant some of them only.
+//! The services of the account. Each has its own scope, and the user may grant some of them only.
 
 use serde_json::Value;
 
@@ -14,10 +14,9 @@ pub enum Service {
 }
 
 impl Service {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Tasks, Self::Calendar, Self::Mail];
 
-    /// Its name, as users write it.
+    /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tasks => "tasks",
@@ -26,7 +25,7 @@ impl Service {
         }
     }
 
-    /// The service that users call `name`.
+    /// Returns the service with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|service| service.name() == name)
     }
@@ -40,8 +39,8 @@ impl Service {
         }
     }
 
-    /// The services that `scopes` cover. A token without any known scope was written by another program or an older
-    /// version; it is taken for all of them, and Google refuses those that it does not cover.
+    /// Returns the services covered by `scopes`. A token without any known scope was written by
+    /// another program or an older version and counts for all services; Google refuses the others.
     pub(super) fn covered_by(scopes: &[String]) -> Vec<Self> {
         let covered: Vec<Self> = Self::ALL
             .into_iter()
@@ -50,7 +49,7 @@ impl Service {
         if covered.is_empty() { Self::ALL.to_vec() } else { covered }
     }
 
-    /// The services that the token in the bytes of `token.json` covers.
+    /// Returns the services covered by the token in the content of `token.json`.
     pub fn granted_in(token: &[u8]) -> Vec<Self> {
         let token: Value = serde_json::from_slice(token).unwrap_or_default();
         let scopes = token["scopes"].as_array().into_iter().flatten();

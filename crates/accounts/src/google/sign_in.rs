@@ -1,5 +1,5 @@
-//! Signing in: the human is given an address, says yes there, and comes back through a browser on this machine, or
-//! by pasting the address at which a browser elsewhere ended up. The first way counts.
+//! Google sign-in: the user consents in a browser, which is redirected to this machine, or pastes
+//! the final address of a browser on another machine. The first of both is used.
 
 use std::io;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use super::{Google, Service, sentence};
 use crate::mail::legible;
 use crate::{Secret, Trouble};
 
-/// The step that lets a user in whom Google refuses.
+/// The hint for users that Google refuses.
 pub const TEST_USER: &str = "add yourself as a test user, or publish the app (Google Auth Platform, Audience, https://console.cloud.google.com/auth/audience)";
 
-/// How long the human may take.
+/// The time that the user has for a sign-in.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The most characters of a reason for a denial that are shown.
+/// The maximum number of characters of a shown denial reason.
 const REASON: usize = 100;
 
-/// Somebody is being waited for. Dropping it ends the waiting and closes the door.
+/// A sign-in that waits for the user. Dropping it closes the port.
 #[derive(Debug)]
 pub struct SignIn {
     google: Google,
@@ -31,18 +31,16 @@ pub struct SignIn {
     services: Vec<Service>,
 }
 
-/// How signing in ended, if nothing went wrong.
+/// The outcome of a sign-in without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// We may.
     Connected,
-    /// Nobody came.
     NobodyCame,
 }
 
 impl Google {
-    /// Begins to wait for the user's consent to `services`. Those that were granted before are asked for again, because
-    /// the new token takes the place of the old one.
+    /// Starts a sign-in for `services`. Services that were granted before are requested again,
+    /// because the new token replaces the old one.
     pub async fn begin(&self, services: &[Service]) -> Result<SignIn, Trouble> {
         let mut services = [services, &self.granted()?].concat();
         services.sort();
@@ -54,7 +52,7 @@ impl Google {
         Ok(SignIn { google: self.clone(), client, pkce, callback, services })
     }
 
-    /// Gives the token back to Google, and forgets it. That Google does not answer does not keep it here.
+    /// Revokes the token at Google and removes it here, even if Google does not answer.
     pub async fn disconnect(&self) -> Result<(), Trouble> {
         if let Some(token) = self.token_to_revoke()? {
             let token = token.refresh.unwrap_or(token.access);
@@ -66,12 +64,12 @@ impl Google {
 }
 
 impl SignIn {
-    /// The services that are requested, those of an earlier grant included.
+    /// The requested services, including those granted before.
     pub fn services(&self) -> &[Service] {
         &self.services
     }
 
-    /// The address at which the human says yes.
+    /// The URL of the consent page.
     pub fn url(&self) -> String {
         let mut url = self.google.addresses.consent.clone();
         let scopes: Vec<&str> = self.services.iter().map(|service| service.scope()).collect();
@@ -81,7 +79,7 @@ impl SignIn {
             ("response_type", "code"),
             ("scope", &scopes.join(" ")),
             ("access_type", "offline"),
-            // Otherwise whoever connects a second time gets a token that cannot be renewed.
+            // Without this, a second connect yields a token without a refresh token.
             ("prompt", "consent"),
             ("state", self.callback.state().reveal()),
             ("code_challenge", &self.pkce.challenge),
@@ -90,12 +88,12 @@ impl SignIn {
         url.into()
     }
 
-    /// Where to paste the address of a browser on another machine.
+    /// Returns a handle for pasting the final address of a browser on another machine.
     pub fn paste(&self) -> Paste {
         self.callback.paste()
     }
 
-    /// Waits for the human, and turns their yes into a token.
+    /// Waits for the consent and exchanges it for a token.
     pub async fn wait(mut self) -> Result<Ended, Trouble> {
         match self.callback.wait(PATIENCE).await {
             Some(AuthorizationResponse::Granted { code, .. }) => {
@@ -137,7 +135,7 @@ impl SignIn {
     }
 }
 
-/// Says why Google did not connect, and the step that lets it.
+/// Explains why Google did not connect, with the remedy.
 fn denied(reason: &str) -> Trouble {
     let text = match reason {
         "access_denied" => format!(

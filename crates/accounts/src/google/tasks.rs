@@ -1,4 +1,4 @@
-//! The tasks at Google: the list that every account has.
+//! The default task list of a Google account.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -13,11 +13,11 @@ use crate::Trouble;
 use crate::mail::legible;
 use crate::tasks::{Change, State, Task, TaskList, Which};
 
-/// The most that Google lists on one page.
+/// The page size.
 const PAGE: &str = "100";
-/// The most tasks that are listed.
+/// The maximum number of listed tasks.
 const MOST: usize = 10_000;
-/// The most characters of a title.
+/// The maximum number of characters of a title.
 const TITLE: usize = 1_024;
 
 impl TaskList for Google {

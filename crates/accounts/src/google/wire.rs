@@ -1,10 +1,10 @@
-//! What Google sends, as it documents it. What we do not use is not read.
+//! The response formats of Google's APIs, limited to the fields in use.
 
 use serde::Deserialize;
 
 use super::call::Page;
 
-/// A page of names of messages.
+/// A page of message ids.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Messages {
@@ -26,7 +26,7 @@ impl Page for Messages {
     }
 }
 
-/// A message, whole or only its headers.
+/// A message, complete or with headers only.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
@@ -36,7 +36,7 @@ pub struct Message {
     pub payload: Part,
 }
 
-/// A part of a message, which may have parts.
+/// A MIME part, possibly with nested parts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Part {
@@ -59,7 +59,6 @@ pub struct PartBody {
     pub data: Option<String>,
 }
 
-/// All labels.
 #[derive(Debug, Deserialize)]
 pub struct Labels {
     #[serde(default)]
@@ -127,7 +126,7 @@ pub struct Event {
     pub attendees: Vec<Attendee>,
 }
 
-/// Where an event begins or ends: a day, or a time.
+/// The start or end of an event: a date or a time.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {

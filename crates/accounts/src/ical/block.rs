@@ -1,36 +1,34 @@
-//! One part of a calendar while it is changed: its lines are set, and all others stay as they are.
+//! Edits the lines of one component and leaves all others as they are.
 
 use std::ops::Range;
 
 use super::line::lines;
 use super::text::folded;
 
-/// A part: its own bytes.
+/// The bytes of a component.
 #[derive(Clone, Debug)]
 pub(crate) struct Block(Vec<u8>);
 
 impl Block {
-    /// The part that these bytes are.
     pub(crate) fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
     }
 
-    /// Its bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// What its lines called `name` say, up to the first.
+    /// Returns the value of the first line `name`.
     pub(crate) fn value(&self, name: &str) -> Option<String> {
         super::entry::own(&self.0).find(|line| line.is(name)).map(|line| line.value().to_owned())
     }
 
-    /// What stands between the name and the value of a line, such as `;TZID=Europe/Berlin`.
+    /// Returns the parameters of a line, such as `;TZID=Europe/Berlin`.
     pub(crate) fn parameters(&self, name: &str) -> Option<String> {
         super::entry::own(&self.0).find(|line| line.is(name)).map(|line| line.parameters().to_owned())
     }
 
-    /// Sets the line called `name` to `line`, which is written out; another one of that name goes.
+    /// Sets the line `name` to `line`, a complete content line, and removes duplicates.
     pub(crate) fn set(&mut self, name: &str, line: &str) {
         let (found, end) = self.places(name);
         let place = found.first().map_or(end..end, Clone::clone);
@@ -48,7 +46,7 @@ impl Block {
         self.0 = bytes;
     }
 
-    /// Adds a line beside others that may have the same name.
+    /// Adds a line; others of the same name stay.
     pub(crate) fn add(&mut self, line: &str) {
         let (_, end) = self.places("");
         let rest = self.0.split_off(end);
@@ -56,7 +54,7 @@ impl Block {
         self.0.extend_from_slice(&rest);
     }
 
-    /// Removes the lines called `name`.
+    /// Removes the lines `name`.
     pub(crate) fn remove(&mut self, name: &str) {
         let (found, _) = self.places(name);
         for place in found.into_iter().rev() {
@@ -64,7 +62,8 @@ impl Block {
         }
     }
 
-    /// Where its own lines of that name stand, and where a new one can: before the parts inside it, or its end.
+    /// Returns the ranges of the component's own lines `name`, and the position for a new line:
+    /// before nested components or the end.
     fn places(&self, name: &str) -> (Vec<Range<usize>>, usize) {
         let mut depth = 0_usize;
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Changes of a calendar: only the lines that are meant change, and all else stays byte for byte.
+//! Changes calendars: only the affected lines change, everything else stays byte for byte.
 
 use std::ops::Range;
 
@@ -15,28 +15,26 @@ use super::{id, timezone};
 use crate::Trouble;
 use crate::calendar::{Change, Event};
 
-/// When something is changed, and ten random bytes in case it needs a name.
+/// The time of a change, and random bytes for a new id.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
-    /// In the human's zone.
+    /// In the user's time zone.
     pub(crate) now: Zoned,
-    /// For a name.
     pub(crate) dice: [u8; 10],
 }
 
-/// What a calendar of ours begins with.
+/// The beginning of calendars created here.
 const OPENING: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//ollim-bot//ollim-bot//EN\r\n";
 const CLOSING: &str = "END:VCALENDAR\r\n";
 
-/// What was made of a calendar, and the event it was about.
+/// The changed calendar and the affected event.
 pub(crate) type Changed = (Vec<u8>, Event);
 
-/// An empty calendar.
 pub(crate) fn empty() -> Vec<u8> {
     [OPENING, CLOSING].concat().into_bytes()
 }
 
-/// A calendar called `name`, with a new event.
+/// Adds an event to a calendar; `name` is for error messages.
 pub(crate) fn add(name: &str, bytes: &[u8], new: &Change, stamp: &Stamp) -> Result<Changed, Trouble> {
     let sheet = Sheet::read(name, bytes)?;
     let (Some(start), Some(end)) = (&new.start, &new.end) else {
@@ -57,7 +55,7 @@ pub(crate) fn add(name: &str, bytes: &[u8], new: &Change, stamp: &Stamp) -> Resu
     kept(name, made, &uid, stamp)
 }
 
-/// A calendar called `name`, in which the event called `id` is changed: one time of a series only for that time.
+/// Changes the event `id`. For an id of an occurrence, only this occurrence of the series changes.
 pub(crate) fn update(
     name: &str,
     bytes: &[u8],
@@ -103,7 +101,7 @@ pub(crate) fn update(
     kept(name, made, id, stamp)
 }
 
-/// A calendar called `name`, without the event called `id`: of a series, only without that time.
+/// Deletes the event `id`. For an id of an occurrence, only this occurrence is removed.
 pub(crate) fn delete(name: &str, bytes: &[u8], id: &str, stamp: &Stamp) -> Result<Changed, Trouble> {
     let sheet = Sheet::read(name, bytes)?;
     let home = stamp.now.time_zone();
@@ -135,13 +133,13 @@ fn recurs(entry: &Entry) -> bool {
     entry.again.rule.is_some() || !entry.again.also.is_empty()
 }
 
-/// The event as it will be read, so that what is told is what is kept.
+/// Parses the event from the new calendar, so the result is what is stored.
 fn kept(name: &str, made: Vec<u8>, id: &str, stamp: &Stamp) -> Result<Changed, Trouble> {
     let event = find(&Sheet::read(name, &made)?, id, stamp.now.time_zone())?;
     Ok((made, event))
 }
 
-/// Makes the copy of a series stand for one of its times.
+/// Turns a copy of a series into the override of one occurrence.
 fn single(block: &mut Block, time: &Moment, entry: &Entry, home: &TimeZone) {
     let start = like_start(block, "DTSTART", time, entry, home);
     let instead = like_start(block, "RECURRENCE-ID", time, entry, home);
@@ -160,7 +158,7 @@ fn single(block: &mut Block, time: &Moment, entry: &Entry, home: &TimeZone) {
     block.set("RECURRENCE-ID", &instead);
 }
 
-/// A line that names a time of a series in the way its beginning is written.
+/// Formats a time of a series in the same form as its DTSTART.
 fn like_start(block: &Block, name: &str, time: &Moment, entry: &Entry, home: &TimeZone) -> String {
     let parameters = block.parameters("DTSTART").unwrap_or_default();
     match (&entry.start, time) {
@@ -173,7 +171,7 @@ fn like_start(block: &Block, name: &str, time: &Moment, entry: &Entry, home: &Ti
     }
 }
 
-/// When an event is after the change; nothing, if that does not change.
+/// Returns the new start and end, or `None` if they do not change.
 fn new_times(
     entry: &Entry,
     time: &Moment,
@@ -199,7 +197,7 @@ fn new_times(
         (None, Some(end), _) => (time.zoned(home).ok_or_else(impossible)?, end.clone()),
     };
     in_order(&start, &end)?;
-    // An event keeps the clock it was made for.
+    // An event keeps the time zone in which it was created.
     let own = match &entry.start {
         Moment::At(_, zone) if zone.iana_name().is_some_and(|name| name != "UTC") => Some(zone.clone()),
         Moment::At(..) | Moment::Floating(_) | Moment::Day(_) => None,
@@ -228,7 +226,7 @@ fn write_times(block: &mut Block, start: &Zoned, end: &Zoned) {
 
 fn time_line(name: &str, time: &Zoned) -> String {
     let zone = time.time_zone();
-    // Of an hour that comes twice, only the first can be written on the clock.
+    // Of a repeated hour, only the first can be written as local time.
     let first = zone.to_ambiguous_zoned(time.datetime()).compatible();
     match zone.iana_name().filter(|zone| *zone != "UTC" && first.is_ok_and(|first| first == *time)) {
         Some(zone) => format!("{name};TZID={zone}:{}", written(time.datetime())),
@@ -244,7 +242,7 @@ fn write_words(block: &mut Block, change: &Change) {
     }
 }
 
-/// Others see by these lines that there is something new.
+/// Updates the revision properties, which other clients check for changes.
 pub(crate) fn touch(block: &mut Block, stamp: &Stamp) {
     let now = written_utc(stamp.now.timestamp());
     let count = block.value("SEQUENCE").and_then(|count| count.trim().parse::<u32>().ok()).unwrap_or(0);
@@ -253,7 +251,7 @@ pub(crate) fn touch(block: &mut Block, stamp: &Stamp) {
     block.set("SEQUENCE", &format!("SEQUENCE:{}", count.saturating_add(1)));
 }
 
-/// The zones of these times, explained, if the calendar does not do it yet.
+/// Returns the VTIMEZONE components for these times that the calendar lacks.
 fn explanation(sheet: &Sheet<'_>, times: [&Zoned; 2]) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut parts = String::new();
@@ -270,7 +268,7 @@ fn explanation(sheet: &Sheet<'_>, times: [&Zoned; 2]) -> String {
     parts
 }
 
-/// The bytes with `edits` made, which stand in order and apart.
+/// Applies `edits`, which are sorted and do not overlap.
 pub(crate) fn edited(bytes: &[u8], edits: Vec<(Range<usize>, Vec<u8>)>) -> Vec<u8> {
     let mut made = Vec::with_capacity(bytes.len() + 512);
     let mut from = 0;
@@ -283,7 +281,7 @@ pub(crate) fn edited(bytes: &[u8], edits: Vec<(Range<usize>, Vec<u8>)>) -> Vec<u
     made
 }
 
-/// A calendar that holds only this part.
+/// Wraps a component into a calendar.
 pub(crate) fn around(part: &[u8]) -> Vec<u8> {
     [OPENING.as_bytes(), part, CLOSING.as_bytes()].concat()
 }

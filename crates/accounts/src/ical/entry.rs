@@ -1,4 +1,4 @@
-//! One event of a calendar, as far as its times go; its words are read when somebody wants to see them.
+//! One event of a calendar with its times. Its texts are parsed only when they are shown.
 
 use std::ops::Range;
 
@@ -11,52 +11,47 @@ use super::text::unescaped;
 use super::zone::Zones;
 use crate::calendar::Details;
 
-/// One event.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Where it stands.
+    /// The position in the file.
     pub(crate) at: Range<usize>,
-    /// What it and all its times are called.
+    /// The UID, shared by all occurrences.
     pub(crate) uid: String,
-    /// Which time of a series this stands for.
+    /// The occurrence of a series that this event overrides.
     pub(crate) instead: Option<Moment>,
-    /// When it first begins.
+    /// The first start.
     pub(crate) start: Moment,
-    /// How long it takes.
+    /// The duration.
     pub(crate) length: Length,
-    /// When it comes again.
     pub(crate) again: Again,
-    /// Whether it still takes place.
     pub(crate) fate: Fate,
 }
 
-/// When an event comes again.
+/// The recurrence of an event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Again {
-    /// By a rule, or why that cannot be followed.
+    /// The rule, or why it is not supported.
     pub(crate) rule: Option<Result<Rule, String>>,
-    /// At these times too.
+    /// Additional times (RDATE).
     pub(crate) also: Vec<Moment>,
-    /// And not at these.
+    /// Excluded times (EXDATE).
     pub(crate) never: Vec<Moment>,
 }
 
-/// Whether an event still takes place.
+/// The status of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It does.
     #[default]
     On,
-    /// Somebody called it off.
     Off,
 }
 
-/// The lines of a part itself, without those of the parts inside it.
+/// Returns the lines of a component without those of nested components.
 pub(crate) fn own(part: &[u8]) -> impl Iterator<Item = Line<'_>> {
     own_among(lines(part))
 }
 
-/// What tells the times of an event, and where parts inside it begin and end.
+/// The properties that determine the times of an event, and the limits of nested components.
 const TIMES: [&[u8]; 11] = [
     b"BEGIN",
     b"END",
@@ -91,7 +86,7 @@ fn own_among<'a>(lines: impl Iterator<Item = Line<'a>>) -> impl Iterator<Item = 
 }
 
 impl Entry {
-    /// Reads the event at `at` of `bytes`; what is wrong is told in a few words.
+    /// Parses the event at `at` of `bytes`. The error is a short reason.
     pub(crate) fn read(bytes: &[u8], at: Range<usize>, zones: &mut Zones<'_>) -> Result<Self, String> {
         let mut parts = Parts::default();
         for line in own_among(named_lines(&bytes[at.clone()], tells_times)) {
@@ -108,7 +103,7 @@ impl Entry {
         Ok(Self { at, uid, instead: parts.instead, start, length, again: parts.again, fate: parts.fate })
     }
 
-    /// What stands in it for people to read.
+    /// Returns the texts of the event.
     pub(crate) fn words(&self, bytes: &[u8]) -> (String, Details) {
         let mut summary = String::new();
         let mut details = Details::default();
@@ -130,10 +125,10 @@ impl Entry {
     }
 }
 
-/// The most people who are told of.
+/// The maximum number of returned participants.
 const MOST_ATTENDEES: usize = 200;
 
-/// The most single times that a series adds or leaves out.
+/// The maximum number of additional or excluded times of a series.
 const MOST_DATES: usize = 20_000;
 
 fn address(line: &Line<'_>) -> Option<String> {
@@ -143,11 +138,11 @@ fn address(line: &Line<'_>) -> Option<String> {
     (!mail.is_empty()).then(|| mail.to_owned())
 }
 
-/// How long it is from `start` to `end`; nothing, if that is before it.
+/// Returns the length from `start` to `end`, or `None` if it is negative.
 fn between(start: &Moment, end: &Moment, home: &TimeZone) -> Option<Length> {
     match (start, end) {
         (Moment::Day(start), Moment::Day(end)) => {
-            // A day that ends when it begins is still that day.
+            // An end on the first day means one day.
             let days =
                 i64::from(start.until(*end).ok()?.get_days()).max(if start == end { 1 } else { i64::MIN });
             (days > 0).then_some(Length::Days(days))
@@ -206,7 +201,7 @@ impl Parts {
     }
 }
 
-/// Adds the times that a line lists. One that is no time is left out, and of a span its beginning counts.
+/// Adds the times listed in a line. Invalid ones are skipped; of a period only the start counts.
 fn list(times: &mut Vec<Moment>, line: &Line<'_>, zones: &mut Zones<'_>) {
     let room = MOST_DATES.saturating_sub(times.len());
     let values = line.value().split(',').map(|value| value.split('/').next().unwrap_or(value));

@@ -1,4 +1,4 @@
-//! When a rule comes: its times between two times, on the clock of the event itself.
+//! Expands a recurrence rule to the local times within a window.
 
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::{Span, ToSpan};
@@ -7,7 +7,7 @@ use super::budget::{Budget, Spent};
 use super::moment::Moment;
 use super::rule::{End, Every, Rule};
 
-/// The times of `rule` after `start`, which is always its first, from `from` to `until`. They are in order.
+/// Returns the sorted times of `rule` between `from` and `until`, including `start`.
 pub(crate) fn times(
     rule: &Rule,
     start: &Moment,
@@ -18,7 +18,8 @@ pub(crate) fn times(
     let mut times: Vec<_> =
         Some(first).filter(|first| *first >= from && *first <= until).into_iter().collect();
     let skipped = skipped(rule, first, from);
-    // What is skipped still counts; it is only skipped where each stretch has exactly one time.
+    // Skipped periods still count for COUNT. They are skipped only where each of them has exactly
+    // one time.
     let mut counted = skipped.max(1);
     let mut stretch = i64::from(skipped);
     while let Some(anchor) = anchor(rule, first.date(), stretch).filter(|anchor| *anchor <= until.date()) {
@@ -61,7 +62,7 @@ fn is_past(time: DateTime, last: &Moment, start: &Moment) -> bool {
     }
 }
 
-/// How many stretches from the first on need not be looked at, because all of their times are before `from`.
+/// Returns how many periods can be skipped because all their times are before `from`.
 fn skipped(rule: &Rule, first: DateTime, from: DateTime) -> u32 {
     let plain = rule.months.is_empty() && rule.month_days.is_empty() && rule.week_days.is_empty();
     let each_has_one = plain && rule.positions.is_empty() && matches!(rule.every, Every::Day | Every::Week);
@@ -82,7 +83,7 @@ fn skipped(rule: &Rule, first: DateTime, from: DateTime) -> u32 {
     u32::try_from(passed / i64::from(rule.interval) - 1).unwrap_or(0)
 }
 
-/// Where the n-th stretch begins; nothing, where the calendar ends.
+/// Returns the start of the n-th period, or `None` beyond the calendar's range.
 fn anchor(rule: &Rule, first: Date, n: i64) -> Option<Date> {
     let n = n.checked_mul(i64::from(rule.interval))?;
     match rule.every {
@@ -95,13 +96,13 @@ fn anchor(rule: &Rule, first: Date, n: i64) -> Option<Date> {
     }
 }
 
-/// The first day of the week that `date` is in.
+/// Returns the first day of the week that contains `date`.
 fn week_of(date: Date, start: Weekday) -> Option<Date> {
     let past = (date.weekday().to_monday_zero_offset() - start.to_monday_zero_offset()).rem_euclid(7);
     date.checked_sub(i64::from(past).days()).ok()
 }
 
-/// The days of one stretch, in order.
+/// Returns the sorted dates of one period.
 fn dates(rule: &Rule, anchor: Date, first: Date) -> Vec<Date> {
     let mut dates = match rule.every {
         Every::Day => vec![anchor],
@@ -153,11 +154,11 @@ fn in_month(rule: &Rule, month: Date, first: Date) -> Vec<Date> {
     days.filter_map(|day| month.first.with().day(day).build().ok()).collect()
 }
 
-/// A month, reckoned in numbers, because rules go through very many days.
+/// A month in plain numbers, because rules visit very many days.
 struct Month {
     days: i8,
     first: Date,
-    /// Which day of the week it begins with.
+    /// The weekday of the first day, from Monday.
     begins: i8,
 }
 
@@ -167,7 +168,8 @@ impl Month {
         Self { days: month.days_in_month(), first, begins: first.weekday().to_monday_zero_offset() }
     }
 
-    /// Whether a day is one of the days of the week that the rule names: any, or the n-th from either end.
+    /// Returns whether the rule contains the weekday of this day: any of them, or the n-th from
+    /// either end.
     fn is_week_day(&self, rule: &Rule, day: i8) -> bool {
         let weekday = (self.begins + day - 1) % 7;
         let from_start = (day - 1) / 7 + 1;
@@ -192,7 +194,7 @@ fn in_year(rule: &Rule, year: Date, first: Date) -> Vec<Date> {
     firsts.flat_map(|month| in_month(rule, month, first)).collect()
 }
 
-/// The days of a year that are this day of the week: all, or the n-th.
+/// Returns the days of a year with this weekday: all, or the n-th.
 fn days_of_year(year: Date, nth: Option<i8>, day: Weekday) -> Vec<Date> {
     let to = (day.to_monday_zero_offset() - year.weekday().to_monday_zero_offset()).rem_euclid(7);
     let all = (0..53).filter_map(|week| year.checked_add((i64::from(to) + 7 * week).days()).ok());

@@ -1,10 +1,10 @@
-//! What events are called: by their UID, and a time of one that recurs by that and its time.
+//! The ids of events: the UID, and for an occurrence the UID with its time.
 
 use jiff::tz::TimeZone;
 
 use super::moment::{Moment, written_utc};
 
-/// What a time of a series is called.
+/// Returns the id of an occurrence.
 pub(crate) fn of_time(uid: &str, time: &Moment, home: &TimeZone) -> String {
     match time {
         Moment::Day(day) => format!("{uid}_{}", day.strftime("%Y%m%d")),
@@ -14,17 +14,17 @@ pub(crate) fn of_time(uid: &str, time: &Moment, home: &TimeZone) -> String {
     }
 }
 
-/// The series that `id` may be a time of, and what is left for the time.
+/// Splits the id of an occurrence into UID and time.
 pub(crate) fn split(id: &str) -> Option<(&str, &str)> {
     id.rsplit_once('_').filter(|(uid, time)| !uid.is_empty() && [8, 16].contains(&time.len()))
 }
 
-/// The name of the series that `id` may be a time of.
+/// Returns the UID of the series if `id` may be an occurrence.
 pub(crate) fn series_of(id: &str) -> Option<&str> {
     split(id).map(|(uid, _)| uid)
 }
 
-/// What an event without a UID is called: by a number made from all that stands in it.
+/// Returns an id for an event without a UID: a hash of its content.
 pub(crate) fn unnamed(part: &[u8]) -> String {
     let hash = part.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
@@ -32,7 +32,7 @@ pub(crate) fn unnamed(part: &[u8]) -> String {
     format!("unnamed-{hash:016x}")
 }
 
-/// A new name, of ten random bytes.
+/// Formats ten random bytes as a new id.
 pub(crate) fn fresh(dice: [u8; 10]) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     dice.iter().map(|byte| char::from(LETTERS[usize::from(byte & 31)])).collect()

@@ -1,46 +1,43 @@
-//! Lines of a calendar: unfolded, and split into name, parameters and value.
+//! Content lines of a calendar: unfolded, with name, parameters and value.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::charset::decoded;
 
-/// The longest line that is read, unfolded. What is longer is skipped, and stays where it is.
+/// The maximum length of an unfolded line. Longer ones are ignored and left as they are.
 const LONGEST: usize = 256_000;
 
-/// One line, which may be folded over many.
+/// A content line, possibly folded.
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {
-    /// Where it stands, with the end of its last line.
+    /// The position, including the line end.
     pub(crate) at: Range<usize>,
     text: Cow<'a, str>,
-    /// Where the name ends, and where the value begins.
+    /// The end of the name, and the start of the value.
     name: usize,
     value: usize,
 }
 
 impl Line<'_> {
-    /// Whether this is its name.
+    /// Returns whether the line has this name, ignoring case.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.text[..self.name].eq_ignore_ascii_case(name)
     }
 
-    /// Its name, as it stands there.
     pub(crate) fn name(&self) -> &str {
         &self.text[..self.name]
     }
 
-    /// What stands after the colon.
     pub(crate) fn value(&self) -> &str {
         &self.text[self.value..]
     }
 
-    /// What stands between its name and the colon.
     pub(crate) fn parameters(&self) -> &str {
         &self.text[self.name..self.value.saturating_sub(1).max(self.name)]
     }
 
-    /// What the parameter `wanted` says, without its quotation marks.
+    /// Returns the value of the parameter `wanted` without quotes.
     pub(crate) fn parameter(&self, wanted: &str) -> Option<&str> {
         let found = outside_quotes(self.parameters(), ';').find_map(|part| {
             let (name, value) = part.split_once('=')?;
@@ -50,7 +47,7 @@ impl Line<'_> {
     }
 }
 
-/// The parts of `text` between separators that do not stand in quotation marks.
+/// Splits `text` at separators outside quotes.
 fn outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     text.split(move |c| {
@@ -59,12 +56,12 @@ fn outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// All lines of `bytes` that have a name and a value, in order.
+/// Returns all lines of `bytes` with a name and a value, in order.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     named_lines(bytes, |_| true)
 }
 
-/// The same, but only lines whose names are `wanted`: the others are not even read.
+/// Like [`content_lines`], limited to names that `wanted` accepts. Other lines are not parsed.
 pub(crate) fn named_lines(bytes: &[u8], wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Line<'_>> {
     let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     std::iter::from_fn(move || {
@@ -80,13 +77,13 @@ pub(crate) fn named_lines(bytes: &[u8], wanted: impl Fn(&[u8]) -> bool) -> impl 
     })
 }
 
-/// What stands before the first colon or semicolon; nothing, if a fold cuts it.
+/// Returns the text before the first colon or semicolon, or `None` if the name is folded.
 fn name_of(line: &[u8]) -> Option<&[u8]> {
     let end = line.iter().position(|byte| matches!(byte, b':' | b';' | b'\n'))?;
     (line[end] != b'\n').then_some(&line[..end])
 }
 
-/// The next line from `from` on, with all that is folded onto it.
+/// Returns the range of the next line from `from` on, with its continuation lines.
 fn next(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     if from >= bytes.len() {
         return None;
@@ -114,12 +111,12 @@ fn read(bytes: &[u8], at: Range<usize>) -> Option<Line<'_>> {
         quoted ^= byte == b'"';
         byte == b':' && !quoted
     });
-    // A quotation mark that nobody closed hides the colon; then the first one is meant.
+    // An unclosed quote hides the colon; then the first colon is used.
     let colon = colon.or_else(|| text[name..].find(':'))?;
     (name > 0).then_some(Line { at, name, value: name + colon + 1, text })
 }
 
-/// A fold may even cut a letter in two, so the bytes are joined first.
+/// Joins the bytes before decoding, since a fold may split a UTF-8 sequence.
 fn unfolded(raw: &[u8]) -> String {
     let mut joined = Vec::with_capacity(raw.len());
     for (n, part) in raw.split(|byte| *byte == b'\n').enumerate() {

@@ -1,4 +1,4 @@
-//! What a calendar holds between two times, and what had to be left out.
+//! Queries of a calendar document: events between two times, and events by id.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,10 +15,10 @@ use super::zone::Zones;
 use crate::Trouble;
 use crate::calendar::{Event, Look, When};
 
-/// The most events of one look.
+/// The maximum number of events of one query.
 const MOST: usize = 50_000;
 
-/// The entries of a calendar, and what is wrong with those that cannot be read.
+/// Parses the events of a calendar. Also returns the problems of unreadable ones.
 pub(crate) fn entries(sheet: &Sheet<'_>, home: &TimeZone) -> (Vec<Entry>, Vec<String>) {
     let mut zones = Zones::new(sheet.bytes, sheet.blocks(Kind::Zone).collect(), home.clone());
     let mut wrong: Vec<_> = sheet
@@ -36,7 +36,8 @@ pub(crate) fn entries(sheet: &Sheet<'_>, home: &TimeZone) -> (Vec<Entry>, Vec<St
     (entries, wrong)
 }
 
-/// What the calendar holds from `from` until before `until`, in order, for somebody who lives in the zone of `from`.
+/// Returns the events from `from` (inclusive) to `until` (exclusive), sorted, in the time zone of
+/// `from`.
 pub(crate) fn look(sheet: &Sheet<'_>, from: &Zoned, until: &Zoned, budget: &mut Budget) -> Look {
     let (entries, left_out) = entries(sheet, from.time_zone());
     let mut looker =
@@ -54,14 +55,14 @@ pub(crate) fn look(sheet: &Sheet<'_>, from: &Zoned, until: &Zoned, budget: &mut 
     look
 }
 
-/// Puts events in the order of their beginnings, whole days first.
+/// Sorts events by start, whole days first.
 pub(crate) fn sort(events: &mut [Event], home: &TimeZone) {
     events.sort_by_cached_key(|event| {
         (begins(&event.when, home), is_timed(&event.when), event.summary.clone())
     });
 }
 
-/// The one event called `id`.
+/// Returns the event `id`.
 pub(crate) fn find(sheet: &Sheet<'_>, id: &str, home: &TimeZone) -> Result<Event, Trouble> {
     let (entries, _) = entries(sheet, home);
     let (entry, time) = chosen(&entries, id, home)?;
@@ -69,7 +70,8 @@ pub(crate) fn find(sheet: &Sheet<'_>, id: &str, home: &TimeZone) -> Result<Event
         .ok_or_else(|| Trouble::Garbled(format!("`{id}` is at a time that no clock shows.")))
 }
 
-/// The entry that `id` means, and which of its times. A time of a series may be one that nobody has written down yet.
+/// Returns the entry for `id` and the time of the occurrence, which may exist only through the
+/// rule.
 pub(crate) fn chosen<'a>(
     entries: &'a [Entry],
     id: &str,
@@ -86,13 +88,13 @@ pub(crate) fn chosen<'a>(
         return Ok((entry, entry.start.clone()));
     }
     let (uid, _) = id::split(id).ok_or_else(missing)?;
-    // A broken calendar may have several of one name, and all of them are shown.
+    // A broken calendar may contain several entries with one UID, which are all listed.
     let mut series = entries.iter().filter(|entry| entry.uid == uid && entry.instead.is_none());
     let budget = &mut Budget::new();
     series.find_map(|entry| Some((entry, time_called(entry, id, home, budget)?))).ok_or_else(missing)
 }
 
-/// The time of a series that is called `id`, if it has one.
+/// Returns the time of the occurrence `id` of a series, if it exists.
 fn time_called(series: &Entry, id: &str, home: &TimeZone, budget: &mut Budget) -> Option<Moment> {
     let (_, stamp) = id::split(id)?;
     let day = super::moment::date(stamp.get(..8)?)?;
@@ -113,7 +115,7 @@ fn time_called(series: &Entry, id: &str, home: &TimeZone, budget: &mut Budget) -
     })
 }
 
-/// The times of each series that other entries stand for.
+/// Returns the occurrences of each series that other entries override.
 fn replaced<'a>(entries: &'a [Entry], home: &TimeZone) -> HashMap<&'a str, HashSet<Timestamp>> {
     let mut replaced: HashMap<&str, HashSet<_>> = HashMap::new();
     for entry in entries {
@@ -156,7 +158,7 @@ impl Looker<'_> {
         let never = entry.again.never.iter().filter_map(|time| time.instant(&home));
         let mut gone: HashSet<_> = never.chain(replaced.iter().copied()).collect();
         for time in all {
-            // Each time is shown once, whatever names it twice.
+            // Duplicate times yield one occurrence.
             if time.instant(&home).is_some_and(|at| gone.insert(at)) {
                 self.show(entry, &time);
             }
@@ -169,7 +171,7 @@ impl Looker<'_> {
         vec![entry.start.clone()]
     }
 
-    /// The window on the clock of the event, with room for what began before it.
+    /// The window in the event's local time, extended backwards by the length of the event.
     fn bounds(&self, entry: &Entry) -> Option<(jiff::civil::DateTime, jiff::civil::DateTime)> {
         let (from, until) = self.window;
         let days = match entry.length {
@@ -181,12 +183,12 @@ impl Looker<'_> {
         Some((from, until.datetime().checked_add(2.days()).ok()?))
     }
 
-    /// Shows one time of an entry, if it is in the window and takes place.
+    /// Adds one occurrence if it is in the window and not cancelled.
     fn show(&mut self, entry: &Entry, time: &Moment) {
         let (from, until) = self.window;
         let home = from.time_zone();
         let Some(start) = time.instant(home).filter(|start| *start < until.timestamp()) else { return };
-        // Most events are long over, and this is cheap to see.
+        // A cheap check, since most events are long over.
         let over = match entry.length {
             Length::Exact(exact) => start.checked_add(exact).is_ok_and(|end| end <= from.timestamp()),
             Length::Days(days) | Length::Nominal(days, _) => start
@@ -213,7 +215,7 @@ impl Looker<'_> {
     }
 }
 
-/// One time of an entry, as an event.
+/// Converts one occurrence to an event.
 pub(crate) fn shown(sheet: &Sheet<'_>, entry: &Entry, time: &Moment, home: &TimeZone) -> Option<Event> {
     let end = time.after(entry.length, home)?;
     let when = match time {

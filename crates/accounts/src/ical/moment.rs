@@ -1,4 +1,4 @@
-//! Days and times in a calendar, and how long something takes.
+//! Dates, times and durations of a calendar.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
@@ -7,30 +7,28 @@ use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 use super::line::Line;
 use super::zone::Zones;
 
-/// A day or a time, as it was written.
+/// A date or time in one of the forms of iCalendar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// A whole day.
     Day(Date),
-    /// A time on the clock of a zone.
+    /// A local time in a zone.
     At(DateTime, TimeZone),
-    /// A time on the clock of whoever reads it.
+    /// A local time in the zone of the reader.
     Floating(DateTime),
 }
 
-/// How long something takes.
+/// A duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// So many whole days.
     Days(i64),
-    /// So long, whatever the clocks do.
+    /// An exact duration, independent of clock changes.
     Exact(SignedDuration),
-    /// So many days on the clock, and so long.
+    /// Calendar days, followed by an exact duration.
     Nominal(i64, SignedDuration),
 }
 
 impl Moment {
-    /// Reads one value of `line`, which is the whole of it or a part of a list.
+    /// Parses one value of `line`, which is the whole value or an element of a list.
     pub(crate) fn read(line: &Line<'_>, value: &str, zones: &mut Zones<'_>) -> Option<Self> {
         let value = value.trim();
         let (day, clock) =
@@ -46,7 +44,8 @@ impl Moment {
         })
     }
 
-    /// When it is: a day begins with its midnight, and a clock that skips this time shows a later one.
+    /// Converts to a zoned time. A day starts at midnight, and a skipped local time becomes a later
+    /// one.
     pub(crate) fn zoned(&self, home: &TimeZone) -> Option<Zoned> {
         let (time, zone) = match self {
             Self::Day(day) => (day.to_datetime(Time::midnight()), home),
@@ -56,7 +55,7 @@ impl Moment {
         zone.to_ambiguous_zoned(time).compatible().ok()
     }
 
-    /// When it is, on no clock.
+    /// Converts to a timestamp.
     pub(crate) fn instant(&self, home: &TimeZone) -> Option<Timestamp> {
         let (time, zone) = match self {
             Self::Day(day) => (day.to_datetime(Time::midnight()), home),
@@ -66,7 +65,7 @@ impl Moment {
         zone.to_ambiguous_timestamp(time).compatible().ok()
     }
 
-    /// What its own clock shows.
+    /// Returns the local time.
     pub(crate) fn civil(&self) -> DateTime {
         match self {
             Self::Day(day) => day.to_datetime(Time::midnight()),
@@ -74,7 +73,7 @@ impl Moment {
         }
     }
 
-    /// The same kind of moment, at another time of its own clock.
+    /// Returns the same form with another local time.
     pub(crate) fn moved(&self, to: DateTime) -> Self {
         match self {
             Self::Day(_) => Self::Day(to.date()),
@@ -83,7 +82,7 @@ impl Moment {
         }
     }
 
-    /// It after `length`.
+    /// Returns the time that is `length` later.
     pub(crate) fn after(&self, length: Length, home: &TimeZone) -> Option<Zoned> {
         let start = self.zoned(home)?;
         match length {
@@ -95,7 +94,7 @@ impl Moment {
 }
 
 impl Length {
-    /// Reads a value such as `PT1H30M` or `P1D`.
+    /// Parses a duration such as `PT1H30M` or `P1D`.
     pub(crate) fn read(value: &str) -> Option<Self> {
         let value = value.trim().to_ascii_uppercase();
         let (days, clock) = value
@@ -122,10 +121,10 @@ impl Length {
     }
 }
 
-/// The longest event, in days.
+/// The maximum length of an event in days.
 const MOST_DAYS: i64 = 36_600;
 
-/// Numbers, each with the letter after it.
+/// Parses numbers with their unit letters.
 fn parts(mut text: &str) -> Option<Vec<(i64, char)>> {
     let mut parts = Vec::new();
     while !text.is_empty() {
@@ -137,7 +136,7 @@ fn parts(mut text: &str) -> Option<Vec<(i64, char)>> {
     Some(parts)
 }
 
-/// A day written as `20261120`.
+/// Parses a date such as `20261120`.
 pub(crate) fn date(text: &str) -> Option<Date> {
     if text.len() != 8 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -145,7 +144,7 @@ pub(crate) fn date(text: &str) -> Option<Date> {
     Date::new(text[..4].parse().ok()?, text[4..6].parse().ok()?, text[6..].parse().ok()?).ok()
 }
 
-/// A time written as `093000`. A leap second is the one before it.
+/// Parses a time such as `093000`. A leap second becomes second 59.
 fn time(text: &str) -> Option<Time> {
     if text.len() != 6 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -155,12 +154,12 @@ fn time(text: &str) -> Option<Time> {
     Time::new(text[..2].parse().ok()?, text[2..4].parse().ok()?, second, 0).ok()
 }
 
-/// A time as it is written: `20261120T093000`.
+/// Formats a local time as `20261120T093000`.
 pub(crate) fn written(time: DateTime) -> String {
     time.strftime("%Y%m%dT%H%M%S").to_string()
 }
 
-/// An instant as it is written: `20261120T083000Z`.
+/// Formats a timestamp as `20261120T083000Z`.
 pub(crate) fn written_utc(at: Timestamp) -> String {
     at.strftime("%Y%m%dT%H%M%SZ").to_string()
 }

@@ -1,4 +1,4 @@
-//! The rule by which an event recurs.
+//! Recurrence rules (RRULE).
 
 use jiff::civil::Weekday;
 
@@ -6,25 +6,23 @@ use super::line::lines;
 use super::moment::Moment;
 use super::zone::Zones;
 
-/// A rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     pub(crate) every: Every,
-    /// Every so many of them.
+    /// The number of periods between two recurrences.
     pub(crate) interval: i32,
     pub(crate) end: End,
-    /// In these months.
     pub(crate) months: Vec<i8>,
-    /// On these days of the month, counted from its end if they are negative.
+    /// Days of the month; negative ones count from its end.
     pub(crate) month_days: Vec<i8>,
-    /// On these days of the week: all of them, or the n-th.
+    /// Days of the week: all of them, or the n-th.
     pub(crate) week_days: Vec<(Option<i8>, Weekday)>,
-    /// Of all these, only the n-th.
+    /// Positions within the dates of a period (BYSETPOS).
     pub(crate) positions: Vec<i16>,
     pub(crate) week_start: Weekday,
 }
 
-/// What a rule counts.
+/// The period of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Every {
     Day,
@@ -33,13 +31,11 @@ pub(crate) enum Every {
     Year,
 }
 
-/// When a rule ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Never,
-    /// After so many times.
     Count(u32),
-    /// With this time, if it is one of them.
+    /// The last possible time, inclusive.
     Until(Moment),
 }
 
@@ -54,7 +50,7 @@ const WEEK: [(&str, Weekday); 7] = [
 ];
 
 impl Rule {
-    /// Reads a rule such as `FREQ=WEEKLY;BYDAY=MO,WE`; what is wrong is told in a few words.
+    /// Parses a rule such as `FREQ=WEEKLY;BYDAY=MO,WE`. The error is a short reason.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut rule = Self {
             every: Every::Day,
@@ -92,7 +88,7 @@ impl Rule {
                 self.interval = value.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(bad)?;
             }
             "COUNT" => {
-                // A number that no calendar reaches means for ever.
+                // A count beyond any calendar means forever.
                 let count: u64 = value.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?;
                 self.end = End::Count(u32::try_from(count).unwrap_or(u32::MAX));
             }
@@ -105,7 +101,7 @@ impl Rule {
                 self.week_days = days.filter(|days| days.len() <= 400).ok_or_else(bad)?;
             }
             "WKST" => self.week_start = named_day(value).ok_or_else(bad)?,
-            // Marks of other makers say nothing about times.
+            // Extensions do not affect the times.
             name if name.starts_with("X-") => {}
             name => return Err(format!("its rule uses {name}, which i cannot follow")),
         }
@@ -132,7 +128,7 @@ fn numbers(value: &str, range: std::ops::RangeInclusive<i8>) -> Option<Vec<i8>> 
     all.collect::<Option<Vec<_>>>().filter(|all| all.len() <= 12)
 }
 
-/// Numbers other than zero, up to `most` from either end.
+/// Parses non-zero numbers between `-max` and `max`.
 fn signed<N: TryFrom<i32>>(value: &str, most: i32) -> Option<Vec<N>> {
     let one = |part: &str| {
         let number: i32 = part.trim().parse().ok()?;
@@ -155,7 +151,7 @@ fn named_day(text: &str) -> Option<Weekday> {
     WEEK.iter().find(|(name, _)| text.trim().eq_ignore_ascii_case(name)).map(|(_, day)| *day)
 }
 
-/// What a day of the week is called in a rule.
+/// Returns the two-letter code of a weekday.
 pub(crate) fn day_name(day: Weekday) -> &'static str {
     WEEK.iter().find(|(_, known)| *known == day).map_or("MO", |(name, _)| name)
 }

@@ -1,38 +1,35 @@
-//! A calendar as it lies there: where its events, tasks and zones stand among all the rest.
+//! Locates the components of a calendar document.
 
 use std::ops::Range;
 
 use super::line::lines;
 use crate::Trouble;
 
-/// What can stand in a calendar that means something to us.
+/// The kinds of components in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// An event.
     Event,
-    /// A task.
     Todo,
-    /// How the clocks of a place go.
+    /// A time zone definition.
     Zone,
 }
 
 const KINDS: [(&[u8], Kind); 3] =
     [(b"VEVENT", Kind::Event), (b"VTODO", Kind::Todo), (b"VTIMEZONE", Kind::Zone)];
 
-/// A calendar and where its parts are.
+/// A calendar with the positions of its components.
 #[derive(Debug)]
 pub(crate) struct Sheet<'a> {
-    /// All of it.
     pub(crate) bytes: &'a [u8],
     blocks: Vec<(Kind, Range<usize>)>,
-    /// Parts that begin and never end.
+    /// Components without an end.
     pub(crate) unclosed: Vec<Range<usize>>,
-    /// Where its last line begins; nothing, if it breaks off before.
+    /// The position of the final `END:VCALENDAR`, if there is one.
     end: Option<usize>,
 }
 
 impl<'a> Sheet<'a> {
-    /// Reads a calendar called `name`.
+    /// Parses a calendar; `name` is for error messages.
     pub(crate) fn read(name: &str, bytes: &'a [u8]) -> Result<Self, Trouble> {
         let mut sheet = Self { bytes, blocks: Vec::new(), unclosed: Vec::new(), end: None };
         let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
@@ -84,12 +81,12 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Where the parts of one kind stand.
+    /// Returns the positions of all components of one kind.
     pub(crate) fn blocks(&self, kind: Kind) -> impl Iterator<Item = Range<usize>> {
         self.blocks.iter().filter(move |(of, _)| *of == kind).map(|(_, at)| at.clone())
     }
 
-    /// Where something new can be put.
+    /// Returns the position for a new component.
     pub(crate) fn end(&self) -> Result<usize, Trouble> {
         self.end.filter(|end| self.unclosed.iter().all(|open| open.end < *end)).ok_or_else(|| {
             Trouble::Garbled(
@@ -99,7 +96,7 @@ impl<'a> Sheet<'a> {
         })
     }
 
-    /// What a part is called by those who wrote it, for a complaint about it.
+    /// Returns the title or UID of a component for error messages.
     pub(crate) fn called(&self, at: Range<usize>) -> String {
         let part = &self.bytes[at];
         let word = |name: &str| {

@@ -1,4 +1,4 @@
-//! Calendars, read and changed.
+//! Tests of iCalendar parsing and editing.
 
 mod changes;
 mod hard;
@@ -10,7 +10,7 @@ use jiff::Zoned;
 use super::*;
 use crate::calendar::{Event, Look, When};
 
-/// A calendar with these parts in it, whose lines end as they should.
+/// Returns a calendar with these components and correct line ends.
 fn calendar(parts: &str) -> String {
     let lines = parts.trim().lines().map(str::trim);
     let inside: String = lines.map(|line| format!("{line}\r\n")).collect();
@@ -40,7 +40,7 @@ fn told(event: &Event) -> String {
     }
 }
 
-/// The times in a window, one a line.
+/// Returns the times of the events in a window, one per line, followed by the problems.
 fn times(text: &str, from: &str, until: &str) -> String {
     let look = seen(text.as_bytes(), from, until);
     let lines = look.events.iter().map(told).chain(look.left_out.iter().cloned());

@@ -1,9 +1,9 @@
-//! Words in a calendar: what is escaped in a value, and how long lines are folded.
+//! Escaping of values and folding of lines.
 
-/// The longest line we write, in bytes, without its end.
+/// The maximum length of a written line in bytes, without its end.
 const FOLD: usize = 75;
 
-/// What an escaped value says.
+/// Removes the escapes of a text value.
 pub(crate) fn unescaped(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut letters = value.chars();
@@ -20,7 +20,7 @@ pub(crate) fn unescaped(value: &str) -> String {
     text
 }
 
-/// Words as a value. What no eye sees is left out.
+/// Escapes a text value and drops control characters.
 pub(crate) fn escaped(text: &str) -> String {
     let mut value = String::with_capacity(text.len());
     for letter in text.replace("\r\n", "\n").chars() {
@@ -35,7 +35,7 @@ pub(crate) fn escaped(text: &str) -> String {
     value
 }
 
-/// A line, folded where it is too long, with its end.
+/// Folds a line and adds its end.
 pub(crate) fn folded(line: &str) -> String {
     let mut text = String::with_capacity(line.len() + 8);
     let mut room = FOLD;

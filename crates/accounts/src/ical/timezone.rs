@@ -1,4 +1,4 @@
-//! How we explain a zone to other calendars: when its clocks change, by rule where they keep one.
+//! Creates VTIMEZONE definitions for other programs, with yearly rules where they apply.
 
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
@@ -7,9 +7,9 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use super::moment::written;
 use super::rule::day_name;
 
-/// One change of the clocks.
+/// A change of the UTC offset.
 struct Turn {
-    /// On the clock as it was before.
+    /// In local time before the change.
     at: Zoned,
     from: Offset,
     to: Offset,
@@ -17,7 +17,8 @@ struct Turn {
     name: String,
 }
 
-/// The lines that explain `zone`, for times around `at`; nothing, if it has no name.
+/// Returns the VTIMEZONE component of `zone` for times around `at`, or `None` for zones without a
+/// name and UTC.
 pub(crate) fn explained(zone: &TimeZone, at: &Zoned) -> Option<String> {
     let name = zone.iana_name().filter(|name| *name != "UTC")?;
     let before = at.timestamp().checked_sub(SEARCHED).ok()?;
@@ -30,7 +31,7 @@ pub(crate) fn explained(zone: &TimeZone, at: &Zoned) -> Option<String> {
     Some(format!("BEGIN:VTIMEZONE\r\nTZID:{name}\r\n{parts}END:VTIMEZONE\r\n"))
 }
 
-/// How long before a time its change of clocks is looked for.
+/// The time before an event in which its offset change is searched.
 const SEARCHED: jiff::SignedDuration = jiff::SignedDuration::from_hours(24 * 366);
 
 fn turn(zone: &TimeZone, at: Timestamp) -> Option<Turn> {
@@ -67,7 +68,7 @@ fn signed(offset: Offset) -> String {
     format!("{sign}{:02}{:02}{rest}", seconds / 3600, seconds / 60 % 60)
 }
 
-/// The rule by which the clocks change so every year, if the next years keep one.
+/// Returns the yearly rule of the change if it holds for the next years.
 fn yearly(zone: &TimeZone, turn: &Turn) -> Option<String> {
     let day = turn.at.date();
     let ordinals = [(day.day() - 1) / 7 + 1, -1];
@@ -76,7 +77,7 @@ fn yearly(zone: &TimeZone, turn: &Turn) -> Option<String> {
     Some(format!("FREQ=YEARLY;BYMONTH={};BYDAY={found}{}", day.month(), day_name(day.weekday())))
 }
 
-/// Whether the clocks change alike, so many years later.
+/// Returns the date of the same change `years` later, if it follows the pattern.
 fn changes_so(zone: &TimeZone, turn: &Turn, nth: i8, years: i64) -> Option<Date> {
     let day = turn.at.date();
     let month = day.first_of_month().checked_add(years.years()).ok()?;

@@ -1,4 +1,4 @@
-//! Tasks of a calendar.
+//! The tasks (VTODO) of a calendar.
 
 use jiff::tz::TimeZone;
 
@@ -13,17 +13,16 @@ use super::zone::Zones;
 use crate::Trouble;
 use crate::tasks::{Change, State, Task};
 
-/// A task and the calendar it stands in.
+/// A task with its calendar document.
 #[derive(Clone, Debug)]
 pub(crate) struct Todo {
-    /// What it says.
     pub(crate) task: Task,
     bytes: Vec<u8>,
     at: std::ops::Range<usize>,
 }
 
 impl Todo {
-    /// All tasks of a calendar, for somebody who lives in `home`. One that cannot be read has no due day.
+    /// Parses all tasks of a calendar for the time zone `home`. An unreadable due date is ignored.
     pub(crate) fn all(name: &str, bytes: &[u8], home: &TimeZone) -> Result<Vec<Self>, Trouble> {
         let sheet = Sheet::read(name, bytes)?;
         let mut zones = Zones::new(bytes, sheet.blocks(Kind::Zone).collect(), home.clone());
@@ -35,7 +34,7 @@ impl Todo {
         Ok(sheet.blocks(Kind::Todo).map(todo).collect())
     }
 
-    /// The calendar with this task done, and the task.
+    /// Returns the calendar with this task completed, and the task.
     pub(crate) fn done(&self, stamp: &Stamp) -> (Vec<u8>, Task) {
         self.changed(stamp, |block| {
             let now = written_utc(stamp.now.timestamp());
@@ -45,7 +44,7 @@ impl Todo {
         })
     }
 
-    /// The calendar with this task changed, and the task.
+    /// Returns the calendar with this task changed, and the task.
     pub(crate) fn updated(&self, change: &Change, stamp: &Stamp) -> (Vec<u8>, Task) {
         self.changed(stamp, |block| write(block, change))
     }
@@ -62,7 +61,7 @@ impl Todo {
     }
 }
 
-/// A calendar with one new task, and the task.
+/// Returns a calendar with one new task, and the task.
 pub(crate) fn add_todo(new: &Change, stamp: &Stamp) -> (Vec<u8>, Task) {
     let now = written_utc(stamp.now.timestamp());
     let mut block = Block::new("BEGIN:VTODO\r\nEND:VTODO\r\n");
@@ -82,7 +81,7 @@ fn write(block: &mut Block, change: &Change) {
     if let Some(due) = change.due {
         block.remove("DURATION");
         block.set("DUE", &format!("DUE;VALUE=DATE:{}", due.strftime("%Y%m%d")));
-        // A task that begins by the hour cannot be due by the day.
+        // A DTSTART with a time does not fit a DUE date.
         block.remove("DTSTART");
     }
     if let Some(notes) = &change.notes {

@@ -1,4 +1,4 @@
-//! What a calendar calls its zones: a name that everybody knows, or one that it explains itself.
+//! Resolves the time zone names of a calendar: IANA names, or zones defined in the file.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,33 +11,32 @@ use super::line::lines;
 use super::moment::Moment;
 use super::rule::{End, Every, Rule};
 
-/// The zones of one calendar.
 #[derive(Debug)]
 pub(crate) struct Zones<'a> {
     bytes: &'a [u8],
-    /// Where it explains its zones.
+    /// The positions of its VTIMEZONE components.
     explained: Vec<Range<usize>>,
     home: TimeZone,
     known: HashMap<String, TimeZone>,
 }
 
 impl<'a> Zones<'a> {
-    /// The zones that the parts `explained` of `bytes` explain, for somebody who lives in `home`.
+    /// Creates the zones of a calendar, with its definitions in `bytes` and the user's time zone.
     pub(crate) fn new(bytes: &'a [u8], explained: Vec<Range<usize>>, home: TimeZone) -> Self {
         Self { bytes, explained, home, known: HashMap::new() }
     }
 
-    /// No zones at all.
+    /// No definitions, with UTC as the user's zone.
     pub(crate) fn none() -> Self {
         Self::new(b"", Vec::new(), TimeZone::UTC)
     }
 
-    /// Where the human lives.
+    /// The user's time zone.
     pub(crate) fn home(&self) -> &TimeZone {
         &self.home
     }
 
-    /// The zone called `name`: as everybody knows it, as the calendar explains it, or else the human's.
+    /// Returns the zone `name`: an IANA zone, one defined in the calendar, or else the user's.
     pub(crate) fn named(&mut self, name: &str) -> TimeZone {
         if let Some(zone) = self.known.get(name) {
             return zone.clone();
@@ -58,7 +57,7 @@ impl<'a> Zones<'a> {
     }
 }
 
-/// A zone by its usual name, also where a maker put a path of its own before that.
+/// Looks up an IANA zone, also behind a vendor's path prefix.
 fn well_known(name: &str) -> Option<TimeZone> {
     let name = name.trim();
     let starts = name.rmatch_indices('/').map(|(at, _)| at + 1).take(3);
@@ -69,14 +68,14 @@ fn well_known(name: &str) -> Option<TimeZone> {
         .find_map(|name| TimeZone::get(name).ok())
 }
 
-/// One way in which clocks go, from its beginning on.
+/// One STANDARD or DAYLIGHT component.
 struct Observance {
     from: DateTime,
     offset: Offset,
     rule: Option<Rule>,
 }
 
-/// The clocks that a calendar explains: as they go by its newest words.
+/// Parses a VTIMEZONE component. Its newest observances count.
 fn clocks(part: &[u8]) -> Option<TimeZone> {
     let (mut standard, mut daylight): (Option<Observance>, Option<Observance>) = (None, None);
     for (at, line) in lines(part).enumerate().filter(|(_, line)| line.is("BEGIN")) {
@@ -85,7 +84,7 @@ fn clocks(part: &[u8]) -> Option<TimeZone> {
             "DAYLIGHT" => &mut daylight,
             _ => continue,
         };
-        // A calendar that explains one zone in a thousand ways is not worth more of our time.
+        // Bounds the work for definitions with very many observances.
         let inner = line.at.start;
         let found = (at < 10_000).then(|| observance(&part[inner..]))??;
         if kept.as_ref().is_none_or(|kept| kept.from <= found.from) {
@@ -122,7 +121,7 @@ fn observance(part: &[u8]) -> Option<Observance> {
     Some(Observance { from: from?, offset: offset?, rule })
 }
 
-/// An offset written as `+0100`, perhaps with seconds.
+/// Parses an offset such as `+0100`, optionally with seconds.
 fn offset(text: &str) -> Option<Offset> {
     let text = text.trim();
     let (sign, digits) = match text.as_bytes().first()? {
@@ -137,7 +136,7 @@ fn offset(text: &str) -> Option<Offset> {
     Offset::from_seconds(sign * (part(0)? * 3600 + part(2)? * 60 + part(4)?)).ok()
 }
 
-/// An offset as POSIX writes it: west is positive.
+/// Formats an offset for POSIX, where west is positive.
 fn hours(offset: Offset) -> String {
     let west = -offset.seconds();
     let sign = if west < 0 { "-" } else { "+" };
@@ -145,7 +144,7 @@ fn hours(offset: Offset) -> String {
     format!("{sign}{}:{:02}:{:02}", west / 3600, west / 60 % 60, west % 60)
 }
 
-/// When clocks change each year, as POSIX writes it: `M3.5.0/2:00:00`.
+/// Formats the yearly change for POSIX, such as `M3.5.0/2:00:00`.
 fn rule_of(observance: &Observance) -> Option<String> {
     let rule = observance.rule.as_ref().filter(|rule| rule.every == Every::Year && rule.interval == 1)?;
     let ([month], [(nth, day)]) = (rule.months.as_slice(), rule.week_days.as_slice()) else { return None };

@@ -1,11 +1,11 @@
-//! Bytes of a text, read in the character set that it says it has, or in the one that it really has.
+//! Decodes text in its declared or actual character set.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// The text of `bytes`, which claim to be written in `label`.
+/// Decodes `bytes` with the declared character set `label`.
 ///
-/// Whoever says one thing and sends UTF-8 is believed by the bytes: hardly anything else looks like it. Character
-/// sets that switch with an escape are the exception, because all their bytes are plain ones.
+/// Valid UTF-8 is taken as UTF-8 whatever the declaration, since hardly anything else looks like
+/// it. Character sets with escape sequences are the exception, because all their bytes are ASCII.
 pub fn read(bytes: &[u8], label: Option<&str>) -> String {
     let claimed = label.and_then(|label| Encoding::for_label(label.trim().as_bytes()));
     let escapes = bytes.contains(&0x1b);
@@ -14,7 +14,7 @@ pub fn read(bytes: &[u8], label: Option<&str>) -> String {
         (Ok(text), None) => text.to_owned(),
         (_, Some(claimed)) if claimed != UTF_8 => claimed.decode(bytes).0.into_owned(),
         (Ok(text), Some(_)) => text.to_owned(),
-        // What is neither UTF-8 nor says what it is comes from western machines, most of the time.
+        // Undeclared text that is not UTF-8 is usually Windows-1252.
         (Err(_), Some(_)) => String::from_utf8_lossy(bytes).into_owned(),
         (Err(_), None) => WINDOWS_1252.decode(bytes).0.into_owned(),
     }

@@ -1,11 +1,11 @@
-//! Text out of HTML: what a page would say aloud. Nothing that it points to is ever fetched.
+//! Converts HTML to text. Referenced resources are never fetched.
 
 use mail_parser::decoders::html::add_html_token;
 
-/// The blocks whose insides nobody reads.
+/// Elements whose content is dropped.
 const UNREAD: [&str; 4] = ["style", "script", "head", "title"];
 
-/// The words between the tags, with one space where there were several or a tag stood.
+/// Returns the text between tags with collapsed white space.
 pub fn text_of(html: &str) -> String {
     let mut words = String::with_capacity(html.len() / 2);
     let mut rest = html;
@@ -23,12 +23,12 @@ pub fn text_of(html: &str) -> String {
     unescaped(&words).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A `<` that no name follows is only a sign.
+/// A `<` without a following name is text.
 fn opens_tag(tag: &str) -> bool {
     tag.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
 }
 
-/// What follows a tag, or the block that it opens. What never ends goes to the end.
+/// Skips a tag, or the whole hidden element that it opens. An unclosed one extends to the end.
 fn after(tag: &str) -> &str {
     if let Some(comment) = tag.strip_prefix("!--") {
         return comment.split_once("-->").map_or("", |(_, rest)| rest);
@@ -48,9 +48,9 @@ fn find_end(block: &str, name: &str) -> Option<usize> {
     })
 }
 
-/// Text with `&amp;` and its like as the signs they stand for.
+/// Replaces character references by their characters.
 fn unescaped(text: &str) -> String {
-    /// The longest name of a sign.
+    /// The maximum length of a character reference.
     const LONGEST: usize = 34;
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

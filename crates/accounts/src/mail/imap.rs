@@ -1,5 +1,5 @@
-//! A mailbox that speaks IMAP. It is opened with EXAMINE and letters are fetched with PEEK: nothing we say can
-//! change it, and what we do not say cannot either.
+//! A mailbox over IMAP. Folders are opened with EXAMINE and messages are fetched with PEEK, so
+//! nothing is ever changed.
 
 mod date;
 mod folder;
@@ -24,24 +24,23 @@ use query::Query;
 use session::Session;
 pub use settings::{BadAddress, Security, Server, Settings};
 
-/// How long everything may take that one question needs.
+/// The timeout of one operation.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The most folders that are looked through.
+/// The maximum number of searched folders.
 const FOLDERS: usize = 40;
 
-/// A mailbox that speaks IMAP.
 #[derive(Clone, Debug)]
 pub struct Imap {
     settings: Settings,
 }
 
 impl Imap {
-    /// The mailbox that `settings` describe. Nobody is called yet.
+    /// Creates a mailbox client, without a connection.
     pub fn new(settings: Settings) -> Self {
         Self { settings }
     }
 
-    /// What `question` gives, if the other side answers in time.
+    /// Applies the timeout to `operation`.
     async fn ask<T>(&self, question: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
         match timeout(PATIENCE, question).await {
             Ok(answer) => answer,
@@ -112,7 +111,7 @@ impl Mailbox for Imap {
     }
 }
 
-/// A folder that holds everything is enough; otherwise all that is neither thrown away nor unwanted.
+/// Selects the folder with all messages, or else all folders except trash and junk.
 fn worth_searching(folders: Vec<Folder>) -> Vec<Folder> {
     match folders.iter().find(|folder| folder.has("\\All")) {
         Some(all) => vec![all.clone()],

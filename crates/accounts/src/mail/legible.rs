@@ -1,8 +1,8 @@
-//! Words of others, made fit to be read: nothing in them commands a terminal, turns the line around or hides.
+//! Removes control and invisible characters from foreign text for display.
 
 use domain::hidden::{is_hidden, is_joiner};
 
-/// One line of at most `most` characters.
+/// Returns one line of at most `max` characters.
 pub fn line(text: &str, most: usize) -> String {
     let seen: String = text.chars().filter(|c| c.is_whitespace() || is_seen(*c)).collect();
     let words: Vec<&str> = seen.split_whitespace().collect();
@@ -13,13 +13,13 @@ pub fn line(text: &str, most: usize) -> String {
     }
 }
 
-/// Several lines, each as it was written.
+/// Returns the text with its line breaks.
 pub fn lines(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
     text.chars().filter(|c| matches!(c, '\n' | '\t') || is_seen(*c)).collect()
 }
 
-/// Whether a character is there to be seen. Joiners stay: some scripts, and pictures of people, need them.
+/// Returns whether a character is visible. Joiners stay, because some scripts and emoji need them.
 fn is_seen(c: char) -> bool {
     is_joiner(c) || !(c.is_control() || is_hidden(c))
 }

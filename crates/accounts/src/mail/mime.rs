@@ -1,6 +1,6 @@
-//! A letter as it travels, read: headers with their encoded words, and the part of the body that a human reads.
+//! Parses raw mail messages: decoded headers and the readable part of the body.
 //!
-//! Every letter can be read, however broken: the worst that comes of it is a letter without words.
+//! Every input yields a message; a broken one may have no text.
 
 use mail_parser::parsers::MessageStream;
 use mail_parser::{HeaderForm, HeaderValue, Message, MessageParser, MessagePart, MimeHeaders, PartType};
@@ -8,42 +8,38 @@ use mail_parser::{HeaderForm, HeaderValue, Message, MessageParser, MessagePart, 
 use super::html::text_of;
 use super::{Heading, Letter, charset, legible, transfer};
 
-/// The most characters of a body that are told.
+/// The maximum number of characters of a body.
 const BODY: usize = 3_000;
-/// The most characters of a header in an opened letter: a letter can go to thousands.
+/// The maximum number of characters of a header in a full message; it may have thousands of
+/// recipients.
 const HEADER: usize = 1_000;
-/// The most characters of a header in a list.
+/// The maximum number of characters of a header in a list.
 const LISTED: usize = 200;
-/// How deep letters are looked for in letters, and parts in parts.
+/// The maximum nesting of messages and parts.
 const DEPTH: usize = 16;
 
-/// What stands on a letter.
+/// The headers of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
-    /// `From`.
     pub from: String,
-    /// `To`.
     pub to: String,
-    /// `Date`.
     pub date: String,
-    /// `Subject`.
     pub subject: String,
 }
 
 impl Envelope {
-    /// What `value` says of each header.
+    /// Creates an envelope from the header values that `value` returns.
     pub fn new(value: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name| value(name).unwrap_or_default();
         Self { from: value("From"), to: value("To"), date: value("Date"), subject: value("Subject") }
     }
 
-    /// The heading of a letter called `id`.
     pub fn heading(&self, id: String, at: Option<jiff::Timestamp>) -> Heading {
         let subject = legible::line(&self.subject, LISTED);
         Heading { id, at, from: legible::line(&sender(&self.from), LISTED), subject }
     }
 
-    /// The letter with this body.
+    /// Combines the headers with a body.
     pub fn letter(&self, body: Option<Body>) -> Letter {
         let line = |text: &str| legible::line(text, HEADER);
         Letter {
@@ -56,17 +52,15 @@ impl Envelope {
     }
 }
 
-/// The part of a letter that is read.
+/// The readable body of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Written as text.
     Plain(String),
-    /// Written as HTML.
     Html(String),
 }
 
 impl Body {
-    /// Whether nobody could read anything in it.
+    /// Returns whether the body has no visible text.
     pub fn is_blank(&self) -> bool {
         match self {
             Self::Plain(text) => legible::lines(text).trim().is_empty(),
@@ -74,7 +68,7 @@ impl Body {
         }
     }
 
-    /// Its words, not too many of them.
+    /// Returns the truncated text.
     fn told(self) -> Option<String> {
         let text = match self {
             Self::Plain(text) => legible::lines(&text),
@@ -89,7 +83,7 @@ impl Body {
     }
 }
 
-/// Who wrote it: the text before `<` without its quotes, or the address.
+/// Returns the name before `<` without quotes, or else the address.
 fn sender(from: &str) -> String {
     let (name, address) = from.split_once('<').unwrap_or((from, ""));
     let name = name.trim().trim_matches(['"', '\'']).trim();
@@ -100,7 +94,7 @@ fn sender(from: &str) -> String {
     }
 }
 
-/// A header's value with its encoded words read.
+/// Decodes the encoded words of a header value.
 pub fn words(value: &str) -> String {
     let value = format!("{}\n", value.replace(['\r', '\n'], " "));
     text(MessageStream::new(value.as_bytes()).parse_unstructured())
@@ -110,7 +104,7 @@ fn text(value: HeaderValue<'_>) -> String {
     value.into_text().unwrap_or_default().into_owned()
 }
 
-/// The envelope of a letter of which `raw` is the beginning.
+/// Parses the headers of a message; `raw` may be truncated.
 pub fn envelope(raw: &[u8]) -> Envelope {
     let Some(message) = MessageParser::default().parse_headers(raw) else { return Envelope::default() };
     of_message(&message)
@@ -120,7 +114,7 @@ fn of_message(message: &Message<'_>) -> Envelope {
     Envelope::new(|name| message.header_as(name, HeaderForm::Text).into_iter().next().map(text))
 }
 
-/// The letter of which `raw` is all, or as much as is read of it.
+/// Parses a message; `raw` may be truncated.
 pub fn letter(raw: &[u8]) -> Letter {
     match MessageParser::default().parse(raw) {
         Some(message) => of_message(&message).letter(body(&message)),
@@ -128,7 +122,8 @@ pub fn letter(raw: &[u8]) -> Letter {
     }
 }
 
-/// The first text that is no attachment, or else the first HTML; if there is neither, those of a letter inside.
+/// Returns the first plain text part that is not an attachment, or else the first HTML part, or
+/// else those of a nested message.
 fn body(message: &Message<'_>) -> Option<Body> {
     let mut found = Found::default();
     found.look_at(message, 0, DEPTH);
@@ -173,14 +168,14 @@ fn body_inside(message: &Message<'_>, depth: usize) -> Option<Body> {
     found.plain.or(found.html).or(found.enclosed)
 }
 
-/// The first that says something stays.
+/// Keeps the first body with visible text.
 fn keep(place: &mut Option<Body>, body: impl FnOnce() -> Body) {
     if place.is_none() {
         *place = Some(body()).filter(|body| !body.is_blank());
     }
 }
 
-/// The text of a part, from its bytes: letters that are cut short or name a wrong character set are read too.
+/// Decodes the raw bytes of a part, including truncated ones and those with a wrong character set.
 fn written(message: &Message<'_>, part: &MessagePart<'_>) -> String {
     let bytes = message.raw_message.get(part.offset_body as usize..part.offset_end as usize);
     let encoding = part.content_transfer_encoding().unwrap_or_default();
@@ -188,7 +183,7 @@ fn written(message: &Message<'_>, part: &MessagePart<'_>) -> String {
     charset::read(&transfer::unwrapped(bytes.unwrap_or_default(), encoding), label)
 }
 
-/// Calendars, signatures and other kinds of text are not what somebody wrote.
+/// Calendars, signatures and other text types are not message text.
 fn is_attached(part: &MessagePart<'_>) -> bool {
     let kind = part.content_type().and_then(|kind| kind.subtype());
     let other = kind.is_some_and(|kind| !["plain", "html"].iter().any(|own| own.eq_ignore_ascii_case(kind)));
@@ -208,7 +203,7 @@ mod tests {
         expected.assert_eq(&format!("{from} | {to} | {date} | {subject}\n{}", body.unwrap_or_default()));
     }
 
-    /// GO-23, GO-25: headers are found whatever their case; the first text is the body, depth first.
+    /// GO-23, GO-25: header names are case-insensitive; the first text, depth first, is the body.
     #[test]
     fn the_first_text_of_nested_parts_is_the_body() {
         check(
@@ -226,7 +221,7 @@ mod tests {
         );
     }
 
-    /// GO-23: without text the HTML is read, without its styles and tags.
+    /// GO-23: without plain text the HTML is converted, without styles and tags.
     #[test]
     fn html_alone_is_read_as_text() {
         check(
@@ -286,7 +281,7 @@ mod tests {
         assert_eq!(letter(&raw).body.as_deref(), Some("Grüße"));
     }
 
-    /// GO-23: three thousand characters, and a line that says that there was more.
+    /// GO-23: the body has at most three thousand characters, followed by a notice.
     #[test]
     fn a_long_letter_is_cut() {
         let body = letter(format!("\r\n{}", "ü".repeat(3_001)).as_bytes()).body.unwrap();
@@ -295,7 +290,7 @@ mod tests {
         assert_eq!(body, "ü".repeat(3_000));
     }
 
-    /// GO-22: the name without its quotes, or the address.
+    /// GO-22: the sender is the name without quotes, or the address.
     #[test]
     fn the_sender_is_a_name_or_an_address() {
         let check = |from: &str, sender_is: &str| assert_eq!(sender(from), sender_is);
@@ -308,7 +303,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever arrives, it can be read, and what is read is bounded and commands nothing.
+        /// Any input is parsed, and the result is bounded and without control characters.
         #[test]
         fn every_letter_can_be_read(raw in proptest::collection::vec(any::<u8>(), 0..2_000)) {
             let Letter { subject, body, .. } = letter(&raw);

@@ -1,10 +1,10 @@
-//! How bytes were wrapped to travel, undone. What is cut short or broken is read as far as it goes.
+//! Decodes transfer encodings. Truncated and broken input is decoded as far as possible.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// The bytes that were sent as `encoding`.
+/// Decodes bytes with the transfer encoding `encoding`.
 pub fn unwrapped(bytes: &[u8], encoding: &str) -> Vec<u8> {
     match encoding.trim().to_ascii_lowercase().as_str() {
         "base64" => base64(bytes),
@@ -20,7 +20,7 @@ fn base64(bytes: &[u8]) -> Vec<u8> {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut letters: Vec<u8> =
         bytes.iter().copied().take_while(|byte| *byte != b'=').filter(is_letter).collect();
-    // A letter alone at the end holds less than a byte.
+    // A single trailing character encodes less than a byte.
     if letters.len() % 4 == 1 {
         letters.pop();
     }

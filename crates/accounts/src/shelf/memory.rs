@@ -1,4 +1,4 @@
-//! A shelf in memory, for tests, in front of which somebody else can write too.
+//! A file store in memory for tests, with simulated concurrent writes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,23 +7,22 @@ use std::sync::Mutex;
 
 use super::{Exchange, Shelf};
 
-/// Files in memory.
 #[derive(Default)]
 pub(crate) struct Memory {
     files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
-    /// What others write just before our next exchanges, last first.
+    /// Concurrent writes just before our next replacements, the last one first.
     pub(crate) others: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Memory {
-    /// Files in memory, one of which is `bytes`.
+    /// Creates a store with one file.
     pub(crate) fn with(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
         let memory = Self::default();
         memory.files.lock().unwrap().insert(path.into(), bytes.into());
         memory
     }
 
-    /// What stands there as text.
+    /// Returns a file as text.
     pub(crate) fn text(&self, path: &str) -> String {
         let files = self.files.lock().unwrap();
         String::from_utf8(files.get(Path::new(path)).cloned().unwrap_or_default()).unwrap()

@@ -1,4 +1,4 @@
-//! Tasks in a file of the human's own.
+//! A task list in a local file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::{Change, State, Task, TaskList, Which};
 use crate::Trouble;
 use crate::shelf::{Sheet, Shelf};
 
-/// The biggest list, in bytes.
+/// The maximum size of the file in bytes.
 const BIGGEST: usize = 4_000_000;
 
-/// A list of tasks in a markdown file.
+/// A task list in a Markdown file.
 pub struct LocalTasks(Sheet);
 
 impl LocalTasks {
-    /// The list in the file at `path`, which need not be there yet.
+    /// Creates the list in the file at `path`, which may not exist yet.
     pub fn new(shelf: Arc<dyn Shelf>, path: PathBuf) -> Self {
         Self(Sheet::new(shelf, path, BIGGEST))
     }
@@ -41,7 +41,7 @@ impl LocalTasks {
         };
         let mut tasks = match self.0.change(named).await {
             Ok(tasks) => tasks,
-            // A list that can be read but not written is listed all the same: the ids are what they would be.
+            // A read-only list is still listed; the computed ids are the same.
             Err(Trouble::Away(_)) => Page::read(&self.0.read()?.unwrap_or_default()).tasks(),
             Err(trouble) => return Err(trouble),
         };

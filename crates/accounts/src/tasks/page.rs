@@ -1,7 +1,8 @@
-//! A list of tasks as a person writes it down: `- [ ] call the dentist (due 2026-11-20) ^k3f9x`, notes indented below.
+//! A Markdown file with tasks: `- [ ] call the dentist (due 2026-11-20) ^k3f9x`, with indented
+//! notes below.
 //!
-//! Only lines with a box are ours, and the notes below them; all else stays byte for byte. A line that a person typed
-//! without an id has one all the same, made from its words, and it is written down when the list is next touched.
+//! Only checkbox lines and their notes are managed, everything else stays byte for byte. A line
+//! typed without an id gets one derived from its title, which is written at the next change.
 
 mod line;
 mod notes;
@@ -14,19 +15,19 @@ use line::Line;
 use super::{Change, State, Task};
 use crate::Trouble;
 
-/// A task where it stands.
+/// A task with its position.
 #[derive(Clone, Debug)]
 struct Item {
     line: Line,
-    /// Its line, with the end of it.
+    /// The line, including its end.
     at: Range<usize>,
-    /// The lines of its notes.
+    /// The lines of the notes.
     below: Range<usize>,
     notes: Option<String>,
     id: String,
 }
 
-/// A page of tasks, read.
+/// A parsed task file.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
     bytes: &'a [u8],
@@ -34,7 +35,7 @@ pub(crate) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Reads a page. Every page can be read: what is no task is left alone.
+    /// Parses a file. Lines that are not tasks are left alone.
     pub(crate) fn read(bytes: &'a [u8]) -> Self {
         let mut page = Self { bytes, items: Vec::new() };
         let lines = lines(bytes);
@@ -54,7 +55,8 @@ impl<'a> Page<'a> {
         page
     }
 
-    /// Gives every task its id: the one that stands there, if it is the first to have it, or else one made of its words.
+    /// Assigns an id to every task: its own, if it is the first with it, or one derived from the
+    /// title.
     fn name(&mut self) {
         let mut taken = BTreeSet::new();
         for item in &mut self.items {
@@ -68,19 +70,19 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// All tasks, in their order.
+    /// Returns all tasks in order.
     pub(crate) fn tasks(&self) -> Vec<Task> {
         self.items.iter().map(Item::task).collect()
     }
 
-    /// The page with an id on every task; nothing, if all have theirs.
+    /// Returns the file with an id on every task, or `None` if nothing is missing.
     pub(crate) fn named(&self) -> Option<Vec<u8>> {
         let wanting = self.items.iter().filter(|item| item.line.id.as_deref() != Some(&item.id));
         let edits: Vec<_> = wanting.map(|item| (item.at.clone(), item.renamed(self.bytes))).collect();
         (!edits.is_empty()).then(|| edited(self.bytes, &edits))
     }
 
-    /// The page with one more task, after the last that is open, and the task.
+    /// Returns the file with a new task after the last open one, and the task.
     pub(crate) fn add(&self, new: &Change) -> Result<(Vec<u8>, Task), Trouble> {
         let title = line::tidy(new.title.as_deref().unwrap_or_default());
         let mut line = Line::new(title);
@@ -98,7 +100,7 @@ impl<'a> Page<'a> {
             (false, _) => ending.as_bytes().to_vec(),
         };
         let bytes = edited(self.bytes, &[(place..place, [before, text].concat())]);
-        // What is told is what will be read, also where the words look like our own marks.
+        // The task is parsed again, since its text may look like markup.
         let kept = Page::read(&bytes).items.iter().find(|item| item.line.id == line.id).map(Item::task);
         match kept {
             Some(task) if !task.title.is_empty() => Ok((bytes, task)),
@@ -106,7 +108,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The page with the task called `id` done, and the task.
+    /// Returns the file with the task `id` done, and the task.
     pub(crate) fn done(&self, id: &str) -> Result<(Vec<u8>, Task), Trouble> {
         let mut item = self.find(id)?.clone();
         item.line.state = State::Done;
@@ -115,7 +117,7 @@ impl<'a> Page<'a> {
         Ok((edited(self.bytes, &[(item.at.clone(), text)]), item.task()))
     }
 
-    /// The page with the task called `id` changed, and the task.
+    /// Returns the file with the task `id` changed, and the task.
     pub(crate) fn update(&self, id: &str, change: &Change) -> Result<(Vec<u8>, Task), Trouble> {
         let mut item = self.find(id)?.clone();
         let mut edits = Vec::new();
@@ -140,7 +142,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The page without the task called `id` and its notes, and the task.
+    /// Returns the file without the task `id` and its notes, and the task.
     pub(crate) fn delete(&self, id: &str) -> Result<(Vec<u8>, Task), Trouble> {
         let item = self.find(id)?;
         Ok((edited(self.bytes, &[(item.at.start..item.below.end, Vec::new())]), item.task()))
@@ -150,14 +152,14 @@ impl<'a> Page<'a> {
         self.items.iter().find(|item| item.id == id).ok_or_else(|| super::missing(id))
     }
 
-    /// How lines end here.
+    /// The line ending of the file.
     fn ending(&self) -> &'static str {
         let first = self.bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
         if first > 0 && self.bytes[first - 1] == b'\r' { "\r\n" } else { "\n" }
     }
 
-    /// Where a new task goes: after the last open one, and all that stands indented below that, or would be taken
-    /// for its notes.
+    /// Returns the position for a new task: after the last open one and everything indented below
+    /// it, which would otherwise become notes of the new task.
     fn place(&self) -> usize {
         let open = self.items.iter().rfind(|item| item.line.state == State::Open);
         let Some(last) = open.or(self.items.last()) else { return self.bytes.len() };
@@ -180,7 +182,7 @@ impl Item {
         Task { id: self.id.clone(), title, due, notes: self.notes.clone(), state }
     }
 
-    /// Its line, with its id at the end if that did not stand there.
+    /// Returns the line with its id appended if it is missing.
     fn renamed(&self, bytes: &[u8]) -> Vec<u8> {
         let line = &bytes[self.at.clone()];
         if self.line.id.as_deref() == Some(&self.id) {
@@ -188,7 +190,7 @@ impl Item {
         }
         let (words, ending) = line.split_at(self.line.end);
         let words = match &self.line.id {
-            // Somebody copied a line with its id; the first keeps it.
+            // The line was copied with its id; the first one keeps it.
             Some(copied) => words[..words.len() - copied.len() - 1].trim_ascii_end(),
             None => words.trim_ascii_end(),
         };
@@ -196,7 +198,7 @@ impl Item {
     }
 }
 
-/// The lines, each with its end.
+/// Returns the ranges of all lines, including their ends.
 fn lines(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut from = 0;
     let ends = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| {
@@ -206,7 +208,8 @@ fn lines(bytes: &[u8]) -> Vec<Range<usize>> {
     ends.collect()
 }
 
-/// How many lines after the first belong to the block of code that it opens: none, if it opens none or nobody closes it.
+/// Returns how many lines after the first belong to the code block that it opens; 0 for none or an
+/// unclosed one.
 fn fenced(bytes: &[u8], lines: &[Range<usize>]) -> usize {
     let fence = |line: &Range<usize>| {
         let text = bytes[line.clone()].trim_ascii_start();
@@ -216,7 +219,7 @@ fn fenced(bytes: &[u8], lines: &[Range<usize>]) -> usize {
     lines.iter().skip(1).position(|line| fence(line) == Some(opened)).map_or(0, |last| last + 1)
 }
 
-/// The bytes with `edits` made, which stand in order and apart.
+/// Applies `edits`, which are sorted and do not overlap.
 fn edited(bytes: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
     let mut made = Vec::with_capacity(bytes.len() + 80);
     let mut from = 0;
@@ -229,7 +232,7 @@ fn edited(bytes: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
     made
 }
 
-/// An id that nobody has, always the same for the same words in the same company.
+/// Returns an unused id, deterministic for a title and the used ids.
 fn free_id(title: &str, taken: &BTreeSet<String>) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let hash = |n: u32| {

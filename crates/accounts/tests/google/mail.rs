@@ -1,4 +1,4 @@
-//! Gmail: what is listed, what is opened, and what Google refuses.
+//! Tests of Gmail: listing, reading and errors.
 
 use accounts::mail::{Heading, Label, Mailbox};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn mails(rig: &Rig, count: usize) {
     rig.server.world().mails.extend(mails);
 }
 
-/// GO-22: unread mail over as many pages as it takes, newest first, and no more than was asked for.
+/// GO-22: unread mail is listed over several pages, newest first, up to the requested number.
 #[tokio::test]
 async fn unread_mail_is_listed_over_pages() {
     let rig = Rig::connected().await;
@@ -29,7 +29,7 @@ async fn unread_mail_is_listed_over_pages() {
     assert!(requests.iter().all(|request| request.method == "GET"), "mail is only read");
 }
 
-/// GO-22, GO-25: encoded words, names in quotes, headers of any case, and mail without them.
+/// GO-22, GO-25: encoded words, quoted names, header names of any case, and missing headers.
 #[tokio::test]
 async fn a_heading_is_readable_whatever_stands_on_the_mail() {
     let rig = Rig::connected().await;
@@ -60,7 +60,7 @@ async fn a_search_is_passed_on_as_it_is() {
     assert_eq!(rig.google.search("nothing like it", 20).await.unwrap(), []);
 }
 
-/// GO-23: the first text depth first, or else HTML; attachments are left alone.
+/// GO-23: the first text, depth first, is read, or else HTML; attachments are ignored.
 #[tokio::test]
 async fn a_mail_is_opened_at_its_text() {
     let rig = Rig::connected().await;
@@ -100,7 +100,7 @@ async fn labels_have_two_names() {
     );
 }
 
-/// What went between listing and looking is not listed.
+/// A message deleted between listing and reading is not listed.
 #[tokio::test]
 async fn a_mail_that_went_meanwhile_is_left_out() {
     let rig = Rig::connected().await;

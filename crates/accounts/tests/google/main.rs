@@ -1,9 +1,5 @@
-//! Google, played on loopback: signing in, tokens that end, mail, tasks and a calendar.
-#![expect(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "helpers of tests stop at once, with their reason"
-)]
+//! Google tests with a fake server on loopback: sign-in, tokens, mail, tasks and calendar.
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "test helpers stop at once with a message")]
 
 mod mail;
 mod planning;

@@ -1,4 +1,4 @@
-//! Tasks and a calendar at Google.
+//! Tests of Google Tasks and Google Calendar.
 
 use accounts::Trouble;
 use accounts::calendar::{self, Calendar, When};
@@ -13,7 +13,7 @@ fn at(time: &str) -> Zoned {
     time.parse().unwrap()
 }
 
-/// GO-12: all pages, and only what is still to be done unless all is asked for.
+/// GO-12: all pages are listed, completed tasks only on request.
 #[tokio::test]
 async fn tasks_are_listed_over_pages() {
     let rig = Rig::connected().await;
@@ -29,7 +29,7 @@ async fn tasks_are_listed_over_pages() {
     assert_eq!((all.len(), all[1].state), (5, State::Done));
 }
 
-/// GO-13, GO-14, GO-15, GO-16: a task from its beginning to its end, with what Google is told.
+/// GO-13, GO-14, GO-15, GO-16: the life of a task, with the requests sent to Google.
 #[tokio::test]
 async fn a_task_is_added_changed_done_and_removed() {
     let rig = Rig::connected().await;
@@ -54,7 +54,8 @@ async fn a_task_is_added_changed_done_and_removed() {
     assert_eq!(gone, Trouble::Missing("google has no task `task-0`.".to_owned()));
 }
 
-/// GO-17, GO-18: events of a span over pages, in order, times in the human's zone, whole days as days.
+/// GO-17, GO-18: events over several pages, in order, in the user's time zone; whole days stay
+/// days.
 #[tokio::test]
 async fn events_are_listed_in_order_in_the_humans_zone() {
     let rig = Rig::connected().await;
@@ -79,7 +80,7 @@ async fn events_are_listed_in_order_in_the_humans_zone() {
     assert_eq!(rig.server.world().requests[0].asks("timeMin"), Some("2026-11-15T23:00:00Z"));
 }
 
-/// GO-20, GO-21: times are sent with their offset and the name of the zone; a whole day can become a time.
+/// GO-20, GO-21: times are sent with offset and zone name; a whole day can become a time.
 #[tokio::test]
 async fn an_event_is_added_changed_shown_and_removed() {
     let rig = Rig::connected().await;

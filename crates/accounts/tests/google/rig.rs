@@ -1,4 +1,4 @@
-//! An account at a played Google, with files in memory and a clock that stands still.
+//! A Google account with a fake server, files in memory and a fixed clock.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,19 +12,17 @@ use jiff::Zoned;
 use serde_json::{Value, json};
 use testkit::google::{CLIENT, CLIENT_SECRET, Fault, GoogleServer};
 
-/// The refresh token that is good at first.
+/// The initially valid refresh token.
 pub const REFRESH: &str = "1//refresh-canary";
-/// The access token that is good at first.
+/// The initially valid access token.
 pub const ACCESS: &str = "ya29.access-canary";
 
-/// Everything.
 pub struct Rig {
     pub server: GoogleServer,
     pub files: Arc<Files>,
     pub google: Google,
 }
 
-/// A clock that stands still.
 pub struct Still;
 
 impl Clock for Still {
@@ -37,7 +35,6 @@ impl Clock for Still {
     }
 }
 
-/// Files in memory.
 #[derive(Default)]
 pub struct Files(Mutex<BTreeMap<&'static str, Vec<u8>>>);
 
@@ -77,7 +74,7 @@ impl Keep for Files {
 }
 
 impl Rig {
-    /// An account that is not connected, and a client that could connect it.
+    /// An unconnected account with a client that could connect it.
     pub async fn apart() -> Self {
         let server = GoogleServer::start().await.expect("a port");
         let files = Arc::new(Files::default());
@@ -90,7 +87,7 @@ impl Rig {
         Self { server, files, google }
     }
 
-    /// One that is connected, with a token that is good for an hour.
+    /// A connected account with a token that is valid for an hour.
     pub async fn connected() -> Self {
         let rig = Self::apart().await;
         rig.server.world().access.push(ACCESS.to_owned());
@@ -99,20 +96,20 @@ impl Rig {
         rig
     }
 
-    /// Keeps a token until `expiry`.
+    /// Stores a token that expires at `expiry`.
     pub fn hold(&self, expiry: &str) {
         let token = json!({ "token": ACCESS, "refresh_token": REFRESH, "client_id": CLIENT,
             "client_secret": CLIENT_SECRET, "scopes": ["a"], "expiry": expiry });
         self.files.put(File::Token, &token.to_string());
     }
 
-    /// The next request to a path with `path` in it goes wrong.
+    /// Makes the next request to a path containing `path` fail.
     pub fn fail(&self, path: &'static str, status: u16, body: &str) {
         let fault = Fault { path, status, retry_after: None, body: body.to_owned() };
         self.server.world().faults.push_back(fault);
     }
 
-    /// The paths that were asked for, oldest first.
+    /// Returns the requested paths, oldest first.
     pub fn asked(&self) -> Vec<String> {
         self.server
             .world()

@@ -1,4 +1,4 @@
-//! Secrets: whatever goes wrong, none of them is in what we say.
+//! No secret appears in any message.
 
 use accounts::calendar::Calendar;
 use accounts::mail::Mailbox;
@@ -7,7 +7,7 @@ use testkit::google::CLIENT_SECRET;
 
 use crate::rig::{ACCESS, REFRESH, Rig};
 
-/// J1: a server that repeats what it was told in every refusal gets none of them into a sentence of ours.
+/// J1: error responses that echo secrets do not put them into our messages.
 #[tokio::test]
 async fn no_secret_is_in_what_we_say() {
     let rig = Rig::connected().await;

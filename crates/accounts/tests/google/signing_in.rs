@@ -1,4 +1,4 @@
-//! Signing in: by a browser on this machine, by a pasted address, or not at all.
+//! Google sign-in tests: by a local browser, by a pasted URL, and failures.
 
 use accounts::google::{Connection, Ended, File, Pasted, Service};
 use accounts::mail::Mailbox;
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::rig::Rig;
 
-/// What a browser shows at an address: its status line, where it is sent on to, and the page.
+/// Requests a URL; returns the status line, the redirect target and the body.
 async fn browse(address: &str) -> (String, Option<String>, String) {
     let rest = address.strip_prefix("http://").expect("an address");
     let (host, target) =
@@ -25,7 +25,8 @@ async fn browse(address: &str) -> (String, Option<String>, String) {
     (head.lines().next().unwrap().to_owned(), location, page.to_owned())
 }
 
-/// GO-7, GO-9, GO-10: the human says yes in a browser here, which ends at a small page; the token is kept.
+/// GO-7, GO-9, GO-10: the user consents in a local browser, which ends on a small page; the token
+/// is stored.
 #[tokio::test]
 async fn a_browser_on_this_machine_brings_the_answer() {
     let rig = Rig::apart().await;
@@ -53,7 +54,8 @@ async fn a_browser_on_this_machine_brings_the_answer() {
     rig.google.labels().await.unwrap();
 }
 
-/// GO-1, GO-7: what is asked for is tasks, events and reading mail, and nothing else; so that it can be renewed.
+/// GO-1, GO-7: only the scopes for tasks, events and reading mail are requested, with offline
+/// access.
 #[tokio::test]
 async fn no_more_is_asked_for_than_is_needed() {
     let rig = Rig::apart().await;
@@ -134,7 +136,7 @@ async fn unticked_services_are_not_granted() {
     assert_eq!(rig.google.connection(), Ok(Connection::Apart));
 }
 
-/// GO-9: a browser on another machine ends nowhere; its address is pasted.
+/// GO-9: the redirect fails in a browser on another machine; its URL is pasted.
 #[tokio::test]
 async fn a_pasted_address_brings_the_answer() {
     let rig = Rig::apart().await;
@@ -148,7 +150,7 @@ async fn a_pasted_address_brings_the_answer() {
     assert_eq!(rig.google.connection(), Ok(Connection::Connected));
 }
 
-/// GO-7: a code is worth nothing without the proof that belongs to it.
+/// GO-7: a code is useless without its PKCE verifier.
 #[tokio::test]
 async fn a_code_of_another_sign_in_is_refused() {
     let rig = Rig::apart().await;
@@ -164,7 +166,7 @@ async fn a_code_of_another_sign_in_is_refused() {
     assert_eq!(rig.google.connection(), Ok(Connection::Apart));
 }
 
-/// GO-9: a no is told, and changes nothing.
+/// GO-9: a denial is reported and changes nothing.
 #[tokio::test]
 async fn a_no_changes_nothing() {
     let rig = Rig::apart().await;
@@ -181,7 +183,7 @@ async fn a_no_changes_nothing() {
     );
 }
 
-/// GO-9: other refusals name their step, too.
+/// GO-9: other refusals are explained with their remedy.
 #[tokio::test]
 async fn a_refusal_by_the_administrator_is_explained() {
     let rig = Rig::apart().await;
@@ -201,7 +203,7 @@ async fn a_refusal_by_the_administrator_is_explained() {
     }
 }
 
-/// GO-9: after five minutes nobody is waited for any more.
+/// GO-9: a sign-in times out after five minutes.
 #[tokio::test(start_paused = true)]
 async fn nobody_is_waited_for_longer_than_five_minutes() {
     let rig = Rig::apart().await;
@@ -211,7 +213,7 @@ async fn nobody_is_waited_for_longer_than_five_minutes() {
     assert_eq!(began.elapsed().as_secs(), 300);
 }
 
-/// GO-11: one that is given up no longer has a door.
+/// GO-11: a dropped sign-in closes its port.
 #[tokio::test]
 async fn a_sign_in_that_is_given_up_closes_its_door() {
     let rig = Rig::apart().await;
@@ -222,7 +224,7 @@ async fn a_sign_in_that_is_given_up_closes_its_door() {
     assert!(TcpStream::connect(host).await.is_err());
 }
 
-/// GO-5: without a client there is nothing to begin, and the way to one is told.
+/// GO-5: without a client a sign-in fails with setup instructions.
 #[tokio::test]
 async fn without_a_client_the_way_to_one_is_told() {
     let rig = Rig::apart().await;

@@ -1,4 +1,4 @@
-//! Tokens: good ones are used, old ones renewed, those that were taken back forgotten.
+//! Token tests: valid ones are used, expired ones refreshed, revoked ones removed.
 
 use accounts::Trouble;
 use accounts::google::{Connection, File, Service};
@@ -6,7 +6,6 @@ use accounts::mail::Mailbox;
 
 use crate::rig::{REFRESH, Rig};
 
-/// GO-3: a good token is used as it is.
 #[tokio::test]
 async fn a_good_token_is_used() {
     let rig = Rig::connected().await;
@@ -14,7 +13,7 @@ async fn a_good_token_is_used() {
     assert_eq!(rig.asked(), ["GET /gmail/v1/users/me/labels"]);
 }
 
-/// GO-2, GO-3: one that has ended is renewed and kept, and what Google does not repeat stays.
+/// GO-2, GO-3: an expired token is refreshed and stored; values that Google does not repeat stay.
 #[tokio::test]
 async fn an_old_token_is_renewed_and_kept() {
     let rig = Rig::connected().await;
@@ -34,7 +33,7 @@ async fn an_old_token_is_renewed_and_kept() {
     );
 }
 
-/// GO-3: a token that is refused in the middle of something is renewed once, and the same is asked again.
+/// GO-3: a rejected token is refreshed once, and the request is repeated.
 #[tokio::test]
 async fn a_token_that_is_refused_meanwhile_is_renewed_once() {
     let rig = Rig::connected().await;
@@ -53,7 +52,7 @@ async fn a_token_that_is_refused_meanwhile_is_renewed_once() {
     assert!(rig.files.get(File::Token).is_some());
 }
 
-/// GO-4: a grant that was taken back is forgotten, and a mark is left for whoever tells the human.
+/// GO-4: a revoked grant is removed, and a mark for the notification of the user is stored.
 #[tokio::test]
 async fn a_grant_that_was_taken_back_is_forgotten_and_marked() {
     let rig = Rig::connected().await;
@@ -78,8 +77,8 @@ async fn a_grant_that_was_taken_back_is_forgotten_and_marked() {
     assert_eq!(rig.google.withdrawn(), None, "whoever lets it be is not told again");
 }
 
-/// GO-4: a grant that ends within about a week of connecting is explained by the project's status Testing, also after a
-/// renewal; a later end is not.
+/// GO-4: a grant that ends within about a week after connecting is explained by the project's
+/// status Testing, even after a refresh; a later end is not.
 #[tokio::test]
 async fn an_end_after_a_week_is_explained_by_the_status_testing() {
     let ended = async |connected_at: &str| {
@@ -123,7 +122,7 @@ async fn a_missing_scope_is_explained_with_its_service() {
     assert!(trouble.contains("Run `ollim-bot google connect mail`"), "{trouble}");
 }
 
-/// GO-4: trouble that passes keeps the token.
+/// GO-4: a temporary error does not remove the token.
 #[tokio::test]
 async fn trouble_that_passes_keeps_the_token() {
     let check = async |status: u16, body: &str, expected: &str| {
@@ -155,7 +154,7 @@ async fn nobody_at_the_other_end_is_told_in_a_sentence() {
     assert!(files.get(File::Token).is_some());
 }
 
-/// GO-6: whether it is connected follows from the files alone.
+/// GO-6: the connection state is determined from the files alone.
 #[tokio::test]
 async fn the_files_tell_whether_it_is_connected() {
     let rig = Rig::connected().await;

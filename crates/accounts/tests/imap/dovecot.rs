@@ -1,4 +1,4 @@
-//! A real Dovecot: what is listed, found and read there, and that nothing was changed by it.
+//! Tests with a real Dovecot: listing, searching and reading, without any change to the mailbox.
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     testkit::kill::wait(future)
 }
 
-/// GO-22: unread letters of the inbox, newest first, readable whatever stands on them; and nothing was marked.
+/// GO-22: unread messages of the inbox are listed, newest first and readable; nothing is marked as
+/// read.
 #[test]
 fn unread_letters_are_listed_and_stay_unread() {
     let dovecot = Dovecot::start(fill);
@@ -68,7 +69,7 @@ fn unread_letters_are_listed_and_stay_unread() {
     assert_eq!(subjects(&run(imap.unread(20)).unwrap()), ["ab =?utf-8?B?!!!?=", "News", "Grüße", "Lunch?"]);
 }
 
-/// GO-23: the words of each letter.
+/// GO-23: the text of each message is read.
 #[test]
 fn letters_of_all_kinds_are_read() {
     let dovecot = Dovecot::start(fill);
@@ -111,7 +112,7 @@ fn a_search_looks_into_every_folder_that_is_worth_it() {
     assert_eq!(missing.to_string(), "there is no folder `Nowhere`. `ollim-bot mail labels` lists them.");
 }
 
-/// GO-24: folders have a name on the wire and one for people.
+/// GO-24: folders have a protocol name and a display name.
 #[test]
 fn folders_are_listed() {
     let dovecot = Dovecot::start(fill);
@@ -152,7 +153,7 @@ fn what_is_not_there_is_told() {
     assert!(matches!(missing("nonsense"), Trouble::Wrong(_)));
 }
 
-/// J1: a password that is refused is told of, and not told.
+/// J1: a refused password is reported without the password.
 #[test]
 fn a_wrong_password_is_told_without_it() {
     let dovecot = Dovecot::start(|_| {});

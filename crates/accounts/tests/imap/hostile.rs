@@ -1,4 +1,4 @@
-//! Servers that hang, flood, or talk nonsense: one clear sentence each, and never the password.
+//! Servers that hang, flood or send garbage: one sentence each, and never the password.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,8 @@ use tokio::task::JoinSet;
 
 const PASSWORD: &str = "hunter2-canary";
 
-/// What a server says: first a greeting, then one answer to each thing that it hears. `TAG` stands for ours.
+/// A fake server that sends a greeting, then one answer per received message. `TAG` is replaced by the
+/// client's tag.
 struct Played {
     port: u16,
     heard: Arc<Mutex<String>>,
@@ -40,7 +41,7 @@ impl Played {
                 tag = text.split(' ').next().unwrap_or_default().to_owned();
                 log.lock().unwrap().push_str(&text);
             }
-            // Now it hangs, until whoever waits has had enough.
+            // Hangs until the client disconnects.
             while stream.read(&mut piece).await.is_ok_and(|length| length > 0) {}
         });
         Self { port, heard, _tasks: tasks }
@@ -57,7 +58,7 @@ impl Played {
     }
 }
 
-/// What we say of a server that says `says`.
+/// Returns the error for a server that sends `says`.
 async fn trouble(says: &[&[u8]]) -> Trouble {
     let played = Played::start(says.iter().map(|said| said.to_vec()).collect()).await;
     let trouble = played.imap(Security::Plain).unread(5).await.unwrap_err();
@@ -133,7 +134,7 @@ async fn nobody_there_is_told() {
     assert!(trouble.starts_with("the mailbox at 127.0.0.1 cannot be reached: "), "{trouble}");
 }
 
-/// What is fetched may be anything: letters that were not asked for are no letters.
+/// FETCH responses for messages that were not requested are ignored.
 #[tokio::test]
 async fn letters_that_nobody_asked_for_are_left_out() {
     let fetched = b"* 1 FETCH (UID 7 INTERNALDATE \"16-Nov-2026 08:00:00 +0100\" BODY[HEADER.FIELDS (FROM SUBJECT)]<0> {14}\r\nSubject: one\r\n)\r\n\
@@ -148,7 +149,7 @@ async fn letters_that_nobody_asked_for_are_left_out() {
     assert!(!heard.contains("SELECT") && !heard.contains("STORE"), "{heard}");
 }
 
-/// A line that does not become secret does not get the password.
+/// Without TLS the password is not sent.
 #[tokio::test]
 async fn the_password_is_only_told_on_a_secret_line() {
     for (answer, why) in [

@@ -1,12 +1,11 @@
-//! Letters of all kinds.
+//! Sample mail messages.
 
-/// A letter with these headers and this body.
+/// A message with these headers and this body.
 pub fn letter(headers: &str, body: &str) -> Vec<u8> {
     let text = format!("{headers}\n\n{body}");
     text.replace('\n', "\r\n").into_bytes()
 }
 
-/// A plain one.
 pub fn plain(from: &str, subject: &str, body: &str) -> Vec<u8> {
     letter(
         &format!(
@@ -16,7 +15,7 @@ pub fn plain(from: &str, subject: &str, body: &str) -> Vec<u8> {
     )
 }
 
-/// One with parts in parts, an attachment first, and the words last.
+/// Nested parts, with an attachment first and the text last.
 pub fn nested() -> Vec<u8> {
     let head = "From: =?utf-8?Q?J=C3=BCrgen?= <j@example.org>\nsubject: =?iso-8859-1?B?R3L832U=?=\n\
                 MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=out";
@@ -30,7 +29,7 @@ pub fn nested() -> Vec<u8> {
     )
 }
 
-/// One that only has HTML.
+/// HTML only.
 pub fn html() -> Vec<u8> {
     let head = "From: news@example.org\nSubject: News\nContent-Type: text/html; charset=utf-8";
     letter(
@@ -39,14 +38,14 @@ pub fn html() -> Vec<u8> {
     )
 }
 
-/// One that is broken in every way that a letter can be.
+/// Broken headers, parts and character sets.
 pub fn broken() -> Vec<u8> {
     let head = "From: \u{1b}[31m<evil@example.org>\nSubject: a\u{202e}b =?utf-8?B?!!!?=\n\
                 Content-Type: multipart/mixed; boundary=never";
     letter(head, "--never\nContent-Type: text/plain; charset=no-such-set\n\nstill\u{7} here")
 }
 
-/// One of fifty megabytes, whose words come first.
+/// Fifty megabytes with the text first.
 pub fn huge() -> Vec<u8> {
     let mut bytes = letter(
         "From: big@example.org\nSubject: huge\nContent-Type: multipart/mixed; boundary=b",

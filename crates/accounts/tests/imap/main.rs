@@ -1,5 +1,5 @@
-//! IMAP: a real Dovecot, and servers that hang, flood or talk nonsense.
-#![expect(clippy::unwrap_used, reason = "helpers of tests stop at once, with their reason")]
+//! IMAP tests with a real Dovecot, and with servers that hang, flood or send garbage.
+#![expect(clippy::unwrap_used, reason = "test helpers stop at once with a message")]
 
 mod dovecot;
 mod hostile;

@@ -1,4 +1,5 @@
-//! A Radicale of its own for each test: on a free port of this machine, with a temporary folder, ended with the test.
+//! A Radicale server per test: on a free local port, with a temporary folder, stopped with the
+//! test.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -13,7 +14,7 @@ use jiff::Zoned;
 use reqwest::{Client, Method};
 use tempfile::TempDir;
 
-/// A server, and the one human it knows.
+/// A server with one user.
 pub struct Stage {
     server: Child,
     url: String,
@@ -21,7 +22,6 @@ pub struct Stage {
     folder: TempDir,
 }
 
-/// A clock that stands still.
 struct Noon;
 
 impl Clock for Noon {
@@ -34,7 +34,7 @@ impl Clock for Noon {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+#[expect(clippy::disallowed_methods, reason = "only the environment contains the location")]
 fn python() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_RADICALE") {
         Some(path) => path.into(),
@@ -43,9 +43,9 @@ fn python() -> PathBuf {
 }
 
 impl Stage {
-    /// A server with two calendars for events and one for tasks.
+    /// Starts a server with two calendars for events and one for tasks.
     pub async fn new() -> Self {
-        // It brings every small file to the disk, which is not what is tested here.
+        // In memory if possible, because Radicale syncs every file to disk.
         let memory = Path::new("/dev/shm");
         let folder =
             if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
@@ -64,7 +64,7 @@ impl Stage {
         let mut log = BufReader::new(server.stderr.take().unwrap()).lines();
         let ready = log.by_ref().any(|line| line.unwrap().contains("server ready"));
         assert!(ready, "Radicale ended before it listened");
-        // Somebody must go on to read, or it would wait for that some day.
+        // The log must be read, or the server would block on it.
         std::thread::spawn(move || log.count());
         let url = format!("http://127.0.0.1:{port}");
         let client = wire::client(&url.parse().unwrap(), |builder| builder).unwrap();
@@ -86,7 +86,7 @@ impl Stage {
         self.send("MKCALENDAR", &format!("{folder}/"), &body).await;
     }
 
-    /// Another client sends something.
+    /// Sends a request as another client.
     async fn send(&self, method: &str, path: &str, body: &str) -> String {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let request =
@@ -97,12 +97,12 @@ impl Stage {
         response.text().await.unwrap()
     }
 
-    /// Another client puts an object there.
+    /// Puts an object as another client.
     pub async fn put(&self, path: &str, object: &str) {
         self.send("PUT", path, object).await;
     }
 
-    /// Many objects lie there already.
+    /// Writes many objects directly to the storage.
     pub fn fill(&self, calendar: &str, objects: impl Iterator<Item = (String, String)>) {
         let place = self.folder.path().join("data/collection-root/me").join(calendar);
         for (name, object) in objects {
@@ -110,7 +110,7 @@ impl Stage {
         }
     }
 
-    /// What another client reads.
+    /// Reads an object as another client.
     pub async fn get(&self, path: &str) -> String {
         self.send("GET", path, "").await
     }
@@ -125,30 +125,28 @@ impl Stage {
         }
     }
 
-    /// A window on the calendar for work.
+    /// Creates a client of the calendar `work`.
     pub fn calendar(&self) -> CalDavCalendar {
         self.calendar_at("", Some("work"))
     }
 
-    /// A window on a calendar.
     pub fn calendar_at(&self, path: &str, name: Option<&str>) -> CalDavCalendar {
         CalDavCalendar::new(self.settings(path, name), Arc::new(Noon)).unwrap()
     }
 
-    /// A window that bears only so many bytes at once.
+    /// Creates a client with this response limit.
     pub fn narrow(&self, biggest: usize) -> CalDavCalendar {
         let mut settings = self.settings("", Some("work"));
         settings.limits.biggest = biggest;
         CalDavCalendar::new(settings, Arc::new(Noon)).unwrap()
     }
 
-    /// Somebody who does not know the password.
+    /// Creates a client with a wrong password.
     pub fn stranger(&self) -> CalDavCalendar {
         let settings = Settings { password: Secret::kept_by(|| "guess".into()), ..self.settings("", None) };
         CalDavCalendar::new(settings, Arc::new(Noon)).unwrap()
     }
 
-    /// A window on the tasks.
     pub fn tasks(&self) -> CalDavTasks {
         CalDavTasks::new(self.settings("", None), Arc::new(Noon)).unwrap()
     }

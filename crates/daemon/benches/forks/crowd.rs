@@ -1,4 +1,4 @@
-//! A thousand forks at once, all waiting for their answers.
+//! Memory use of a thousand concurrent forks that all wait for their answers.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -9,16 +9,17 @@ use tokio::task::JoinSet;
 use crate::family::Family;
 use crate::say;
 
-/// The word that makes this program the server of a crowd.
+/// The argument that makes this program the model server of the memory measurement.
 pub const SERVER: &str = "serve-a-crowd";
 
 const FORKS: usize = 1000;
-/// Forks that run before, so that what is only needed once is there.
+/// Forks that run before, so that one-time allocations are not counted.
 const WARM_UP: usize = 10;
-/// How long the conversation is that they share.
+/// Length of the shared conversation.
 const ENTRIES: u64 = 200;
 
-/// Plays a model that speaks to nobody until all have asked and it is told to go on.
+/// Runs a fake model that answers only when all requests have arrived and a line is read from
+/// stdin.
 pub async fn serve() {
     let server = ModelServer::start().await.unwrap();
     let gate = Gate::new();
@@ -37,12 +38,12 @@ pub async fn serve() {
     let told = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     told.await.unwrap().unwrap();
     gate.release();
-    // Until whoever started this has gone.
+    // Runs until the parent process closes stdin.
     let gone = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     gone.await.unwrap().unwrap();
 }
 
-/// A conversation with a thousand forks to come, and the server they will call.
+/// The conversation to fork, and the model server in a child process.
 pub struct Crowd {
     server: Child,
     said: Lines<BufReader<ChildStdout>>,
@@ -50,7 +51,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Starts the server and lays the conversation out.
+    /// Starts the server and creates the conversation.
     pub fn gather() -> Self {
         let mut server = Command::new(std::env::current_exe().unwrap());
         let mut server = server.arg(SERVER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -59,7 +60,7 @@ impl Crowd {
         Self { server, said, family }
     }
 
-    /// Says how much memory one of the thousand takes.
+    /// Prints the memory per fork.
     pub async fn measure(self) {
         let Self { mut server, mut said, mut family } = self;
         for _ in 0..WARM_UP {
@@ -83,7 +84,7 @@ impl Crowd {
     }
 }
 
-/// The bytes this program holds in memory.
+/// Returns the resident memory of this process in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

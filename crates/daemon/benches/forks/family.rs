@@ -28,20 +28,21 @@ use tools::Toolbox;
 
 const NOW: Timestamp = Timestamp::constant(1_794_700_000, 0);
 
-/// A conversation, and everything that a fork of it touches.
+/// A conversation, and the services its forks use.
 pub struct Family {
     world: World,
     conversation: Conversation,
     dice: Dice,
     forks: u64,
     desk: Desk,
-    // Forks that call no tool send no letters; the pile is only kept open.
+    // Forks that call no tool send no inputs; the receiver only has to stay alive.
     _pile: mpsc::Receiver<Letter>,
     _dir: TempDir,
 }
 
 impl Family {
-    /// A conversation of so many entries, whose forks call the model at `url`, so many at a time.
+    /// Creates a conversation with `entries` entries whose forks call the model at `url`, at most
+    /// `calls` at a time.
     pub fn new(entries: u64, url: &str, calls: usize) -> Self {
         let dir = in_memory();
         long_life::lay_out(dir.path(), entries).unwrap();
@@ -63,7 +64,7 @@ impl Family {
         Self { world, conversation, dice, forks: 0, desk, _pile: pile, _dir: dir }
     }
 
-    /// Writes a fork and its first words down, and gives the turn that answers them.
+    /// Writes a fork and its first message, and returns the turn that answers it.
     pub async fn fork(&mut self) -> impl Future<Output = ()> + Send + 'static {
         self.forks += 1;
         let branch = Branch::fork(&format!("run-{}", self.forks)).unwrap();

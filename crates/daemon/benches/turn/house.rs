@@ -1,4 +1,4 @@
-//! The house that is measured, and where its directory lies.
+//! Opens the measured application, and creates its data directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use daemon::settings::{Environment, Settings};
 use journal::disk::RealDisk;
 use tempfile::TempDir;
 
-/// Opens the house in `dir` with these doors, which knows `variables` and nothing else.
+/// Opens the application in `dir`, with `variables` as its only environment.
 pub async fn open(dir: &TempDir, variables: &[(&str, &str)], doors: Doors) -> House {
     let mut environment = Environment::new(|name| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -21,13 +21,13 @@ pub async fn open(dir: &TempDir, variables: &[(&str, &str)], doors: Doors) -> Ho
     house
 }
 
-/// A directory that costs no flushing, where there is one.
+/// Creates a directory in memory, where flushing is free, if the machine has one.
 pub fn in_memory() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
-/// A directory on the disk that people have.
+/// Creates a directory on the disk.
 pub fn on_disk() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }

@@ -1,4 +1,4 @@
-//! A model that is only a wire: it answers every request with one word, and notes when.
+//! A minimal fake model: answers every request with one word, and records the times.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

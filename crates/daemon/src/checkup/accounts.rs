@@ -1,4 +1,4 @@
-//! What the human keeps elsewhere: whether the tasks, the calendar and the mailbox answer.
+//! Checks whether the task list, the calendar and the mailbox respond.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +15,16 @@ use crate::commands::accounts::keepers;
 use crate::google::account;
 use crate::settings::{Keeper, Mail, Settings};
 
-/// How long somebody elsewhere may take.
+/// Timeout for a remote service.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Who looks, and with what.
+/// Dependencies of the checks.
 #[derive(Clone)]
 pub struct Looker {
-    /// The disk of local files.
     pub disk: Arc<dyn Disk>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
 }
 
-/// How the calendar is.
 pub async fn calendar(settings: &Settings, looker: &Looker) -> Finding {
     let asked = async {
         let calendar = keepers::calendar(settings, Arc::clone(&looker.disk), &looker.clock)?;
@@ -38,7 +35,6 @@ pub async fn calendar(settings: &Settings, looker: &Looker) -> Finding {
     kept("calendar", &settings.places.accounts.calendar, asked, "event in the next day").await
 }
 
-/// How the tasks are.
 pub async fn tasks(settings: &Settings, looker: &Looker) -> Finding {
     let asked = async {
         let tasks = keepers::tasks(settings, Arc::clone(&looker.disk), &looker.clock)?;
@@ -47,7 +43,6 @@ pub async fn tasks(settings: &Settings, looker: &Looker) -> Finding {
     kept("tasks", &settings.places.accounts.tasks, asked, "open task").await
 }
 
-/// How the mailbox is.
 pub async fn mail(settings: &Settings, looker: &Looker) -> Finding {
     let (place, fix) = match &settings.places.accounts.mail {
         Mail::Wrong(why) => return Finding::wrong("mail", why.clone()).fixed_by("ollim-bot setup mail"),
@@ -76,7 +71,6 @@ pub async fn mail(settings: &Settings, looker: &Looker) -> Finding {
     }
 }
 
-/// How the account at Google is.
 pub fn google(settings: &Settings, looker: &Looker) -> Finding {
     match connection(settings, looker) {
         Ok(Connection::Connected) => {
@@ -89,7 +83,7 @@ pub fn google(settings: &Settings, looker: &Looker) -> Finding {
     }
 }
 
-/// That Google was connected once and is not any more, until somebody sees to it.
+/// Reports that Google withdrew an access that was granted before, until it is renewed or removed.
 pub fn withdrawn(settings: &Settings, looker: &Looker) -> Option<Finding> {
     let google = account(settings, Arc::clone(&looker.disk), &looker.clock).ok()?;
     let withdrawal = google.withdrawn()?;
@@ -104,13 +98,13 @@ pub fn withdrawn(settings: &Settings, looker: &Looker) -> Option<Finding> {
     Some(Finding::wrong("google", text).fixed_by(&fix))
 }
 
-/// The services that the user granted; none, if the files cannot be read.
+/// Returns the services that the user granted; none if the files cannot be read.
 fn granted(settings: &Settings, looker: &Looker) -> Vec<Service> {
     let google = account(settings, Arc::clone(&looker.disk), &looker.clock);
     google.and_then(|google| google.granted()).unwrap_or_default()
 }
 
-/// How it stands with Google, as far as our files tell.
+/// Returns the state of the Google connection according to our files.
 pub fn connection(settings: &Settings, looker: &Looker) -> Result<Connection, Trouble> {
     account(settings, Arc::clone(&looker.disk), &looker.clock)?.connection()
 }

@@ -1,16 +1,16 @@
-//! Damaged files that were kept aside: told for as long as they lie there.
+//! Reports damaged files that were set aside, until the user moves or removes them.
 
 use journal::Paths;
 use journal::disk::Disk;
 
 use super::{Finding, State};
 
-/// What stands in the name of a file that was kept aside, before the time.
+/// The part of the file name before the time stamp.
 const MARK: &str = ".corrupt-";
-/// The most files that are named.
+/// The most files that are listed by name.
 const NAMED: usize = 3;
 
-/// What was kept aside, if anything was.
+/// Returns a finding if there are such files.
 pub fn look(paths: &Paths, disk: &dyn Disk) -> Option<Finding> {
     let places = [paths.root().to_owned(), paths.state()];
     let mut found: Vec<String> = places
@@ -18,7 +18,7 @@ pub fn look(paths: &Paths, disk: &dyn Disk) -> Option<Finding> {
         .flat_map(|place| disk.list(place).unwrap_or_default())
         .filter(|it| it.is_file())
         .filter_map(|it| Some(it.path.strip_prefix(paths.root()).ok()?.to_str()?.to_owned()))
-        // What SQLite keeps beside a database goes with it.
+        // SQLite's companion files belong to their database.
         .filter(|name| name.contains(MARK) && !name.ends_with("-wal") && !name.ends_with("-shm"))
         .collect();
     found.sort();
@@ -30,7 +30,7 @@ pub fn look(paths: &Paths, disk: &dyn Disk) -> Option<Finding> {
     (!found.is_empty()).then(|| Finding::new("aside", State::Warning, text).fixed_by(fix))
 }
 
-/// A file, and since when.
+/// Formats a file name and the time at which it was set aside.
 fn told(name: &str) -> String {
     let stamp = name.rsplit(MARK).next().and_then(|end| end.get(..16));
     let when = stamp.and_then(|stamp| jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", stamp).ok());

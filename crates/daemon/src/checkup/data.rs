@@ -1,4 +1,5 @@
-//! The machine and the data directory: whether there is a place to keep things, room in it, and a clock.
+//! Checks the machine and the data directory: permissions, free space, journal, clock, zone,
+//! sandbox.
 
 use std::path::Path;
 
@@ -14,11 +15,10 @@ use super::{Finding, State};
 use crate::cage;
 use crate::settings::Settings;
 
-/// The least room that is fine, and the least that still works.
+/// Least free bytes without a warning, and least free bytes for operation.
 const ROOM_FINE: u64 = 500 * 1024 * 1024;
 const ROOM_WORKS: u64 = 50 * 1024 * 1024;
 
-/// The data directory.
 pub fn directory(paths: &Paths) -> Finding {
     let root = paths.root();
     match root.metadata() {
@@ -37,7 +37,7 @@ pub fn directory(paths: &Paths) -> Finding {
     }
 }
 
-/// Whether a directory that is not there yet can be made.
+/// Checks whether a missing directory can be created.
 fn to_be_made(root: &Path) -> Finding {
     let wrong = |why: String| {
         let text = format!(
@@ -57,9 +57,10 @@ fn to_be_made(root: &Path) -> Finding {
     }
 }
 
-/// The log of everything, held against its mark.
+/// Checks the journal against its mark file.
 pub fn journal(paths: &Paths, disk: &dyn Disk, zone: &TimeZone) -> Finding {
-    // The mark first: the journal may grow in between, and the mark must not seem ahead of it.
+    // Read the mark first: if the journal grows in between, the mark must not appear to be ahead of
+    // it.
     let mark = ::journal::read_mark(&paths.database(), disk);
     let found = ::journal::peek(paths);
     match &mark {
@@ -88,13 +89,13 @@ pub fn journal(paths: &Paths, disk: &dyn Disk, zone: &TimeZone) -> Finding {
     }
 }
 
-/// What is wrong with a journal that does not reach as far as its mark, or that has none to be held against.
+/// Checks whether the journal is shorter than its mark, or has no mark to compare with.
 fn cut_short(mark: &Mark, found: &Result<Option<Database>, Unopened>, zone: &TimeZone) -> Option<Finding> {
     let fix = "ollim-bot, or ollim-bot restart if it runs";
     let extent = match found {
         Ok(Some(database)) => database.extent().ok()?,
         Ok(None) => Extent::default(),
-        // It is damaged in another way, which is told.
+        // Other damage is reported by the caller.
         Err(_) => return None,
     };
     match mark {
@@ -118,7 +119,6 @@ fn cut_short(mark: &Mark, found: &Result<Option<Database>, Unopened>, zone: &Tim
     }
 }
 
-/// The room on the disk.
 pub fn disk(paths: &Paths) -> Finding {
     let place = paths.root().ancestors().find(|path| path.exists());
     let Some(found) = place.and_then(|path| rustix::fs::statvfs(path).ok()) else {
@@ -137,7 +137,7 @@ pub fn disk(paths: &Paths) -> Finding {
     }
 }
 
-/// So many bytes are free, in a number that can be read.
+/// Formats a number of free bytes.
 fn room(free: u64) -> String {
     match free / 1024 / 1024 {
         few @ 0..10_240 => format!("{few} MB free"),
@@ -145,7 +145,7 @@ fn room(free: u64) -> String {
     }
 }
 
-/// Whether commands of the model can be kept in, and so be run at all.
+/// Checks whether commands of the model can be sandboxed; without a sandbox none is run.
 pub fn cage(kernel: Kernel) -> Finding {
     match cage::missing(kernel) {
         None => Finding::fine("cage", "commands run, and are kept in"),
@@ -155,7 +155,6 @@ pub fn cage(kernel: Kernel) -> Finding {
     }
 }
 
-/// The human's zone.
 pub fn zone(settings: &Settings) -> Finding {
     let name = settings.zone.value.iana_name().unwrap_or("UTC");
     let text = format!("{name} (from {})", settings.zone.from);
@@ -166,7 +165,7 @@ pub fn zone(settings: &Settings) -> Finding {
     }
 }
 
-/// What the clock says in `zone`. A clock before the day this was written is certainly wrong.
+/// Checks the clock. A time before this code was written is certainly wrong.
 #[expect(clippy::disallowed_methods, reason = "the doctor looks at the machine's own clock")]
 pub fn clock(zone: &TimeZone) -> Finding {
     let now = jiff::Timestamp::now();
@@ -177,7 +176,6 @@ pub fn clock(zone: &TimeZone) -> Finding {
     }
 }
 
-/// Whether the assistant runs.
 pub fn running(asked: &Result<Option<Running>, Unanswered>) -> Finding {
     match asked {
         Ok(Some(Running { health, .. })) => Finding::fine(
@@ -193,7 +191,7 @@ pub fn running(asked: &Result<Option<Running>, Unanswered>) -> Finding {
     }
 }
 
-/// What helps an assistant that cannot be told anything.
+/// The fix for an assistant that does not respond.
 const FROM_OUTSIDE: &str = "ollim-bot service restart; without a service: end it, and start it again";
 
 #[cfg(test)]
@@ -204,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// An assistant that stands still is told as one that does not answer, with what to do, and not waited for.
+    /// A hung assistant is reported as not responding, with a fix, after a bounded wait.
     #[tokio::test(start_paused = true)]
     async fn an_assistant_that_stands_still_is_told() {
         let dir = tempfile::tempdir().unwrap();
@@ -225,7 +223,7 @@ mod tests {
         assert!(clock(&zone).text.ends_with(" IST"), "{}", clock(&zone).text);
     }
 
-    /// Where commands cannot be kept in none is run, and whoever looks is told.
+    /// Without a sandbox no command runs, and the check reports that.
     #[test]
     fn a_machine_without_a_cage_is_told() {
         let files = FileRules::None;
@@ -244,7 +242,7 @@ mod tests {
         assert!(told("link").text.contains("link leads nowhere"));
         std::fs::create_dir(dir.path().join("theirs")).unwrap();
         std::fs::set_permissions(dir.path().join("theirs"), std::fs::Permissions::from_mode(0o555)).unwrap();
-        // Nobody forbids anything to root.
+        // Permissions do not restrict root.
         if !rustix::process::geteuid().is_root() {
             assert!(told("theirs/data").text.contains("you may not write in"));
         }

@@ -1,4 +1,5 @@
-//! Our account in Discord: whether the token is taken, whose the application is, and whether we may write to them.
+//! Checks the Discord account: whether the token works, who owns the application, and whether it
+//! may message them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,29 +13,28 @@ use super::Finding;
 use crate::settings::{Discord, Settings};
 
 const FIX: &str = "ollim-bot setup discord";
-/// How long Discord may take.
+/// Timeout for a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How far we got with Discord.
+/// The account as Discord describes it.
 #[derive(Clone, Debug)]
 pub struct Met {
-    /// The application.
     pub application: Snowflake,
-    /// What it is called.
+    /// The display name of the application.
     pub app: String,
-    /// What the human is called.
+    /// The display name of the user.
     pub owner: String,
-    /// Where we are alone with them.
+    /// The direct-message channel with the user.
     pub channel: Snowflake,
 }
 
-/// Why we got no further, in words for the human.
+/// An error about the account, as a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unmet {
-    /// Nobody answers: only time helps.
+    /// Discord cannot be reached; trying again later may help.
     #[error("{0}")]
     Away(String),
-    /// Discord, or we, will not have it so.
+    /// Discord or our own check rejected it.
     #[error("{0}")]
     Refused(String),
 }
@@ -45,7 +45,7 @@ impl From<String> for Unmet {
     }
 }
 
-/// How it stands with Discord. Nothing is sent.
+/// Checks the connection without sending a message.
 pub async fn look(settings: &Settings) -> Finding {
     match &settings.places.discord {
         Discord::Off => Finding::absent("discord", "not connected").fixed_by(FIX),
@@ -55,14 +55,14 @@ pub async fn look(settings: &Settings) -> Finding {
                 "discord",
                 format!("the token works, app {app}, and i may write to you ({owner})"),
             ),
-            // No setup mends a network.
+            // Setup cannot fix a network problem.
             Err(Unmet::Away(why)) => Finding::wrong("discord", why),
             Err(Unmet::Refused(why)) => Finding::wrong("discord", why).fixed_by(FIX),
         },
     }
 }
 
-/// Finds the application, its owner, and the place where we are alone with them; or a sentence that says why not.
+/// Finds the application, its owner and the direct-message channel.
 pub async fn meet(base: &str, token: &Token) -> Result<Met, Unmet> {
     in_time(async {
         let rest = rest(base, token)?;
@@ -77,7 +77,7 @@ pub async fn meet(base: &str, token: &Token) -> Result<Met, Unmet> {
     .await
 }
 
-/// Sends `words` to the human; or a sentence that says why not.
+/// Sends `words` to the user.
 pub async fn write(base: &str, token: &Token, met: &Met, words: &str) -> Result<(), Unmet> {
     in_time(async {
         let sent = rest(base, token)?.create_message(met.channel, &Outgoing::words(words), None).await;
@@ -104,7 +104,7 @@ async fn in_time<T>(work: impl Future<Output = Result<T, Unmet>>) -> Result<T, U
     }
 }
 
-/// The link that adds the application to the human's own account.
+/// Returns the link that adds the application to the user's account.
 pub fn install_link(application: Snowflake) -> String {
     format!(
         "https://discord.com/oauth2/authorize?client_id={application}&integration_type=1&scope=applications.commands"

@@ -1,4 +1,4 @@
-//! What is kept of before: the history of the files, and the copies of the journal.
+//! Checks the file history (git) and the backups of the journal.
 
 use jiff::{SignedDuration, Timestamp};
 use journal::db::newest_backup;
@@ -7,13 +7,13 @@ use journal::{Paths, git};
 
 use super::{Finding, State};
 
-/// How old the newest copy of the journal may be. One is made every day, and a machine may sleep for a weekend.
+/// The greatest age of the newest backup. One is made every day, and a machine may be off for a
+/// weekend.
 const OLD: SignedDuration = SignedDuration::from_hours(4 * 24);
 
-/// How long a lock of git is there when it is worth a warning.
+/// The age at which a git lock is reported.
 const HELD: SignedDuration = SignedDuration::from_secs(10);
 
-/// The copies of the journal.
 pub fn backups(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
     let what = "backups";
     let is_old = |time: Timestamp| now.duration_since(time) > OLD;
@@ -31,14 +31,13 @@ pub fn backups(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
     }
 }
 
-/// The history of the files.
 pub fn history(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
     let what = "history";
     let root = paths.root();
     if !matches!(disk.look(&root.join(".git")), Ok(Some(Seen::Directory))) {
         return Finding::absent(what, "git keeps no history of your files yet");
     }
-    // A commit of ours holds a lock for less than a second.
+    // Our own commits hold the lock for less than a second.
     match git::locks(disk, root).into_iter().find(|lock| lock.age(now) >= HELD) {
         None => Finding::fine(what, "git keeps what your files said before"),
         Some(lock) => {
@@ -69,8 +68,8 @@ mod tests {
 
     use super::*;
 
-    /// B5: the doctor tells when the journal was last copied, and warns where that was long ago, or never although there
-    /// was time enough. A copy from the future says nothing.
+    /// B5: The doctor shows the date of the newest backup, and warns if it is old or missing
+    /// although there was time to make one. Backups dated in the future are ignored.
     #[tokio::test]
     async fn the_doctor_warns_when_no_copies_of_the_journal_are_made() {
         let dir = tempfile::tempdir().unwrap();
@@ -95,7 +94,8 @@ mod tests {
         assert!(look(day(14)).told().starts_with(late), "{}", look(day(14)).told());
     }
 
-    /// B13: a lock that keeps everybody from committing is named, with the way out; one of a commit that goes on is not.
+    /// B13: A git lock that blocks commits is reported with a fix; the lock of a running commit is
+    /// not.
     #[test]
     fn the_doctor_names_a_lock_of_git_that_was_left() {
         let dir = tempfile::tempdir().unwrap();

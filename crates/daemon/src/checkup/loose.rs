@@ -1,6 +1,7 @@
-//! What others on this machine could read: files and directories of ours that were loosened, and tightening them.
+//! Finds and repairs files of ours that other users of this machine could read.
 //!
-//! Everything of `state` is for the human alone, and so is the data directory itself, which shuts off all below it.
+//! Everything in `state` is private to the user, and so is the data directory itself, which
+//! protects all below it.
 
 use std::fs::Permissions;
 use std::io;
@@ -11,11 +12,12 @@ use journal::Paths;
 
 use super::{Finding, State};
 
-/// How deep `state` is looked into, and how much of it: nothing of ours goes further.
+/// Limits of the scan of `state`: depth, and number of findings. Our own files stay below both.
 const DEEPEST: usize = 6;
 const MOST: usize = 20_000;
 
-/// All that others could get at, as it lies below the data directory. A place without a `state` is none of ours yet.
+/// Returns all paths with access for others. A directory without `state` is not ours yet and is not
+/// scanned.
 pub fn find(paths: &Paths) -> Vec<PathBuf> {
     let mut found = Vec::new();
     if !paths.state().is_dir() {
@@ -31,7 +33,7 @@ pub fn find(paths: &Paths) -> Vec<PathBuf> {
     found
 }
 
-/// Makes all of them the human's alone; those that could not be, with the reason.
+/// Makes all of them private. Returns those that failed, with the reason.
 pub fn tighten(loose: &[PathBuf]) -> Vec<(PathBuf, io::Error)> {
     let tight = |path: &PathBuf| {
         let mode = if path.is_dir() { 0o700 } else { 0o600 };
@@ -40,7 +42,7 @@ pub fn tighten(loose: &[PathBuf]) -> Vec<(PathBuf, io::Error)> {
     loose.iter().filter_map(tight).collect()
 }
 
-/// Tightens everything, and tells what was loose.
+/// Repairs everything and returns one message for each path.
 pub fn mend(paths: &Paths) -> Vec<String> {
     let loose = find(paths);
     let failed = tighten(&loose);
@@ -51,15 +53,14 @@ pub fn mend(paths: &Paths) -> Vec<String> {
     loose.iter().map(told).collect()
 }
 
-/// What a start tightened.
 pub struct Tightened {
-    /// What could be, in one sentence for all of it.
+    /// One sentence for everything that was repaired.
     pub mended: Option<String>,
-    /// What could not be, and why.
+    /// One sentence for each path that could not be repaired.
     pub unmended: Vec<String>,
 }
 
-/// Tightens everything.
+/// Repairs everything, with a summary instead of one message for each path.
 pub fn mend_at_start(paths: &Paths) -> Tightened {
     let mut loose = find(paths);
     let failed = tighten(&loose);
@@ -79,7 +80,8 @@ pub fn mend_at_start(paths: &Paths) -> Tightened {
     Tightened { mended, unmended: unmended.collect() }
 }
 
-/// Whether others can get at anything. A directory alone is shut again by the next start.
+/// Checks for access by others. Directories alone are only a warning, because the next start
+/// repairs them.
 pub fn look(paths: &Paths) -> Finding {
     let loose = find(paths);
     let state = if loose.iter().all(|path| path.is_dir()) { State::Warning } else { State::Wrong };
@@ -97,7 +99,7 @@ fn walk(dir: &Path, deeper: usize, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
         let Ok(kind) = entry.file_type() else { continue };
-        // What a link leads to is not ours to judge, and a socket is shut off by its directory.
+        // The target of a symlink is not ours, and a socket is protected by its directory.
         if kind.is_symlink() || !(kind.is_dir() || kind.is_file()) || found.len() >= MOST {
             continue;
         }
@@ -124,7 +126,8 @@ mod tests {
         path.metadata().unwrap().permissions().mode() & 0o777
     }
 
-    /// J2: what was loosened is found, made the human's alone, and told; what a link leads to is left alone.
+    /// J2: Paths with access for others are found, made private and reported; targets of symlinks
+    /// stay as they are.
     #[test]
     fn what_was_loosened_is_tightened_and_told() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Who answers: whether they are there, and take our key.
+//! Checks whether the configured model responds and accepts the key.
 
 use std::time::Duration;
 
@@ -13,47 +13,43 @@ use models::openai::{self, OpenAi};
 use super::{Finding, State};
 use crate::settings::{Brain, OPENAI_URL, Settings};
 
-/// How long we wait for a model here: not as long as a conversation would.
+/// Timeout for a model, shorter than the one of a conversation.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long we wait for a server of one's own, which may have to load the model first.
+/// Timeout for a self-hosted server, which may have to load the model first.
 const LOADING: Duration = Duration::from_secs(20);
-/// How long we wait for a program of 200 MB to start.
+/// Timeout for the start of a program of 200 MB.
 const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
 
 const FIX: &str = "ollim-bot setup model";
 
-/// How the model is, and what that is because of.
+/// The result of the check, and the kind of problem.
 pub struct Looked {
-    /// How it is.
     pub finding: Finding,
-    /// What could help, if it is not well.
     pub cause: Cause,
 }
 
-/// What keeps a model from answering.
+/// The kind of problem that keeps a model from answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The key: another one could help.
+    /// The key was rejected.
     Key,
-    /// The way to somebody whose address is right: only time helps.
+    /// A server whose address is known to be right cannot be reached.
     Network,
-    /// Something else, or nothing.
     Other,
 }
 
 impl Looked {
-    /// It has to do with neither a key nor the network.
+    /// A result that is caused neither by the key nor by the network.
     fn other(finding: Finding) -> Self {
         Self { finding, cause: Cause::Other }
     }
 }
 
-/// How the model is.
 pub async fn look(settings: &Settings) -> Finding {
     examine(settings).await.finding
 }
 
-/// How the model is, and what could help.
+/// Checks the model and reports the kind of problem.
 pub async fn examine(settings: &Settings) -> Looked {
     let connect = PATIENCE;
     let stall = PATIENCE;
@@ -92,7 +88,7 @@ pub async fn examine(settings: &Settings) -> Looked {
     };
     let cause = match &examined {
         Err(BadSettings::Key) | Ok(Err(Failure::BadKey(_))) => Cause::Key,
-        // Where a server of one's own is, may have been said wrongly.
+        // The address of a self-hosted server may be wrong.
         Ok(Err(Failure::Unreachable(_))) if is_usual => Cause::Network,
         Ok(_) | Err(_) => Cause::Other,
     };
@@ -101,7 +97,7 @@ pub async fn examine(settings: &Settings) -> Looked {
 
 async fn program(brain: &claude::Settings) -> Finding {
     let patience = claude::Patience { start: PROGRAM_PATIENCE, ..brain.patience };
-    // The data directory may still be made, and where it looks from makes no difference.
+    // The data directory may not exist yet, and the working directory makes no difference here.
     let settings = claude::Settings { patience, folder: "/".into(), ..brain.clone() };
     let claude = match Claude::new(settings, claude::Company::default()) {
         Ok(claude) => claude,
@@ -142,7 +138,7 @@ fn examination(place: &str, cause: Cause, examined: Result<Result<(), Failure>, 
     }
 }
 
-/// Warns about a thinking setting that means something else to the model, or nothing.
+/// Warns about a thinking setting that the model does not support.
 pub fn thinking(settings: &Settings) -> Option<Finding> {
     if settings.thinking == Thinking::Auto {
         return None;

@@ -1,6 +1,7 @@
-//! The assistant that runs: what it has, where that is another thing than what this shell would start with.
+//! State of the running daemon, and how it differs from what this shell would start.
 //!
-//! Its settings were read when it started, in an environment of its own. What a shell sees may be newer, older, or less.
+//! The daemon read its settings at its start, in its own environment. Those of the shell may be
+//! newer, older or incomplete.
 
 use journal::Paths;
 use serde_json::Value;
@@ -10,27 +11,28 @@ use super::{Finding, State};
 use crate::house::SOCKET;
 use crate::settings::{Brain, Discord, Settings, Webhooks};
 
-/// What makes the assistant read its settings again.
+/// The command that makes the daemon read its settings again.
 pub const AGAIN: &str = "ollim-bot restart";
 
-/// How a line tells that all is well, and how that it is not tried again (`surfaces::discord::dm::line::Line`).
+/// The status texts of a working Discord connection and of one that is not retried (see
+/// `surfaces::discord::dm::line`).
 const CONNECTED: &str = "connected";
 const LEFT: &str = "not connected:";
 
-/// What the assistant that runs has.
+/// The state that the running daemon reports.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// What it tells of itself.
+    /// The answer of `/api/health`.
     pub health: Value,
     brain: String,
-    /// How its line to Discord is, if it has one.
+    /// The status of the Discord connection, if Discord is set up.
     discord: Option<String>,
-    /// Where it takes calls of other programs: `http://127.0.0.1:8787/hook/`.
+    /// The address for webhooks, such as `http://127.0.0.1:8787/hook/`.
     pub hooks: Option<String>,
 }
 
 impl Running {
-    /// Asks the one that runs on the directory at `paths`, if one does.
+    /// Queries the daemon that runs on the directory at `paths`, if there is one.
     pub async fn ask(paths: &Paths) -> Result<Option<Self>, Unanswered> {
         match Client::new(&paths.state(), SOCKET).get_soon("/api/health").await {
             Ok(health) => Ok(Some(Self::read(health))),
@@ -46,7 +48,7 @@ impl Running {
         Self { brain: word("brain").unwrap_or_default(), discord: word("discord"), hooks, health }
     }
 
-    /// How the model is: `found` is what this shell sees.
+    /// Completes `found`, the model check of this shell, with the daemon's model.
     pub fn model(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
         match (&settings.brain, self.brain == settings.brain.name()) {
             (_, true) => vec![found],
@@ -59,20 +61,20 @@ impl Running {
         }
     }
 
-    /// How it stands with Discord: `found` is what this shell sees.
+    /// Completes `found`, the Discord check of this shell, with the daemon's connection.
     pub fn discord(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
         match (&settings.places.discord, &self.discord) {
             (Discord::Off | Discord::Wrong(_), Some(line)) => {
                 vec![Finding::new("discord", state(line), self.other(line, "no token"))]
             }
             (Discord::On { .. }, None) => vec![found, apart("discord", "no discord")],
-            // A token that works here is no line there.
+            // A token that works here does not prove that the daemon is connected.
             (Discord::On { .. }, Some(line)) if line != CONNECTED => vec![found, broken(line)],
             (Discord::On { .. }, Some(_)) | (Discord::Off | Discord::Wrong(_), None) => vec![found],
         }
     }
 
-    /// How the zone is: `found` is what this shell sees.
+    /// Completes `found`, the zone of this shell, with the daemon's zone.
     pub fn zone(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
         let here = settings.zone.value.iana_name().unwrap_or("UTC");
         match self.health["zone"].as_str() {
@@ -81,7 +83,7 @@ impl Running {
         }
     }
 
-    /// How the door for other programs is: `found` is what this shell sees, if anything was said about it.
+    /// Completes `found`, the webhook check of this shell, with the daemon's listener.
     pub fn webhooks(&self, settings: &Settings, found: Option<Finding>) -> Vec<Finding> {
         let here = match &settings.places.webhooks {
             Webhooks::On(port, ..) => Some(format!("http://127.0.0.1:{port}/hook/")),
@@ -108,7 +110,7 @@ impl Running {
     }
 }
 
-/// That the one that runs has no line to Discord, in the words of that line.
+/// Reports that the daemon has no Discord connection, with its own status text.
 fn broken(line: &str) -> Finding {
     let found = Finding::new("discord", state(line), format!("the assistant that runs is {line}"));
     match found.state {
@@ -117,7 +119,7 @@ fn broken(line: &str) -> Finding {
     }
 }
 
-/// How a line is that says so of itself.
+/// Converts the status text of a connection to a state.
 fn state(line: &str) -> State {
     match line {
         CONNECTED => State::Fine,
@@ -126,7 +128,7 @@ fn state(line: &str) -> State {
     }
 }
 
-/// That the one that runs has `there` instead.
+/// Reports that the daemon uses `there` until it is restarted.
 fn apart(what: &'static str, there: &str) -> Finding {
     let text = format!("the assistant that runs has {there}; it reads this when it starts again");
     Finding::new(what, State::Warning, text).fixed_by(AGAIN)
@@ -176,7 +178,8 @@ mod tests {
         assert_eq!(told(&running.webhooks(&settings(&SERVED), Some(absent()))), ["– absent"]);
     }
 
-    /// D2: a line that is down is told, whatever this shell's own token is worth; one that will not be tried again is wrong.
+    /// D2: A lost connection is reported even if this shell's token works. One that is not retried
+    /// is an error.
     #[test]
     fn a_line_of_the_running_one_that_is_down_is_told() {
         let here = settings(&[("DISCORD_TOKEN", "MTIz.a.b")]);

@@ -1,4 +1,4 @@
-//! What is planned: how much of it there is, what comes next, and what of today came late or got lost.
+//! Checks the schedule: number of jobs, next due time, and what of today was late or lost.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use journal::files::items::Items;
 use super::{Finding, State};
 use crate::commands::jobs::{Job, fires, pause, paused, rows};
 
-/// More than come in a day.
+/// More occurrences than one day has.
 const MOST: u32 = 2_000;
-/// The most that are named.
+/// The most lost occurrences that are listed by name.
 const NAMED: usize = 3;
 
-/// How it stands with what is planned. What cannot be read is told for every file.
+/// Checks the schedule. Unreadable files are reported by another check.
 pub fn look(paths: &Paths, disk: &Arc<dyn Disk>, now: &Zoned) -> Finding {
     let jobs = [read::<Routine>(paths, disk, now), read::<Reminder>(paths, disk, now)].concat();
     let today = today(paths, now);
@@ -57,7 +57,7 @@ fn read<K: Job>(paths: &Paths, disk: &Arc<dyn Disk>, now: &Zoned) -> Vec<Planned
     rows(&items).unwrap_or_default().into_iter().filter_map(|row| row.job.ok()).collect()
 }
 
-/// What became of times today.
+/// Returns the occurrences of today.
 fn today(paths: &Paths, now: &Zoned) -> Vec<Occurrence> {
     let midnight = now.start_of_day().unwrap_or_else(|_| now.clone()).timestamp();
     let log = journal::peek(paths).ok().flatten();
@@ -65,7 +65,7 @@ fn today(paths: &Paths, now: &Zoned) -> Vec<Occurrence> {
     times.into_iter().filter(|time| time.since >= midnight).collect()
 }
 
-/// How many times got lost with this one, and why.
+/// Returns how many due times were lost with this occurrence, and why.
 fn lost(time: &Occurrence) -> Option<(u32, &str)> {
     match &time.stage {
         Stage::Ended(End::Missed { count, why, .. }) => Some((*count, why)),
@@ -75,7 +75,7 @@ fn lost(time: &Occurrence) -> Option<(u32, &str)> {
     }
 }
 
-/// Those that got lost, and why, as far as that is worth reading.
+/// Lists the lost occurrences with their reasons, up to a limit.
 fn named(today: &[Occurrence]) -> String {
     let told = |time: &Occurrence| lost(time).map(|(_, why)| format!("{} ({why})", time.name));
     let all: Vec<String> = today.iter().filter_map(told).collect();
@@ -94,7 +94,8 @@ mod tests {
 
     use super::*;
 
-    /// What is planned, what comes next and what of today went wrong is told, and yesterday is not today.
+    /// The finding counts jobs, the next due time and today's problems; yesterday's are not
+    /// included.
     #[tokio::test]
     async fn the_doctor_tells_how_it_stands_with_what_is_planned() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Web search: which way is used, and whether the engine can be asked with its key. No search is made for it.
+//! Checks the web search: which provider is used, and whether its key may be sent. Makes no search.
 
 use domain::conversation::Usage;
 use domain::cost::Call;
@@ -8,7 +8,7 @@ use crate::settings::refused::WHERE_IT_IS_SET;
 use crate::settings::web::{SearchWay, way};
 use crate::settings::{Brain, Settings};
 
-/// The way that is used to search the web.
+/// Checks the web search in use.
 pub fn look(settings: &Settings) -> Finding {
     match way(settings) {
         SearchWay::Engine(engine) => match engine.guarded() {
@@ -22,7 +22,7 @@ pub fn look(settings: &Settings) -> Finding {
     }
 }
 
-/// The same in one line.
+/// Describes the web search in use in one line.
 pub fn told(settings: &Settings) -> String {
     match way(settings) {
         SearchWay::Engine(engine) => format!("{} (OLLIM_SEARCH_URL)", engine.address()),
@@ -55,7 +55,7 @@ mod tests {
         look(&Settings::read(&Environment::new(known)).unwrap()).told()
     }
 
-    /// J1: the doctor says that a key is kept from an engine, because others could read it on the way.
+    /// J1: The doctor reports that a key is not sent to an engine over plain http.
     #[test]
     fn a_search_engine_that_gets_no_key_is_told() {
         let far = ("OLLIM_SEARCH_URL", "http://192.0.2.5:8888");

@@ -1,11 +1,11 @@
-//! How much of today's limit is used by work that nobody waits for.
+//! Checks how much of today's limit for background work is used.
 
 use domain::cost::Report;
 
 use super::{Finding, State};
 use crate::commands::in_the_shell;
 
-/// What there is to say of it: nothing, while there is enough left.
+/// Returns a warning if little is left.
 pub fn look(report: &Report) -> Option<Finding> {
     let standing = report.standing()?;
     Some(
@@ -20,7 +20,7 @@ mod tests {
 
     use super::*;
 
-    /// From 80 % of the limit on it is worth a look, whether it is one of money or of tokens.
+    /// A warning appears from 80 % of the limit, in money or in tokens.
     #[test]
     fn a_limit_that_is_nearly_used_up_is_found() {
         let now: jiff::Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();

@@ -1,5 +1,4 @@
-//! The command line of what the human keeps elsewhere, or in files of their own: tasks, a calendar
-//! and mail.
+//! Commands for tasks, calendar and mail, in local files or remote accounts.
 
 use clap::{Subcommand, value_parser};
 

@@ -1,13 +1,14 @@
-//! Flags that every command has, after the words of a command that takes any words: they are flags there, too.
+//! Moves global flags that follow the free text of `add` and `inbox add` in front of it, so that
+//! clap reads them as flags.
 //!
-//! What stands behind `--` is words, and so is every other word, with a hyphen or without.
+//! All words after `--` stay text, and so does every other word, with or without a hyphen.
 
 use std::ffi::{OsStr, OsString};
 
 const JSON: &str = "--json";
 const DATA_DIR: &str = "--data-dir";
 
-/// `line` as it is read: the flags that every command has stand before the words of `add` and `inbox add`.
+/// Returns `line` with the global flags in front of the text of `add` and `inbox add`.
 pub fn first(line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let line: Vec<OsString> = line.into_iter().collect();
     let Some(start) = words_of_add(&line) else { return line };
@@ -26,7 +27,7 @@ pub fn first(line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     read
 }
 
-/// Where the words of `add` begin, if that is the command.
+/// Returns the index of the text of `add`, if that is the command.
 fn words_of_add(line: &[OsString]) -> Option<usize> {
     let mut at = 1;
     let mut inbox = false;
@@ -42,7 +43,7 @@ fn words_of_add(line: &[OsString]) -> Option<usize> {
     None
 }
 
-/// The flags among `words`, and the words.
+/// Splits `words` into flags and text.
 fn apart(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     let mut flags = Vec::new();
     let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! The command line of the past.
+//! The `history` commands.
 
 use clap::{ArgAction, Args, Subcommand};
 

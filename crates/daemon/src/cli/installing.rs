@@ -1,4 +1,4 @@
-//! The command line of installing: setup, the service, signing in, manual pages; and how the doctor looks.
+//! Commands for installation: setup, service, sign-in, manual pages; and the doctor's arguments.
 
 use std::path::PathBuf;
 

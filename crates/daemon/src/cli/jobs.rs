@@ -1,7 +1,7 @@
-//! The command line of routines and reminders.
+//! The `routine` and `reminder` commands.
 //!
-//! A flag stands for the key of the same name in the file. Adding takes what is given; editing changes what is
-//! given and leaves the rest; an empty value takes the key out.
+//! A flag sets the key of the same name in the file. `add` writes the given keys; `edit` changes
+//! the given keys and leaves the rest; an empty value removes the key.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};

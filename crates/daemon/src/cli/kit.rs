@@ -1,4 +1,4 @@
-//! The command line of what the assistant is lent: skills, and other programs' tools.
+//! Commands for extensions: skills, webhooks and MCP; and for installation.
 
 use clap::Subcommand;
 

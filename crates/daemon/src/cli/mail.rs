@@ -1,4 +1,4 @@
-//! The command line of mail, and of the account at Google.
+//! The `mail` and `google` commands.
 
 use accounts::google::Service;
 use clap::{Args, Subcommand, ValueEnum, value_parser};

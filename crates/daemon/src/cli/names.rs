@@ -1,4 +1,4 @@
-//! Real names for completions: jobs, models and settings, as they are when somebody presses Tab.
+//! Completion candidates for jobs, models and settings, read when the user presses Tab.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use journal::files::items::{Item, Items};
 use super::{Cli, Place};
 use crate::commands::jobs::{Job, rows};
 
-/// The command line, with the names of its own kind after each group.
+/// Returns the command line with candidates for the ids of routines, reminders and webhooks.
 pub fn completing() -> Command {
     let offering = |names: fn() -> Vec<CompletionCandidate>| {
         let arg =
@@ -25,7 +25,7 @@ pub fn completing() -> Command {
     cli.mut_subcommand("webhook", offering(webhooks))
 }
 
-/// Every routine and reminder.
+/// Returns the names of all routines and reminders.
 pub fn jobs() -> Vec<CompletionCandidate> {
     reminders().into_iter().chain(routines()).collect()
 }
@@ -55,12 +55,11 @@ fn of<K: Job>() -> Vec<CompletionCandidate> {
     named.collect()
 }
 
-/// Every setting.
 pub fn settings() -> Vec<CompletionCandidate> {
     Setting::ALL.iter().map(|setting| CompletionCandidate::new(setting.shown())).collect()
 }
 
-/// The usual models.
+/// Returns the short names of the common models.
 pub fn models() -> Vec<CompletionCandidate> {
     ["default", "fable", "haiku", "opus", "sonnet"].into_iter().map(CompletionCandidate::new).collect()
 }

@@ -1,4 +1,4 @@
-//! The command line of upkeep: taking everything along, bringing it up to date, renewing the program.
+//! Maintenance commands: export, import, update, restart, migration.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The command line of every day: one thing now, the day, capture in plain words, and what becomes of it.
+//! Everyday commands: capture, today's plan, and actions on reminders and the inbox.
 
 use clap::Subcommand;
 use clap_complete::ArgValueCandidates;

@@ -1,4 +1,4 @@
-//! The command line of webhooks.
+//! The `webhook` commands.
 
 use clap::{Args, Subcommand};
 

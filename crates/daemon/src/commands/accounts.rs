@@ -1,6 +1,7 @@
-//! `ollim-bot tasks`, `cal`, `mail` and `google`: what the human keeps, wherever it is kept.
+//! `ollim-bot tasks`, `cal`, `mail` and `google`, for local files and remote accounts.
 //!
-//! Everything is told as a value first and printed in one place, so that it can be asked for without a shell too.
+//! Every command returns a [`CommandOutput`]; only [`run`] prints, so the model's tools can use the
+//! commands too.
 
 mod cal;
 pub mod connecting;
@@ -31,14 +32,14 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// What a command has to tell.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// For people, and for the model.
+    /// For the user and the model.
     pub text: String,
-    /// For programs.
+    /// For `--json`.
     pub value: Value,
-    /// What is said beside it: a sentence for each thing that had to be left out.
+    /// Notes printed to stderr, one sentence for each entry that was left out.
     pub aside: Vec<String>,
 }
 
@@ -48,7 +49,7 @@ impl Told {
     }
 }
 
-/// Does what was asked for, and prints what there is to tell.
+/// Runs the command and prints its result.
 pub async fn run(
     wanted: Account,
     settings: &Settings,
@@ -56,7 +57,7 @@ pub async fn run(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let told = match wanted {
-        // What goes wrong elsewhere is no mistake of the command line.
+        // A failure of a remote service is not a usage error.
         Account::Mail { .. } | Account::Google { .. } => {
             let told = attended(wanted, settings, disk).await;
             told.map_err(|trouble| Failed::NotDone(trouble.to_string()))?
@@ -72,7 +73,7 @@ pub async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same as [`tell`], with a human before us who can connect what is not connected yet.
+/// Like [`execute`], but asks the user at the terminal to connect an account that is not connected.
 async fn attended(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> Result<Told, Trouble> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
     if let Account::Google { action: GoogleAction::Connect { services } } = &wanted {
@@ -91,7 +92,7 @@ async fn attended(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> 
     tell(wanted, settings, disk).await
 }
 
-/// Does what was asked for, and tells it. Nobody is asked to connect anything.
+/// Runs the command and returns its result. Never asks to connect an account.
 pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> Result<Told, Trouble> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
     match wanted {
@@ -117,21 +118,21 @@ pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> 
     }
 }
 
-/// Somebody who answers what is asked about tasks.
+/// The `tasks` commands.
 struct TaskDesk<'a> {
     list: &'a dyn TaskList,
     clock: &'a dyn Clock,
     habits: Habits,
 }
 
-/// Somebody who answers what is asked about the calendar.
+/// The `cal` commands.
 struct CalDesk<'a> {
     calendar: &'a dyn Calendar,
     clock: &'a dyn Clock,
     habits: Habits,
 }
 
-/// Somebody who answers what is asked about mail.
+/// The `mail` commands.
 struct MailDesk<'a> {
     mailbox: &'a dyn Mailbox,
     clock: &'a dyn Clock,
@@ -147,7 +148,7 @@ fn failed(trouble: Trouble) -> Failed {
     }
 }
 
-/// Words on one line.
+/// Returns `text` with all whitespace collapsed to single spaces.
 fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

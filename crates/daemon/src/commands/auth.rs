@@ -1,4 +1,4 @@
-//! `ollim-bot auth`: signing the claude program in and out, by its own command.
+//! `ollim-bot auth`: runs the claude program's own sign-in commands.
 
 use std::process::{Command, ExitCode};
 
@@ -11,7 +11,7 @@ usage: ollim-bot auth login|status|logout
 
 Signs the claude program in and out; what follows is passed on to it. Only OLLIM_MODEL=claude needs it.";
 
-/// Passes `words` on to the program, and ends as it does.
+/// Passes `words` to the program and returns its exit code.
 pub fn run(words: &[String], environment: &Environment) -> Result<ExitCode, Failed> {
     match words.first().map(String::as_str) {
         None | Some("help" | "--help" | "-h") => {
@@ -30,7 +30,7 @@ fn pass_on(words: &[String], environment: &Environment) -> Result<ExitCode, Fail
             "`{program}` cannot be run: {error}. install it (npm install -g @anthropic-ai/claude-code), or set OLLIM_CLAUDE to its path."
         ))
     })?;
-    // Who was ended by a signal has no code.
+    // A process that was killed by a signal has no exit code.
     let code = ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     Ok(ExitCode::from(code))
 }

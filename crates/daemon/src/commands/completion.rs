@@ -1,4 +1,5 @@
-//! `ollim-bot completion`: a script that asks this program how a line goes on, so that it knows real names.
+//! `ollim-bot completion`: prints a shell script that asks this program for candidates, so it
+//! completes real names.
 
 use std::process::ExitCode;
 
@@ -8,7 +9,7 @@ use clap_complete::env::Shells;
 use crate::exit::Failed;
 use crate::voice;
 
-/// The program, as people call it.
+/// The name of the program in the shell.
 const NAME: &str = "ollim-bot";
 
 /// Prints the script for `shell`.

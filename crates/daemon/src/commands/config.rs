@@ -1,4 +1,4 @@
-//! `ollim-bot config`: what is set. Read from the disk, so it works whether or not it runs.
+//! `ollim-bot config`: shows settings. Reads them from the disk, so the daemon need not run.
 
 use std::process::ExitCode;
 use std::sync::Arc;

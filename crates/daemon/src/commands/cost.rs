@@ -1,4 +1,4 @@
-//! `ollim-bot cost`: what the model cost. Read from the disk, so it works whether or not it runs.
+//! `ollim-bot cost`: shows model usage and cost. Reads from the disk, so the daemon need not run.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::exit::Failed;
 use crate::planned::planned;
 use crate::settings::Settings;
 
-/// Shows it.
+/// Shows the totals, the list and the forecast.
 pub fn show(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -37,7 +37,7 @@ pub fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows what will have been spent.
+/// Shows only the forecast.
 pub fn foresee(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
     let mut report = read(settings, &disk, LOOKS_BACK)?;
     report.forecast = foreseen(settings, &disk)?;
@@ -56,7 +56,7 @@ fn foreseen(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Option<Forecast
     Ok(read(settings, disk, LOOKS_BACK)?.foresee(&planned(settings.paths.root(), disk, &now)))
 }
 
-/// What was spent, with lists of the last `days`.
+/// Reads the cost report, with lists of the last `days`.
 pub fn read(settings: &Settings, disk: &Arc<dyn Disk>, days: u16) -> Result<Report, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let now = SystemClock::new(settings.zone.value.clone()).now();
@@ -68,7 +68,7 @@ pub fn read(settings: &Settings, disk: &Arc<dyn Disk>, days: u16) -> Result<Repo
     }
 }
 
-/// What the jobs of one kind are called, by whose account.
+/// Returns the names of all jobs of one kind by cost account.
 fn names<K: Job>(settings: &Settings, disk: &Arc<dyn Disk>) -> BTreeMap<String, String> {
     let zone = settings.zone.value.clone();
     let items = Items::<K>::new(Arc::clone(disk), settings.paths.root(), zone);
@@ -80,7 +80,7 @@ fn names<K: Job>(settings: &Settings, disk: &Arc<dyn Disk>) -> BTreeMap<String, 
     named.collect()
 }
 
-/// Whose account it is, in words.
+/// Returns the display name of a cost account.
 fn whose(account: &str, names: &BTreeMap<String, String>) -> String {
     let words = match account {
         "main" => "the conversation",

@@ -1,4 +1,4 @@
-//! `ollim-bot doctor`: what is wrong, and what to do about it. It only looks, unless it is asked to mend.
+//! `ollim-bot doctor`: checks everything and suggests fixes. Changes nothing without `--fix`.
 
 mod holdings;
 
@@ -34,11 +34,11 @@ use crate::settings::refused::WHERE_IT_IS_SET;
 use crate::settings::{Environment, Service, Settings, Webhooks, key};
 use crate::tool_lists::Check;
 
-/// What the door for other programs is called here.
+/// The subject of findings about webhooks.
 const HOOKS: &str = "hooks";
 
-/// Looks at everything, as far as the settings can be read; 1 if something is wrong. What was loose was tightened before
-/// they were read, if that was asked for, and is told as mended.
+/// Runs all checks that are possible with the given settings. Fails if something is wrong.
+/// `repairs` holds the repairs that were made before the settings were read.
 pub async fn examine(
     environment: &Environment,
     paths: &Paths,
@@ -59,7 +59,7 @@ pub async fn examine(
     let mended_lines: String = mended.iter().map(|line| format!("✓ mended   {line}\n")).collect();
     let lines: String = findings.iter().map(Finding::told).collect();
     let value: Vec<_> = findings.iter().map(Finding::as_json).collect();
-    // Whoever lints wants to be stopped by anything that is not right.
+    // With `--lint` warnings fail too.
     let ok = wrong == 0 && !(care.lint.lint && warnings > 0);
     let value = json!({ "ok": ok, "mended": mended, "findings": value });
     let sum = match (care.lint.lint, ok) {
@@ -113,7 +113,7 @@ async fn everything(
     findings
 }
 
-/// The zone, and the one that the assistant that runs has instead.
+/// Checks the time zone, and compares it with the running daemon's.
 fn zone(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
     let found = data::zone(settings);
     match running {
@@ -128,7 +128,7 @@ fn planned(settings: &Settings) -> Finding {
     schedule::look(&settings.paths, &disk, &clock.now())
 }
 
-/// Everybody elsewhere, asked at once; and what the one that runs has instead.
+/// Checks all remote services concurrently, and compares them with the running daemon's.
 pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
     let looker =
         Looker { disk: Arc::new(RealDisk), clock: Arc::new(SystemClock::new(settings.zone.value.clone())) };
@@ -149,7 +149,7 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
     model.into_iter().chain(discord).chain(kept).chain([search::look(settings)]).collect()
 }
 
-/// Sweeps away what a crash left half-written, which is `mended` then; what is left as it is.
+/// Removes the partial files of a crash. Reports success in `repairs`, and a failure as a finding.
 fn sweep(paths: &Paths, mended: &mut Vec<String>) -> Option<Finding> {
     match sweep_left(paths, &RealDisk, std::process::id()) {
         Ok(0) => None,
@@ -174,13 +174,13 @@ fn sweep(paths: &Paths, mended: &mut Vec<String>) -> Option<Finding> {
     }
 }
 
-/// The secrets that are kept, and not used.
+/// Reports secrets that are stored but not used.
 fn secrets(environment: &Environment, paths: &Paths) -> impl Iterator<Item = Finding> {
     let told = key::passed_over(environment, paths).into_iter();
     told.map(|told| Finding::new("secrets", State::Warning, told))
 }
 
-/// What of the settings that the human changes while it runs cannot be used.
+/// Reports invalid values among the settings that the user changes at runtime.
 fn said_in_chat(paths: &Paths, disk: Arc<dyn Disk>) -> impl Iterator<Item = Finding> {
     let (_, wrong) = ::journal::settings(paths, disk);
     wrong.into_iter().map(|wrong| {
@@ -189,7 +189,7 @@ fn said_in_chat(paths: &Paths, disk: Arc<dyn Disk>) -> impl Iterator<Item = Find
     })
 }
 
-/// All that is refused of the settings, with what repairs each.
+/// Reports every rejected setting with its fix.
 fn unreadable(environment: &Environment, wrong: &Failed) -> Vec<Finding> {
     let told = |why: &Failed, fix: &str| Finding::wrong("settings", why.to_string()).fixed_by(fix);
     match Settings::read_on(environment) {
@@ -200,7 +200,7 @@ fn unreadable(environment: &Environment, wrong: &Failed) -> Vec<Finding> {
     }
 }
 
-/// The files that people write.
+/// Checks the files that the user writes.
 fn lint(settings: &Settings) -> Vec<Finding> {
     tool_lists(settings)
         .chain(job_files::<Routine>(settings))
@@ -213,7 +213,7 @@ fn lint(settings: &Settings) -> Vec<Finding> {
         .collect()
 }
 
-/// What is wrong with the tool lists of files. The assistant goes on without those lines.
+/// Reports invalid lines of tool lists, which are ignored, and requests that are held back.
 fn tool_lists(settings: &Settings) -> impl Iterator<Item = Finding> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let complaints = Check::new(settings).look(settings, &disk);
@@ -221,7 +221,7 @@ fn tool_lists(settings: &Settings) -> impl Iterator<Item = Finding> {
     complaints.into_iter().chain(held).map(|complaint| Finding::new("tools", State::Warning, complaint))
 }
 
-/// The job files that cannot be read. All others go on.
+/// Reports unreadable job files. All others are used.
 fn job_files<K: Job>(settings: &Settings) -> Vec<Finding> {
     let told = |row: Row| {
         let bad = row.job.err()?;
@@ -237,7 +237,7 @@ fn items<K: Item>(settings: &Settings) -> Items<K> {
     Items::new(Arc::new(RealDisk), settings.paths.root(), settings.zone.value.clone())
 }
 
-/// The keys that a file has and nobody reads, and that look like one of ours.
+/// Reports unknown keys of a file that look like misspelled ones.
 fn slipped<K: Item>(settings: &Settings, what: &'static str) -> Vec<Finding> {
     let items = items::<K>(settings);
     let files = items.list().map(|listing| listing.items).unwrap_or_default();
@@ -250,7 +250,7 @@ fn slipped<K: Item>(settings: &Settings, what: &'static str) -> Vec<Finding> {
     files.into_iter().flat_map(|filed| of_file(filed.path)).collect()
 }
 
-/// The models that jobs ask for and that are none here: the usual one answers instead.
+/// Reports models of jobs that are not available; the default model is used instead.
 fn models(settings: &Settings) -> Vec<Finding> {
     let choices = settings.choices(&settings.brain.name());
     let asked = |row: Row| {
@@ -259,7 +259,7 @@ fn models(settings: &Settings) -> Vec<Finding> {
             choices.read(planned.charter().written_terms().model.as_ref().map(ModelName::as_str)?).err()?;
         Some(Finding::new("jobs", State::Warning, format!("{}: `model`: {bad}", row.file)))
     };
-    // Who has no model yet may get any.
+    // Without a configured model any name may still become valid.
     if choices.is_offline() {
         Vec::new()
     } else {
@@ -269,7 +269,7 @@ fn models(settings: &Settings) -> Vec<Finding> {
     }
 }
 
-/// Whether and where other programs can call.
+/// Checks whether the webhook listener is on, and its address.
 fn door(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
     let door = match &settings.places.webhooks {
         Webhooks::Off => None,
@@ -282,7 +282,7 @@ fn door(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
     }
 }
 
-/// The webhooks that other programs cannot call.
+/// Reports webhooks that cannot be called.
 fn webhooks(settings: &Settings) -> impl Iterator<Item = Finding> {
     let complaints = hooks::complaints(settings, Arc::new(RealDisk)).into_iter();
     complaints.map(|complaint| Finding::new(HOOKS, State::Warning, complaint))

@@ -1,4 +1,4 @@
-//! `ollim-bot help`: the commands, one of them, or a topic of the documentation, which is part of the binary.
+//! `ollim-bot help`: shows all commands, one command, or a topic of the embedded documentation.
 
 use std::process::ExitCode;
 
@@ -9,13 +9,12 @@ use super::answer;
 use crate::cli::{Cli, Output};
 use crate::exit::Failed;
 
-/// A topic, and what there is to say about it.
+/// A page of the documentation.
 struct Topic {
     name: &'static str,
     text: &'static str,
 }
 
-/// The documentation.
 const TOPICS: [Topic; 16] = [
     Topic { name: "first-steps", text: include_str!("../../../../docs/help/first-steps.md") },
     Topic { name: "reminders", text: include_str!("../../../../docs/help/reminders.md") },
@@ -38,10 +37,11 @@ const TOPICS: [Topic; 16] = [
     Topic { name: "troubleshooting", text: include_str!("../../../../docs/help/troubleshooting.md") },
 ];
 
-/// How many places are told.
+/// The most search results that are shown.
 const PLACES: usize = 8;
 
-/// Tells what `words` ask for. A topic wins over a command of the same name: it leads there.
+/// Shows help for `words`. A topic takes precedence over a command of the same name, whose usage is
+/// appended.
 pub fn show(words: &[String], output: &Output) -> Result<ExitCode, Failed> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let text = match words.as_slice() {
@@ -59,7 +59,7 @@ fn topic(name: &str) -> Option<&'static Topic> {
     TOPICS.iter().find(|topic| topic.name == name)
 }
 
-/// A topic, and how the command of the same name is written, if there is one.
+/// Returns a topic, followed by the usage of the command of the same name, if there is one.
 fn both(name: &str) -> String {
     let text = topic(name).map_or("", |topic| topic.text.trim_end());
     match commands(&[name]) {
@@ -68,7 +68,7 @@ fn both(name: &str) -> String {
     }
 }
 
-/// How the command of these words is written: nothing, if there is none.
+/// Returns the usage of a command, or of the program.
 fn commands(words: &[&str]) -> Option<String> {
     let mut command = Cli::command();
     command.build();
@@ -84,7 +84,7 @@ fn topics() -> String {
     format!("topics (ollim-bot help TOPIC, ollim-bot help search WORDS):\n  {}", names.join(", "))
 }
 
-/// The parts of the documentation that have all words, those with most of them first.
+/// Returns the sections that contain all words, the one with the most matches first.
 fn search(words: &str) -> Result<String, Failed> {
     let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<(usize, String)> = Vec::new();
@@ -108,7 +108,7 @@ fn search(words: &str) -> Result<String, Failed> {
     Ok(parts.join("\n\n"))
 }
 
-/// A page in parts, each from its heading to the next.
+/// Splits a page into sections, each from its heading to the next.
 fn parts(page: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for line in page.lines() {
@@ -135,7 +135,7 @@ mod tests {
         show(&words, &output).map(|_| output.voice.heard().text)
     }
 
-    /// SA-10: the guide answers from these: a topic is told whole, a search tells the parts that have the words.
+    /// SA-10: A topic is shown in full, and a search shows the matching sections.
     #[test]
     fn the_documentation_is_told_by_topic_and_by_words() {
         assert!(told("cost").unwrap().starts_with("# Cost\n"));
@@ -160,7 +160,7 @@ mod tests {
         assert!(told("nonsense").unwrap_err().to_string().contains("no command and no topic"));
     }
 
-    /// A page that names a command names one that there is.
+    /// Every command that the documentation mentions exists.
     #[test]
     fn the_documentation_names_only_commands_that_exist() {
         for topic in &TOPICS {

@@ -1,4 +1,5 @@
-//! `ollim-bot history`: what was said, looked through. Read from the disk, so it works whether or not it runs.
+//! `ollim-bot history`: lists and searches past conversations. Reads from the disk, so the daemon
+//! need not run.
 
 mod since;
 mod telling;
@@ -21,10 +22,8 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 use telling::{Depth, Teller};
 
-/// How many come on a page.
 const PAGE: usize = 30;
 
-/// Shows what was asked for.
 pub fn show(settings: &Settings, action: &HistoryAction, output: &Output) -> Result<ExitCode, Failed> {
     let zone = settings.zone.value.clone();
     let now = SystemClock::new(zone.clone()).now();
@@ -43,12 +42,12 @@ pub fn show(settings: &Settings, action: &HistoryAction, output: &Output) -> Res
     }
 }
 
-/// The most updates that a search shows.
+/// The most updates that a search returns.
 const UPDATES: usize = 10;
 
 const NOTHING: &str = "nothing was said yet.";
 
-/// Who reads, and to whom it is told.
+/// Reads the history and prints results.
 struct Reader<'a> {
     database: Database,
     now: Zoned,
@@ -107,7 +106,7 @@ impl Reader<'_> {
             said.len() <= PAGE
         })?;
         let mut page = Page::new(said, which);
-        // A conversation is read downwards, whichever part of it.
+        // A conversation is shown oldest first, whichever part of it.
         page.items.reverse();
         let teller = self.teller(which);
         self.know(page.items.iter().map(history_label));
@@ -135,7 +134,7 @@ impl Reader<'_> {
         self.answer(&value, lines, page.more)
     }
 
-    /// Whoever reads the output has read entries with these labels.
+    /// Records in the printer the labels of all entries that are shown.
     fn know(&self, labels: impl Iterator<Item = Label>) {
         self.output.voice.know(labels.fold(Label::PLAIN, Label::join));
     }
@@ -172,7 +171,7 @@ impl Reader<'_> {
         Teller { zone: self.now.time_zone(), depth: Depth::of(which.verbose) }
     }
 
-    /// Tells a page under `name`, each thing on it as JSON or as a line.
+    /// Prints a page under the JSON key `name`, with each item as JSON or as text.
     fn tell<T>(
         &self,
         name: &str,
@@ -197,14 +196,14 @@ impl Reader<'_> {
     }
 }
 
-/// A page of things, and whether there is more.
+/// One page of results.
 struct Page<T> {
     items: Vec<T>,
     more: bool,
 }
 
 impl<T> Page<T> {
-    /// What came for a page, in the order that is wanted.
+    /// Takes up to `PAGE_SIZE + 1` items; the extra one only shows that there are more.
     fn new(mut items: Vec<T>, which: &Which) -> Self {
         let more = items.len() > PAGE;
         items.truncate(PAGE);
@@ -215,13 +214,14 @@ impl<T> Page<T> {
     }
 }
 
-/// How many come before the page.
+/// Returns the number of items before the page.
 fn skipped(which: &Which) -> usize {
     usize::try_from(which.page - 1).unwrap_or(usize::MAX).saturating_mul(PAGE)
 }
 
-/// The label of an entry that is read again. Words of the model carry all that it had read, because it may have repeated
-/// any of it; those of the user and of tools carry their own.
+/// Returns the label of an entry that is read from the history. Text of the model has the label of
+/// everything that it had read, because it may repeat any of it; text of the user and of tools has
+/// its own.
 fn history_label(entry: &Entry) -> Label {
     match entry.said {
         Said::Human(_) | Said::Tools(_) => entry.own,

@@ -1,5 +1,5 @@
-//! `ollim-bot routine` and `ollim-bot reminder`: job files from the command line, whether or not it runs. A running
-//! assistant notices what is written here by itself.
+//! `ollim-bot routine` and `ollim-bot reminder`: edits job files, whether or not the daemon runs. A
+//! running daemon notices the changes itself.
 
 mod accepting;
 mod changing;
@@ -44,13 +44,13 @@ use costing::Costs;
 pub use rows::{Row, rows};
 pub use times::{day_and_time, fires, pause, paused};
 
-/// A kind of job.
+/// A kind of job file.
 pub trait Job: Item {
-    /// What one is called.
+    /// The name of the kind, such as `routine`.
     const WORD: &'static str;
-    /// What is said if there is none.
+    /// The text of an empty list.
     const NONE: &'static str;
-    /// It among all jobs.
+    /// Converts it to the enum of all kinds.
     fn what(self) -> What;
 }
 
@@ -72,15 +72,14 @@ impl Job for Reminder {
     }
 }
 
-/// What is left to do of a command.
+/// The outcome of a command.
 pub enum Wanted {
-    /// Nothing: this is how it ended.
     Done(ExitCode),
-    /// To do this job now.
+    /// The caller must run this job now.
     Run(Source),
 }
 
-/// Where jobs are worked on.
+/// The `routine` and `reminder` commands.
 pub struct Desk<'a> {
     settings: &'a Settings,
     disk: Arc<dyn Disk>,
@@ -90,7 +89,8 @@ pub struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// The desk of one command. `editor` is what the human writes with.
+    /// Creates the commands for one invocation. `editor` is the user's editor, if there is a
+    /// terminal.
     pub fn new(
         settings: &'a Settings,
         disk: Arc<dyn Disk>,
@@ -101,7 +101,6 @@ impl<'a> Desk<'a> {
         Self { settings, disk, output, editor, now }
     }
 
-    /// Does what was asked for with routines.
     pub async fn routine(&self, action: Option<RoutineAction>) -> Result<Wanted, Failed> {
         let done = match action {
             Some(RoutineAction::Run(which)) => {
@@ -126,7 +125,6 @@ impl<'a> Desk<'a> {
         done.map(Wanted::Done)
     }
 
-    /// Does what was asked for with reminders.
     pub async fn reminder(&self, action: Option<ReminderAction>) -> Result<Wanted, Failed> {
         let done = match action {
             Some(ReminderAction::Run(which)) => {
@@ -171,7 +169,7 @@ impl<'a> Desk<'a> {
         self.add(reminder)
     }
 
-    /// When a reminder comes, if that is said.
+    /// Returns the due time that the flags give.
     fn due(&self, keys: &ReminderKeys) -> Result<Option<Moment>, Failed> {
         let now = self.now.round(jiff::Unit::Second).unwrap_or_else(|_| self.now.clone());
         match (keys.delay, keys.at.as_deref()) {
@@ -183,14 +181,14 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What the human's words for times mean, as they would in the chat.
+    /// Returns the settings that affect the meaning of phrases about times, as in the chat.
     fn habits(&self) -> Habits {
         journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits()
     }
 
     fn add<K: Job>(&self, job: K) -> Result<ExitCode, Failed> {
         let id = job.id().clone();
-        // Who looks at the new file must already know.
+        // Accept first: the daemon may read the new file at once.
         self.allow(&format!("{}/{id}.md", K::DIRECTORY), (None, &job.to_text()))?;
         let path = self.items::<K>().add(&job).map_err(not_done)?;
         self.commit(&path, format!("add {} {id}", K::WORD));
@@ -235,7 +233,8 @@ impl<'a> Desk<'a> {
         let row = self.find::<K>(which, "edit")?;
         let mut items = self.items::<K>();
         let before = items.text(&row.path).map_err(not_done)?;
-        // Who has the whole file before them accepts all of it, and who gives a flag only what that asks for.
+        // A user who edits the whole file accepts all of it; one who sets flags accepts only that
+        // change.
         let (seen, after) = if changes.is_empty() {
             (None, self.in_editor::<K>(&row, &before)?)
         } else {
@@ -244,7 +243,7 @@ impl<'a> Desk<'a> {
         let Some(after) = (after != before).then_some(after) else {
             return self.done(&row, "unchanged");
         };
-        // The lines of a text that is not written would mislead.
+        // Omit the line number: it refers to a text that is not written.
         K::read(&after, self.zone()).map_err(|bad| refused(&row, &BadText { line: None, ..bad }))?;
         self.allow(&row.file, (seen, &after))?;
         items.rewrite(&row.path, &after).map_err(not_done)?;
@@ -255,7 +254,7 @@ impl<'a> Desk<'a> {
     async fn cancel<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
         let row = self.find::<K>(which, "cancel")?;
         let told = self.tell_of_cancel(&row).await;
-        // Whoever was not told of it, or could not cancel it, finds its file gone.
+        // If the daemon could not cancel it, the daemon will notice that the file is gone.
         journal::disk::remove(&*self.disk, &row.path)?;
         if told.is_none() {
             self.forget(&row)?;
@@ -266,7 +265,7 @@ impl<'a> Desk<'a> {
         self.done(&row, "cancelled")
     }
 
-    /// The assistant cancels it, so that `undo` brings it back with all that was accepted.
+    /// Cancels it through the running daemon, so that `undo` can restore it with its acceptances.
     async fn tell_of_cancel(&self, row: &Row) -> Option<()> {
         let id = row.job.as_ref().ok().and(row.id.as_ref())?;
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await.ok()?;
@@ -319,7 +318,7 @@ impl<'a> Desk<'a> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Tells what was done with a job: `cancelled 7f3a9c21`.
+    /// Prints what was done with a job, such as `cancelled 7f3a9c21`.
     fn done(&self, row: &Row, done: &str) -> Result<ExitCode, Failed> {
         let (verb, rest) =
             done.split_once(' ').map_or((done, String::new()), |(verb, rest)| (verb, format!(" {rest}")));

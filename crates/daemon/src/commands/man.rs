@@ -1,4 +1,4 @@
-//! `ollim-bot man`: the manual, from the same definition as the command line.
+//! `ollim-bot man`: generates manual pages from the command-line definition.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::cli::{Cli, Output};
 use crate::exit::Failed;
 use serde_json::json;
 
-/// The variables that matter most.
+/// The most important environment variables.
 const ENVIRONMENT: [(&str, &str); 6] = [
     ("OLLIM_DATA_DIR", "where everything is kept"),
     ("OLLIM_MODEL", "who answers: offline, anthropic:NAME, openai:NAME, claude or claude:NAME"),
@@ -21,7 +21,6 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("OLLIM_LOG", "how much is logged: off, error, warn, info, debug or trace"),
 ];
 
-/// What lies where.
 const FILES: [(&str, &str); 5] = [
     ("~/.ollim-bot", "the data directory, unless OLLIM_DATA_DIR or --data-dir names another"),
     ("settings.toml", "in it: what you set by hand"),
@@ -30,7 +29,7 @@ const FILES: [(&str, &str); 5] = [
     ("state/journal.db", "in it: the conversation"),
 ];
 
-/// Prints the page of the program, or writes the pages of all its commands into `out`.
+/// Prints the page of the program, or writes the pages of all commands into `out`.
 pub fn show(out: Option<&Path>, output: &Output) -> Result<ExitCode, Failed> {
     let Some(dir) = out else {
         output.voice.print(page(&Cli::command(), Whose::Program)?.trim_end());
@@ -52,7 +51,6 @@ pub fn show(out: Option<&Path>, output: &Output) -> Result<ExitCode, Failed> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whose page it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     Program,
@@ -93,7 +91,7 @@ fn list(page: &mut String, title: &str, rows: &[(&str, &str)]) {
     }
 }
 
-/// `text` as roff takes it word for word.
+/// Escapes `text` for roff.
 fn verbatim(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-").replace('~', "\\(ti")
 }

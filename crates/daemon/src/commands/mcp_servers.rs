@@ -1,4 +1,4 @@
-//! `ollim-bot mcp-servers`: what the servers of others offer, and what of that the human has accepted.
+//! `ollim-bot mcp-servers`: lists the tools of configured MCP servers and accepts them.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +18,6 @@ use crate::lenders::{OnDisk, name_of, named, servers, tokens};
 use crate::settings::Settings;
 use crate::voice::note;
 
-/// Does what was asked for.
 pub async fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -168,7 +167,7 @@ fn first_line(offer: &Offer) -> String {
     offer.description.lines().next().unwrap_or_default().chars().take(100).collect()
 }
 
-/// What the tool does as far as that is known, and whether its calls are asked for.
+/// Describes the known effect of the tool and whether its calls need approval.
 fn what_it_does(offer: &Offer) -> &'static str {
     offer.kind.map_or("asks every time (no kind is known)", ServerKind::in_words)
 }

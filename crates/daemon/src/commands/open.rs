@@ -1,4 +1,4 @@
-//! `ollim-bot open`: a fresh link to the page.
+//! `ollim-bot open`: prints a new link to the page.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! One job, done now: by the assistant that runs, or by one in this process. It ends when the job has ended.
+//! Runs one job now, in the running daemon or in this process, and waits for its end.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::reach::runs;
 use crate::settings::Settings;
 use crate::voice::{note, print};
 
-/// Does `job` now, waits for its end and tells what came of it: 0, if it was done, and 1, if it was not.
+/// Runs `job`, waits for its end and prints the result. The exit code is 1 if it was not done.
 pub async fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -59,40 +59,41 @@ async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode
     Ok(tell(job, &work.told(), &Outcome::of(&last, why), output))
 }
 
-/// What became of the newest time of `job`.
+/// Returns the newest occurrence of `job`.
 async fn newest(client: &Client, job: &Source) -> Result<Value, Failed> {
     let past = client.get(&format!("/api/schedule/past?job={job}&limit=1")).await?;
     Ok(past["past"][0].clone())
 }
 
-/// How often the state of the job is read again while its events are followed.
+/// Interval at which the state of the job is read besides its events.
 const LOOKS_AGAIN: Duration = Duration::from_secs(2);
 
-/// Whether its skills are loaded before it begins: it was not tried yet, so that it cannot have failed.
+/// Returns whether its skills are being loaded: it has not been tried yet, so it cannot have
+/// failed.
 fn is_loading(occurrence: &Value) -> bool {
     occurrence["state"] == "again" && occurrence["tries"] == 0
 }
 
-/// Whether its turn goes on or is still to come.
+/// Returns whether its turn is running or still to come.
 fn is_open(occurrence: &Value) -> bool {
     is_loading(occurrence) || matches!(occurrence["state"].as_str(), Some("running" | "asked"))
 }
 
-/// The work that began, and what it said to the human.
+/// The job that was started, and what it showed to the user.
 struct Work {
     turn: Option<u64>,
     message: Option<u64>,
-    /// Where it runs, if that was not known when it was asked for.
+    /// Its branch, which may be known only later.
     branch: Option<String>,
-    /// Whether its turn began, so that the end of the turn is shown too.
+    /// Set when its turn began; then the end of the turn will be shown too.
     has_begun: bool,
-    /// The words of a reminder on main as they are shown now.
+    /// The current text of a reminder's card.
     card: Option<String>,
     said: Vec<String>,
 }
 
 impl Work {
-    /// Follows it to its end. Gives the state in which it ended, and why its last turn did not come to a good end.
+    /// Follows the job to its end. Returns its final state and why its last turn failed, if it did.
     async fn follow(
         &mut self,
         client: &Client,
@@ -104,7 +105,7 @@ impl Work {
             return Ok((last, None));
         }
         let mut looks_at = Instant::now() + LOOKS_AGAIN;
-        // The end of a compaction after the turn is not shown, only looked up.
+        // The end of a compaction after the turn sends no event; only polling shows it.
         let mut goes_on = false;
         loop {
             let end = match timeout_at(looks_at, events.next()).await {
@@ -121,10 +122,11 @@ impl Work {
             let was_over = !is_open(&last);
             last = self.look(client, job).await?;
             match end {
-                // The turn has ended, and the run goes on: it was told to report first, or its session is compacted.
+                // The turn has ended, but the run continues: it must report first, or its session
+                // is compacted.
                 Some(TurnEnd::Finished) if last["state"] == "running" => goes_on = true,
                 Some(end) => return Ok((last, end.why())),
-                // It ended without a turn, and all events from before have been read.
+                // It ended without a turn, and all earlier events have been read.
                 None if is_time && was_over && !is_open(&last) && (goes_on || !self.has_begun) => {
                     return Ok((last, None));
                 }
@@ -136,7 +138,7 @@ impl Work {
         }
     }
 
-    /// Reads how the job stands, and where its turn is.
+    /// Reads the state of the job and the branch of its turn.
     async fn look(&mut self, client: &Client, job: &Source) -> Result<Value, Failed> {
         let last = newest(client, job).await?;
         self.branch = last["branch"].as_str().map(str::to_owned).or(self.branch.take());
@@ -144,12 +146,12 @@ impl Work {
         Ok(last)
     }
 
-    /// Whether it ended when it was asked for: its words are shown, and no model is asked about them.
+    /// Returns whether it ended at once: a card is shown, and no model is called.
     fn needs_no_turn(&self) -> bool {
         self.turn.is_none() && self.message.is_none() && self.card.is_some()
     }
 
-    /// Takes in what is shown; gives how its turn ended, if that is shown.
+    /// Handles an event. Returns how the turn ended, if the event is its end.
     fn take(&mut self, shown: &Shown, job: &Source) -> Option<TurnEnd> {
         let data = &shown.data;
         match shown.name.as_str() {
@@ -170,21 +172,22 @@ impl Work {
                 return Some(TurnEnd::Waits(data["why"].as_str().map(str::to_owned)));
             }
             "ended" if self.is_its(data) => return Some(TurnEnd::of(data["why"].as_str())),
-            // Something was missed, and it may have been the end.
+            // Events were lost, and the end may be among them.
             "reload" => return Some(TurnEnd::Finished),
             _ => {}
         }
         None
     }
 
-    /// What the user was shown: the words of a reminder, and the words that were said beside them.
+    /// Returns what the user was shown: the text of a reminder, and other text that does not repeat
+    /// it.
     fn told(&self) -> Vec<String> {
         let card = self.card.iter();
         let beside = |words: &&String| self.card.as_ref().is_none_or(|card| !card.contains(words.trim()));
         card.chain(self.said.iter().filter(beside)).cloned().collect()
     }
 
-    /// Whether it is said on main in answer to our message: nobody else speaks there meanwhile.
+    /// Returns whether it is an answer to our message. Only one turn runs on main at a time.
     fn is_answer(&self, data: &Value) -> bool {
         let ours = self.message.is_some() && self.turn.is_some() && data["branch"] == "main";
         ours && data["entry"]["by"] == "assistant"
@@ -197,14 +200,14 @@ impl Work {
     }
 }
 
-/// How a turn of the work ended.
+/// The end of a turn of the job.
 #[derive(Debug, PartialEq, Eq)]
 enum TurnEnd {
-    /// It was answered, or nobody saw the end of it.
+    /// Answered, or its end was not seen.
     Finished,
-    /// It was not, for this reason.
+    /// The reason.
     Failed(String),
-    /// It waits for something, for this reason.
+    /// Blocked until something else happens; the reason, if known.
     Waits(Option<String>),
 }
 
@@ -213,7 +216,7 @@ impl TurnEnd {
         why.map_or(Self::Finished, |why| Self::Failed(why.to_owned()))
     }
 
-    /// Why it did not come to a good end, if that is told.
+    /// Returns why it did not finish, if that is known.
     fn why(self) -> Option<String> {
         match self {
             Self::Finished => None,
@@ -227,12 +230,12 @@ fn ended_before() -> Failed {
     Failed::NotDone("the assistant ended before the job did; it goes on at the next start.".to_owned())
 }
 
-/// How it ended.
+/// The result of the job.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It was done; what there is to say of it.
+    /// The note of the occurrence.
     Done(String),
-    /// It was not, in this state, for this reason.
+    /// The final state and the reason.
     Not(String, String),
 }
 

@@ -1,4 +1,4 @@
-//! `ollim-bot service`: making the service, and looking after it.
+//! `ollim-bot service`: installs and controls the systemd user service.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -16,10 +16,10 @@ use crate::service::manager::{Linger, Manager, Unmanaged};
 use crate::service::unit::{Installed, NAME, Unit, Walls};
 use crate::settings::{Environment, Service, Settings, kept, log};
 
-/// What systemd ends a process with for which it could not make a namespace.
+/// The exit code of systemd for a process whose namespace could not be set up.
 const NO_NAMESPACE: i32 = 226;
 
-/// Does what was asked for. Only who starts it needs settings that are right.
+/// Runs the command. Only those that start the service need valid settings.
 pub async fn run(
     environment: &Environment,
     paths: &Paths,
@@ -43,27 +43,25 @@ pub async fn run(
     }
 }
 
-/// The unit for the directory at `paths`.
+/// Returns the unit for the directory at `paths`.
 pub fn unit(service: &Service, paths: &Paths) -> Result<Unit, Failed> {
     Unit::of(service, paths).ok_or_else(|| {
         Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
     })
 }
 
-/// What was done, for people and programs.
+/// The result of a command.
 pub struct Done {
-    /// For people.
     pub text: String,
-    /// For programs.
     pub value: Value,
 }
 
-/// Makes the service and starts it. What it will not know of this shell is told.
+/// Installs and starts the service. Reports variables of this shell that the service will not have.
 pub async fn install(environment: &Environment, settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
     let manager = Manager;
     let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
     not_anothers(unit)?;
-    // Asking first: where nobody manages services, nothing is left behind.
+    // Check the service manager first, so that nothing is left behind if there is none.
     let before = manager.standing().map_err(by_hand)?;
     if let (Ok(Some(running)), false) = (Running::ask(&settings.paths).await, before.is_running()) {
         return Err(Failed::Running(format!(
@@ -71,7 +69,7 @@ pub async fn install(environment: &Environment, settings: &Settings, unit: &Unit
             running.health["pid"]
         )));
     }
-    // Walls are made around what is there.
+    // The unit's sandboxing needs an existing directory.
     ensure_dir(&RealDisk, unit.data())
         .map_err(|error| Failed::Configuration(format!("{}: {error}", unit.data().display())))?;
     let walls = match start(unit, Walls::Whole).map_err(by_hand)? {
@@ -109,7 +107,7 @@ pub async fn install(environment: &Environment, settings: &Settings, unit: &Unit
     Ok(Done { text, value })
 }
 
-/// Whether the service is not another's already: there is one name for all of them.
+/// Fails if the service belongs to another data directory: there is one name for all of them.
 pub fn not_anothers(unit: &Unit) -> Result<(), Failed> {
     let Installed::Other(other) = unit.installed() else { return Ok(()) };
     let other = other.display();
@@ -120,7 +118,8 @@ pub fn not_anothers(unit: &Unit) -> Result<(), Failed> {
     )))
 }
 
-/// That the service sees nothing of these variables of this shell, and what changes that.
+/// Returns a hint about variables of this shell that the service does not have, and how to store
+/// them.
 pub fn not_seen(names: &[&str]) -> Option<String> {
     let (which, are, them) = match names {
         [] => return None,
@@ -138,7 +137,7 @@ fn start(unit: &Unit, walls: Walls) -> Result<Standing, Unmanaged> {
     write(unit.place(), &unit.text(walls))?;
     manager.order(&["daemon-reload"])?;
     manager.order(&["enable", NAME])?;
-    // How a start ended is seen in how the unit is afterwards.
+    // The status of the unit afterwards shows how the start ended.
     match manager.order(&["restart", NAME]) {
         Ok(()) | Err(Unmanaged::Refused(_)) => manager.standing(),
         Err(unmanaged) => Err(unmanaged),
@@ -154,7 +153,7 @@ fn write(place: &Path, text: &str) -> Result<(), Unmanaged> {
     replace(&RealDisk, place, text.as_bytes()).map_err(told)
 }
 
-/// Whether the human's services go on when they log out, after that was asked for.
+/// Enables lingering, so that services continue after logout, and returns whether it is on.
 pub fn linger(manager: Manager) -> Linger {
     match manager.linger() {
         Linger::Off if manager.enable_linger() => manager.linger(),
@@ -179,7 +178,7 @@ fn not_started(standing: &Standing) -> Failed {
     Failed::NotDone(format!("the service did not start: {why} what it said: ollim-bot service logs"))
 }
 
-/// What to do where nobody manages services.
+/// Explains what to do without systemd.
 fn not_managed(unmanaged: &Unmanaged, unit: &Unit) -> Failed {
     match unmanaged {
         Unmanaged::NoSystemd => Failed::NotDone(format!(
@@ -193,7 +192,7 @@ fn not_managed(unmanaged: &Unmanaged, unit: &Unit) -> Failed {
 
 const NOT_INSTALLED: &str = "the service is not installed. run: ollim-bot service install";
 
-/// That the service is not ours to do this with, and with which it would be done.
+/// Explains that the service belongs to another directory, with the command for that one.
 fn not_ours(unit: &Unit, other: &Path, what: &str) -> String {
     let other = other.display();
     let data = unit.data().display();
@@ -253,7 +252,7 @@ fn status_of_ours(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
     Ok(if standing.is_running() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Shows what systemd kept of the log, or else what we wrote into our own file.
+/// Shows the log of systemd, or our own log file.
 fn logs(paths: &Paths, unit: &Unit, lines: u32, follow: bool) -> Result<ExitCode, Failed> {
     let count = lines.to_string();
     let mut command = if unit.installed() == Installed::Ours && Manager.standing().is_ok() {

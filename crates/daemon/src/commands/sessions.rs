@@ -1,4 +1,5 @@
-//! `ollim-bot sessions`: how the conversation went. Read from the disk, so it works whether or not it runs.
+//! `ollim-bot sessions`: shows how sessions and forks developed. Reads from the disk, so the daemon
+//! need not run.
 
 use std::process::ExitCode;
 
@@ -38,7 +39,7 @@ pub fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Oldest first, so that the newest stands above the next prompt.
+/// Formats the list oldest first, so that the newest is next to the shell prompt.
 fn list(lineage: &Lineage, zone: &TimeZone) -> String {
     if lineage.lines.is_empty() {
         return "nothing was said yet.\n".to_owned();

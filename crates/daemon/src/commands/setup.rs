@@ -1,7 +1,8 @@
-//! `ollim-bot setup`: everything that can be connected, in sections that stand alone and can be run again.
+//! `ollim-bot setup`: sections that connect the model, accounts and the service. Each can be run
+//! again on its own.
 //!
-//! A section looks first: what works is said and left alone. What is new is tried before it is kept, so that a wrong
-//! key never takes the place of a right one.
+//! A section first checks what is set up and leaves it alone if it works. New values are tried
+//! before they are stored, so a wrong key never replaces a working one.
 
 mod asking;
 mod caldav;
@@ -30,7 +31,7 @@ use crate::settings::{Environment, Keeper, Settings};
 use asking::{Asker, Ended};
 use keeping::Keeping;
 
-/// Every section with the words that invite to it.
+/// The sections with the hints of the menu.
 const SECTIONS: [(&str, &str); 7] = [
     ("model", "30 s with an api key"),
     ("discord", "about 3 min, 3 clicks"),
@@ -41,22 +42,18 @@ const SECTIONS: [(&str, &str); 7] = [
     ("you", "names and time zone"),
 ];
 
-/// What somebody hears who leaves a section.
+/// The message after a cancelled section.
 const LEFT: &str = "left. nothing was changed.";
 
-/// What every section works with.
+/// Dependencies of every section.
 pub struct Here {
-    /// The settings as they are now.
     pub settings: Settings,
-    /// Who is asked.
     pub asker: Asker,
-    /// Where things are kept.
     pub keeping: Keeping,
-    /// Who looks.
     pub looker: Looker,
 }
 
-/// Sets up what was asked for.
+/// Runs one section, the menu, or the list of sections.
 pub async fn run(
     wanted: Setup,
     environment: Environment,
@@ -90,7 +87,8 @@ pub async fn run(
     }
 }
 
-/// The settings as far as they can be read: what is refused is told, and may be what is set up now.
+/// Reads the settings leniently: rejected ones are reported and ignored, because this setup may
+/// repair them.
 pub fn read_on(environment: &Environment, wrong: &Failed, output: &Output) -> Result<Settings, Failed> {
     let (settings, refused) = Settings::read_on(environment)?;
     let wrong = left_out(wrong);
@@ -104,21 +102,20 @@ fn left_out(why: &Failed) -> String {
     format!("✗ settings  {why} i go on without it.")
 }
 
-/// What a section came to.
+/// The result of a section.
 pub struct Done {
     section: &'static str,
-    /// Whether something was changed.
     changed: bool,
     text: String,
 }
 
 impl Done {
-    /// It works already.
+    /// Nothing had to be changed.
     pub fn works(section: &'static str, text: impl Into<String>) -> Self {
         Self { section, changed: false, text: text.into() }
     }
 
-    /// It works now.
+    /// Something was changed, and works.
     pub fn changed(section: &'static str, text: impl Into<String>) -> Self {
         Self { section, changed: true, text: text.into() }
     }
@@ -141,7 +138,7 @@ fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Ended
     }
 }
 
-/// How every section stands, in the order of `SECTIONS`.
+/// Checks all sections, in the order of `SECTIONS`.
 async fn standings(here: &Here) -> [Finding; 7] {
     let settings = &here.settings;
     let looker = &here.looker;
@@ -184,7 +181,7 @@ fn lines(standings: &[Finding]) -> String {
     SECTIONS.iter().zip(standings).enumerate().map(line).collect()
 }
 
-/// Offers all sections, until the human has had enough. Quitting loses nothing.
+/// Offers all sections until the user quits.
 async fn menu(here: &mut Here, output: &Output) -> Result<ExitCode, Failed> {
     data_is_usable(here)?;
     loop {
@@ -227,7 +224,7 @@ fn section(number: usize) -> Section {
     }
 }
 
-/// Whether there is a place to keep what is set up.
+/// Checks that the data directory can be used.
 fn data_is_usable(here: &Here) -> Result<(), Failed> {
     let found = data::directory(&here.settings.paths);
     match found.state {

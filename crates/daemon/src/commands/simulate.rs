@@ -1,7 +1,7 @@
-//! `ollim-bot simulate`: what would happen between two times, with the job files as they are.
+//! `ollim-bot simulate`: shows what would happen between two times, with the current job files.
 //!
-//! The files are copied into a directory that is thrown away, and the real assistant lives there: the real journal,
-//! job book, tools and house. Only the clock is played, and the model does what a script says.
+//! Runs the real assistant, journal, job book and event loop on a temporary copy of the files. Only
+//! the clock and the model are simulated.
 
 mod facts;
 mod model;
@@ -58,11 +58,11 @@ pub struct Wanted {
     seed: u64,
 }
 
-/// The files that a life begins with.
+/// The files that are copied.
 const STATE: [&str; 2] = ["config.json", "ping_budget.json"];
 const JOBS: [&str; 2] = ["routines", "reminders"];
 
-/// Lives through it, and tells what happened.
+/// Runs the simulation and prints what happened.
 pub async fn show(settings: &Settings, wanted: &Wanted, output: &Output) -> Result<ExitCode, Failed> {
     let zone = &settings.zone.value;
     let span = Span::read(&wanted.from, &wanted.to, zone)?;
@@ -79,7 +79,7 @@ pub async fn show(settings: &Settings, wanted: &Wanted, output: &Output) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// The life of an assistant at `paths`: it starts, the time passes, and everything that is planned happens.
+/// Runs an assistant at `paths` through the simulated time, and returns what happened.
 async fn live(
     settings: &Settings,
     paths: &Paths,
@@ -108,7 +108,8 @@ async fn live(
         instructions: instructions(&settings.names.value),
         patience: patience::Limits::NONE,
         limits: settings.spend.turn,
-        // No call waits for another: those that take time only wait for the clock.
+        // Unlimited: calls must not wait for each other, because simulated calls wait only for the
+        // clock.
         calls: Arc::new(Places::new(Semaphore::MAX_PERMITS)),
     };
     let assistant = Assistant::new(memory, hands.tools(), settings.manners.room, Dice::new(seed));
@@ -122,7 +123,7 @@ async fn live(
     Ok(watch.facts())
 }
 
-/// A copy of what a life begins with, to be thrown away. In memory, where there is some.
+/// Copies the files into a temporary directory, in memory if possible.
 fn copied(paths: &Paths) -> io::Result<TempDir> {
     let copy = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())?;
     let state = copy.path().join("state");

@@ -1,4 +1,4 @@
-//! `ollim-bot skills`: which there are, and which of them the human has accepted as they are.
+//! `ollim-bot skills`: lists skills and accepts their current version.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +18,6 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 use crate::skills::name_of;
 
-/// Does what was asked for.
 pub fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -102,7 +101,8 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether the user has accepted it; if not, whether there is anything in it that needs that to work.
+    /// Returns whether the user has accepted the skill, or whether it has nothing that needs
+    /// acceptance.
     fn standing(&self, kept: &Kept) -> Result<&'static str, Failed> {
         let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
         let database = journal::peek(&self.settings.paths).map_err(|error| failed(&error))?;
@@ -117,7 +117,8 @@ impl Desk<'_> {
         Ok(if words_only { "words only" } else { "not accepted" })
     }
 
-    /// What of the file has no effect here, and which rules of the specification it breaks.
+    /// Returns which parts of the file have no effect, and which rules of the specification it
+    /// violates.
     fn notes(&self, kept: &Kept) -> Vec<String> {
         let mut notes = kept.skill.notes(&kept.directory);
         let tools = kept.skill.tools();
@@ -162,14 +163,14 @@ impl Desk<'_> {
     }
 }
 
-/// The state of a skill that the user has accepted as it is.
+/// The state of a skill whose current version is accepted.
 const ACCEPTED: &str = "accepted";
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{}`", name.escape_debug())).collect::<Vec<_>>().join(", ")
 }
 
-/// What it would run and use.
+/// Lists the commands and tools of the skill.
 fn runs(kept: &Kept) -> String {
     let commands = commands(kept.skill.instructions.as_str());
     let commands = commands.iter().map(|command| format!("  runs {command}"));

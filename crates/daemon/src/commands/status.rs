@@ -1,4 +1,4 @@
-//! `ollim-bot status`: whether it runs, and how it is.
+//! `ollim-bot status`: shows whether the daemon runs, and its state.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::exit::Failed;
 use crate::house::SOCKET;
 use crate::settings::Settings;
 
-/// How far one looks.
+/// The scope of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// At the assistant alone.
+    /// The daemon alone.
     Here,
-    /// Also at everybody elsewhere whom it needs.
+    /// Also the remote services that it uses.
     Elsewhere,
 }
 
-/// Asks the running assistant how it is; 1 if nothing runs or somebody elsewhere does not answer, 78 if what is set
-/// here is wrong.
+/// Shows the state of the running daemon. The exit code is 1 if it does not run or a remote service
+/// fails, and 78 if the local settings are invalid.
 pub async fn show(
     paths: &Paths,
     settings: Result<&Settings, &Failed>,
@@ -76,7 +76,7 @@ pub async fn show(
     Ok(wrong.code().into())
 }
 
-/// That all that repeats rests, if it does.
+/// Returns a line about a pause of all routines, if there is one.
 fn resting(settings: &Settings, value: &mut Value) -> String {
     let pause = jobs::pause(&settings.paths);
     let zone = &settings.zone.value;
@@ -88,7 +88,7 @@ fn resting(settings: &Settings, value: &mut Value) -> String {
         .unwrap_or_default()
 }
 
-/// That today's limit is near or reached, if it is.
+/// Returns a line about today's limit, if it is nearly or fully used.
 fn spent(settings: &Settings, value: &mut Value) -> String {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let standing = cost::read(settings, &disk, 1).ok().and_then(|report| report.standing());
@@ -126,7 +126,7 @@ fn told(health: &Value, next: &Value) -> String {
     text + &notices.collect::<String>()
 }
 
-/// What comes next, and when.
+/// Describes what comes next, and when.
 fn upcoming(next: &Value) -> String {
     match (next["name"].as_str(), next["words"].as_str()) {
         (Some(name), Some(words)) => format!("{words} · {name}"),

@@ -1,4 +1,5 @@
-//! `ollim-bot updates`: what background runs and forks left for main. Read from the disk, so it works without the daemon.
+//! `ollim-bot updates`: shows pending updates for main. Reads from the disk, so the daemon need not
+//! run.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::cli::Output;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// How many of the updates that were read are shown.
+/// The most updates that are shown among those that main has read.
 const READ: u32 = 200;
 
 /// Shows the updates that wait, and with `all` those that were read too.
@@ -43,7 +44,7 @@ pub fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is said if no update waits.
+/// The text if there are no pending updates.
 const NOTHING: &str = "No updates wait. Results of background runs appear here until the main conversation reads them; \
     `ollim-bot updates --all` shows those that it has read.";
 

@@ -1,4 +1,4 @@
-//! The commands of upkeep: what keeps it going for years.
+//! Maintenance commands: export, import, update, restart, migration.
 
 mod deciding;
 mod export;
@@ -18,7 +18,6 @@ use crate::cli::{Output, Upkeep};
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// Does what was asked for.
 pub async fn run(
     wanted: Upkeep,
     settings: &Settings,
@@ -38,7 +37,7 @@ pub async fn run(
     }
 }
 
-/// Bytes, as people say them.
+/// Formats a number of bytes.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{} KB", bytes.div_ceil(1_000)),

@@ -1,4 +1,4 @@
-//! The verbs of every day: thin clients, which tell what the assistant answers.
+//! Everyday commands, which send a sentence to the assistant and print its answer.
 
 mod inbox;
 mod moving;
@@ -19,7 +19,6 @@ use crate::exit::Failed;
 use crate::reach::Reached;
 use crate::settings::Settings;
 
-/// Does what `verb` says.
 pub async fn run(
     verb: Verb,
     settings: &Settings,
@@ -54,7 +53,7 @@ pub async fn run(
     }
 }
 
-/// Who says it for the human, and how the answer is told.
+/// Sends sentences to the assistant and prints the answers.
 struct Speaker<'a> {
     settings: &'a Settings,
     disk: Arc<dyn Disk>,
@@ -62,14 +61,14 @@ struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    /// Says `words`, and tells the answer.
+    /// Sends `words` and prints the answer.
     async fn say(&self, words: &str) -> Result<ExitCode, Failed> {
         let value = self.asked(words).await?;
         answer(self.output, &value, text(&value));
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Says `words` that change something, and tells how that is taken back.
+    /// Sends `words` that change something, prints the answer and how to undo it.
     async fn change(&self, words: &str) -> Result<ExitCode, Failed> {
         let value = self.asked(words).await?;
         answer(self.output, &value, text(&value));
@@ -79,7 +78,7 @@ impl Speaker<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What the assistant answers to `words`.
+    /// Returns the assistant's answer to `words`.
     async fn asked(&self, words: &str) -> Result<Value, Failed> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
         let answered = reached.capture(words).await;
@@ -111,12 +110,12 @@ impl Speaker<'_> {
     }
 }
 
-/// What the assistant answered, in words.
+/// Returns the text of an answer.
 fn text(value: &Value) -> &str {
     value["text"].as_str().unwrap_or_default()
 }
 
-/// The words, or what comes in if there are none.
+/// Returns the arguments, or stdin if there are none.
 fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
     match words {
         [] if std::io::stdin().is_terminal() => {

@@ -1,4 +1,4 @@
-//! `ollim-bot webhook`: which there are, what one of them says, a new one, and what a call of one would lead to.
+//! `ollim-bot webhook`: lists, shows, adds, removes and tests webhooks.
 
 mod adding;
 mod trying;
@@ -22,14 +22,13 @@ use crate::exit::Failed;
 use crate::hooks;
 use crate::settings::{Settings, Webhooks};
 
-/// Does what was asked for.
 pub async fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     action: WebhookAction,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    // Who does not answer is told of by the status; the files can be looked at without them.
+    // `ollim-bot status` reports an unresponsive daemon; the files can be shown without it.
     let running = Running::ask(&settings.paths).await.ok().flatten();
     let mut desk = Desk { settings, items: hooks::items(settings, Arc::clone(&disk)), running, output };
     match action {
@@ -75,7 +74,7 @@ impl Desk<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Lets a webhook have the tools that its file asks for.
+    /// Accepts the tools that a webhook file requests.
     fn accept(&self, id: &str) -> Result<ExitCode, Failed> {
         let filed = self.find(id)?;
         let held = accepting::accept(&self.settings.paths, &AskedFor::webhook(&filed.item));
@@ -88,7 +87,7 @@ impl Desk<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Takes a webhook away, however broken its file is. Its history keeps it.
+    /// Removes a webhook, even if its file is invalid. The git history keeps the file.
     fn remove(&mut self, id: &str) -> Result<ExitCode, Failed> {
         let failed = |trouble: journal::files::Trouble| Failed::NotDone(trouble.to_string());
         let path = self.items.find(id).map_err(failed)?.ok_or_else(|| unknown(id))?;
@@ -139,7 +138,7 @@ impl Desk<'_> {
         found.ok_or_else(|| unknown(id))
     }
 
-    /// Whether and where other programs can call.
+    /// Describes whether and where webhooks can be called.
     fn door(&self) -> String {
         let here = match &self.settings.places.webhooks {
             Webhooks::Off => "webhooks are off: WEBHOOK_PORT is not set.".to_owned(),
@@ -157,7 +156,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Where the one that runs is called, or else the one that would be started here.
+    /// Returns the address of the running daemon's listener, or else the configured one.
     fn address(&self) -> Option<String> {
         let running = self.running.as_ref().and_then(|running| running.hooks.clone());
         running.or_else(|| match &self.settings.places.webhooks {

@@ -1,5 +1,5 @@
-//! `ollim-bot why`: how an answer, a ping or a silence came about. Read from the disk, so it works whether or not it
-//! runs.
+//! `ollim-bot why`: explains an answer, a ping or a silence. Reads from the disk, so the daemon
+//! need not run.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::cli::Output;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// Shows what `words` name, or the last answer.
+/// Explains the subject that `words` name, or the last answer.
 pub fn show(settings: &Settings, words: &[String], output: &Output) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let subject = Subject::read(words.join(" ").trim()).map_err(Failed::Usage)?;

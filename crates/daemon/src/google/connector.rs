@@ -1,5 +1,5 @@
-//! Connecting Google from a surface elsewhere: one attempt at a time, which ends when it is done, too old, or another
-//! one begins.
+//! Connects Google from another surface. There is one attempt at a time; it ends when it is
+//! answered, expires, or is replaced by a newer one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::commands::accounts::connecting::requested;
 
-/// Who connects the account. Settings that cannot work are told when somebody asks.
+/// Connects the account. Invalid settings are reported when a connection is requested.
 pub struct Connector {
     google: Result<Google, Trouble>,
     /// The services that are requested when the user names none.
@@ -20,10 +20,10 @@ pub struct Connector {
     pending: Mutex<Option<Pending>>,
 }
 
-/// Somebody is waited for.
+/// An attempt that waits for the browser.
 struct Pending {
     paste: Paste,
-    /// That is over, one way or another.
+    /// Cancelled when the attempt has ended.
     over: CancellationToken,
 }
 
@@ -63,7 +63,7 @@ impl Connector {
     }
 }
 
-/// How it ends, in a few words.
+/// Waits for the end of the attempt and returns its message; `None` if it expired or was replaced.
 async fn ended(google: Google, sign_in: SignIn, over: CancellationToken) -> Option<String> {
     let replaced = over.clone();
     let _over = over.drop_guard();
@@ -140,14 +140,15 @@ mod tests {
         }
     }
 
-    /// An address that a browser could be sent back to after it was at `address`, with this answer.
+    /// Returns the address to which a browser would be redirected from `address`, with this answer.
     fn back(address: &str, answer: &str) -> String {
         let part =
             |name: &str, end: char| address.split(name).nth(1).unwrap().split(end).next().unwrap().to_owned();
         format!("http://127.0.0.1:{}/?state={}&{answer}", part("127.0.0.1%3A", '&'), part("&state=", '&'))
     }
 
-    /// GO-9, GO-11: a new attempt takes the place of the one before, and the first answer to it counts.
+    /// GO-9, GO-11: A new attempt replaces the previous one, and only the first answer to it
+    /// counts.
     #[tokio::test]
     async fn only_the_newest_attempt_is_waited_for() {
         let dir = tempfile::tempdir().unwrap();
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(connector.offer(&back(&second, "error=x")), Offered::NotForUs, "nobody waits any more");
     }
 
-    /// SC-6: the mark of a grant that ended is there until the human was told.
+    /// SC-6: An ended grant is reported until the user has been notified.
     #[tokio::test]
     async fn a_grant_that_ended_is_told_once() {
         let dir = tempfile::tempdir().unwrap();
@@ -181,7 +182,8 @@ mod tests {
         assert_eq!(connector.ended_grant(), None);
     }
 
-    /// GO-1, GO-8: a named service is requested alone; without a name, those of the grant that ended.
+    /// GO-1, GO-8: A named service is requested alone; without a name, the services of the ended
+    /// grant are requested.
     #[tokio::test]
     async fn a_named_service_is_requested_alone() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Notes: the texts in the data directory that plan nothing, found and read.
+//! Finds and reads notes: text files in the data directory that are not job files.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use surfaces::web::notes::{Note, Noted};
 
 use super::{LARGEST, Shelf};
 
-/// The most notes that are told of.
+/// The most notes that are listed.
 const MOST: usize = 200;
-/// How deep directories are looked into.
+/// The greatest depth of the search.
 const DEPTH: usize = 4;
 
 impl Shelf {
-    /// The notes that there are.
+    /// Lists the notes.
     pub(super) fn all_notes(&self) -> Noted {
         let mut found = Vec::new();
         let mut places: Vec<(PathBuf, usize)> = vec![(self.root.clone(), 0)];
         while let Some((place, depth)) = places.pop() {
-            // What cannot be looked into has nothing to show.
+            // Unreadable directories are skipped.
             for listed in self.disk.list(&place).unwrap_or_default() {
                 match (listed.stamp.seen, self.name_of(&listed.path)) {
                     (Some(Seen::File(bytes)), Some(name)) => {
@@ -44,7 +44,7 @@ impl Shelf {
         Noted { notes: found, more }
     }
 
-    /// What `note` says. A link leads no further than a name could.
+    /// Returns the text of `note`. A symlink is followed only to a file that could be named itself.
     pub(super) fn note_text(&self, note: &Note) -> Result<String, Unchanged> {
         let name = note.as_str();
         let failed = |why: &dyn std::fmt::Display| Unchanged::Failed(format!("{name}: {why}."));
@@ -62,7 +62,7 @@ impl Shelf {
         String::from_utf8(bytes).map_err(|_| failed(&"it is not text (UTF-8); open it with another program"))
     }
 
-    /// What is really at `path`, by its name from the data directory on.
+    /// Returns the path of the real file at `path`, relative to the data directory.
     fn name_of(&self, path: &Path) -> Option<String> {
         let root = self.disk.real(&self.root).ok()?;
         let real = self.disk.real(path).ok()?;
@@ -79,7 +79,8 @@ mod tests {
 
     use super::*;
 
-    /// Notes are found wherever they lie, and nothing else is: no secret, no file of ours, no link out of here.
+    /// Notes are found in all directories, but no secrets, hidden or internal files, and no
+    /// symlinks to them.
     #[test]
     fn notes_are_found_and_nothing_else() {
         let home = tempfile::tempdir().unwrap();

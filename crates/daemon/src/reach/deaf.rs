@@ -1,4 +1,4 @@
-//! For tests: an assistant that stands still. It listens, and never says a word.
+//! For tests: a hung daemon, which listens on the socket but never answers.
 
 use std::os::unix::net::UnixListener;
 
@@ -6,16 +6,16 @@ use crate::exit::Failed;
 use crate::house::SOCKET;
 use crate::settings::{Environment, Settings};
 
-/// Somebody who listens where the assistant would.
+/// A listener on the control socket that never answers.
 pub struct Deaf {
-    /// What leads whoever wants something to it.
+    /// Settings whose data directory contains the socket.
     pub settings: Settings,
     _listener: UnixListener,
     _home: tempfile::TempDir,
 }
 
 impl Deaf {
-    /// Listens, in a directory of its own.
+    /// Listens in a temporary data directory.
     pub fn open() -> Self {
         let home = tempfile::tempdir().unwrap();
         let data = home.path().to_str().map(str::to_owned);
@@ -26,7 +26,7 @@ impl Deaf {
         Self { settings, _listener: listener, _home: home }
     }
 
-    /// That whoever wanted something `failed` because of it, and hears what helps.
+    /// Asserts that `failed` reports the hung daemon and suggests a fix.
     pub fn is_told_by(&self, failed: &Failed) {
         let told = failed.to_string();
         assert_eq!(failed.code(), 1, "{told}");

@@ -1,4 +1,4 @@
-//! systemd, as the human's own: asked and told through its programs.
+//! Controls the systemd user manager through `systemctl` and `loginctl`.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -7,18 +7,17 @@ use std::process::{Command, Output, Stdio};
 use super::Standing;
 use super::unit::NAME;
 
-/// The manager of the human's services.
+/// The systemd user manager.
 #[derive(Clone, Copy, Debug)]
 pub struct Manager;
 
-/// Why the manager does nothing for us.
+/// An error of the service manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmanaged {
-    /// There is none.
+    /// This machine does not run systemd.
     NoSystemd,
-    /// There is one, but not for this human in this session.
+    /// There is no user manager in this session.
     NoSession,
-    /// It says no.
     Refused(String),
 }
 
@@ -35,25 +34,21 @@ impl fmt::Display for Unmanaged {
     }
 }
 
-/// Whether the human's services go on when the human logs out.
+/// systemd's lingering: the user's services continue after logout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linger {
-    /// They do.
     On,
-    /// They end.
     Off,
-    /// Nobody says.
     Unknown,
 }
 
 impl Manager {
-    /// Tells the manager to do something with the unit, such as `start`.
+    /// Runs a `systemctl` command for the unit, such as `start`.
     pub fn order(self, words: &[&str]) -> Result<(), Unmanaged> {
         let output = systemctl(words)?;
         if output.status.success() { Ok(()) } else { Err(refused(&output)) }
     }
 
-    /// How the unit is.
     pub fn standing(self) -> Result<Standing, Unmanaged> {
         const ASKED: &str = "--property=ActiveState,MainPID,NRestarts,ActiveEnterTimestamp,StateChangeTimestamp,Result,ExecMainStatus";
         let output = systemctl(&["show", ASKED, NAME])?;
@@ -63,7 +58,7 @@ impl Manager {
         Ok(read(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// Whether the human's services go on when they log out.
+    /// Returns whether the user's services continue after logout.
     pub fn linger(self) -> Linger {
         let uid = rustix::process::getuid().as_raw().to_string();
         let asked = Command::new("loginctl")
@@ -78,7 +73,7 @@ impl Manager {
         }
     }
 
-    /// Lets the human's services go on when they log out, if this human may decide that.
+    /// Lets the user's services continue after logout, if permitted. Returns whether it succeeded.
     pub fn enable_linger(self) -> bool {
         let told = Command::new("loginctl")
             .args(["--no-ask-password", "enable-linger"])
@@ -107,7 +102,8 @@ fn systemctl(words: &[&str]) -> Result<Output, Unmanaged> {
     Ok(output)
 }
 
-/// Whether systemd runs this machine at all: its programs may lie in a container in which something else does.
+/// Returns whether systemd is the init system: a container may have its programs without running
+/// it.
 fn is_booted() -> bool {
     let asked = Command::new("systemctl").arg("is-system-running").stdin(Stdio::null()).output();
     asked.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() != "offline")

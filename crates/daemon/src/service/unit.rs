@@ -1,8 +1,8 @@
-//! The unit: what systemd is told about us, and where.
+//! The text and place of the systemd unit.
 //!
-//! What is shut off here is shut off for everything we start, so nothing may be that our own cage for commands, the
-//! claude program or servers of others need: they make their own memory executable (no `MemoryDenyWriteExecute`), and
-//! they live in the human's home (no `ProtectHome`).
+//! Its restrictions also apply to all child processes, so they must not block what the sandbox for
+//! commands, the claude program or MCP servers need: executable memory (no
+//! `MemoryDenyWriteExecute`) and the user's home directory (no `ProtectHome`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,44 +11,44 @@ use journal::Paths;
 
 use crate::settings::Service;
 
-/// What it is called.
 pub const NAME: &str = "ollim-bot.service";
 
-/// How long systemd waits for a sign of life. After two thirds of it without a beat of the loop we end ourselves.
+/// systemd's watchdog timeout. The process aborts itself after two thirds of it without an answer
+/// of the event loop.
 pub const WATCHDOG_SECONDS: u64 = 90;
 
-/// A unit, and where it belongs.
+/// The unit of one data directory.
 #[derive(Clone, Debug)]
 pub struct Unit {
     place: PathBuf,
     program: PathBuf,
     data: PathBuf,
-    /// Variables that it begins with.
+    /// Environment variables of the service.
     surroundings: Vec<(&'static str, String)>,
 }
 
-/// Whether a service is installed, and whose.
+/// The installed unit, and the data directory that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installed {
-    /// There is none.
     No,
-    /// There is one for our data directory, or one that does not say for which.
+    /// Installed for this data directory, or without naming one.
     Ours,
-    /// There is one for this other directory.
+    /// Installed for another directory.
     Other(PathBuf),
 }
 
-/// How much of the machine is shut off.
+/// The strictness of the unit's sandboxing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walls {
-    /// All that can be.
+    /// All restrictions.
     Whole,
-    /// What needs no namespaces, for machines on which people may not make those.
+    /// Without those that need namespaces, which some machines do not allow to users.
     WithoutNamespaces,
 }
 
 impl Unit {
-    /// The unit for this program and this data directory; nothing, if nobody knows where such things are kept.
+    /// Returns the unit for this program and data directory; `None` if the directory of units is
+    /// unknown.
     pub fn of(service: &Service, paths: &Paths) -> Option<Self> {
         let place = service.units.clone()?.join(NAME);
         let program = std::env::current_exe().ok()?;
@@ -56,17 +56,17 @@ impl Unit {
         Some(Self { place, program, data: paths.root().to_owned(), surroundings })
     }
 
-    /// Where it is.
+    /// Returns the path of the unit file.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// The data directory.
     pub fn data(&self) -> &Path {
         &self.data
     }
 
-    /// Whether it is there: all directories share one name for it, so the one that is there may be another's.
+    /// Returns whether the unit is installed. All data directories share one unit name, so it may
+    /// belong to another one.
     pub fn installed(&self) -> Installed {
         if !self.place.exists() {
             return Installed::No;
@@ -78,14 +78,14 @@ impl Unit {
         }
     }
 
-    /// The command that a service runs.
+    /// Returns the command of the service.
     pub fn command(&self) -> String {
-        // Only in a command a dollar means something.
+        // `$` is special only in commands.
         let word = |path: &Path| quoted(&path.to_string_lossy()).replace('$', "$$");
         format!("{} --data-dir {} run --no-chat", word(&self.program), word(&self.data))
     }
 
-    /// What systemd reads.
+    /// Returns the text of the unit file.
     pub fn text(&self, walls: Walls) -> String {
         let mut text = format!(
             "# Written by `ollim-bot service install`, which also changes it.\n\
@@ -122,7 +122,7 @@ impl Unit {
             let _ = writeln!(text, "Environment={}", quoted(&format!("{name}={value}")));
         }
         if walls == Walls::Whole {
-            // With a /tmp of its own it would not see a directory that lies there.
+            // A private /tmp would hide a data directory in /tmp.
             let own_tmp = !["/tmp", "/var/tmp"].iter().any(|tmp| self.data.starts_with(tmp));
             text.push_str(if own_tmp { "\nPrivateTmp=yes\n" } else { "\n" });
             text.push_str(
@@ -138,7 +138,7 @@ impl Unit {
     }
 }
 
-/// `text` as a word of a unit.
+/// Quotes `text` as a word of a unit file.
 fn quoted(text: &str) -> String {
     let mut word = String::from("\"");
     for letter in text.chars() {
@@ -152,7 +152,7 @@ fn quoted(text: &str) -> String {
     word
 }
 
-/// The data directory that the command of this unit names.
+/// Returns the data directory in the command of this unit.
 fn data_of(unit: &str) -> Option<PathBuf> {
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
     let mut words = words(line)?.into_iter();
@@ -160,7 +160,7 @@ fn data_of(unit: &str) -> Option<PathBuf> {
     words.next().map(PathBuf::from)
 }
 
-/// The words of a command; nothing, if there is anything in it that only systemd knows the meaning of.
+/// Splits a command into words; `None` if it contains specifiers or variables of systemd.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -179,7 +179,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// Whether both are the same directory, by whichever way one comes there.
+/// Returns whether both paths lead to the same directory.
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)
@@ -194,7 +194,7 @@ mod tests {
         Unit { place: "/units/x".into(), program: "/usr/bin/true".into(), data: data.into(), surroundings }
     }
 
-    /// A dollar means something in a command, and nothing in a list of paths.
+    /// `$` is doubled in commands, but not in lists of paths.
     #[test]
     fn a_path_is_one_word_whatever_is_in_it() {
         let text = unit("/a b/\"c\"/%h/$X").text(Walls::Whole);
@@ -206,7 +206,7 @@ mod tests {
         assert!(!unit("/x").text(Walls::WithoutNamespaces).contains("PrivateTmp"));
     }
 
-    /// Whoever lies in the directory for what is fleeting keeps it, with all other walls.
+    /// A data directory below /tmp stays visible; all other restrictions apply.
     #[test]
     fn a_directory_below_tmp_is_seen_by_the_service() {
         let lines = |data: &str| unit(data).text(Walls::Whole);
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// H2: whatever may pass by itself, the service waits for it, however long that takes.
+    /// H2: A failing start is repeated without a limit.
     #[test]
     fn a_start_that_fails_is_tried_again_for_ever_and_in_peace() {
         let lines = unit("/x").text(Walls::Whole);
@@ -246,7 +246,7 @@ mod tests {
         assert!(!lines.contains("StartLimitBurst"), "nobody counts");
     }
 
-    /// What systemd itself says about the unit is nothing.
+    /// `systemd-analyze verify` reports nothing about the unit.
     #[test]
     #[ignore = "needs systemd-analyze (Debian: systemd)"]
     fn systemd_has_nothing_to_say_against_the_unit() {

@@ -1,4 +1,4 @@
-//! Who keeps the tasks, the calendar and mail: files of the data directory, unless something else is set.
+//! Backends of the tasks, the calendar and mail: files of the data directory by default.
 
 use accounts::caldav::{Limits, Secret, Settings};
 use accounts::google::{File, Service};
@@ -7,35 +7,29 @@ use journal::Paths;
 use super::mailbox::{self, Mail};
 use super::{Environment, key};
 
-/// What the human keeps, and where.
+/// The configured backends.
 #[derive(Clone, Debug)]
 pub struct Accounts {
-    /// The tasks.
     pub tasks: Keeper,
-    /// The calendar.
     pub calendar: Keeper,
-    /// The mail.
     pub mail: Mail,
-    /// The services that are used at Google once it is connected: those that are not kept elsewhere.
+    /// The services to use at Google once it is connected: those without another backend.
     pub at_google: Vec<Service>,
-    /// Where a server that plays Google is, if one does.
+    /// The address of a fake Google server for tests.
     pub played_google: Option<String>,
 }
 
-/// Who keeps something.
+/// A backend of tasks or the calendar.
 #[derive(Clone, Debug)]
 pub enum Keeper {
-    /// A file of the data directory.
     Local,
-    /// A CalDAV server.
     CalDav(Settings),
-    /// Google.
     Google,
-    /// What was said about it cannot work. Everything else goes on.
+    /// The configuration is invalid; other backends still work.
     Wrong(String),
 }
 
-/// Reads who keeps what.
+/// Reads the configured backends.
 pub fn read(environment: &Environment, paths: &Paths) -> Accounts {
     let granted = granted_by_google(paths);
     let is_at_google = |variable: &str| match environment.get(variable) {
@@ -70,8 +64,8 @@ fn granted_by_google(paths: &Paths) -> Vec<Service> {
     token.map(|token| Service::granted_in(&token)).unwrap_or_default()
 }
 
-/// Who keeps what `variable` is about. On a server it is called what `named` says. Google keeps it by itself if the user
-/// granted that.
+/// Reads the backend that `variable` selects; `named` is the variable with the name of its
+/// collection on a CalDAV server. Google is the default if the user granted the service.
 fn keeper(
     environment: &Environment,
     paths: &Paths,
@@ -154,7 +148,7 @@ mod tests {
         assert_eq!(with(&[("OLLIM_CALENDAR", "google")]), ["local", "google"]);
     }
 
-    /// GO-1: Google keeps only what the user granted there; the rest stays in files.
+    /// GO-1: Google is the backend only of granted services.
     #[test]
     fn google_keeps_only_granted_services() {
         let dir = tempfile::tempdir().unwrap();
@@ -170,7 +164,7 @@ mod tests {
         assert_eq!(keepers(r#"{"token":"t"}"#), ["google", "google"]);
     }
 
-    /// GO-1: services that are kept elsewhere are not requested at Google.
+    /// GO-1: Services with another backend are not requested at Google.
     #[test]
     fn services_kept_elsewhere_are_not_requested_at_google() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the Claude Code program needs to run: where it is, and what it may know of our environment.
+//! Settings of the Claude Code program: its path, and the environment variables it gets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use super::environment::Environment;
 use super::file::File;
 use crate::leash::leash;
 
-/// What the program is told of our environment: who pays, how to get out, where it keeps its own things.
+/// The variables that are forwarded: credentials, proxies and its own directories.
 pub const PASSED_ON: [&str; 14] = [
     "PATH",
     "HOME",
@@ -30,19 +30,19 @@ pub const PASSED_ON: [&str; 14] = [
     "SSL_CERT_FILE",
 ];
 
-/// The short names that the program knows by itself: it finds the newest model of each.
+/// The program's own short names, which select the newest model of each kind.
 pub fn aliases() -> BTreeMap<String, String> {
     SHORT_NAMES.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
 }
 
-/// The folder in which the program keeps its transcripts: in `CLAUDE_CONFIG_DIR`, or in `~/.claude`.
+/// Returns the directory of the program's transcripts, in `CLAUDE_CONFIG_DIR` or `~/.claude`.
 pub fn transcripts(environment: &Environment) -> Option<PathBuf> {
     let set = environment.get("CLAUDE_CONFIG_DIR").filter(|set| !set.is_empty()).map(PathBuf::from);
     let place = set.or_else(|| Some(PathBuf::from(environment.get("HOME")?).join(".claude")));
     place.map(|place| place.join("projects"))
 }
 
-/// The program as `environment` and `file` want it, in the data directory, with `model` if one is named.
+/// Returns the settings of the program, with `model` if one is named.
 pub fn settings(environment: &Environment, file: &File, paths: &Paths, model: Option<&str>) -> Settings {
     let mut known = Known::default();
     for name in PASSED_ON {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::settings::{Brain, Settings};
 
-    /// RC-3: another model can be chosen while the program answers, by the names it has for them.
+    /// RC-3: Another model can be chosen at runtime by the program's short names.
     #[test]
     fn the_models_of_the_program_can_be_chosen() {
         let known = |name: &str| match name {
@@ -86,7 +86,7 @@ mod tests {
              `claude-haiku-4-5`, or `default`."
         );
     }
-    /// The file says how long the program may be silent, and how long a whole reply may take.
+    /// The settings file limits silence and duration of replies.
     #[test]
     fn the_file_bounds_the_replies_of_the_program() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The environment: the variables we know, read once.
+//! The environment variables of the program, read once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::claude_code::PASSED_ON;
 use super::kept;
 use crate::exit::Failed;
 
-/// The variables that mean something to us.
+/// The variables that the program reads.
 pub(super) const KNOWN: &[&str] = &[
     "TERM",
     "NO_COLOR",
@@ -60,16 +60,16 @@ pub(super) const KNOWN: &[&str] = &[
     "WATCHDOG_PID",
 ];
 
-/// What the environment says. An empty variable says nothing.
+/// Variables and values. Empty variables are ignored.
 #[derive(Clone, Default)]
 pub struct Environment {
     said: BTreeMap<&'static str, String>,
-    /// What of it was set up once, and is not said by the environment itself.
+    /// The variables that come from the stored environment.
     kept: BTreeSet<&'static str>,
 }
 
 impl Environment {
-    /// Looks every known variable up.
+    /// Reads all known variables through `look_up`.
     pub fn new(look_up: impl Fn(&str) -> Option<String>) -> Self {
         let found = KNOWN.iter().chain(&PASSED_ON).filter_map(|name| {
             let value = look_up(name)?.trim().to_owned();
@@ -78,16 +78,15 @@ impl Environment {
         Self { said: found.collect(), kept: BTreeSet::new() }
     }
 
-    /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.said.get(name).map(String::as_str)
     }
 
-    /// It, with what was set up once where it says nothing itself.
+    /// Adds the stored variables, where this environment has none.
     pub fn completed(&self) -> Result<Self, Failed> {
         let mut all = self.clone();
         for (name, value) in kept::read(&Paths::new(self.data_dir()?))? {
-            // A secret that is said here is not to be looked for in a file that was named once.
+            // A secret in the environment overrides a stored file name.
             let said = name.strip_suffix("_FILE").is_some_and(|secret| self.get(secret).is_some());
             if !said && self.get(name).is_none() {
                 all.said.insert(name, value);
@@ -97,12 +96,11 @@ impl Environment {
         Ok(all)
     }
 
-    /// The value of `name`, if the environment itself says it.
+    /// Returns the value of `name`, unless it is a stored one.
     pub fn said(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|_| !self.kept.contains(name))
     }
 
-    /// It, but with this.
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut all = self.clone();
         if let Some(name) = KNOWN.iter().chain(&PASSED_ON).find(|known| **known == name) {
@@ -111,24 +109,21 @@ impl Environment {
         all
     }
 
-    /// It, but without this.
     pub fn without(&self, name: &str) -> Self {
         let mut all = self.clone();
         all.said.remove(name);
         all
     }
 
-    /// The human's editor.
     pub fn editor(&self) -> Option<String> {
         self.get("VISUAL").or_else(|| self.get("EDITOR")).map(str::to_owned)
     }
 
-    /// The data directory that an argument names wins.
+    /// Sets the data directory from the command line, which overrides the variable.
     pub fn set_data_dir(&mut self, dir: PathBuf) {
         self.said.insert("OLLIM_DATA_DIR", dir.to_string_lossy().into_owned());
     }
 
-    /// The data directory.
     pub fn data_dir(&self) -> Result<PathBuf, Failed> {
         if let Some(dir) = self.get("OLLIM_DATA_DIR") {
             return std::path::absolute(dir)

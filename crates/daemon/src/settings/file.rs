@@ -1,7 +1,7 @@
-//! The settings file: `settings.toml` of the data directory, laid over the defaults in the binary.
+//! The settings file `settings.toml`, merged over the built-in defaults.
 //!
-//! Each start that can use the file keeps a copy of its text in `state`. If the file is broken later, the program starts
-//! with that copy instead of not at all.
+//! Each start with a valid file stores a copy of its text in `state`. If the file is broken later,
+//! the program starts with that copy.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -22,19 +22,19 @@ const DEFAULTS: &str = include_str!("../../defaults.toml");
 /// The name of the settings file, in the data directory.
 const NAME: &str = "settings.toml";
 
-/// The name of the copy of the last text that worked and was not empty, in the state directory.
+/// The name of the copy of the last valid text that was not empty, in `state`.
 pub const LAST_GOOD: &str = "settings.last-good.toml";
 
-/// The most tokens of one answer while it is not known what the file allows: a few calls of a model.
+/// The token limit of one answer while the user's limit is unknown: a few model calls.
 pub const FEW_TOKENS: u64 = 100_000;
-/// The seconds that a call of the model, or a part of it, may be given: up to a day.
+/// The range of the model's timeouts in seconds: up to a day.
 const SECONDS: RangeInclusive<u64> = 1..=86_400;
 
-/// All of it. A misspelt setting is an error.
+/// The settings file. Unknown settings are errors.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// What was read; empty if there is no file.
+    /// The text; empty if there is no file.
     #[serde(skip)]
     pub text: String,
     pub model: Model,
@@ -72,9 +72,9 @@ pub struct Update {
 #[serde(deny_unknown_fields)]
 pub struct Model {
     pub r#use: String,
-    /// Left out for the default of the service.
+    /// The vendor's default if left out.
     pub max_tokens: Option<u32>,
-    /// Left out for the default of the server.
+    /// The server's default if left out.
     pub context_tokens: Option<u64>,
     pub compact_at_percent: u64,
     pub thinking: String,
@@ -107,7 +107,7 @@ pub enum Most {
     Word(String),
 }
 
-/// Dollars for a million tokens.
+/// Dollars per million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
@@ -117,11 +117,11 @@ pub struct Price {
     pub cache_write: Option<f64>,
     pub cache_write_1h: Option<f64>,
     pub long_prompt: Option<LongPrompt>,
-    /// Dollars for each call, besides its tokens.
+    /// Dollars per call, in addition to its tokens.
     pub per_call: Option<f64>,
 }
 
-/// Dollars for a million tokens of a call that reads more than `above` tokens.
+/// Dollars per million tokens for calls with more than `above` input tokens.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongPrompt {
@@ -134,12 +134,12 @@ pub struct LongPrompt {
 }
 
 impl File {
-    /// What holds where nobody says anything.
+    /// Returns the built-in defaults.
     pub fn usual() -> Result<Self, Failed> {
         defaults()?.try_into().map_err(|error| Failed::Configuration(error.to_string()))
     }
 
-    /// Reads the file of the directory at `paths`, if there is one.
+    /// Reads the settings file of the directory at `paths`, or the defaults if there is none.
     pub fn read(paths: &Paths) -> Result<Self, Failed> {
         match Self::at(&paths.root().join(NAME))? {
             Some(file) => Ok(file),
@@ -147,7 +147,7 @@ impl File {
         }
     }
 
-    /// Reads the copy of the text that worked at an earlier start of the directory at `paths`, if there is one.
+    /// Reads the last good copy of the directory at `paths`, if there is one.
     pub fn last_good(paths: &Paths) -> Result<Option<Self>, Failed> {
         Self::at(&paths.state().join(LAST_GOOD))
     }
@@ -157,7 +157,7 @@ impl File {
         let wrong = |why: &str| Failed::Configuration(format!("{}: {why}", path.display()));
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
-            // Whether the directory itself can be used is told by whoever opens it.
+            // Problems of the directory itself are reported when it is opened.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
@@ -172,8 +172,8 @@ impl File {
         })
     }
 
-    /// The defaults, without what a settings file may have limited: the model, web search, unattended spending and updates
-    /// are off, and one answer may use few tokens.
+    /// Returns restricted defaults: the model, web search, unattended spending and updates are off,
+    /// and the token limit of one answer is small.
     pub fn restrained() -> Result<Self, Failed> {
         let mut file = Self::usual()?;
         file.model.r#use = OFFLINE.to_owned();
@@ -197,7 +197,7 @@ impl File {
 }
 
 impl File {
-    /// Checks that each time can be waited for: a time that is too long has no instant at which it is over.
+    /// Checks the timeouts: a longer one would overflow the clock.
     fn check_seconds(&self, text: &str) -> Result<(), Mistake> {
         let times = [
             ("connect_seconds", self.model.connect_seconds),
@@ -218,9 +218,9 @@ impl File {
     }
 }
 
-/// What is wrong with the text of the file.
+/// A mistake in the settings file.
 struct Mistake {
-    /// Where, if that is known.
+    /// The line, if it is known.
     line: Option<usize>,
     why: String,
 }
@@ -263,7 +263,8 @@ fn line_of(text: &str, path: &str) -> Option<usize> {
     place_of(document.get_ref(), path).map(|at| line_at(text, at))
 }
 
-/// Returns where in the text the key at `path` of `table` is. A key may contain dots, as the name of a model does.
+/// Returns the byte offset of the key at `path` of `table`. Keys may contain dots, as in names of
+/// models.
 fn place_of(table: &DeTable<'_>, path: &str) -> Option<usize> {
     table.iter().find_map(|(key, value)| match path.strip_prefix(&**key.get_ref())? {
         "" => Some(key.span().start),
@@ -275,8 +276,8 @@ fn defaults() -> Result<Table, Failed> {
     DEFAULTS.parse().map_err(|error: toml::de::Error| Failed::Configuration(error.to_string()))
 }
 
-/// Drops the built-in prices for one hour and for long prompts of each model whose price the user gives: they follow
-/// from the price that is replaced.
+/// Drops the built-in prices for one-hour caching and long prompts of each model whose price the
+/// user sets, because they derive from the replaced price.
 fn drop_derived_prices(defaults: &mut Table, over: &Table) {
     let (Some(Value::Table(defaults)), Some(Value::Table(over))) =
         (defaults.get_mut("prices"), over.get("prices"))

@@ -1,7 +1,9 @@
-//! What was set up once: lines like `NAME=value` in `state/environment`, which hold where the environment is silent.
+//! Stored variables: lines like `NAME=value` in `state/environment`, used where the environment has
+//! none.
 //!
-//! A service has no environment of the human's, so whatever `ollim-bot setup` learns is kept here. The file lies in
-//! `state`, where no tool writes: whoever writes it decides which programs we start and where our keys go.
+//! A service does not have the user's shell environment, so `ollim-bot setup` stores values here.
+//! Tools cannot write to `state`, because this file decides which programs run and where keys are
+//! sent.
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;
@@ -16,10 +18,10 @@ use super::refused::UNREADABLE;
 use super::{Brain, key};
 use crate::exit::Failed;
 
-/// The file, in the state directory.
+/// The name of the file in `state`.
 pub const FILE: &str = "environment";
 
-/// What belongs to one terminal or one process, and is never kept.
+/// Variables of one terminal or process, which are never stored.
 const FLEETING: [&str; 9] = [
     "TERM",
     "NO_COLOR",
@@ -32,7 +34,7 @@ const FLEETING: [&str; 9] = [
     "XDG_CONFIG_HOME",
 ];
 
-/// What of the program's own surroundings may be kept too.
+/// Forwarded variables that may be stored too.
 const ALSO: [&str; 8] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -44,12 +46,12 @@ const ALSO: [&str; 8] = [
     "SSL_CERT_FILE",
 ];
 
-/// Where it is.
+/// Returns the path of the file.
 pub fn place(paths: &Paths) -> PathBuf {
     paths.state().join(FILE)
 }
 
-/// All that is kept.
+/// Reads all stored variables.
 pub fn read(paths: &Paths) -> Result<Vec<(&'static str, String)>, Failed> {
     let file = place(paths);
     let wrong = |what: &str| Failed::Configuration(format!("{}: {what}", file.display()));
@@ -58,7 +60,7 @@ pub fn read(paths: &Paths) -> Result<Vec<(&'static str, String)>, Failed> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        // Somebody wrote it, and not in letters: that is to be changed in the file.
+        // The user wrote invalid text, which is to be fixed in the file.
         Err(error) if error.kind() == ErrorKind::InvalidData => return Err(wrong(&format!("{error}."))),
         Err(error) => return Err(wrong(&format!("{UNREADABLE}: {error}."))),
     };
@@ -75,8 +77,8 @@ pub fn read(paths: &Paths) -> Result<Vec<(&'static str, String)>, Failed> {
     Ok(lines.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// What this shell says and a service that lets `brain` answer would not know: neither is it kept, nor does it stand in
-/// the unit. A secret that loses to a file which this shell names as well means nothing here either.
+/// Returns the variables of this shell that a service with this model would not have, because they
+/// are neither stored nor in the unit. Excludes secrets that this shell overrides with a file.
 pub fn only_said(environment: &Environment, paths: &Paths, brain: &Brain) -> Vec<&'static str> {
     let kept = read(paths).unwrap_or_default();
     let in_file = |name: &str| {
@@ -94,7 +96,7 @@ pub fn only_said(environment: &Environment, paths: &Paths, brain: &Brain) -> Vec
         .collect()
 }
 
-/// `text` with these variables set, or taken away; all other lines stay as they are.
+/// Returns `text` with variables set or removed; all other lines stay as they are.
 pub fn changed(text: &str, changes: &[(&str, Option<&str>)]) -> String {
     let is_changed = |line: &str| changes.iter().any(|(name, _)| name_of(line) == Some(*name));
     let mut lines: String =
@@ -116,7 +118,7 @@ fn name_of(line: &str) -> Option<&str> {
     line.split_once('=').map(|(name, _)| name.trim()).filter(|_| !line.starts_with('#'))
 }
 
-/// What a line says: nothing, if it is empty, a remark, or about another program.
+/// Parses a line; `None` for empty lines, comments and unknown variables.
 fn one(line: &str) -> Result<Option<(&'static str, String)>, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -157,7 +159,7 @@ mod tests {
         (dir, paths)
     }
 
-    /// ENV-1: what is kept holds where the environment says nothing, and the environment wins.
+    /// ENV-1: Stored variables are used only where the environment has none.
     #[test]
     fn the_environment_wins_over_what_is_kept() {
         let text =
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!(all.get("TERM"), None, "a terminal is never kept");
     }
 
-    /// ENV-1: what is wrong is told with its line; a file that others can change is not believed.
+    /// ENV-1: Errors name the line, and a file that others can change is rejected.
     #[test]
     fn what_is_wrong_with_the_file_is_told() {
         let told = |text: &str, mode: u32| read(&keep(text, mode).1).unwrap_err().to_string();
@@ -184,7 +186,7 @@ mod tests {
         assert!(read(&Paths::new("/nowhere")).unwrap().is_empty());
     }
 
-    /// A service knows what is kept, as a line or as a file, and what stands in its unit; everything else is only said.
+    /// A service knows variables that are stored or in its unit; all others are reported.
     #[test]
     fn what_a_service_would_not_know_is_found() {
         let (_dir, paths) = keep("OLLIM_TIMEZONE=UTC\nOLLIM_MODEL=offline\n", 0o600);

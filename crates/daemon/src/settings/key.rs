@@ -1,4 +1,4 @@
-//! Keys and passwords: from the environment, or from a file, which is read again for every call.
+//! Keys and passwords, from the environment or from a file that is read again for every call.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -10,87 +10,84 @@ use models::anthropic::Key;
 use super::{Brain, Environment};
 use crate::exit::Failed;
 
-/// Where a key or a password may be.
+/// The places of one secret.
 #[derive(Clone, Copy, Debug)]
 pub struct Vendor {
-    /// The variable that holds it.
+    /// The variable with the secret.
     pub variable: &'static str,
-    /// The variable that names the file that holds it.
+    /// The variable with the path of a file that contains the secret.
     pub file_variable: &'static str,
-    /// The file of the data directory that holds it.
+    /// The file in `state` that contains the secret.
     pub file: &'static str,
 }
 
-/// Anthropic.
 pub const ANTHROPIC: Vendor =
     Vendor { variable: "ANTHROPIC_API_KEY", file_variable: "ANTHROPIC_API_KEY_FILE", file: "anthropic.key" };
 
-/// Whoever speaks chat completions.
+/// OpenAI-compatible servers.
 pub const OPENAI: Vendor =
     Vendor { variable: "OPENAI_API_KEY", file_variable: "OPENAI_API_KEY_FILE", file: "openai.key" };
 
-/// Our account in Discord.
+/// The Discord account.
 pub const DISCORD: Vendor =
     Vendor { variable: "DISCORD_TOKEN", file_variable: "DISCORD_TOKEN_FILE", file: "discord.token" };
 
-/// The mailbox.
 pub const IMAP: Vendor = Vendor {
     variable: "OLLIM_IMAP_PASSWORD",
     file_variable: "OLLIM_IMAP_PASSWORD_FILE",
     file: "imap.password",
 };
 
-/// A CalDAV server.
 pub const CALDAV: Vendor = Vendor {
     variable: "OLLIM_CALDAV_PASSWORD",
     file_variable: "OLLIM_CALDAV_PASSWORD_FILE",
     file: "caldav.password",
 };
 
-/// Whoever searches for us and wants a key.
+/// The search engine.
 pub const SEARCH: Vendor =
     Vendor { variable: "OLLIM_SEARCH_KEY", file_variable: "OLLIM_SEARCH_KEY_FILE", file: "search.key" };
 
-/// Whoever calls a webhook.
+/// Callers of webhooks.
 pub const WEBHOOK: Vendor =
     Vendor { variable: "WEBHOOK_SECRET", file_variable: "WEBHOOK_SECRET_FILE", file: "webhook.secret" };
 
-/// Every secret that can be kept.
 const ALL: [Vendor; 7] = [ANTHROPIC, OPENAI, DISCORD, IMAP, CALDAV, SEARCH, WEBHOOK];
 
-/// Whose secret the variable `name` holds, if it holds one.
+/// Returns the secret whose variable is `name`, if any.
 pub fn held_in(name: &str) -> Option<Vendor> {
     ALL.into_iter().find(|vendor| vendor.variable == name)
 }
 
-/// Whether `name` holds or leads to a secret that is kept in a file of ours.
+/// Returns whether `name` is a variable of a secret that is stored in `state`.
 pub fn is_kept(paths: &Paths, name: &str) -> bool {
     let about = |vendor: &&Vendor| [vendor.variable, vendor.file_variable].contains(&name);
     ALL.iter().find(about).is_some_and(|vendor| paths.state().join(vendor.file).exists())
 }
 
-/// Whether `name` holds the key of the Claude Code program, and that is who answers. It is told its key by our environment
-/// and by no file of ours, so whoever keeps it keeps a line.
+/// Returns whether `name` is the key of the Claude Code program and that program answers. It reads
+/// the key from its environment, never from our files, so the key must be stored as a variable.
 pub fn is_of_program(name: &str, brain: &Brain) -> bool {
     matches!(brain, Brain::Claude(_)) && name == ANTHROPIC.variable
 }
 
-/// Whether the file that was named once for the secret of `vendor` is not there any more.
+/// Returns whether the stored file name of a secret leads to a missing file.
 pub fn is_gone(environment: &Environment, vendor: Vendor) -> bool {
     let named = environment.get(vendor.file_variable);
     environment.said(vendor.file_variable).is_none() && named.is_some_and(|file| !Path::new(file).exists())
 }
 
-/// Knows a secret when it is asked.
+/// Returns the current value of a secret.
 pub type Source = Box<dyn Fn() -> String + Send + Sync>;
 
-/// The key of `vendor`, if there is one.
+/// Returns the key of `vendor`, if there is one.
 pub fn read(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Key>, Failed> {
     Ok(source(environment, paths, vendor)?.map(Key::kept_by))
 }
 
-/// Who knows the secret of `vendor`, if there is one. A file that is named wins, because it can be replaced while the
-/// program runs; then what the environment itself says; then what was kept, a file before a line.
+/// Returns a reader of the secret of `vendor`, if there is one. Precedence: a named file, because
+/// it can be replaced at runtime; a variable of this environment; the file in `state`; a stored
+/// variable.
 pub fn source(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Source>, Failed> {
     let named = environment.get(vendor.file_variable).map(PathBuf::from);
     if let (None, Some(said)) = (&named, environment.said(vendor.variable)) {
@@ -118,7 +115,7 @@ pub fn source(environment: &Environment, paths: &Paths, vendor: Vendor) -> Resul
     Ok((!look().is_empty()).then(|| Box::new(look) as Source))
 }
 
-/// What of the environment wins over a secret that is kept, in a sentence for each.
+/// Returns a sentence for each stored secret that a variable of this shell overrides.
 pub fn passed_over(environment: &Environment, paths: &Paths) -> Vec<String> {
     let told = |vendor: &Vendor| {
         let kept = in_file(&paths.state().join(vendor.file))?;
@@ -131,7 +128,7 @@ pub fn passed_over(environment: &Environment, paths: &Paths) -> Vec<String> {
     ALL.iter().filter_map(told).collect()
 }
 
-/// That `variable` wins over the file of this name, and what ends that.
+/// Explains that `variable` overrides a file, and how to end that.
 pub fn wins(variable: &str, file: &str) -> String {
     format!("{variable} is set in this shell, and wins over state/{file} while it is. unset {variable}")
 }
@@ -160,7 +157,8 @@ mod tests {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// ENV-1: what the environment says wins over what is kept, and that is told; what is only kept as a line does not.
+    /// ENV-1: Variables of the environment override stored secrets, with a notice; stored variables
+    /// do not.
     #[test]
     fn the_environment_wins_over_a_secret_that_is_kept() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! How much is logged, in which form, and where.
+//! Log settings: level, format and file.
 
 use std::path::PathBuf;
 
@@ -17,41 +17,36 @@ const LEVELS: [(&str, LevelFilter); 6] = [
     ("trace", LevelFilter::TRACE),
 ];
 
-/// How the log is written.
+/// The log settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// How much.
     pub level: LevelFilter,
-    /// In which form.
     pub form: Form,
-    /// Whether somebody wants to see it.
+    /// The user's request for a log.
     pub wanted: Wanted,
 }
 
-/// Whether somebody asked for a log.
+/// The user's request for a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// OLLIM_LOG says how much.
+    /// `OLLIM_LOG` is set.
     Asked,
-    /// Nobody said anything.
     Unasked,
 }
 
-/// The form of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For people.
     Text,
-    /// For programs: a JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 
 impl Log {
-    /// What holds where nothing can be read.
+    /// The defaults, also used if the settings are invalid.
     pub const USUAL: Self = Self { level: LevelFilter::WARN, form: Form::Text, wanted: Wanted::Unasked };
 }
 
-/// What OLLIM_LOG and OLLIM_LOG_FORMAT ask for; warnings for people, if they are not set.
+/// Reads `OLLIM_LOG` and `OLLIM_LOG_FORMAT`; warnings as text by default.
 pub fn read(environment: &Environment) -> Result<Log, Failed> {
     let wanted = environment.get("OLLIM_LOG").unwrap_or("warn");
     let level = LEVELS.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -72,7 +67,7 @@ pub fn read(environment: &Environment) -> Result<Log, Failed> {
     Ok(Log { level, form, wanted })
 }
 
-/// The file that holds the newest lines, for machines on which nobody else keeps them.
+/// Returns the path of the log file, for machines without a service manager's log.
 pub fn file(paths: &Paths) -> PathBuf {
     paths.state().join("logs").join("ollim-bot.log")
 }

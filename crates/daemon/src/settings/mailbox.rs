@@ -1,4 +1,4 @@
-//! Where mail lies: in a mailbox that speaks IMAP, if one is set, or else at Google.
+//! The mail backend: an IMAP mailbox if one is configured, or else Google.
 
 use accounts::Secret;
 use accounts::mail::imap::Server;
@@ -6,25 +6,20 @@ use journal::Paths;
 
 use super::{Environment, key};
 
-/// Where mail lies.
+/// The mail backend.
 #[derive(Clone, Debug)]
 pub enum Mail {
-    /// At Google.
     Google,
-    /// In a mailbox that speaks IMAP.
     Imap {
-        /// Where it is.
         server: Server,
-        /// Our name there.
         user: String,
-        /// What proves it.
         password: Secret,
     },
-    /// What was said about it cannot work. Everything else goes on.
+    /// The configuration is invalid; everything else still works.
     Wrong(String),
 }
 
-/// Reads it. Whoever names a mailbox must also say who they are there.
+/// Reads the backend. A mailbox needs an address, a user name and a password.
 pub fn read(environment: &Environment, paths: &Paths) -> Mail {
     match environment.get("OLLIM_IMAP_URL") {
         Some(address) => imap(environment, paths, address).unwrap_or_else(Mail::Wrong),

@@ -1,5 +1,5 @@
-//! Where the human can be: the address of the page, Discord if there is a token; and who keeps their tasks and
-//! calendar.
+//! Settings of surfaces and external services: page, Discord, terminal, accounts, search, webhooks,
+//! service manager.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,44 +20,41 @@ use crate::exit::Failed;
 use crate::notify::Notifier;
 use crate::telemetry::Telemetry;
 
-/// Where the human can be, and what they keep elsewhere.
+/// Settings of surfaces and external services.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Where the page listens.
+    /// The listen address of the page.
     pub page: SocketAddr,
-    /// The direct messages of Discord.
     pub discord: Discord,
-    /// The terminal before us.
+    /// The capabilities of the terminal.
     pub terminal: Terminal,
-    /// The tasks and the calendar.
     pub accounts: Accounts,
-    /// The way to search the web.
     pub search: Search,
-    /// Where programs are found, if that is known.
+    /// The value of `PATH`.
     pub programs: Option<String>,
-    /// Where a newer program comes from.
+    /// The source of program updates.
     pub upgrade: Upgrade,
-    /// Whether other programs can call.
+    /// The listener for webhooks.
     pub webhooks: Webhooks,
-    /// The service that we are or could be.
+    /// The systemd service.
     pub service: Service,
-    /// Who watches from outside.
+    /// Export of metrics.
     pub telemetry: Telemetry,
 }
 
-/// What a service manager and we know of each other.
+/// Settings of the systemd service.
 #[derive(Clone, Debug)]
 pub struct Service {
-    /// Where the human's services are described, if that is known.
+    /// The directory of the user's units, if it is known.
     pub units: Option<PathBuf>,
-    /// What a service is told of this shell.
+    /// Environment variables that the unit sets.
     pub surroundings: Vec<(&'static str, String)>,
-    /// Who started us and wants to hear how we are.
+    /// The service manager that started this process, if any.
     pub notifier: Option<Notifier>,
 }
 
-/// What a service is told of the shell that installs it: where programs are, and the way out of this machine. The
-/// programs that we start need it from the first moment, so it cannot be kept with everything else.
+/// Variables that the unit copies from the installing shell: `PATH`, proxies and certificates.
+/// Child processes need them from the start, so they cannot come from the stored environment.
 pub const SURROUNDINGS: [&str; 7] = [
     "PATH",
     "CLAUDE_CONFIG_DIR",
@@ -68,32 +65,28 @@ pub const SURROUNDINGS: [&str; 7] = [
     "SSL_CERT_FILE",
 ];
 
-/// What the terminal before us can do.
+/// The capabilities of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminal {
-    /// Write lines.
+    /// Can only print lines.
     Dumb,
-    /// Write anywhere, and words may look so.
+    /// Can move the cursor and draw in this style.
     Able(Look),
 }
 
-/// The direct messages of Discord.
+/// The Discord account.
 #[derive(Clone, Debug)]
 pub enum Discord {
-    /// There is no token.
     Off,
-    /// Our account there.
     On {
-        /// Who we are.
         token: Token,
-        /// The way to Discord.
+        /// The address of the API.
         base: String,
     },
-    /// What was said about it cannot work. Everything else goes on.
+    /// The configuration is invalid; everything else still works.
     Wrong(String),
 }
 
-/// Reads all of them.
 pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Places, Failed> {
     let page = environment.get("OLLIM_HTTP").unwrap_or(&file.page.address);
     let page = page.parse().map_err(|_| {
@@ -113,17 +106,16 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks, service, telemetry })
 }
 
-/// `environment` without all that can be refused here.
+/// Returns `environment` without the variables that [`read`] may reject.
 pub fn undoubted(environment: &Environment) -> Environment {
     let doubted = ["OLLIM_HTTP", "OLLIM_SEARCH", "OLLIM_SEARCH_URL", "OLLIM_METRICS", "OLLIM_OTLP_URL"];
     doubted.into_iter().fold(environment.clone(), |environment, name| environment.without(name))
 }
 
 impl Service {
-    /// What `environment` says of it.
     pub fn read(environment: &Environment) -> Self {
         let said = |name| Some((name, environment.said(name)?.to_owned()));
-        // A line of a unit is a line.
+        // A value with a line break cannot be written to a unit.
         let surroundings = SURROUNDINGS.into_iter().filter_map(said);
         let surroundings = surroundings.filter(|(_, value)| !value.contains(char::is_control)).collect();
         Self { units: units(environment), surroundings, notifier: Notifier::read(environment) }

@@ -1,37 +1,31 @@
-//! What of the settings is refused: which part, why, and what repairs it. Whoever repairs settings reads on without it.
+//! Rejected parts of the settings, with reasons and fixes. Setup and doctor continue without them.
 
 use crate::exit::Failed;
 
-/// A part of the settings that is read or refused as a whole.
+/// A part of the settings that is accepted or rejected as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What was set up once.
+    /// The stored environment.
     Kept,
-    /// The settings file.
     File,
-    /// How much is thought.
     Thinking,
-    /// The human's zone.
     Zone,
-    /// Who answers.
+    /// The model that answers.
     Brain,
-    /// The key of who answers, where that was chosen once: all else goes on without it.
+    /// The key of the configured model; without it the offline model is used.
     Key,
-    /// Where the human can be.
+    /// Surfaces and external services.
     Places,
 }
 
-/// A part that is refused.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Which.
     pub part: Part,
-    /// Why.
     pub why: Failed,
 }
 
 impl Refusal {
-    /// What repairs it.
+    /// Returns how to fix it.
     pub fn fix(&self) -> &'static str {
         let why = self.why.to_string();
         if why.contains("chmod 600") {
@@ -47,19 +41,19 @@ impl Refusal {
     }
 }
 
-/// What is told of a file that the disk does not let us read.
+/// Marks errors of files that cannot be read.
 pub const UNREADABLE: &str = "it cannot be read";
 
-/// What repairs a setting that no section of the setup is about.
+/// The fix for settings without a setup section.
 pub const WHERE_IT_IS_SET: &str =
     "change it where it is set: in this shell, in state/environment or in settings.toml";
 
-/// All that was refused so far.
+/// The rejected parts so far.
 #[derive(Debug, Default)]
 pub struct Refusals(pub Vec<Refusal>);
 
 impl Refusals {
-    /// What was read; or `usual` in its place, and that the part is refused.
+    /// Returns the value that was read, or records the rejection and returns the default.
     pub fn or<T>(
         &mut self,
         part: Part,

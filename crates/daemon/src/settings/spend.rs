@@ -1,4 +1,4 @@
-//! What may be spent, and what models cost.
+//! Spending limits and prices of models.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -11,18 +11,16 @@ use journal::Paths;
 use super::file::{self, File, Most};
 use crate::exit::Failed;
 
-/// What may be spent.
 #[derive(Clone, Debug)]
 pub struct Spend {
-    /// Prices, and what unattended work may cost.
+    /// Prices, and the limits of unattended work.
     pub purse: Purse,
-    /// How far one turn may go.
+    /// The limits of one turn.
     pub turn: turn::Limits,
-    /// What is wrong with the price file, if it could not be used.
+    /// The problem of the price file, if it was ignored.
     pub price_file_problem: Option<String>,
 }
 
-/// Reads it.
 pub fn read(file: &File, paths: &Paths) -> Result<Spend, Failed> {
     let spend = &file.spend;
     let dollars = "unattended_dollars_per_day";
@@ -74,10 +72,10 @@ fn whole(amount: f64) -> Option<u64> {
     (amount.is_finite() && (0.0..1e15).contains(&amount)).then_some(amount as u64)
 }
 
-/// The price file in the data directory. Its prices replace those of the defaults and of `settings.toml`.
+/// The price file in the data directory, which overrides the defaults and `settings.toml`.
 const PRICE_FILE: &str = "prices.toml";
 
-/// Reads the price file. A missing file has no prices; a bad file has a sentence that says what is wrong with it.
+/// Reads the price file. A missing file has no prices; an invalid one is an error message.
 fn price_file(paths: &Paths) -> Result<Vec<(String, Price)>, String> {
     let text = match std::fs::read_to_string(paths.root().join(PRICE_FILE)) {
         Ok(text) => text,
@@ -94,7 +92,7 @@ fn price_file(paths: &Paths) -> Result<Vec<(String, Price)>, String> {
     prices.iter().map(|(name, price)| Ok((name.clone(), priced(name, price)?))).collect()
 }
 
-/// Reads one price, or returns a sentence that says which price is wrong.
+/// Converts one price, or returns an error message that names it.
 fn priced(name: &str, price: &file::Price) -> Result<Price, String> {
     let rates = |input: f64, output, cache_read: Option<f64>, cache_write: Option<f64>, hour: Option<f64>| {
         let read = |dollars: f64| {
@@ -226,7 +224,7 @@ mod tests {
         spend.purse.prices.of(&Call { model: model.to_owned(), usage })
     }
 
-    /// A new model under a short name asks for its own price: that of the one before it may be another.
+    /// Each model with a short name has its own price, which a newer model may change.
     #[test]
     fn every_model_that_has_a_short_name_has_a_price() {
         let file = File::read(&Paths::new("/nowhere")).unwrap();

@@ -1,27 +1,26 @@
-//! How the program renews itself: where its source is, what builds it, and which file is replaced.
+//! Settings of program updates: source, build command and target.
 
 use std::path::PathBuf;
 
 use super::file::File;
 
-/// How the program renews itself.
+/// Settings of program updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
-    /// The checkout, if one is named.
+    /// The configured checkout.
     pub checkout: Option<PathBuf>,
-    /// Whether one is looked for otherwise.
+    /// Searches for a checkout if none is configured.
     pub looks: bool,
-    /// What builds it.
+    /// The build command.
     pub build: String,
-    /// What it builds, from the checkout on.
+    /// The built file, relative to the checkout.
     pub binary: PathBuf,
-    /// The file that is replaced, if it is not the program that runs.
+    /// The file to replace, if it is not the running program.
     pub program: Option<PathBuf>,
-    /// The keys of whoever may sign a version, if that is asked for.
+    /// The file with the keys of permitted signers, if signatures are required.
     pub signers: Option<PathBuf>,
 }
 
-/// Reads it.
 pub fn read(file: &File) -> Upgrade {
     let named = |word: &str| (!["auto", "none"].contains(&word)).then(|| PathBuf::from(word));
     let update = &file.update;

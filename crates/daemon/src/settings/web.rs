@@ -1,4 +1,4 @@
-//! The way to search the web: a configured engine, or the servers of the model's vendor.
+//! The web search provider: a configured engine, or the model's vendor.
 
 use journal::Paths;
 use tools::web::{Engine, Key};
@@ -8,38 +8,33 @@ use super::key::{self, SEARCH};
 use super::{Brain, Environment, OPENAI_URL, Settings};
 use crate::exit::Failed;
 
-/// What is set about searching the web.
+/// The configured web search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Which of the ways is used.
     pub choice: Choice,
-    /// The configured engine, if there is one.
     pub engine: Option<Engine>,
 }
 
-/// Which way to search is used.
+/// The user's choice of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The configured engine; without one the vendor, if it is known to search.
+    /// The configured engine; without one the vendor, if it can search.
     Auto,
-    /// The vendor.
     Vendor,
-    /// None.
     None,
 }
 
-/// The way to search that follows from all settings.
+/// The provider that results from all settings.
 #[derive(Clone, Debug)]
 pub enum SearchWay {
-    /// With this engine.
     Engine(Engine),
-    /// On the servers of the vendor, by this model.
+    /// The vendor, with this model.
     Vendor(String),
-    /// Not at all, for this reason: half a sentence.
+    /// None; the reason as half a sentence.
     Off(String),
 }
 
-/// Reads it: an engine speaks like Brave if there is a key, else like SearXNG.
+/// Reads the settings. An engine uses Brave's API if it has a key, else that of SearXNG.
 pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Search, Failed> {
     let wanted = environment.get("OLLIM_SEARCH").unwrap_or(&file.search.r#use);
     let choice = match wanted {
@@ -59,10 +54,10 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Sea
     Ok(Search { choice, engine: Some(engine) })
 }
 
-/// How to get a search engine.
+/// A hint how to configure a search engine.
 const SET_ONE: &str = "OLLIM_SEARCH_URL sets a SearXNG, or an API like Brave's";
 
-/// The way to search with these settings.
+/// Returns the provider for these settings.
 pub fn way(settings: &Settings) -> SearchWay {
     let Search { choice, engine } = &settings.places.search;
     match (choice, engine) {
@@ -92,7 +87,7 @@ pub fn way(settings: &Settings) -> SearchWay {
     }
 }
 
-/// The cheapest model of Anthropic by its short name, which searches well enough.
+/// Returns Anthropic's cheapest model, which is good enough for searches.
 pub fn cheapest(settings: &Settings) -> Option<String> {
     settings.aliases.get("haiku").cloned()
 }
@@ -123,7 +118,7 @@ mod tests {
         assert!(wrong.contains("OLLIM_SEARCH: I don't understand `google`. Use `auto`"), "{wrong}");
     }
 
-    /// Searching works without configuration where the vendor searches; a configured engine is used instead.
+    /// The vendor searches without configuration; a configured engine takes precedence.
     #[test]
     fn the_vendor_searches_unless_an_engine_is_set() {
         let told = |variables: &[(&str, &str)]| match way(&settings(variables).unwrap()) {

@@ -1,4 +1,5 @@
-//! The door for other programs: its port, and the secret that they must know, which is read again at every call.
+//! Settings of the webhook listener: its port, and the secrets, which are read again for every
+//! call.
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
@@ -10,22 +11,21 @@ use surfaces::hook::HeaderName;
 use super::Environment;
 use super::key::WEBHOOK;
 
-/// The folder of `state` that holds secrets of single webhooks.
+/// The directory in `state` with secrets of single webhooks.
 const OWN: &str = "webhook-secrets";
 
-/// WH-1: whether other programs can call.
+/// WH-1: The settings of the listener.
 #[derive(Clone, Debug)]
 pub enum Webhooks {
-    /// Nobody asked for it.
     Off,
-    /// On this port, and a proxy tells in this header who calls.
+    /// The port, the secrets, and the header with the caller's address that a proxy adds.
     On(u16, Secrets, Option<HeaderName>),
-    /// What was said about it cannot work: it stays off, and that is told.
+    /// The configuration is invalid; the listener stays off and a notice says so.
     Wrong(String),
 }
 
 impl Webhooks {
-    /// What whoever calls the webhook `id` must know now, as far as it is known here.
+    /// Returns the current secret of the webhook `id`.
     pub fn secret(&self, id: &str) -> Option<String> {
         match self {
             Self::On(_, secrets, _) => secrets.of(id),
@@ -34,13 +34,13 @@ impl Webhooks {
     }
 }
 
-/// Where secrets are.
+/// The places of webhook secrets.
 #[derive(Clone)]
 pub struct Secrets {
     named: Option<PathBuf>,
-    /// What the environment itself says.
+    /// The variable of this environment.
     said: Option<String>,
-    /// What was set up once, as a line.
+    /// The stored variable.
     kept: Option<String>,
     state: PathBuf,
 }
@@ -52,8 +52,8 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// What whoever calls the webhook `id` must know now: its own secret, if it has one, or the one for all. Nothing, if
-    /// there is none that others cannot read.
+    /// Returns the current secret of the webhook `id`: its own, or else the shared one. `None` if
+    /// there is none, or if others can read its file.
     pub fn of(&self, id: &str) -> Option<String> {
         let own = self.state.join(OWN).join(id);
         if is_name(id) && own.symlink_metadata().is_ok() {
@@ -62,8 +62,8 @@ impl Secrets {
         self.for_all().ok()
     }
 
-    /// The secret for all, or why there is none: in the order of every secret (`key::source`). A file that was named and
-    /// is gone lets nobody in.
+    /// Returns the shared secret, with the precedence of `secret_reader`. A missing named file is
+    /// an error, so all calls are rejected.
     fn for_all(&self) -> Result<String, String> {
         let usual = self.state.join(WEBHOOK.file);
         match (&self.named, &self.said, &self.kept) {
@@ -78,7 +78,7 @@ impl Secrets {
     }
 }
 
-/// Whether `id` is a plain name, and no way to another folder.
+/// Returns whether `id` is a plain file name.
 fn is_name(id: &str) -> bool {
     domain::schedule::ItemId::parse(id).is_ok()
 }
@@ -96,7 +96,6 @@ fn in_file(file: &Path) -> Result<String, String> {
     }
 }
 
-/// Reads what was said about it.
 pub fn read(environment: &Environment, address_header: &str, paths: &Paths) -> Webhooks {
     let Some(port) = environment.get("WEBHOOK_PORT") else { return Webhooks::Off };
     let Ok(port) = port.parse::<u16>() else {

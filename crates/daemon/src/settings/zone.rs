@@ -1,11 +1,11 @@
-//! The human's time zone: what is set, else what the machine says, else UTC.
+//! The user's time zone: configured, from the machine, or UTC.
 
 use jiff::tz::TimeZone;
 
 use super::{Environment, Guessed};
 use crate::exit::Failed;
 
-/// Finds the zone.
+/// Reads the configured zone, or detects it.
 pub fn read(environment: &Environment) -> Result<Guessed<TimeZone>, Failed> {
     if let Some(name) = environment.get("OLLIM_TIMEZONE") {
         let zone = TimeZone::get(name).map_err(|_| {
@@ -18,7 +18,7 @@ pub fn read(environment: &Environment) -> Result<Guessed<TimeZone>, Failed> {
     Ok(guessed())
 }
 
-/// The zone, if nobody says it.
+/// Detects the zone of the machine.
 pub fn guessed() -> Guessed<TimeZone> {
     from_machine().unwrap_or(Guessed { value: TimeZone::UTC, from: "a guess" })
 }

@@ -1,4 +1,4 @@
-//! The commands of skills: ours in this process, others as programs in the cage.
+//! Runs commands of skills: our own in this process, others in the sandbox.
 
 use domain::context::skills::EACH;
 use domain::label::{Label, Realm};
@@ -10,11 +10,11 @@ use tools::skill::{Commands, Ended};
 
 use crate::workshop::Ours;
 
-/// Runs commands of skills that the human has accepted.
+/// Runs commands of accepted skills.
 pub struct InTheCage {
-    /// Our own commands.
+    /// Runs our own commands.
     pub own: Ours,
-    /// How others are run; or why none is.
+    /// The sandboxed shell, or why there is none.
     pub shell: Part<Shell>,
 }
 

@@ -1,4 +1,4 @@
-//! Applying an update: pull, build, lay beside, look over, and only then exchange.
+//! Applies an update: pull, build, place next to the program, check, replace.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,44 +17,40 @@ use super::{READY_WITHIN, beside};
 use crate::clock::SystemClock;
 use crate::settings::Settings;
 
-/// How long a build may take.
 const BUILD: Duration = Duration::from_secs(3_600);
 
-/// What whoever updates too early is told: until then the one before is the last that is known to work.
+/// The error if the last update is still on probation: until then only the previous version is
+/// known to work.
 const UNPROVEN: &str = "the last update has still to go on for a minute, and may be taken back until then. let it run so \
                         long, and try again";
 
-/// Who updates.
+/// Finds and applies updates.
 pub struct Renewer<'a> {
-    /// What is set.
     pub settings: &'a Settings,
-    /// The disk.
     pub disk: &'a Arc<dyn Disk>,
-    /// The source.
     pub checkout: Checkout,
-    /// The file that is replaced.
+    /// The file to replace.
     pub program: PathBuf,
 }
 
-/// Why it is looked for a newer version.
+/// The reason for looking for an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Somebody asked.
+    /// A request of the user.
     Asked,
-    /// It was time.
+    /// The schedule.
     ByItself,
 }
 
-/// A new program in its place.
+/// An update that has replaced the program.
 #[derive(Debug)]
 pub struct Applied {
-    /// What is new.
     pub news: News,
 }
 
 impl Renewer<'_> {
-    /// UP-2: what is newer than the program: also what an update that was cut short has already pulled. What did not start
-    /// once is taken again only if somebody asks.
+    /// UP-2: Returns what is newer than the program, including what an interrupted update already
+    /// pulled. A version that failed to start is offered again only on request of the user.
     pub async fn look(&self, wanted: Wanted) -> Result<Option<News>, Trouble> {
         let mark = mark::read(&**self.disk, &self.settings.paths.state());
         let base = match wanted {
@@ -64,7 +60,7 @@ impl Renewer<'_> {
         self.checkout.look(base).await
     }
 
-    /// UP-7, L2: makes `news` the program; if anything fails, everything is as it was.
+    /// UP-7, L2: Installs the update. On failure everything is restored.
     pub async fn apply(&self, news: News) -> Result<Applied, Trouble> {
         let state = self.settings.paths.state();
         let before = mark::read(&**self.disk, &state);
@@ -80,7 +76,7 @@ impl Renewer<'_> {
             Err(trouble) => {
                 let _ = remove(&**self.disk, &self.laid());
                 match before.filter(Mark::is_refused) {
-                    // What did not start stays refused.
+                    // A version that failed to start stays rejected.
                     Some(refused) => {
                         self.checkout.go_back(&head).await;
                         mark::write(&**self.disk, &state, &refused).map_err(ours)?;
@@ -117,7 +113,7 @@ impl Renewer<'_> {
         mark::laid(&self.program)
     }
 
-    /// Lays what was built beside the program.
+    /// Copies the built program next to the current one.
     fn lay(&self, built: &Path) -> std::io::Result<()> {
         remove(&**self.disk, &self.laid())?;
         let bytes = self.disk.read(built)?;
@@ -125,7 +121,8 @@ impl Renewer<'_> {
         self.disk.let_run(&self.laid())
     }
 
-    /// L2: the new program must open a copy of everything and say that it is ready, within a minute.
+    /// L2: The new program must open a copy of all data and report that it is ready, within a
+    /// minute.
     async fn look_over(&self) -> Result<(), Trouble> {
         let trial = Trial::of(&self.settings.paths, self.disk, self.now()).await;
         let trial = trial.map_err(|error| Trouble::Ours(format!("nothing could be copied: {error}")))?;
@@ -142,7 +139,7 @@ impl Renewer<'_> {
         }
     }
 
-    /// Keeps the program that is there, and puts the new one in its place.
+    /// Keeps the current program as `.previous`, and replaces it with the new one.
     fn exchange(&self, from: &str, news: &News) -> std::io::Result<()> {
         let half = beside(&self.program, ".previous.tmp");
         remove(&**self.disk, &half)?;
@@ -150,7 +147,8 @@ impl Renewer<'_> {
         self.disk.create(&half, &bytes)?;
         self.disk.let_run(&half)?;
         self.disk.rename(&half, &beside(&self.program, ".previous"))?;
-        // What is kept, and what lies beside, have their names for good before a mark counts on them.
+        // Sync the directory, so that both files survive a power cut before the mark relies on
+        // them.
         self.bring_names()?;
         let unproven = Unproven {
             from: from.to_owned(),
@@ -162,14 +160,14 @@ impl Renewer<'_> {
         };
         mark::write(&**self.disk, &self.settings.paths.state(), &Mark::Unproven(unproven))?;
         self.disk.rename(&self.laid(), &self.program)?;
-        // It has its place, and the mark says so. If a power cut takes that back, the next start sees it by the mark.
+        // If a power cut undoes the rename, the next start detects it with the mark.
         if let Err(error) = self.bring_names() {
             tracing::warn!(%error, "The name of the new program could not be brought to the disk.");
         }
         Ok(())
     }
 
-    /// Brings the names beside the program to the disk.
+    /// Syncs the directory of the program.
     fn bring_names(&self) -> std::io::Result<()> {
         self.program.parent().map_or(Ok(()), |dir| self.disk.sync_dir(dir))
     }
@@ -209,8 +207,8 @@ mod tests {
         settings
     }
 
-    /// L2, B1: wherever the power goes while the programs are exchanged, there is one; a new one that has the place has the
-    /// old one beside it, and a mark that says so.
+    /// L2, B1: After a power cut during the replacement there is always a program, and a new one
+    /// has the old one next to it and a mark.
     #[test]
     fn a_power_cut_during_the_exchange_leaves_a_program_and_the_way_back() {
         let source = tempfile::tempdir().unwrap();
@@ -251,7 +249,8 @@ mod tests {
         assert!(seen[0] > 10 && seen[1] > 1, "{seen:?}");
     }
 
-    /// L2, UP-2: a version that did not start is not taken again by itself, and is there for whoever asks.
+    /// L2, UP-2: A version that failed to start is not installed automatically again, only on
+    /// request.
     #[tokio::test]
     async fn what_did_not_start_is_taken_again_only_if_somebody_asks() {
         let dir = tempfile::tempdir().unwrap();

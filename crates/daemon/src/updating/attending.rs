@@ -1,4 +1,4 @@
-//! Attending: who waits for `/update` and `/restart`, and looks for updates by itself.
+//! Handles `/update` and `/restart`, and looks for updates on schedule.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,27 +16,24 @@ use super::checkout::{Checkout, News};
 use super::{Renewer, UNAVAILABLE, Wanted, program};
 use crate::settings::Settings;
 
-/// SC-7, UP-3: how often to ask whether it is time to look.
+/// SC-7, UP-3: Interval at which the handler asks whether a check is due.
 const EVERY: Duration = Duration::from_secs(300);
 
-/// How often to ask whether nothing goes on any more.
+/// Interval at which the handler asks whether a restart is possible.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Who attends.
+/// Handles update and restart requests.
 pub struct Attendant {
-    /// How the assistant is asked.
+    /// The handle of the event loop.
     pub desk: Desk,
-    /// What is set.
     pub settings: Settings,
-    /// The disk.
     pub disk: Arc<dyn Disk>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Told when the process is to start again.
+    /// Notified when the process should restart.
     pub renewed: Arc<Notify>,
 }
 
-/// Waits for errands, and looks by itself, until the end.
+/// Handles requests and scheduled checks until the channel is closed.
 pub async fn attend(attendant: Attendant, mut errands: mpsc::Receiver<Errand>) {
     let mut last = None;
     loop {
@@ -58,7 +55,7 @@ pub async fn attend(attendant: Attendant, mut errands: mpsc::Receiver<Errand>) {
 }
 
 impl Attendant {
-    /// UP-8: at once, whatever the hour. What is being said is not cut short.
+    /// UP-8: Updates immediately, at any hour. A running answer is completed before the restart.
     async fn update(
         &self,
         reply: tokio::sync::oneshot::Sender<Answer>,
@@ -87,7 +84,7 @@ impl Attendant {
         }
     }
 
-    /// UP-3, UP-4: looks when that is wanted, and becomes the new one in its hour.
+    /// UP-3, UP-4: Checks for an update if that is due, and installs it in the configured hours.
     async fn by_itself(&self, last: &mut Option<Timestamp>, errands: &mut mpsc::Receiver<Errand>) {
         if self.may(Renewal::Look(*last)).await.is_err() {
             return;
@@ -114,7 +111,7 @@ impl Attendant {
         match renewer.apply(news).await {
             Err(trouble) => {
                 tracing::error!(%trouble, "The update failed.");
-                // UP-7: it is told as soon as it can be written down.
+                // UP-7: The notice is delivered once it can be written.
                 self.desk.tell(Event::Told(format!("the update failed: {trouble}. i go on as i am."))).await;
             }
             Ok(applied) => {
@@ -125,7 +122,8 @@ impl Attendant {
         }
     }
 
-    /// UP-6, L3: what began meanwhile ends first, and who sleeps is let sleep. Whoever asks meanwhile is awake.
+    /// UP-6, L3: Waits until no turn runs and the quiet hours are over. A request of the user
+    /// meanwhile ends the wait for the quiet hours.
     async fn wait_until_it_may(&self, mut how: Renewal, errands: &mut mpsc::Receiver<Errand>) {
         while self.may(how).await.is_err() {
             tokio::select! {
@@ -153,8 +151,8 @@ impl Attendant {
         if let Answer::Refused(why) = answer { Err(why) } else { Ok(()) }
     }
 
-    /// UP-7: the human hears it wherever they are. If it cannot be written down, the new one says at its start that it is
-    /// there.
+    /// UP-7: Announces the update on the user's surfaces. If that fails, the new version reports it
+    /// at its start.
     async fn announce(&self, text: String) {
         if let Answer::Refused(why) = self.desk.ask(Request::Announce(text)).await {
             tracing::warn!(why, "It could not be told that an update was made.");
@@ -162,7 +160,7 @@ impl Attendant {
     }
 }
 
-/// SL-14, UP-9: what whoever wants a restart hears.
+/// SL-14, UP-9: Returns the answer to a restart request.
 fn restarting(may: &Result<(), String>) -> Answer {
     match may {
         Ok(()) => Answer::Told("restarting. i am back in a few seconds.".to_owned()),
@@ -194,7 +192,7 @@ mod tests {
         }
     }
 
-    /// L3: what it made by itself waits for its time, until the human asks for it.
+    /// L3: A scheduled update waits for its time, unless the user requests a restart.
     #[tokio::test(start_paused = true)]
     async fn what_it_made_by_itself_waits_until_somebody_asks() {
         let (desk, mut pile) = Desk::new();
@@ -225,7 +223,7 @@ mod tests {
         assert!(before.iter().all(|wanted| *wanted == Renewal::Made), "{asked:?}");
     }
 
-    /// SC-7: every five minutes it is asked whether it is time to look, and nothing else happens meanwhile.
+    /// SC-7: Every five minutes the handler asks whether a check is due, and does nothing else.
     #[tokio::test(start_paused = true)]
     async fn every_five_minutes_it_asks_whether_it_is_time() {
         let (desk, mut pile) = Desk::new();

@@ -1,4 +1,4 @@
-//! The checkout: the source that the program was built from, and whether there is a newer one.
+//! The git checkout from which the program is built, and the newer commits of its remote.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,29 +6,29 @@ use std::time::Duration;
 use super::running::{Trouble, run};
 use crate::settings::Upgrade;
 
-/// How long git may take, with another machine and alone.
+/// Timeouts of git commands, with and without network access.
 const FAR: Duration = Duration::from_secs(60);
 const HERE: Duration = Duration::from_secs(10);
 
-/// How many commits are told.
+/// The most commits that are listed.
 const TOLD: usize = 5;
 
-/// The source.
+/// The checkout of the source.
 #[derive(Clone, Debug)]
 pub struct Checkout {
     root: PathBuf,
     signers: Option<PathBuf>,
 }
 
-/// What is newer than we are.
+/// The newer commits of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
-    /// The commits, newest first, a line each.
+    /// One line per commit, newest first.
     pub commits: Vec<String>,
 }
 
 impl News {
-    /// UP-7: the first of them, and how many more there are.
+    /// UP-7: Lists the first commits and the number of others.
     pub fn tell(&self) -> String {
         let lines: String = self.commits.iter().take(TOLD).map(|commit| format!("\n- {commit}")).collect();
         match self.commits.len().saturating_sub(TOLD) {
@@ -39,7 +39,7 @@ impl News {
 }
 
 impl Checkout {
-    /// UP-1: the checkout that `upgrade` names, or the one that `program` lies in; nothing, if there is none.
+    /// UP-1: Returns the configured checkout, or the one that contains `program`, if there is any.
     pub fn find(upgrade: &Upgrade, program: &Path) -> Option<Self> {
         let is_one = |dir: &Path| dir.join(".git").exists();
         let at = |root: &Path| Self { root: root.to_owned(), signers: upgrade.signers.clone() };
@@ -50,12 +50,12 @@ impl Checkout {
         found.filter(|_| upgrade.looks).map(at)
     }
 
-    /// Where it is.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// UP-2, UP-5: what is newer than `base`, or than what is here; nothing, if we are as new or newer.
+    /// UP-2, UP-5: Returns what is newer than `base`, or than the checkout; `None` if there is
+    /// nothing newer.
     pub async fn look(&self, base: Option<&str>) -> Result<Option<News>, Trouble> {
         let remote = self.newest().await?;
         let base = base.unwrap_or("HEAD");
@@ -66,12 +66,12 @@ impl Checkout {
         Ok(Some(News { commits: log.lines().map(str::to_owned).collect() }))
     }
 
-    /// What is here.
+    /// Returns the current commit.
     pub async fn head(&self) -> Result<String, Trouble> {
         self.git(&["rev-parse", "HEAD"], HERE).await
     }
 
-    /// L2: brings it to the newest version, if that is signed by whoever may; that and no other.
+    /// L2: Fast-forwards to the newest commit, if it has a permitted signature or none is required.
     pub async fn pull(&self) -> Result<(), Trouble> {
         let newest = self.newest().await?;
         if let Some(signers) = &self.signers {
@@ -80,7 +80,7 @@ impl Checkout {
         self.git(&["merge", "--ff-only", &newest], HERE).await.map(drop)
     }
 
-    /// The newest version that there is elsewhere.
+    /// Fetches the remote and returns its newest commit.
     async fn newest(&self) -> Result<String, Trouble> {
         self.git(&["fetch", "origin"], FAR).await?;
         match self.git(&["rev-parse", "--verify", "--quiet", "@{u}"], HERE).await {
@@ -89,8 +89,9 @@ impl Checkout {
         }
     }
 
-    /// A version names all that came before it, so that one name under it is enough. Keys of other kinds count for nothing:
-    /// whoever has put them on this machine was not asked about versions.
+    /// Checks the signature of the newest commit, which covers its history. Only SSH signers from
+    /// the configured file count; GPG and X.509 are disabled, because keys on this machine are
+    /// there for other reasons.
     async fn check_signed(&self, commit: &str, signers: &Path) -> Result<(), Trouble> {
         let file = format!("gpg.ssh.allowedSignersFile={}", signers.display());
         let only = ["-c", &file, "-c", "gpg.program=false", "-c", "gpg.x509.program=false"];
@@ -104,7 +105,7 @@ impl Checkout {
         })
     }
 
-    /// Goes back to `commit`; what somebody changed here stays.
+    /// Resets to `commit`, keeping local changes.
     pub async fn go_back(&self, commit: &str) {
         if let Err(trouble) = self.git(&["reset", "--keep", commit], HERE).await {
             tracing::warn!(%trouble, "The checkout stays at the version that could not be used.");

@@ -1,7 +1,7 @@
-//! Going back: the program from before gets its place again, with a journal that it can read.
+//! Rollback: restores the previous program with a journal that it can read.
 //!
-//! A mark says so before anything moves, and where the later journal will be. So whoever is ended in between is followed by
-//! somebody who does it to the end, and can tell all of it.
+//! A mark is written before anything moves, with the path for the newer journal. After an
+//! interruption the next start completes the rollback and can report all of it.
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ use super::beside;
 use super::mark::{self, GoingBack, Mark, Unproven};
 use super::proving::{Proof, leave};
 
-/// Puts the program from before back in its place, with a journal that it can read. Where there is none, the new one stays.
-/// What the disk does not let us do now is left to the next start.
+/// Restores the previous program with a journal that it can read. If that is impossible, the new
+/// program stays. If the disk fails temporarily, the next start tries again.
 pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Proof {
     let (mut going, begun) = match mark::read(disk, &paths.state()) {
         Some(Mark::Unproven(unproven)) => (GoingBack { why: why.to_owned(), aside: None, unproven }, false),
@@ -25,14 +25,15 @@ pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Pro
         | None => return Proof::None,
     };
     let previous = beside(&going.unproven.program, ".previous");
-    // What was begun and cut short comes first: until then nobody knows which journal has the place.
+    // Complete an interrupted replacement of the journal first; until then it is unknown which
+    // journal is in place.
     let found = migration::finish_laying(paths, disk).map_err(|error| error.to_string());
     let found = found.and_then(|_| disk.look(&previous).map_err(|error| error.to_string()));
     let there = match found {
         Ok(previous) => previous.is_some(),
         Err(error) => return not_now(&error),
     };
-    // Where it was begun and the one before lies there no more, it has its place already.
+    // If the rollback was begun and `.previous` is gone, it is already back in place.
     let kept = match readable(disk, paths, &going.unproven) {
         _ if !there && !begun => return stay(disk, paths, going, "it is not there any more"),
         Err(Unopened::NotNow(why, _)) => return not_now(&why),
@@ -59,7 +60,8 @@ pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Pro
     match put {
         Ok(()) => ended(disk, paths, going),
         Err(Unopened::NotNow(why, _)) => return not_now(&why),
-        // Whoever starts next lays the journal from before, and the new program must not be the one that finds it.
+        // The next start will restore the older journal, so the new program must not be started
+        // with it.
         Err(error) if migration::is_laying(paths, disk) => return not_now(&error.to_string()),
         Err(Unopened::Disk(why)) => return stay(disk, paths, going, &why),
         Err(error @ (Unopened::Damaged(_) | Unopened::Newer { .. })) => {
@@ -69,7 +71,7 @@ pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Pro
     if there { Proof::Back } else { Proof::None }
 }
 
-/// The one before is back: that is told once it is sure to stay so.
+/// The previous program is back. This is recorded once the directory is synced.
 fn ended(disk: &dyn Disk, paths: &Paths, GoingBack { why, aside, unproven }: GoingBack) {
     let sure = unproven.program.parent().map_or(Ok(()), |dir| disk.sync_dir(dir));
     match sure {
@@ -94,20 +96,21 @@ fn not_now(error: &str) -> Proof {
     Proof::NotNow(error.to_owned())
 }
 
-/// Only what is there is told.
+/// Returns the path only if the file exists.
 fn kept(disk: &dyn Disk, aside: Option<PathBuf>) -> Option<PathBuf> {
     aside.filter(|aside| matches!(disk.look(aside), Ok(Some(_))))
 }
 
-/// What the program from before can go on from.
+/// A journal that the previous program can read.
 enum Readable {
-    /// The journal as it is.
+    /// The current journal.
     AsItIs,
-    /// This copy from before.
+    /// This earlier copy.
     Kept(PathBuf),
 }
 
-/// What the program before `unproven` can go on from; nothing, if nobody can tell.
+/// Finds the journal for the program before `unproven`; `None` if there is none or its format is
+/// unknown.
 fn readable(disk: &dyn Disk, paths: &Paths, unproven: &Unproven) -> Result<Option<Readable>, Unopened> {
     let since = unproven.at.and_then(|at| Timestamp::from_second(at).ok());
     Ok(match (migration::format(paths, disk)?, unproven.journal) {
@@ -129,8 +132,8 @@ mod tests {
     use super::super::proving::{prove, told};
     use super::*;
 
-    /// A journal of a newer format than the program from before knows, with what SQLite keeps beside it; `kept` names the
-    /// formats of the journals from before.
+    /// Creates a journal with a newer format than the previous program knows, and its WAL file;
+    /// `kept` lists the formats of the earlier copies.
     fn migrated(dir: &Path, kept: &[i64]) -> Paths {
         let paths = Paths::new(dir.join("data"));
         RealDisk.create_dir(&paths.before_migration()).unwrap();
@@ -155,12 +158,12 @@ mod tests {
         paths.before_migration().join(format!("journal-20261117T00000{format}Z-format-{format}.db"))
     }
 
-    /// Whether the journal from before that has format 6 has the place.
+    /// Returns whether the earlier copy with format 6 is in place.
     fn is_old(paths: &Paths) -> bool {
         RealDisk.read(&paths.database()).unwrap() == RealDisk.read(&kept_as(paths, 6)).unwrap()
     }
 
-    /// L2, B11: who goes back after a migration keeps the newer journal whole beside, and tells where it is.
+    /// L2, B11: A rollback after a migration keeps the newer journal and reports its path.
     #[test]
     fn going_back_throws_no_journal_away() {
         let dir = tempfile::tempdir().unwrap();
@@ -179,7 +182,7 @@ mod tests {
         assert!(told.contains("i went back") && told.contains(&*aside.to_string_lossy()), "{told}");
     }
 
-    /// L2: without a journal that the one before could read, the new one stays, and says so.
+    /// L2: Without a journal that the previous program can read, the new one stays and reports it.
     #[test]
     fn nobody_goes_back_to_a_journal_that_cannot_be_read() {
         let dir = tempfile::tempdir().unwrap();
@@ -192,7 +195,8 @@ mod tests {
         assert!(told.contains("there is no journal that it could read") && told.contains("i stay"), "{told}");
     }
 
-    /// L2: a journal that was kept long before the update is not gone back to: too much was said since.
+    /// L2: A rollback does not use a journal from long before the update, because too much would be
+    /// lost.
     #[test]
     fn nobody_goes_back_to_a_journal_of_long_ago() {
         let updated: Timestamp = "2026-11-17T00:00:06Z".parse().unwrap();
@@ -213,15 +217,15 @@ mod tests {
         }
     }
 
-    /// B1, L2: wherever going back is cut short, the next start does it to the end, and tells all of it: the program from
-    /// before is there with a journal that it can read, and the later one is kept.
+    /// B1, L2: The next start completes an interrupted rollback and reports all of it: the previous
+    /// program with a readable journal, and the newer journal kept.
     #[test]
     fn what_is_cut_short_on_the_way_back_is_done_to_the_end() {
         for call in 0.. {
             let dir = tempfile::tempdir().unwrap();
             let paths = migrated(dir.path(), &[4, 6, 7]);
             let newer = RealDisk.read(&paths.database()).unwrap();
-            // From then on nothing works any more, as for somebody who is gone.
+            // All later calls fail too, as after a crash.
             let failing = FailingDisk::new(Arc::new(RealDisk), call, Fault::Broken, Lasting::Forever);
             prove(&failing, &paths, Timestamp::UNIX_EPOCH);
             let later = Timestamp::from_second(60).unwrap();
@@ -241,8 +245,8 @@ mod tests {
         }
     }
 
-    /// L2: trouble that passes makes no new program stay: that start ends, and the next one goes back. One that stays finds
-    /// no journal laid for the one before.
+    /// L2: A temporary failure only postpones the rollback to the next start. If the new program
+    /// stays, no older journal has been restored.
     #[test]
     fn trouble_that_passes_only_puts_going_back_off() {
         for fault in Fault::ALL {
@@ -269,7 +273,7 @@ mod tests {
         }
     }
 
-    /// L2: who starts after the program from before got its place, and before that was written down, is that program.
+    /// L2: A start after the program was restored, but before that was recorded, only reports it.
     #[test]
     fn who_is_back_already_only_tells_it() {
         let dir = tempfile::tempdir().unwrap();
@@ -293,7 +297,7 @@ mod tests {
         assert_eq!(super::super::proving::told(&RealDisk, &paths), None, "it is told once");
     }
 
-    /// L2: two starts at once do not both go back, whether it was begun or not.
+    /// L2: Two concurrent starts do not both roll back.
     #[test]
     fn nobody_goes_back_where_somebody_is_at_work() {
         let dir = tempfile::tempdir().unwrap();

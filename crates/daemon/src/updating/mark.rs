@@ -1,4 +1,4 @@
-//! The mark: how far an update came, for whoever starts after it was cut short.
+//! The persistent state of an update, for a start after an interruption.
 
 use std::path::{Path, PathBuf};
 
@@ -7,76 +7,71 @@ use serde::{Deserialize, Serialize};
 
 use super::beside;
 
-/// How far it came.
+/// The state of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub enum Mark {
-    /// The source goes on from this commit; the program is still the one of that commit.
-    Pulling {
-        /// The commit.
-        from: String,
-    },
-    /// A new program is in its place and has not yet gone on for a minute.
+    /// The source is being updated from this commit; the program is still that of the commit.
+    Pulling { from: String },
+    /// A new program is installed and has not yet run for a minute.
     Unproven(Unproven),
-    /// The one before is being put back. Whoever finds this does it to the end.
+    /// The previous program is being restored; the next start completes that.
     GoingBack(GoingBack),
-    /// The new one did not start, and the one before is back.
+    /// The new program failed to start, and the previous one is back.
     WentBack {
-        /// Why.
         why: String,
-        /// Where the journal is that only the new one can read, if there is one.
+        /// The path of the journal that only the new program can read, if there is one.
         #[serde(default)]
         aside: Option<PathBuf>,
-        /// The commit of the one that is back.
+        /// The commit of the restored program.
         #[serde(default)]
         from: Option<String>,
     },
-    /// That was told. The source stands at a version that did not start; the program is the one of this commit.
-    Refused {
-        /// The commit.
-        from: String,
-    },
-    /// The new one did not start, and stays: there is nothing that the one before could go on from.
+    /// The rollback was reported. The source is at a version that failed to start; the program is
+    /// that of this commit.
+    Refused { from: String },
+    /// The new program failed to start and stays, because the previous one has no journal to
+    /// continue with.
     Stayed {
-        /// Why.
         why: String,
-        /// Where the journal is that was already taken back, if it was.
+        /// The path of the newer journal, if it was already replaced.
         #[serde(default)]
         aside: Option<PathBuf>,
     },
 }
 
-/// A new program that owes its proof.
+/// A new program on probation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unproven {
-    /// The commit of the one before.
+    /// The commit of the previous program.
     pub from: String,
-    /// What is new.
+    /// The new commits.
     pub commits: Vec<String>,
     /// The file that was replaced.
     pub program: PathBuf,
-    /// How often the new one was started.
+    /// The number of starts of the new program.
     pub starts: u32,
-    /// The newest format of the journal that the one before reads.
+    /// The newest journal format that the previous program can read.
     pub journal: Option<i64>,
-    /// When it took its place, in seconds. What was kept before that is no journal of the one before.
+    /// The time of installation, in seconds. Journal copies from before that are too old for a
+    /// rollback.
     #[serde(default)]
     pub at: Option<i64>,
 }
 
-/// A new program that gives its place back.
+/// A rollback in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoingBack {
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// Where the journal will be that only the new one can read, if there is one.
+    /// The path for the journal that only the new program can read, if there is one.
     pub aside: Option<PathBuf>,
-    /// What it owed.
+    /// The update that is rolled back.
     pub unproven: Unproven,
 }
 
 impl Mark {
-    /// The commit of the program that is there, if the source stands at another one.
+    /// Returns the commit of the installed program, if the source is at another one.
     pub fn stands_at(&self) -> Option<&str> {
         match self {
             Self::Pulling { from } | Self::Refused { from } => Some(from),
@@ -85,14 +80,14 @@ impl Mark {
         }
     }
 
-    /// Whether the version at which the source stands did not start.
+    /// Returns whether the version of the source failed to start.
     pub fn is_refused(&self) -> bool {
         matches!(self, Self::WentBack { .. } | Self::Refused { .. })
     }
 }
 
-/// The mark in the directory `state`; one that cannot be read is none. If the new program still lies beside the old one,
-/// whoever left the mark ended before it took its place.
+/// Reads the mark in `state`; an unreadable one counts as missing. If the new program is still next
+/// to the old one, the update was interrupted before the replacement.
 pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
     let mark = serde_json::from_slice(&disk.read(&path(state)).ok()?).ok()?;
     if let Mark::Unproven(Unproven { from, program, .. }) = &mark
@@ -103,18 +98,16 @@ pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
     Some(mark)
 }
 
-/// Where a new program lies until it takes the place of `program`.
+/// Returns the path of a new program before it replaces `program`.
 pub fn laid(program: &Path) -> PathBuf {
     beside(program, ".new")
 }
 
-/// Leaves `mark`.
 pub fn write(disk: &dyn Disk, state: &Path, mark: &Mark) -> std::io::Result<()> {
     let text = serde_json::to_vec(mark).map_err(std::io::Error::other)?;
     replace(disk, &path(state), &text)
 }
 
-/// Takes it away.
 pub fn clear(disk: &dyn Disk, state: &Path) {
     if let Err(error) = remove(disk, &path(state)) {
         tracing::warn!(%error, "The mark of an update stays.");

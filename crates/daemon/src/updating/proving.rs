@@ -1,5 +1,5 @@
-//! Proving: a new program that does not start, or falls before it has gone on for a minute, gives its place back to the
-//! one before.
+//! Probation of a new program: if it fails to start or crashes within a minute, the previous one is
+//! restored.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -17,28 +17,27 @@ use super::checkout::News;
 use super::going_back::go_back;
 use super::mark::{self, Mark, Unproven};
 
-/// How often a new program is started before the one before is taken back: whoever was killed in between may be well.
+/// The number of starts before a rollback. A single kill does not prove that the program is broken.
 const STARTS: u32 = 2;
 
-/// How often, and how long apart, the loop of a new program must have answered until it counts as well.
+/// The number of answers of the event loop, and their interval, that end the probation.
 const BEATS: u32 = 60;
 const APART: Duration = Duration::from_secs(1);
 
-/// What a start has to do with an update.
+/// The relation of this start to an update.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// Nothing.
     None,
-    /// This is a new program: it must become ready.
+    /// This is a new program on probation.
     Owed,
-    /// The one before is back in its place, and is to be started.
+    /// The previous program was restored and must be started.
     Back,
-    /// The one before is to be put back, and this is why that cannot be done now: this start ends, and the next one
-    /// tries again.
+    /// The previous program cannot be restored now, for this reason. This start ends, and the next
+    /// one tries again.
     NotNow(String),
 }
 
-/// What this start at `now` has to do with an update of `paths`.
+/// Determines at `now` what this start has to do with an update.
 pub fn prove(disk: &dyn Disk, paths: &Paths, now: Timestamp) -> Proof {
     let state = paths.state();
     match mark::read(disk, &state) {
@@ -46,7 +45,7 @@ pub fn prove(disk: &dyn Disk, paths: &Paths, now: Timestamp) -> Proof {
         | Some(Mark::Pulling { .. } | Mark::WentBack { .. } | Mark::Refused { .. } | Mark::Stayed { .. }) => {
             Proof::None
         }
-        // Another one runs: this start ends at once, and tells nothing about the program.
+        // Another process is running. This start will end at once and proves nothing.
         Some(Mark::Unproven(_)) if journal::is_in_use(paths) => Proof::None,
         Some(Mark::Unproven(Unproven { starts: STARTS.., .. }) | Mark::GoingBack(_)) => {
             alone(disk, paths, || go_back(disk, paths, "it ended too often", now))
@@ -61,8 +60,8 @@ pub fn prove(disk: &dyn Disk, paths: &Paths, now: Timestamp) -> Proof {
     }
 }
 
-/// Does it while nobody else is at work there. Where somebody is, this start ends at once; where somebody was just before,
-/// it is done, and the program that has the place now is to be started.
+/// Runs the rollback under the data directory's lock. If another process holds it, this start ends
+/// at once; if one just finished the rollback, the restored program must be started.
 fn alone(disk: &dyn Disk, paths: &Paths, go_back: impl FnOnce() -> Proof) -> Proof {
     let Ok(_lock) = Lock::take(&paths.state(), std::process::id()) else { return Proof::None };
     match mark::read(disk, &paths.state()) {
@@ -72,7 +71,7 @@ fn alone(disk: &dyn Disk, paths: &Paths, go_back: impl FnOnce() -> Proof) -> Pro
     }
 }
 
-/// What the human hears of an update when the program starts.
+/// Returns the notice about an update at this start.
 pub fn told(disk: &dyn Disk, paths: &Paths) -> Option<String> {
     let state = paths.state();
     match mark::read(disk, &state)? {
@@ -104,21 +103,21 @@ pub fn told(disk: &dyn Disk, paths: &Paths) -> Option<String> {
     }
 }
 
-/// Leaves `mark`, if the disk lets us.
+/// Writes `mark`; a failure is only logged.
 pub fn leave(disk: &dyn Disk, state: &Path, mark: &Mark) {
     if let Err(error) = mark::write(disk, state, mark) {
         tracing::warn!(%error, "It cannot be told what became of an update.");
     }
 }
 
-/// L2: a program that still owes its proof has given it when the loop behind `desk` has answered for a minute.
+/// L2: Ends the probation once the event loop has answered for a minute.
 pub async fn prove_well(proof: &Proof, desk: Desk, disk: Arc<dyn Disk>, paths: Paths) -> Infallible {
     if *proof == Proof::Owed {
         for _ in 0..BEATS {
             desk.ask(Request::Tell(Question::Attention)).await;
             tokio::time::sleep(APART).await;
         }
-        // A mark without a start is that of an even newer program, which is not us.
+        // A mark without starts belongs to an even newer program.
         if let Some(Mark::Unproven(Unproven { starts: 1.., .. })) = mark::read(&*disk, &paths.state()) {
             mark::clear(&*disk, &paths.state());
         }
@@ -126,7 +125,7 @@ pub async fn prove_well(proof: &Proof, desk: Desk, disk: Arc<dyn Disk>, paths: P
     std::future::pending().await
 }
 
-/// Whoever ends because it was told to has not fallen: this start counts for nothing.
+/// Uncounts this start: a requested exit is no crash.
 pub fn ended_well(disk: &dyn Disk, paths: &Paths) {
     let state = paths.state();
     let Some(Mark::Unproven(mut unproven)) = mark::read(disk, &state) else { return };
@@ -155,7 +154,7 @@ mod tests {
         Mark::Unproven(Unproven { from, commits: Vec::new(), program, starts, journal: None, at: None })
     }
 
-    /// A new program that was started so often, and lives behind a desk.
+    /// A new program on probation after some starts, with a simulated event loop.
     struct Lives {
         dir: tempfile::TempDir,
         pile: mpsc::Receiver<Letter>,
@@ -174,7 +173,7 @@ mod tests {
             Self { dir, pile, proving }
         }
 
-        /// The loop answers so often.
+        /// Answers as the event loop, this many times.
         async fn answer(&mut self, times: u32) {
             for _ in 0..times {
                 let asked = tokio::time::timeout(APART * 2, self.pile.recv()).await;
@@ -183,7 +182,6 @@ mod tests {
             }
         }
 
-        /// Lets so much time go by.
         async fn wait(&mut self, time: Duration) {
             assert!(tokio::time::timeout(time, self.proving.join_next()).await.is_err());
         }
@@ -193,7 +191,7 @@ mod tests {
         }
     }
 
-    /// L2: a new program is proven when its loop has answered for a minute, and not before.
+    /// L2: The probation ends after the event loop has answered for a minute, and not before.
     #[tokio::test(start_paused = true)]
     async fn a_new_program_is_proven_after_a_minute_in_which_it_answered() {
         let mut lives = Lives::begin(1);
@@ -207,7 +205,7 @@ mod tests {
         assert!(began.elapsed() >= Duration::from_secs(60));
     }
 
-    /// L2: what an even newer program owes is not given by the one before.
+    /// L2: A program does not end the probation of an even newer one.
     #[tokio::test(start_paused = true)]
     async fn nobody_proves_the_next_one() {
         let mut lives = Lives::begin(0);

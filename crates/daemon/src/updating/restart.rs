@@ -1,4 +1,4 @@
-//! Starting again: this process becomes the program that now has its name, with the same words.
+//! Restart: this process executes the installed program with the same arguments.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -15,14 +15,15 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// UP-9: becomes `program`, after everything was closed. UP-10: whatever is still open closes by itself then.
+/// UP-9: Executes `program` after everything was closed. UP-10: Open file descriptors close on
+/// exec. Returns only on failure.
 pub fn become_again(settings: &Settings, disk: &Arc<dyn Disk>, program: &Path) -> Failed {
     note_down(settings, disk);
     let error = Command::new(program).args(std::env::args_os().skip(1)).exec();
     Failed::NotDone(format!("{} cannot be started again: {error}.", program.display()))
 }
 
-/// Tells the history of the sessions, if there is one.
+/// Adds the restart to the session history, if there is a session.
 fn note_down(settings: &Settings, disk: &Arc<dyn Disk>) {
     let now = SystemClock::new(settings.zone.value.clone()).now();
     let state = settings.paths.state();

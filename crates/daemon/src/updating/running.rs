@@ -1,4 +1,4 @@
-//! Programs that help to update: each has so much time, and what it says is told if it fails.
+//! Runs external programs for an update, with a timeout and captured error output.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -6,38 +6,30 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-/// Why an update stopped.
+/// An error during an update.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// A program refused.
+    /// A program failed.
     #[error("`{command}` ended with {status}{said}")]
     Failed {
-        /// What was run.
         command: String,
-        /// How it ended.
         status: String,
-        /// The last of what it said.
+        /// The last line of its error output.
         said: String,
     },
-    /// A program took too long.
     #[error("`{command}` took longer than {seconds} s")]
-    TooLong {
-        /// What was run.
-        command: String,
-        /// How long it had.
-        seconds: u64,
-    },
-    /// Something of ours did not work.
+    TooLong { command: String, seconds: u64 },
+    /// An error of our own.
     #[error("{0}")]
     Ours(String),
 }
 
-/// Runs `line` in `dir`, and gives what it said on stdout.
+/// Runs `line` in `dir` and returns its standard output.
 pub async fn run(line: &[&str], dir: &Path, most: Duration) -> Result<String, Trouble> {
     run_with(line, dir, most, &[]).await
 }
 
-/// The same, with variables.
+/// Like [`run`], with additional environment variables.
 pub async fn run_with(
     line: &[&str],
     dir: &Path,

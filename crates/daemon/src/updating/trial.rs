@@ -1,7 +1,7 @@
-//! The trial: a copy of everything, for a new program to try itself on.
+//! A temporary copy of all data, on which a new program is checked.
 //!
-//! It lies where others cannot look, and goes when the update ends. What an update left that was killed is found by the
-//! number of its process, and goes with the next one.
+//! The directory is private and removed at the end of the update. Leftovers of killed updates are
+//! recognized by their process id and removed by the next update.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -15,16 +15,16 @@ use journal::moving::{Bounds, History, Order, Secrets, pack, unpack};
 use rustix::process::{Pid, test_kill_process};
 use tempfile::TempDir;
 
-/// What all of them are called; the number of the process follows.
+/// The prefix of the directory's name; the process id follows.
 const NAMED: &str = "ollim-update-";
 
-/// A copy of everything.
+/// A copy of all data.
 pub struct Trial {
     place: TempDir,
 }
 
 impl Trial {
-    /// Copies what is at `paths`, while everything else goes on.
+    /// Copies the data at `paths` on the blocking pool.
     pub async fn of(paths: &Paths, disk: &Arc<dyn Disk>, now: Timestamp) -> Result<Self, String> {
         let paths = paths.clone();
         let disk = Arc::clone(disk);
@@ -40,18 +40,17 @@ impl Trial {
         copied.await.unwrap_or_else(|broken| Err(broken.to_string()))
     }
 
-    /// Where the new program may work.
+    /// The directory in which the new program may work.
     pub fn place(&self) -> &Path {
         self.place.path()
     }
 
-    /// Its data directory.
     pub fn data(&self) -> PathBuf {
         self.place.path().join("data")
     }
 }
 
-/// The history of the files can be larger than all of them, and no start needs it.
+/// The git history can be larger than all other files, and a start does not need it.
 fn copy(paths: &Paths, disk: &dyn Disk, to: &Path, now: Timestamp) -> Result<(), String> {
     let secrets = Secrets::GoAlong;
     let history = History::Stays;
@@ -63,7 +62,7 @@ fn copy(paths: &Paths, disk: &dyn Disk, to: &Path, now: Timestamp) -> Result<(),
     unpack(archive, (&RealDisk, to), bounds, &mut |_| {}).map(drop).map_err(|error| error.to_string())
 }
 
-/// Takes away what updates left in `dir` whose processes are gone. Whoever asks makes no other at the same time.
+/// Removes copies in `dir` whose processes are gone, or that this process made before.
 fn sweep(dir: &Path) {
     for left in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = left.file_name();
@@ -101,7 +100,7 @@ mod tests {
         (dir, paths)
     }
 
-    /// L2, H2: while everything is copied, all else goes on; the history stays, and nobody else can look.
+    /// L2, H2: Other tasks run while the copy is made, which has no git history and is private.
     #[tokio::test]
     async fn everything_goes_on_while_a_copy_is_made() {
         let (_dir, paths) = data();
@@ -125,11 +124,11 @@ mod tests {
         assert!(!place.exists());
     }
 
-    /// What an update left whose process is gone, goes; what one makes that is at work, stays.
+    /// Copies of dead processes and of this process are removed; those of running processes stay.
     #[test]
     fn what_a_killed_update_left_is_swept() {
         let dir = tempfile::tempdir().unwrap();
-        // No process has so high a number.
+        // No process has this id.
         let dead = i32::MAX;
         let ours = std::process::id();
         let at_work = format!("{NAMED}1-a");

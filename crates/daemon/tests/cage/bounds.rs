@@ -1,4 +1,4 @@
-//! How much a command may use, and that nothing is left of it.
+//! Resource limits of a command, and cleanup of all processes it started.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn what_a_command_leaves_running_ends_with_it() {
     }
 }
 
-/// However whoever started a command ends, the command ends too, with all that it started.
+/// A command and all its processes end when its parent ends in any way.
 #[test]
 fn a_command_does_not_outlive_whoever_started_it() {
     let rig = Rig::new();
@@ -52,7 +52,7 @@ fn a_command_does_not_outlive_whoever_started_it() {
     rig.all_gone();
 }
 
-/// I8: a bomb of processes ends with its call, long before its time is over.
+/// I8: a fork bomb is ended with its call, long before the time limit.
 #[test]
 fn a_bomb_of_processes_is_put_out() {
     let rig = Rig::new();
@@ -61,7 +61,7 @@ fn a_bomb_of_processes_is_put_out() {
     assert_eq!(rig.bash("echo alive").unwrap(), "alive");
 }
 
-/// I8: a file that grows without end, memory without end, words without end.
+/// I8: unbounded files, memory and output are limited.
 #[test]
 fn what_has_no_end_is_given_one() {
     let rig = Rig::new();

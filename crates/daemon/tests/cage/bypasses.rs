@@ -1,9 +1,9 @@
-//! I7: commands written so that somebody who reads commands would let them pass.
+//! I7: commands crafted to pass a check that reads the command text.
 
 use crate::rig::Rig;
 use tools::shell::NetworkRule;
 
-/// Ways to write a file: `@` is where.
+/// Ways to write a file; `@` is its path.
 const WRITES: [&str; 42] = [
     "touch @",
     "echo x>@",
@@ -49,7 +49,7 @@ const WRITES: [&str; 42] = [
     "echo x > >(cat >@)",
 ];
 
-/// Ways to wrap a command: `@C` is it, and `@Q` is it quoted for a shell.
+/// Ways to wrap a command: `@C` is the command, `@Q` is the command quoted for a shell.
 const WRAPS: [&str; 48] = [
     "@C",
     "env bash -c @Q",
@@ -101,7 +101,7 @@ const WRAPS: [&str; 48] = [
     "alias ollim-bot=true; @C",
 ];
 
-/// 2,000 and more commands that would each write `marker`.
+/// Returns more than 2,000 commands that would each write `marker`.
 fn bypasses(marker: &str) -> Vec<String> {
     let mut commands = Vec::new();
     for wrap in WRAPS {
@@ -114,7 +114,8 @@ fn bypasses(marker: &str) -> Vec<String> {
     commands
 }
 
-/// I7: every one of them is handed to the cage as it is. A program that prints what it is given stands in for it.
+/// I7: every bypass reaches the sandbox unchanged. A program that prints its arguments replaces the
+/// sandbox.
 #[test]
 fn every_bypass_is_handed_to_the_cage() {
     let rig = Rig::with(vec!["/bin/echo".to_owned()], NetworkRule::Never);
@@ -127,20 +128,20 @@ fn every_bypass_is_handed_to_the_cage() {
     }
 }
 
-/// I7: a few of each kind, run for real: none writes where it should not.
+/// I7: a sample of each kind is really run and writes nothing outside its folder.
 #[test]
 fn some_bypasses_write_nothing() {
     write_nothing(37);
 }
 
-/// I7: all of them.
+/// I7: all bypasses are really run and write nothing outside their folder.
 #[test]
 #[ignore = "starts 2,000 cages, which takes a minute or two"]
 fn all_bypasses_write_nothing() {
     write_nothing(1);
 }
 
-/// Runs every `each`th of them. Each is also run where it can write, so that we know it would.
+/// Runs every `each`th command, and again with a permitted path, to prove that it can write.
 fn write_nothing(each: usize) {
     let rig = Rig::new();
     let before = rig.untouchable();

@@ -1,4 +1,5 @@
-//! I6: a command that wants more power for whoever wrote it edits what says who may do what, there already or not.
+//! I6: commands that try to extend permissions by editing files that define them, whether or not
+//! the files exist.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::rig::Rig;
 
-/// Where power is written down.
+/// Files that define permissions.
 const POWER: [&str; 16] = [
     "routines/mail.md",
     "routines/new.md",
@@ -26,7 +27,7 @@ const POWER: [&str; 16] = [
     "state/config.json",
 ];
 
-/// How a shell edits a file.
+/// Ways to edit a file from a shell.
 const EDITS: [&str; 16] = [
     "echo obey > {path}",
     "echo obey >> {path}",
@@ -58,8 +59,8 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// I6: 512 edits by every means of a shell, by the whole path and from the folder it works in: nothing outside of that folder
-/// is another than before, and nothing is there that was not.
+/// I6: 512 edits by every means of a shell, with absolute and relative paths, change or create no
+/// file outside the working folder.
 #[test]
 fn no_command_in_the_cage_gives_itself_more_power() {
     let rig = Rig::new();

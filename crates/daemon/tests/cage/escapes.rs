@@ -1,21 +1,20 @@
-//! I8: ways out of the cage, each tried in a real process. None may lead anywhere.
+//! I8: ways out of the sandbox, each tried in a real process. None may succeed.
 
 use std::net::UdpSocket;
 use std::os::unix::net::UnixListener;
 
 use crate::rig::{Rig, SECRET, listen};
 
-/// Whether a way out is also tried without a cage, where it must work: else it would prove nothing.
+/// Whether an attempt is also run without a sandbox, where it must succeed to prove that it can.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Control {
-    /// It is.
     Works,
-    /// It would harm, or needs what not every machine has.
+    /// Would do harm, or needs something that not every machine has.
     Untried,
 }
 use Control::{Untried, Works};
 
-/// Reading. What works prints the secret, or `ESCAPED`.
+/// Reading. A successful attempt prints the secret or `ESCAPED`.
 const READS: [(Control, &str); 21] = [
     (Works, "cat {data}/state/secret"),
     (Works, "cat ../state/secret"),
@@ -43,7 +42,7 @@ const READS: [(Control, &str); 21] = [
     (Untried, "LD_PRELOAD=/lib/x86_64-linux-gnu/libc.so.6 cat {data}/state/secret /etc/shadow"),
 ];
 
-/// Writing. What works says `ESCAPED`; what was there is looked at afterwards too.
+/// Writing. A successful attempt prints `ESCAPED`; existing files are compared afterwards too.
 const WRITES: [(Control, &str); 27] = [
     (Untried, "echo x > {data}/state/new && echo ESCAPED"),
     (Untried, ": > {data}/state/secret && echo ESCAPED"),
@@ -74,7 +73,7 @@ const WRITES: [(Control, &str); 27] = [
     (Untried, "mknod node c 1 1 && echo ESCAPED"),
 ];
 
-/// Other machines, and other programs on this one.
+/// Connections to other machines and other local programs.
 const TALKS: [(Control, &str); 11] = [
     (Works, "exec 3<>/dev/tcp/127.0.0.1/{tcp} && echo ESCAPED"),
     (Works, "exec 3<>/dev/udp/127.0.0.1/{udp} && echo x >&3 && echo ESCAPED"),
@@ -92,7 +91,7 @@ const TALKS: [(Control, &str); 11] = [
     (Untried, "perl -MSocket -e 'socket S, 40, SOCK_STREAM, 0 or die; print q(ESCAPED)'"),
 ];
 
-/// Other processes, and another world.
+/// Other processes, and other namespaces.
 const POWERS: [(Control, &str); 11] = [
     (Works, "kill -0 {pid} && echo ESCAPED"),
     (Untried, "kill -CONT {pid} && echo ESCAPED"),
@@ -107,7 +106,7 @@ const POWERS: [(Control, &str); 11] = [
     (Untried, "crontab -l && echo ESCAPED; echo '* * * * * true' | crontab - && echo ESCAPED"),
 ];
 
-/// System calls by their numbers on this machine: what works does not return an error.
+/// System calls by number on x86-64. A successful attempt does not return an error.
 #[cfg(target_arch = "x86_64")]
 const CALLS: [(&str, &str); 24] = [
     ("PTRACE_SEIZE", "101, 0x4206, {pid}, 0, 0"),
@@ -141,7 +140,7 @@ fn attempts() -> Vec<(Control, String)> {
     rows.map(|(control, attempt)| (*control, (*attempt).to_owned())).collect()
 }
 
-/// I8: more than 60 ways out; nothing is read, written, reached or moved.
+/// I8: more than 60 escape attempts read, write, reach and move nothing.
 #[test]
 fn no_way_leads_out_of_the_cage() {
     let rig = Rig::new();
@@ -179,7 +178,7 @@ fn no_way_leads_out_of_the_cage() {
     assert_eq!(heard(), 1, "only the one that was tried without a cage came through");
 }
 
-/// I8: system calls that reach what files are not about.
+/// I8: system calls that do not concern files reach neither another process nor the machine.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn no_call_reaches_another_process_or_the_machine() {

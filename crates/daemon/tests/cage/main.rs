@@ -1,6 +1,6 @@
-//! What a command of the model can do in its cage, in real processes.
+//! The sandbox of the model's commands, tested with real processes.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "whoever tests may stop at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod bounds;
 mod bypasses;
@@ -31,7 +31,7 @@ fn a_command_works_in_its_folder_and_reads_the_rest() {
     assert!(rig.bash("kill -9 $$").unwrap().contains("137"), "the shell was ended by itself");
 }
 
-/// J3: nothing of our environment is in that of any process of a command, or of the cage around it.
+/// J3: no process of a command, nor the sandbox process, inherits our environment.
 #[test]
 fn a_command_finds_no_variable_of_ours() {
     let rig = Rig::new();
@@ -58,7 +58,7 @@ fn a_command_finds_no_variable_of_ours() {
     assert!(!told.contains("CARGO"), "{told}");
 }
 
-/// I8, J3: no process of a command has a right of the superuser, a file of ours, or a terminal.
+/// I8, J3: no process of a command has capabilities, files of ours, or a terminal.
 #[test]
 fn a_command_has_no_right_and_no_file_of_ours() {
     let rig = Rig::new();
@@ -84,7 +84,8 @@ fn a_command_has_no_right_and_no_file_of_ours() {
     told.unwrap();
 }
 
-/// One command of ours alone is not a matter of the shell; anything more is, and finds nobody there.
+/// A single command of our own runs in-process, outside the shell. Anything more runs in the shell
+/// and reaches no daemon.
 #[test]
 fn a_command_of_ours_runs_outside_of_the_shell() {
     let rig = Rig::new();
@@ -96,7 +97,8 @@ fn a_command_of_ours_runs_outside_of_the_shell() {
     assert!(!told.contains(SECRET) && told.contains("exit code"), "{told}");
 }
 
-/// Network is had only if the rules of the house allow it and the call asks for it; files stay as shut.
+/// Network access needs both the configured rule and the flag of the call; file access stays
+/// restricted.
 #[test]
 fn network_is_had_when_it_is_allowed_and_asked_for() {
     let dial = |port: u16| format!("(exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3 && echo reached) 2>&1");

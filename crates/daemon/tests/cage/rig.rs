@@ -1,4 +1,5 @@
-//! A data directory with secrets in and around it, and a toolbox whose shell is in a real cage.
+//! A data directory with secrets in and around it, and a toolbox whose shell runs in a real
+//! sandbox.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,10 +22,10 @@ use tokio::runtime::{Builder, Runtime};
 use tools::shell::{NetworkRule, OwnCommands, Shell};
 use tools::{Labelled, Part, Toolbox, Workshop};
 
-/// What nobody may read.
+/// The content that no command may read.
 pub const SECRET: &str = "the-secret-of-the-house";
 
-/// Says what it was asked.
+/// Returns its arguments as text.
 struct Echo;
 
 impl OwnCommands for Echo {
@@ -52,7 +53,7 @@ impl Rig {
         Self::with(ours, NetworkRule::WhenAsked)
     }
 
-    /// With another program in the place of the cage.
+    /// Creates a rig with another program in place of the sandbox.
     pub fn with(cage: Vec<String>, network: NetworkRule) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
@@ -89,7 +90,7 @@ impl Rig {
         self.call(json!({ "command": command }))
     }
 
-    /// What the model reads after a call of `Bash`.
+    /// Returns the result of a `Bash` call as the model reads it.
     pub fn call(&self, input: Value) -> Result<String, String> {
         self.runtime.block_on(self.calling(input))
     }
@@ -100,8 +101,8 @@ impl Rig {
         if result.outcome == Outcome::Done { Ok(result.text) } else { Err(result.text) }
     }
 
-    /// Runs `command`, which makes the file `ready` and then waits for `go`. While it waits, `look` is shown its
-    /// processes.
+    /// Runs `command`, which must create the file `ready` and then wait for `go`. Calls `look` with
+    /// its processes in between.
     pub fn with_running(&self, command: &str, look: impl FnOnce(&[PathBuf])) -> Result<String, String> {
         let looking = async {
             let room = loop {
@@ -117,26 +118,27 @@ impl Rig {
         self.runtime.block_on(async {
             let mut calling = std::pin::pin!(calling);
             tokio::select! {
-                // It should wait to be looked at: whoever reads the answer sees why it did not.
+                // The command should still wait; its output shows why it did not.
                 ended = &mut calling => panic!("it did not wait: {ended:?}"),
                 () = looking => calling.await,
             }
         })
     }
 
-    /// The folders that commands work in at this moment.
+    /// The working folders of the commands that run now.
     fn rooms(&self) -> impl Iterator<Item = PathBuf> {
         fs::read_dir(self.work()).unwrap().flatten().map(|entry| entry.path())
     }
 
-    /// The processes that work in our folder.
+    /// The processes whose working directory is in our folder.
     pub fn processes(&self) -> Vec<PathBuf> {
         let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         all.filter(|path| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.work())))
             .collect()
     }
 
-    /// Waits until no process works in our folder: the system needs a moment to take away what was ended.
+    /// Waits until no process works in our folder: the kernel needs a moment to reap killed
+    /// processes.
     pub fn all_gone(&self) {
         let end = std::time::Instant::now() + testkit::PATIENCE;
         while !self.processes().is_empty() {
@@ -145,7 +147,7 @@ impl Rig {
         }
     }
 
-    /// All that a command must leave as it is: what is in it, and who may do what with it.
+    /// Returns mode and content of all files that a command must not change.
     pub fn untouchable(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.dir.path().to_owned()];
@@ -165,7 +167,7 @@ impl Rig {
         found
     }
 
-    /// Takes away what was left in the folder of commands by whoever ran without a cage.
+    /// Removes the files that a command run without sandbox left in the working folder.
     pub fn sweep(&self) {
         for entry in fs::read_dir(self.work()).unwrap().flatten() {
             if entry.file_type().unwrap().is_dir() {
@@ -177,7 +179,7 @@ impl Rig {
     }
 }
 
-/// Listens on loopback: the port, and how many have come.
+/// Listens on loopback. Returns the port, and a function that counts the connections.
 pub fn listen() -> (u16, impl Fn() -> usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -192,7 +194,7 @@ pub fn listen() -> (u16, impl Fn() -> usize) {
     (port, move || heard.load(Ordering::SeqCst))
 }
 
-/// Whether `path` is a folder that holds nothing.
+/// Returns whether `path` is an empty folder.
 pub fn is_empty(path: &Path) -> bool {
     fs::read_dir(path).unwrap().next().is_none()
 }

@@ -1,4 +1,4 @@
-//! The human's attention in Discord: what waited comes without a sound, once.
+//! Attention features in Discord: deferred messages arrive silently and once.
 
 use domain::assistant::{Answer, Question, Request};
 use domain::attention::Attention;
@@ -8,7 +8,7 @@ use testkit::discord::{Seen, Setup};
 use crate::rig::{Rig, Speech};
 
 impl Rig {
-    /// How the human's attention is spared now.
+    /// Queries the current attention state.
     async fn attention(&self) -> Attention {
         let desk = &self.life.as_ref().unwrap().desk;
         let answer = desk.ask(Request::Tell(Question::Attention)).await;
@@ -28,7 +28,7 @@ fn pings(words: &str) -> Speech {
     }
 }
 
-/// What a run wanted to say in quiet hours comes in the evening, without a sound, also after a kill.
+/// A ping during quiet hours arrives silently in the evening digest, also after a kill.
 #[tokio::test(start_paused = true)]
 async fn what_waited_comes_without_a_sound() {
     let mut rig = Rig::new(Setup::default(), pings).await;
@@ -57,7 +57,7 @@ fn labels(seen: &Seen) -> Vec<String> {
     seen.buttons().iter().map(|button| button.label.clone()).collect()
 }
 
-/// A reminder without an answer is put otherwise once; whatever is pressed then, both messages say it.
+/// An unanswered reminder is repeated once as a smaller version; an answer updates both messages.
 #[tokio::test(start_paused = true)]
 async fn a_reminder_is_put_otherwise_once_and_answered_there() {
     let mut rig = Rig::new(Setup::default(), rings).await;
@@ -76,7 +76,7 @@ async fn a_reminder_is_put_otherwise_once_and_answered_there() {
     assert_eq!(rig.all("without an answer").len(), 0, "{}", rig.discord.transcript());
 }
 
-/// What nobody answered is in the evening's message, where it is dropped.
+/// An unanswered reminder is listed in the evening digest, where it can be dropped.
 #[tokio::test(start_paused = true)]
 async fn what_nobody_answered_is_dropped_in_the_evening() {
     let mut rig = Rig::new(Setup::default(), rings).await;
@@ -93,7 +93,7 @@ async fn what_nobody_answered_is_dropped_in_the_evening() {
     assert_eq!(buzzed, 2, "it rang, and once more: {}", rig.discord.transcript());
 }
 
-/// What was put off once is offered a plan, and what was put off twice is asked about otherwise.
+/// A reminder snoozed once is offered a plan, and one snoozed twice is offered other choices.
 #[tokio::test(start_paused = true)]
 async fn what_keeps_moving_is_asked_about_otherwise() {
     let mut rig = Rig::new(Setup::default(), rings).await;
@@ -113,8 +113,9 @@ async fn what_keeps_moving_is_asked_about_otherwise() {
     rig.becomes(&third, "moved to").await;
 }
 
-/// Three at once are one message, on which each is done, and the rest moved to the evening; the last of it can be
-/// taken back, and two with the same words are two choices.
+/// Three simultaneous reminders are one message, in which single ones can be completed and the rest
+/// moved to the evening.
+/// The last change can be undone, and equal texts are separate choices.
 #[tokio::test(start_paused = true)]
 async fn three_at_once_are_one_message() {
     let mut rig = Rig::new(Setup::default(), rings).await;
@@ -151,7 +152,7 @@ async fn three_at_once_are_one_message() {
     assert_eq!(rig.all("2 things for now").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// The first thing done on a day is worth a line, the second is not.
+/// The first completion of a day adds a line, the second does not.
 #[tokio::test(start_paused = true)]
 async fn the_first_of_a_day_is_worth_a_line() {
     let mut rig = Rig::new(Setup::default(), rings).await;
@@ -167,7 +168,7 @@ async fn the_first_of_a_day_is_worth_a_line() {
     assert!(!done.content.contains("today"), "{}", done.content);
 }
 
-/// A thumb down on a ping is kept for the routine it came from, and nobody argues.
+/// A thumbs-down on a ping is recorded for its routine, without a reaction.
 #[tokio::test(start_paused = true)]
 async fn a_thumb_down_is_kept_for_the_routine() {
     let mut rig = Rig::new(Setup::default(), pings).await;
@@ -186,7 +187,7 @@ async fn a_thumb_down_is_kept_for_the_routine() {
     assert_eq!(rig.discord.visible().len(), shown, "{}", rig.discord.transcript());
 }
 
-/// What asks for less can be run as commands.
+/// Quiet hours and focus work as commands.
 #[tokio::test(start_paused = true)]
 async fn less_is_asked_for_with_commands() {
     let rig = Rig::new(Setup::default(), rings).await;

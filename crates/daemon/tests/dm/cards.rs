@@ -1,4 +1,4 @@
-//! Cards: a reminder rings, and is answered with a button, also after a restart.
+//! Reminder cards: they are sent when due and answered with buttons, also after a restart.
 
 use domain::assistant::Request;
 use engine::ports::Clock as _;
@@ -12,7 +12,7 @@ fn reminds(words: &str) -> Speech {
     if words.contains("dentist") { Speech::of("⏰ call the dentist") } else { Speech::of("ok") }
 }
 
-/// XB-7, A12: a reminder is moved by a button after the program was killed, and rings again at that time.
+/// XB-7, A12: after a kill, a button moves a reminder, which fires again at that time.
 #[tokio::test(start_paused = true)]
 async fn a_reminder_is_moved_by_a_button_after_a_kill() {
     let mut rig = Rig::new(Setup::default(), reminds).await;
@@ -32,7 +32,7 @@ async fn a_reminder_is_moved_by_a_button_after_a_kill() {
     assert_eq!(rig.all("call the dentist").len(), 2, "{}", rig.discord.transcript());
 }
 
-/// A reminder overtakes everything that waits for Discord's rate limit.
+/// A reminder overtakes posts that wait for Discord's rate limit.
 #[tokio::test(start_paused = true)]
 async fn a_reminder_overtakes_a_full_outbox() {
     let mut rig = Rig::new(Setup::default(), reminds).await;
@@ -54,7 +54,7 @@ async fn a_reminder_overtakes_a_full_outbox() {
     assert_eq!(rig.all("call the dentist").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// XB-7: a reminder is answered by a reply in words and by a reaction, as by its buttons; undo brings it back.
+/// XB-7: a reminder can be answered by a reply or a reaction like by its buttons; undo restores it.
 #[tokio::test(start_paused = true)]
 async fn a_reminder_is_answered_by_words_and_reactions() {
     let mut rig = Rig::new(Setup::default(), reminds).await;
@@ -70,7 +70,8 @@ async fn a_reminder_is_answered_by_words_and_reactions() {
     assert_eq!(rig.all("call the dentist").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// A time that is picked in a form moves it too; nonsense is told, for them alone.
+/// A time entered in a form moves the reminder; an invalid one is rejected with an ephemeral
+/// message.
 #[tokio::test(start_paused = true)]
 async fn a_time_can_be_picked_in_a_form() {
     let mut rig = Rig::new(Setup::default(), reminds).await;
@@ -89,7 +90,8 @@ async fn a_time_can_be_picked_in_a_form() {
     assert_eq!(rig.all("call the dentist").len(), 2, "{}", rig.discord.transcript());
 }
 
-/// I5, XB-7: who presses as soon as they see a question sees in the end how it was answered, every time.
+/// I5, XB-7: a button pressed immediately after an approval request appears always updates the
+/// request.
 #[tokio::test(start_paused = true)]
 async fn a_press_that_comes_at_once_is_seen() {
     let speaks = |words: &str| {

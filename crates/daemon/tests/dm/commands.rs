@@ -1,4 +1,4 @@
-//! Commands: registered once, answered in time, and done once.
+//! Slash commands: registered once, acknowledged in time, and executed once.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use testkit::discord::{Mishap, On, Seen, Setup, Shown, Trouble, Upset};
 use crate::rig::{Rig, Speech, echo};
 
 impl Rig {
-    /// The human runs a command, and what they see once it is settled.
+    /// Runs a command as the user, and returns what is shown once it is settled.
     pub async fn runs(&self, command: &str, options: &[(&str, Value)]) -> Shown {
         let interaction = self.human().runs(command, options).unwrap();
         let settled = |discord: &testkit::discord::Discord| {
@@ -18,7 +18,7 @@ impl Rig {
         self.discord.wait_for(Duration::from_secs(30), settled).await.unwrap_or(Shown::Failed)
     }
 
-    /// The same, if it is a message.
+    /// Runs a command whose response is a message.
     pub async fn told(&self, command: &str, options: &[(&str, Value)]) -> Seen {
         let shown = self.runs(command, options).await;
         let Shown::Message(seen) = shown else {
@@ -27,7 +27,7 @@ impl Rig {
         *seen
     }
 
-    /// What a message says after something was pressed on it.
+    /// Waits until `message` was edited to contain `words`.
     pub async fn becomes(&self, message: &Seen, words: &str) -> Seen {
         let changed = |discord: &testkit::discord::Discord| {
             discord.visible().into_iter().find(|seen| seen.id == message.id && seen.content.contains(words))
@@ -43,7 +43,7 @@ fn puts(rig: &Rig) -> usize {
     rig.discord.ledger().of("PUT", "/applications/*/commands").count()
 }
 
-/// SL-1: the commands are registered when they are others than Discord knows, and only then.
+/// SL-1: commands are registered only when they differ from the registered ones.
 #[tokio::test(start_paused = true)]
 async fn commands_are_registered_once() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -58,7 +58,7 @@ async fn commands_are_registered_once() {
     assert_eq!(puts(&rig), 1);
 }
 
-/// SL-1: what could not be registered is registered at the next start.
+/// SL-1: a failed registration is repeated at the next start.
 #[tokio::test(start_paused = true)]
 async fn commands_that_were_refused_are_registered_at_the_next_start() {
     let discord_is_angry = Trouble::Call(On::next("PUT", "/applications/*/commands"), Mishap::Code(50035));
@@ -72,7 +72,7 @@ async fn commands_that_were_refused_are_registered_at_the_next_start() {
     assert!(rig.discord.commands().len() > 25);
 }
 
-/// SL-2: nobody else can run them.
+/// SL-2: only the owner can run commands.
 #[tokio::test(start_paused = true)]
 async fn a_stranger_is_not_authorized() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -85,7 +85,7 @@ async fn a_stranger_is_not_authorized() {
     assert!(rig.told("/reminders", &[]).await.content.contains("no reminder waits"));
 }
 
-/// SL-6, SL-8, SL-9, SL-11, SL-12, SL-13: who only asks sees the answer alone.
+/// SL-6, SL-8, SL-9, SL-11, SL-12, SL-13: the response of a query is ephemeral.
 #[tokio::test(start_paused = true)]
 async fn a_glance_is_for_the_human_alone() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -109,7 +109,8 @@ async fn a_glance_is_for_the_human_alone() {
     assert!(one.is_ephemeral() && one.content.starts_with("**model.main**"), "{}", one.content);
 }
 
-/// SL-9, SL-11, SL-12, SL-13: what changes something stays; a value that cannot be is told to the human alone.
+/// SL-9, SL-11, SL-12, SL-13: the response of a change is permanent; that of an invalid value is
+/// ephemeral.
 #[tokio::test(start_paused = true)]
 async fn a_change_stays_and_a_mistake_does_not() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -127,7 +128,7 @@ async fn a_change_stays_and_a_mistake_does_not() {
     assert!(rig.discord.visible().iter().all(|seen| !seen.is_awaited()), "{}", rig.discord.transcript());
 }
 
-/// SL-4: the conversation starts over after it was asked once, and can be had back.
+/// SL-4: `/clear` asks for confirmation, and can be undone.
 #[tokio::test(start_paused = true)]
 async fn clearing_asks_once_and_can_be_taken_back() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -143,7 +144,7 @@ async fn clearing_asks_once_and_can_be_taken_back() {
     rig.becomes(&asked, "back").await;
 }
 
-/// SL-5: what came of a compaction follows by itself.
+/// SL-5: the result of a compaction is sent without a request.
 #[tokio::test(start_paused = true)]
 async fn a_compaction_tells_what_came_of_it() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -154,7 +155,7 @@ async fn a_compaction_tells_what_came_of_it() {
     assert!(!told.buzzes(), "{}", told.content);
 }
 
-/// SL-7: a side conversation shows itself: its card, its first words, and nothing of the command.
+/// SL-7: a fork sends its card and first answer, and the command response is removed.
 #[tokio::test(start_paused = true)]
 async fn a_fork_shows_itself() {
     let rig = Rig::new(Setup::default(), |_: &str| Speech::of("let us talk about taxes")).await;
@@ -170,7 +171,7 @@ async fn a_fork_shows_itself() {
     assert!(none.is_ephemeral() && none.content.contains("not in a side conversation"), "{}", none.content);
 }
 
-/// SL-7: who was at another surface before, and steps aside here, is answered here.
+/// SL-7: a user who was active on another surface gets the fork where the command was run.
 #[tokio::test(start_paused = true)]
 async fn a_fork_is_answered_where_it_was_asked_for() {
     use domain::assistant::{Request, Saying};
@@ -185,7 +186,7 @@ async fn a_fork_is_answered_where_it_was_asked_for() {
     rig.sees("here i am").await;
 }
 
-/// SL-10: stopping leaves no trace, under both names.
+/// SL-10: stopping leaves no response, under both command names.
 #[tokio::test(start_paused = true)]
 async fn stopping_leaves_no_trace() {
     let slow = |_: &str| Speech::slowly(&"word ".repeat(200), (5, Duration::from_millis(500)));
@@ -201,7 +202,7 @@ async fn stopping_leaves_no_trace() {
     assert!(idle.is_ephemeral() && idle.content.contains("nothing is running"), "{}", idle.content);
 }
 
-/// XB-10: every command is acknowledged in time, whatever is given to it.
+/// XB-10: every command is acknowledged in time, with and without options.
 #[tokio::test(start_paused = true)]
 async fn every_command_is_acknowledged_in_time() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -227,7 +228,7 @@ async fn every_command_is_acknowledged_in_time() {
     }
 }
 
-/// XB-10: a command that Discord tells twice is done once.
+/// XB-10: a command that Discord delivers twice is executed once.
 #[tokio::test(start_paused = true)]
 async fn a_command_that_comes_twice_is_done_once() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -238,7 +239,7 @@ async fn a_command_that_comes_twice_is_done_once() {
     assert_eq!(list.content.matches("call mum").count(), 1, "{}", list.content);
 }
 
-/// SL-3: trouble on the way is told in a short sentence, for the human alone.
+/// SL-3: a failure is reported in a short ephemeral sentence.
 #[tokio::test(start_paused = true)]
 async fn trouble_is_told_in_a_sentence() {
     let rig = Rig::new(Setup::default(), echo).await;

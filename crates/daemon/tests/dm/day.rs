@@ -1,4 +1,4 @@
-//! A day in the direct messages, from the first word to the evening.
+//! A whole day in the direct messages, compared with a stored transcript.
 
 use expect_test::expect_file;
 use testkit::discord::{Setup, Trouble, Upset};
@@ -30,8 +30,8 @@ fn speaks(words: &str) -> Speech {
     }
 }
 
-/// D1, XB-16, MT-9: a day with a ping, a reply into its run, a report, a reminder that is moved after a kill,
-/// an approval and a storm of reconnects. Each message is there once.
+/// D1, XB-16, MT-9: a day with a ping, a reply into its run, a report, a reminder that is moved
+/// after a kill, an approval and many reconnects. Each message appears once.
 #[tokio::test(start_paused = true)]
 async fn a_day_in_the_direct_messages() {
     let mut rig = Rig::new(Setup::default(), speaks).await;
@@ -42,7 +42,7 @@ async fn a_day_in_the_direct_messages() {
     rig.passes(25 * 60).await;
     let ping = rig.sees("the landlord wants").await;
     rig.passes(30).await;
-    // MT-1, DD-51: the file holds the ids of Discord and exactly its four keys.
+    // MT-1, DD-51: the file contains the Discord ids and exactly its four keys.
     let file = std::fs::read_to_string(rig.dir.path().join("state/fork_messages.json")).unwrap();
     let file: serde_json::Value = serde_json::from_str(&file).unwrap();
     assert_eq!(file[0]["message_id"], ping.id.0, "{file}");

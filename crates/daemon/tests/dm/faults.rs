@@ -1,4 +1,4 @@
-//! Faults: whatever happens to requests and lines, the human reads every word once.
+//! Faults: whatever happens to requests and connections, each text is visible exactly once.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use testkit::discord::{Mishap, On, Setup, Trouble};
 
 use crate::rig::{Rig, Speech, echo};
 
-/// Numbers that follow from a seed.
+/// A seeded number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -18,7 +18,7 @@ impl Numbers {
     }
 }
 
-/// A text with lines, code and letters of all kinds.
+/// Returns a text with line breaks, code and various scripts.
 fn text(numbers: &mut Numbers, mark: u64) -> String {
     let mut text = format!("answer {mark}: ");
     let length = 40 + numbers.next(5_000) as usize;
@@ -61,7 +61,7 @@ fn mishap(numbers: &mut Numbers) -> Mishap {
     }
 }
 
-/// Where two texts part ways.
+/// Describes the first difference of two texts.
 fn differs(left: &str, right: &str) -> String {
     let same = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
     let rest = |text: &str| text.chars().skip(same).take(60).collect::<String>();
@@ -92,7 +92,7 @@ async fn streams(schedules: u64, seed: u64) {
         rig.passes(130).await;
         let seen = rig.discord.visible();
         let parts: Vec<String> = seen.iter().skip(before + 1).map(|seen| seen.content.clone()).collect();
-        // Discord leaves out the space around each message, and code goes on in a fence of its own.
+        // Discord trims the whitespace of messages, and a split code block gets its own fences.
         let letters = |text: &str| {
             text.replace("```rust", "").replace("```", "").split_whitespace().collect::<String>()
         };
@@ -111,26 +111,26 @@ async fn streams(schedules: u64, seed: u64) {
     assert!(rig.discord.ledger().embargo_breaches.is_empty());
 }
 
-/// D6: whatever happens to sends and edits, what is visible in the end is what the model said.
+/// D6: despite faults on sends and edits, the visible text is finally what the model answered.
 #[tokio::test(start_paused = true)]
 async fn visible_text_is_what_the_model_said() {
     streams(100, 1).await;
 }
 
-/// D6: the same, a thousand times.
+/// D6: like the previous test, with a thousand fault schedules.
 #[tokio::test(start_paused = true)]
 #[ignore = "a thousand fault schedules take some minutes: cargo xtask test --long"]
 async fn visible_text_is_what_the_model_said_a_thousand_times() {
     streams(1_000, 2).await;
 }
 
-/// D4: the answer to a send is lost after Discord took it, also over a kill and ten minutes later.
+/// D4: a message whose response was lost appears once, also after a kill and a ten-minute outage.
 #[tokio::test(start_paused = true)]
 async fn a_message_whose_receipt_was_lost_is_there_once() {
     loses_receipts(60).await;
 }
 
-/// D4: the same, a thousand times.
+/// D4: like the previous test, a thousand times.
 #[tokio::test(start_paused = true)]
 #[ignore = "a thousand lost receipts take a minute: cargo xtask test --long"]
 async fn a_message_whose_receipt_was_lost_is_there_once_a_thousand_times() {
@@ -144,7 +144,7 @@ async fn loses_receipts(rounds: u64) {
         let words = format!("round {round}.");
         rig.human().types(&words);
         if round % 3 == 1 {
-            // Discord took it and is away for ten minutes, and the program dies meanwhile.
+            // Discord accepted it and is down for ten minutes, and the program is killed meanwhile.
             rig.sees(&words).await;
             rig.discord.trouble(Trouble::Down { after: Duration::ZERO, lasts: Duration::from_secs(600) });
             rig.killed().await;
@@ -161,8 +161,8 @@ async fn loses_receipts(rounds: u64) {
     }
 }
 
-/// P3, at its worst: the receipt is lost, Discord has forgotten the number, and the history cannot be read. Then the words
-/// come once more, and say that they may have come before.
+/// P3, worst case: the response is lost, Discord has forgotten the nonce, and the history cannot be
+/// read. Then the text is sent again, marked as a possible repeat.
 #[tokio::test(start_paused = true)]
 async fn words_that_cannot_be_looked_for_come_again_and_say_so() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -180,7 +180,7 @@ async fn words_that_cannot_be_looked_for_come_again_and_say_so() {
     assert_eq!(repeats, [false, true], "{}", rig.discord.transcript());
 }
 
-/// D5: what was written while nobody was there is heard once, in order.
+/// D5: messages sent while the program was down are processed once, in order.
 #[tokio::test(start_paused = true)]
 async fn what_was_written_meanwhile_is_heard_once_and_in_order() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -200,7 +200,7 @@ async fn what_was_written_meanwhile_is_heard_once_and_in_order() {
     assert_eq!(heard, expected);
 }
 
-/// D5: a random refusal (50001) of the history does not lose what was written meanwhile.
+/// D5: a random access error (50001) on the history loses no messages.
 #[tokio::test(start_paused = true)]
 async fn what_was_written_meanwhile_is_heard_despite_a_lack_of_access() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -214,7 +214,7 @@ async fn what_was_written_meanwhile_is_heard_despite_a_lack_of_access() {
     assert_eq!(rig.life.as_ref().unwrap().heard().await, ["hello", "a note."]);
 }
 
-/// D8: six hours without Discord: what was to be sent comes in order afterwards, and says that it is late.
+/// D8: after six hours without Discord, the queued posts arrive in order and are marked as late.
 #[tokio::test(start_paused = true)]
 async fn after_six_hours_without_discord_everything_comes_in_order() {
     let mut rig = Rig::new(Setup::default(), |words: &str| {
@@ -238,7 +238,7 @@ async fn after_six_hours_without_discord_everything_comes_in_order() {
     assert_eq!(hours, ["10", "11", "12", "13", "14"]);
 }
 
-/// SU-8: a job that is due before the direct messages are open is heard once they are, and once.
+/// SU-8: a reminder due before the direct messages are open is sent once after they are.
 #[tokio::test(start_paused = true)]
 async fn a_job_that_is_due_before_discord_answers_is_heard() {
     let down = Trouble::Down { after: Duration::ZERO, lasts: Duration::from_secs(1_800) };
@@ -251,7 +251,7 @@ async fn a_job_that_is_due_before_discord_answers_is_heard() {
     assert_eq!(rig.all("drink water").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// D2: a refusal for lack of access (50001), which comes at random, loses nothing: the DM is opened anew, and the post is
+/// D2: a random access error (50001) on a send loses nothing: the DM is reopened, and the post is
 /// sent once.
 #[tokio::test(start_paused = true)]
 async fn a_post_without_access_is_sent_after_the_dm_is_opened_anew() {
@@ -263,7 +263,8 @@ async fn a_post_without_access_is_sent_after_the_dm_is_opened_anew() {
     assert_eq!(rig.all("drink water").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// D2: without access for ten minutes a post is given up, the user is told the remedy, and a later post gets through.
+/// D2: after ten minutes of access errors a post is given up, the user is shown the remedy, and
+/// later posts are sent.
 #[tokio::test(start_paused = true)]
 async fn a_post_that_never_gets_access_is_given_up_after_ten_minutes() {
     let mut rig = Rig::new(Setup::default(), |words: &str| {
@@ -297,8 +298,8 @@ async fn a_post_that_never_gets_access_is_given_up_after_ten_minutes() {
     assert_eq!(rig.all("make tea").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// D2, BF-23: a human who takes no messages is told so on the page, a ping that never arrived is given back, and
-/// time goes on.
+/// D2, BF-23: a user whose DMs are closed is notified on the page, the undelivered ping is
+/// refunded, and the daemon goes on.
 #[tokio::test(start_paused = true)]
 async fn who_takes_no_messages_is_told_elsewhere() {
     let mut rig = Rig::new(Setup::default(), |words: &str| {
@@ -333,7 +334,7 @@ async fn who_takes_no_messages_is_told_elsewhere() {
     );
 }
 
-/// D2: a token that is revoked is told once, and the rest goes on.
+/// D2: a revoked token is reported once, and everything else works.
 #[tokio::test(start_paused = true)]
 async fn a_revoked_token_is_told_once() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -353,7 +354,8 @@ async fn a_revoked_token_is_told_once() {
     assert!(rig.discord.invalid_requests() < 10);
 }
 
-/// D5: that Discord cannot tell at first what was written meanwhile loses nothing, though more is written at once.
+/// D5: temporary errors when fetching the history lose no messages, even if new ones arrive
+/// meanwhile.
 #[tokio::test(start_paused = true)]
 async fn what_was_written_meanwhile_is_waited_for() {
     let mut rig = Rig::new(Setup::default(), echo).await;

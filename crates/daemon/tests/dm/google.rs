@@ -1,4 +1,4 @@
-//! Connecting Google in the direct messages, as the human sees it.
+//! Connecting Google in the direct messages.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::rig::{Rig, echo};
 
-/// An account, played: it waits for one text, and ends with what a test says.
+/// A fake account connector: accepts one pasted address, and returns what the test configured.
 #[derive(Default)]
 pub struct Account(Mutex<State>);
 
@@ -69,8 +69,8 @@ impl Connecting for Account {
     }
 }
 
-/// SL-15, GO-8, GO-9, MC-4: the address is for the human alone, the pasted one is heard by nobody else, and a short message
-/// says that it is done.
+/// SL-15, GO-8, GO-9, MC-4: the address is ephemeral, the pasted one does not reach the
+/// conversation, and a short message confirms the connection.
 #[tokio::test(start_paused = true)]
 async fn google_is_connected_by_a_pasted_address() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -93,7 +93,7 @@ async fn google_is_connected_by_a_pasted_address() {
     assert_eq!(rig.google.0.lock().unwrap().services, [None, Some("mail".to_owned())]);
 }
 
-/// SC-6: a grant that ended is told once, and how to connect again.
+/// SC-6: an expired grant is reported once, with how to connect again.
 #[tokio::test(start_paused = true)]
 async fn a_grant_that_was_taken_back_is_told_once() {
     let rig = Rig::new(Setup::default(), echo).await;

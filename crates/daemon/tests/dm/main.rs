@@ -1,5 +1,5 @@
-//! The direct messages: the whole house behind the adapter, and a played Discord before it.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "what a test sets up itself is there")]
+//! The direct messages: the whole application and the Discord adapter, with a fake Discord.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "the setup of a test must succeed")]
 
 mod attention;
 #[path = "../../../surfaces/tests/discord/bridge.rs"]

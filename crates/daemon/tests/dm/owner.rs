@@ -1,11 +1,12 @@
-//! The owner, and nobody else.
+//! Only the owner has access.
 
 use serde_json::json;
 use testkit::discord::{Ownership, Setup, Shown};
 
 use crate::rig::{Rig, Speech, echo};
 
-/// D7, MC-1, MC-2, XB-8, SL-2: whatever strangers write, press, run or claim, nothing of it is heard.
+/// D7, MC-1, MC-2, XB-8, SL-2: messages, presses, commands and forged interactions of other users
+/// have no effect.
 #[tokio::test(start_paused = true)]
 async fn strangers_are_not_heard() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -35,7 +36,7 @@ async fn strangers_are_not_heard() {
     );
 }
 
-/// D7: while nobody knows who the owner is, nobody is heard.
+/// D7: the owner of the team that owns the application has access.
 #[tokio::test(start_paused = true)]
 async fn a_team_is_its_owner() {
     let setup = Setup { ownership: Ownership::Team, ..Setup::default() };
@@ -43,8 +44,8 @@ async fn a_team_is_its_owner() {
     rig.talk("hello", "you said: hello").await;
 }
 
-/// I5, D7, PM-8: 300 answers to a question that are not the human's, or are on another message than the question: nothing
-/// runs, and the question waits for the human as before.
+/// I5, D7, PM-8: 300 answers to an approval by other users, or on another message, run nothing, and
+/// the approval stays open.
 #[tokio::test(start_paused = true)]
 async fn nobody_else_answers_what_the_human_is_asked() {
     let speaks = |words: &str| {
@@ -85,7 +86,7 @@ async fn nobody_else_answers_what_the_human_is_asked() {
     assert!(seen.content.contains("denied"), "it still waited: {}", rig.discord.transcript());
 }
 
-/// I5: a call that is longer than a message is shown whole, and its buttons stand under the last word of it.
+/// I5: a call longer than one message is shown completely, with the buttons below its end.
 #[tokio::test(start_paused = true)]
 async fn a_long_call_is_shown_whole() {
     let words: Vec<String> = (0..900).map(|number| format!("word{number}")).collect();

@@ -1,4 +1,4 @@
-//! What is planned, in Discord: said, listed, done, moved, paused and taken back by pressing.
+//! Planning in Discord: creating, listing, completing, moving, pausing and undoing.
 
 use serde_json::{Value, json};
 use testkit::discord::{Setup, Shown};
@@ -12,7 +12,7 @@ fn text(words: &str) -> [(&'static str, Value); 1] {
     [("text", json!(words))]
 }
 
-/// What is planned is read back with times that tick, and can be taken back.
+/// A new reminder is confirmed with Discord timestamps, and can be undone.
 #[tokio::test(start_paused = true)]
 async fn a_reminder_is_said_and_taken_back() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -32,7 +32,7 @@ async fn a_reminder_is_said_and_taken_back() {
     assert!(rig.told("/reminders", &[]).await.content.contains("no reminder waits"));
 }
 
-/// What has no time is kept.
+/// A text without a time goes to the inbox.
 #[tokio::test(start_paused = true)]
 async fn what_has_no_time_is_kept() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -44,7 +44,7 @@ async fn what_has_no_time_is_kept() {
     assert!(wrong.is_ephemeral(), "{}", wrong.content);
 }
 
-/// The day begins with the next thing, and what is done there is gone from it.
+/// The card of the day begins with the next item, and completed items disappear from it.
 #[tokio::test(start_paused = true)]
 async fn the_day_is_a_card_on_which_things_are_done() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -74,7 +74,7 @@ async fn the_day_is_a_card_on_which_things_are_done() {
     assert!(rig.sees("`soonish` is no day").await.is_ephemeral());
 }
 
-/// The next thing is one thing, and a form moves it.
+/// `/now` shows one item, which a form can move.
 #[tokio::test(start_paused = true)]
 async fn the_next_thing_is_moved_with_a_form() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -96,7 +96,7 @@ async fn the_next_thing_is_moved_with_a_form() {
     assert!(wrong.is_ephemeral(), "{}", rig.discord.transcript());
 }
 
-/// A routine is looked at, run and paused, and its file says so.
+/// A routine is shown, run and paused with its card.
 #[tokio::test(start_paused = true)]
 async fn a_routine_is_run_and_paused() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -124,7 +124,7 @@ async fn a_routine_is_run_and_paused() {
     assert_eq!(rig.discord.answer_to(none), Shown::Gone);
 }
 
-/// All that repeats rests, and goes on.
+/// All routines can be paused and resumed.
 #[tokio::test(start_paused = true)]
 async fn everything_rests_and_goes_on() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -140,7 +140,7 @@ async fn everything_rests_and_goes_on() {
     assert!(rig.sees("`whenever` is no time").await.is_ephemeral());
 }
 
-/// Any message can be remembered, with a form that asks when.
+/// Any message can become a reminder, with a form that asks for the time.
 #[tokio::test(start_paused = true)]
 async fn a_message_is_remembered() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -154,7 +154,7 @@ async fn a_message_is_remembered() {
     assert!(matches!(rig.discord.answer_to(filled), Shown::Message(_)));
 }
 
-/// XB-7, XB-8: what is forged, or pressed by somebody else, does nothing.
+/// XB-7, XB-8: forged presses and presses of other users have no effect.
 #[tokio::test(start_paused = true)]
 async fn forged_presses_do_nothing() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -170,7 +170,7 @@ async fn forged_presses_do_nothing() {
     assert_eq!(rig.all("✓ call mum").len(), 1);
 }
 
-/// The schedule is a picture, and the same as words for who does not see it.
+/// The schedule is a picture, with a text alternative.
 #[tokio::test(start_paused = true)]
 async fn the_schedule_is_a_picture_and_words() {
     let mut rig = Rig::new(Setup::default(), echo).await;

@@ -1,4 +1,5 @@
-//! A house that lives in played direct messages, in played time. Dropping its life is killing it.
+//! The application with a fake Discord and a simulated clock. Dropping [`RunningDaemon`] simulates
+//! a kill.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -35,31 +36,31 @@ use tools::Toolbox;
 use crate::bridge::Bridge;
 use crate::google::Account;
 
-/// What the model says to something: words as they come, with the time before each, and then calls.
+/// A scripted reply of the model: text pieces with a delay before each, then tool calls.
 #[derive(Clone, Debug, Default)]
 pub struct Speech {
-    /// Progress notes that come before its words, in pieces as a model sends them.
+    /// Progress notes before the text, in pieces as a model sends them.
     pub notes: Vec<&'static str>,
     pub words: Vec<(Duration, String)>,
     pub calls: Vec<(&'static str, String)>,
-    /// How it fails after its words, if it does.
+    /// The failure after the text, if any.
     pub fails: Option<Failure>,
 }
 
 impl Speech {
-    /// These words at once.
+    /// Replies with `text` at once.
     pub fn of(text: &str) -> Self {
         Self { words: vec![(Duration::ZERO, text.to_owned())], ..Self::default() }
     }
 
-    /// These words, a piece in each `pace`.
+    /// Replies with `text` in pieces of `piece` characters, one per `pace`.
     pub fn slowly(text: &str, (piece, pace): (usize, Duration)) -> Self {
         let letters: Vec<char> = text.chars().collect();
         let words = letters.chunks(piece).map(|chunk| (pace, chunk.iter().collect())).collect();
         Self { words, ..Self::default() }
     }
 
-    /// A call of one tool.
+    /// Calls one tool.
     pub fn calls(tool: &'static str, input: &str) -> Self {
         Self { calls: vec![(tool, input.to_owned())], ..Self::default() }
     }
@@ -67,7 +68,7 @@ impl Speech {
 
 type Speaks = Box<dyn FnMut(&str) -> Speech + Send>;
 
-/// A model that is a function of the last words, and speaks at a pace.
+/// A model that computes its reply from the newest message.
 pub struct Speaker(Mutex<(Speaks, usize)>);
 
 impl Model for Speaker {
@@ -111,7 +112,7 @@ impl Model for Speaker {
     }
 }
 
-/// The newest thing that the model reads, with what we put before it.
+/// Returns the newest message in the context, with its preface.
 fn newest(context: &Context) -> String {
     match context.said.last().map(AsRef::as_ref) {
         Some(Said::Human(heard)) => format!("{}{}", heard.preface, heard.text),
@@ -120,7 +121,7 @@ fn newest(context: &Context) -> String {
     }
 }
 
-/// A data directory, a Discord, and who lives between them.
+/// A data directory, a fake Discord, and the daemon between them.
 pub struct Rig {
     pub dir: TempDir,
     pub clock: Arc<VirtualClock>,
@@ -132,7 +133,7 @@ pub struct Rig {
     lives: u64,
 }
 
-/// What dies in a crash.
+/// Everything that a crash destroys.
 pub struct Life {
     pub desk: Desk,
     pub journal: Arc<Journal>,
@@ -143,7 +144,7 @@ pub struct Life {
 }
 
 impl Life {
-    /// What the human said on main, oldest first.
+    /// Returns the user's messages on main, oldest first.
     pub async fn heard(&self) -> Vec<String> {
         let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
         let heard = entries.into_iter().filter_map(|entry| match entry.said {
@@ -155,7 +156,7 @@ impl Life {
 }
 
 impl Life {
-    /// What stood before the last words of the human on main.
+    /// Returns the preface of the user's last message on main.
     pub async fn preface(&self) -> String {
         let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
         let mut heard = entries.into_iter().rev().filter_map(|entry| match entry.said {
@@ -165,7 +166,7 @@ impl Life {
         heard.next().unwrap_or_default()
     }
 
-    /// The kinds of the pictures that the human showed on main.
+    /// Returns the media types of the images in the user's messages on main.
     pub async fn pictures(&self) -> Vec<String> {
         let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
         let heard = entries.into_iter().filter_map(|entry| match entry.said {
@@ -177,7 +178,7 @@ impl Life {
 }
 
 impl Rig {
-    /// A morning, with a model that says what `speaks` does.
+    /// Starts the daemon in the morning, with the model `speaks`.
     pub async fn new(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
         let mut rig = Self::before(setup, speaks);
         rig.start().await;
@@ -185,7 +186,7 @@ impl Rig {
         rig
     }
 
-    /// The same, with trouble from the beginning.
+    /// Like `new`, with a fault of Discord from the start.
     pub async fn troubled(
         setup: Setup,
         speaks: impl FnMut(&str) -> Speech + Send + 'static,
@@ -198,7 +199,7 @@ impl Rig {
         rig
     }
 
-    /// The same before the first start.
+    /// Like `new`, but without starting the daemon.
     pub fn before(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
         let clock = Arc::new(VirtualClock::new("2026-11-16T09:00[Europe/Madrid]".parse().unwrap()));
         let discord = Discord::new(setup, clock.clone());
@@ -208,7 +209,7 @@ impl Rig {
         Self { dir, clock, discord, bridge, google: Arc::default(), model, life: None, lives: 0 }
     }
 
-    /// Everything starts, as after a crash.
+    /// Starts the daemon on the same directory.
     pub async fn start(&mut self) {
         self.lives += 1;
         let paths = Paths::new(self.dir.path());
@@ -259,11 +260,11 @@ impl Rig {
         self.life = Some(Life { desk, journal, stage, book, stop, tasks });
     }
 
-    /// kill -9: nothing gets to say goodbye.
+    /// Simulates kill -9.
     pub async fn killed(&mut self) {
         let Some(mut life) = self.life.take() else { return };
         life.tasks.shutdown().await;
-        // The journal's own threads are gone with the last who held it.
+        // The journal's threads end when the last reference is dropped.
         let journal = Arc::clone(&life.journal);
         drop(life);
         while Arc::strong_count(&journal) > 1 {
@@ -271,14 +272,14 @@ impl Rig {
         }
     }
 
-    /// It is asked to end, and does.
+    /// Stops the daemon gracefully.
     pub async fn stopped(&mut self) {
         let Some(mut life) = self.life.take() else { return };
         life.stop.cancel();
         while life.tasks.join_next().await.is_some() {}
     }
 
-    /// A job file says this from now on.
+    /// Writes a job file, and lets the daemon read it.
     pub async fn file(&mut self, name: &str, text: &str) {
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
@@ -289,7 +290,7 @@ impl Rig {
         life.desk.tell(Event::Files(news, Look::Again)).await;
     }
 
-    /// So many seconds pass.
+    /// Advances the simulated time.
     pub async fn passes(&self, seconds: u64) {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
     }
@@ -298,7 +299,7 @@ impl Rig {
         self.discord.owner()
     }
 
-    /// Waits, at most for ten minutes, until the human sees a message of ours that says so.
+    /// Waits at most ten minutes for a message of ours that contains `words`.
     pub async fn sees(&self, words: &str) -> Seen {
         let found = self.discord.wait_for(Duration::from_secs(600), |discord| {
             discord
@@ -313,7 +314,7 @@ impl Rig {
         }
     }
 
-    /// The messages of ours that say so.
+    /// Returns our visible messages that contain `words`.
     pub fn all(&self, words: &str) -> Vec<Seen> {
         let ours = |seen: &Seen| seen.author != self.human_name() && says(seen, words);
         self.discord.visible().into_iter().filter(ours).collect()
@@ -323,7 +324,7 @@ impl Rig {
         Setup::default().owner
     }
 
-    /// The human types, and sees an answer that says `words`.
+    /// Sends a message as the user, and waits for an answer that contains `words`.
     pub async fn talk(&self, text: &str, words: &str) -> (MessageId, Seen) {
         let typed = self.human().types(text);
         (typed, self.sees(words).await)
@@ -335,7 +336,7 @@ fn says(seen: &Seen, words: &str) -> bool {
     seen.content.contains(words) || embeds.contains(words)
 }
 
-/// A model that says back what it hears.
+/// A model that repeats the message.
 pub fn echo(words: &str) -> Speech {
     let words = words.rsplit(']').next().unwrap_or(words);
     Speech::of(&format!("you said: {words}"))

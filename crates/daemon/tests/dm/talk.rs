@@ -1,4 +1,4 @@
-//! Talking: what the human writes is answered, once and whole.
+//! Conversation: each message is answered once and completely.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use testkit::discord::{Attached, Mishap, On, Setup, Trouble};
 
 use crate::rig::{Rig, Speech, echo};
 
-/// MC-1, MC-9, I13: the owner is answered, and nobody is mentioned or fetched.
+/// MC-1, MC-9, I13: the owner is answered, without mentions and link previews.
 #[tokio::test(start_paused = true)]
 async fn what_the_human_writes_is_answered() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -27,7 +27,7 @@ async fn what_the_human_writes_is_answered() {
     assert!(rig.discord.ledger().embargo_breaches.is_empty());
 }
 
-/// What the user writes while the first start of all is still signing in is answered, once.
+/// A message sent while the first start is still connecting is answered once.
 #[tokio::test(start_paused = true)]
 async fn what_is_written_during_the_first_start_is_answered() {
     for away in [0, 300] {
@@ -44,7 +44,7 @@ async fn what_is_written_during_the_first_start_is_answered() {
     }
 }
 
-/// ST-12, ST-14: a long answer appears as it comes, and is whole in the end.
+/// ST-12, ST-14: a long answer is shown while it is streamed, and is complete at the end.
 #[tokio::test(start_paused = true)]
 async fn a_long_answer_appears_as_it_comes() {
     let text: String = (0..900).map(|n| format!("word{n} ")).collect();
@@ -62,8 +62,8 @@ async fn a_long_answer_appears_as_it_comes() {
     assert_eq!(letters(&parts.join(" ")), letters(&text));
 }
 
-/// An answer of half a megabyte is four messages and a file, however it came, and a reminder's message is not behind
-/// hundreds of others.
+/// An answer of half a megabyte is four messages and a file, streamed or not, so that it delays no
+/// reminder with hundreds of messages.
 #[tokio::test(start_paused = true)]
 async fn a_very_long_answer_is_a_file_with_its_beginning_before_it() {
     let text: String = (0..60_000).map(|n| format!("word{n} ")).collect();
@@ -98,7 +98,7 @@ async fn a_very_long_answer_is_a_file_with_its_beginning_before_it() {
     }
 }
 
-/// SU-7, SU-9, SU-10: a start and a stop say nothing, and a session goes on where it was.
+/// SU-7, SU-9, SU-10: start and stop send nothing, and the gateway session is resumed.
 #[tokio::test(start_paused = true)]
 async fn starts_and_stops_are_silent() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -116,7 +116,7 @@ async fn starts_and_stops_are_silent() {
     rig.talk("still here?", "you said: still here?").await;
 }
 
-/// UP-7: what the program says of itself is in the messages, also if it ends at once.
+/// UP-7: announcements of the program are sent, also if it ends immediately afterwards.
 #[tokio::test(start_paused = true)]
 async fn what_the_program_says_of_itself_arrives() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -129,7 +129,7 @@ async fn what_the_program_says_of_itself_arrives() {
     assert_eq!(rig.all("make it new").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// MC-3: a message that has to wait is marked as seen until its turn comes.
+/// MC-3: a queued message is marked with a reaction until it is processed.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_waits_is_marked_as_seen() {
     let mut calls = 0;
@@ -159,7 +159,7 @@ async fn a_message_that_waits_is_marked_as_seen() {
     assert!(marks(&rig).is_empty(), "{}", rig.discord.transcript());
 }
 
-/// AT-1, AT-2, AT-3: pictures are seen, and what is not used is named.
+/// AT-1, AT-2, AT-3: the model sees images, and unusable attachments are named.
 #[tokio::test(start_paused = true)]
 async fn pictures_are_seen_and_the_rest_is_named() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -172,7 +172,7 @@ async fn pictures_are_seen_and_the_rest_is_named() {
     assert_eq!(entries, ["image/png"]);
 }
 
-/// AT-3: a voice message is called a voice message, is not downloaded, and gives the model nothing to answer.
+/// AT-3: a voice message is answered with a notice, and neither downloaded nor given to the model.
 #[tokio::test(start_paused = true)]
 async fn a_voice_message_is_called_a_voice_message() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -183,7 +183,7 @@ async fn a_voice_message_is_called_a_voice_message() {
     assert!(rig.all("not used:").is_empty(), "{}", rig.discord.transcript());
 }
 
-/// MC-5: a reply that brings a picture is heard whole: the picture is seen, and what it replies to is quoted.
+/// MC-5: for a reply with an image, the model gets the image and a quote of the original message.
 #[tokio::test(start_paused = true)]
 async fn a_reply_with_a_picture_is_heard_whole() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -198,7 +198,7 @@ async fn a_reply_with_a_picture_is_heard_whole() {
     assert!(life.preface().await.contains("you said: the red one"), "{}", life.preface().await);
 }
 
-/// ST-16: a model that says nothing is not taken for one that is still thinking.
+/// ST-16: an empty answer of the model is reported.
 #[tokio::test(start_paused = true)]
 async fn who_gets_no_answer_is_told_so() {
     let rig = Rig::new(Setup::default(), |_: &str| Speech::default()).await;
@@ -207,7 +207,7 @@ async fn who_gets_no_answer_is_told_so() {
     assert_eq!(rig.discord.visible().len(), 2, "{}", rig.discord.transcript());
 }
 
-/// ST-18, MC-10, MC-11: when the model breaks off, its words stay, and what went wrong is told once.
+/// ST-18, MC-10, MC-11: a partial answer stays, and the failure is reported once.
 #[tokio::test(start_paused = true)]
 async fn half_an_answer_stays_and_what_went_wrong_is_told() {
     let why = Failure::Stopped("the model broke off.".to_owned());
@@ -221,7 +221,8 @@ async fn half_an_answer_stays_and_what_went_wrong_is_told() {
     assert_eq!(rig.all("the model broke off").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// ST-8, ST-9, ST-10, ST-17: long work has a silent line of its own, which is gone when the answer comes.
+/// ST-8, ST-9, ST-10, ST-17: long work has a silent status line, which is removed when the answer
+/// arrives.
 #[tokio::test(start_paused = true)]
 async fn long_work_has_a_silent_line_that_goes() {
     let speaks = |_: &str| Speech {
@@ -244,7 +245,7 @@ async fn long_work_has_a_silent_line_that_goes() {
     assert!(rig.all("reading your calendar").is_empty(), "{}", rig.discord.transcript());
 }
 
-/// A model that keeps the human waiting with a few words, looks into the inbox, and then speaks so.
+/// A model that first says a few words and calls `inbox_list`, and then replies with `after`.
 fn looks_it_up(after: Speech) -> impl FnMut(&str) -> Speech {
     let mut calls = 0;
     move |_: &str| {
@@ -260,11 +261,11 @@ fn after(seconds: u64, words: &str) -> Speech {
     Speech { words: vec![(Duration::from_secs(seconds), words.to_owned())], ..Speech::default() }
 }
 
-/// The line about looking into the inbox.
+/// The status line of the call.
 const LOOKS: &str = "-# inbox\\_list…";
 
-/// ST-2, ST-4, ST-5: what is said before a call stands at once; the call has a silent line while it takes long, and
-/// that is gone with the answer.
+/// ST-2, ST-4, ST-5: text before a tool call is sent at once. A long call has a silent status line,
+/// which is removed with the answer.
 #[tokio::test(start_paused = true)]
 async fn what_is_said_before_a_call_stands_and_the_call_has_a_line() {
     let rig = Rig::new(Setup::default(), looks_it_up(after(40, "two things."))).await;
@@ -283,7 +284,7 @@ async fn what_is_said_before_a_call_stands_and_the_call_has_a_line() {
     .assert_eq(&rig.discord.transcript());
 }
 
-/// ST-5: the line about a call goes too when no answer comes.
+/// ST-5: the status line of a call is removed when the model fails.
 #[tokio::test(start_paused = true)]
 async fn the_line_about_a_call_goes_when_the_model_breaks_off() {
     let fails = Some(Failure::Stopped("the model broke off.".to_owned()));
@@ -296,7 +297,8 @@ async fn the_line_about_a_call_goes_when_the_model_breaks_off() {
     assert_eq!(rig.all("one moment.").len(), 1, "{}", rig.discord.transcript());
 }
 
-/// ST-5: the line about a call that a crash left behind goes at the next start, and the answer still comes.
+/// ST-5: the status line of a call that a crash left behind is removed at the next start, and the
+/// answer follows.
 #[tokio::test(start_paused = true)]
 async fn the_line_about_a_call_goes_after_a_crash() {
     let mut rig = Rig::new(Setup::default(), looks_it_up(after(40, "two things."))).await;
@@ -312,8 +314,8 @@ async fn the_line_about_a_call_goes_after_a_crash() {
     assert!(rig.all(LOOKS).is_empty(), "{}", rig.discord.transcript());
 }
 
-/// ST-9, ST-20: a tool that is named again goes on being counted, another is counted from its own beginning, and
-/// what it is given is no mark.
+/// ST-9, ST-20: a repeated status keeps its timer, a new one restarts it, and markup in the
+/// arguments is escaped.
 #[tokio::test(start_paused = true)]
 async fn each_tool_is_counted_from_its_own_beginning() {
     let rig = Rig::new(Setup::default(), |_: &str| after(90, "found it.")).await;
@@ -334,7 +336,7 @@ async fn each_tool_is_counted_from_its_own_beginning() {
     rig.sees("found it.").await;
 }
 
-/// A model that writes these notes, looks into the inbox, and then answers after 40 seconds.
+/// A model that sends `notes`, calls `inbox_list`, and answers after 40 seconds.
 fn notes_its_work(notes: Vec<&'static str>) -> impl FnMut(&str) -> Speech {
     let mut calls = 0;
     move |_: &str| {
@@ -383,17 +385,17 @@ async fn hostile_text_in_a_progress_note_is_shown_as_plain_text() {
     assert!(rig.all("everyone").is_empty(), "{}", rig.discord.transcript());
 }
 
-/// When requests of one kind came.
+/// Returns the times of the requests to one route.
 fn times(rig: &Rig, method: &str, route: &str) -> Vec<Duration> {
     rig.discord.ledger().of(method, route).map(|request| request.at).collect()
 }
 
-/// The shortest time between two of these.
+/// Returns the shortest interval between two times.
 fn pace(times: &[Duration]) -> Duration {
     times.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(Duration::MAX)
 }
 
-/// ST-11: a short answer is sent once, whole.
+/// ST-11: a short answer is sent once and is not edited.
 #[tokio::test(start_paused = true)]
 async fn a_short_answer_is_sent_whole() {
     let speaks = |_: &str| Speech::slowly("three words only", (6, Duration::from_millis(200)));
@@ -404,8 +406,8 @@ async fn a_short_answer_is_sent_whole() {
     assert!(times(&rig, "PATCH", "/channels/*/messages").is_empty());
 }
 
-/// ST-11: who waits sees that somebody types; a long answer then appears with its first sentence and grows at a pace, but
-/// only while words come.
+/// ST-11: the typing indicator is shown first. A long answer is sent with its first sentence and
+/// then edited at a limited rate, only while text arrives.
 #[tokio::test(start_paused = true)]
 async fn a_long_answer_grows_at_a_pace_while_words_come() {
     let second = Duration::from_secs(1);
@@ -427,15 +429,15 @@ async fn a_long_answer_grows_at_a_pace_while_words_come() {
     let spoke = typing[0] + 18 * second;
     assert!(shown >= spoke && shown < spoke + second / 5, "{spoke:?} {shown:?}");
     let grows = times(&rig, "PATCH", "/channels/*/messages");
-    // The last one is the answer as it was written down, which waits for nobody.
+    // The last edit is the final answer, which is sent without delay.
     let (_, unfinished) = grows.split_last().unwrap();
     assert!(unfinished.len() > 4 && pace(unfinished) >= Duration::from_millis(1_200), "{unfinished:?}");
     let silent = spoke + 7 * second + Duration::from_millis(1_300)..spoke + 17 * second;
     assert!(!unfinished.iter().any(|at| silent.contains(at)), "{unfinished:?} {silent:?}");
 }
 
-/// Answers with `pieces` after a second, the next one in each `pace`. Returns what is sent first, and how long after the
-/// first words.
+/// Streams an answer of `pieces`, the first after a second and the others at `pace`. Returns the
+/// text that is sent first, and its delay after the first piece.
 async fn first_message(pieces: Vec<&'static str>, pace: Duration) -> (String, Duration) {
     let second = Duration::from_secs(1);
     let mut words: Vec<(Duration, String)> = pieces.iter().map(|piece| (pace, (*piece).to_owned())).collect();
@@ -453,7 +455,7 @@ async fn first_message(pieces: Vec<&'static str>, pace: Duration) -> (String, Du
     (seen.content, sent - (typing + second))
 }
 
-/// A push notification shows what a message said when it was sent.
+/// A push notification shows the text at the time of sending.
 #[tokio::test(start_paused = true)]
 async fn the_first_sentence_of_an_answer_is_sent_when_it_is_complete() {
     let pieces = vec![
@@ -506,8 +508,8 @@ async fn what_there_is_after_a_moment_is_sent_in_whole_words() {
     assert!((expected..expected + Duration::from_millis(50)).contains(&after), "{after:?}");
 }
 
-/// An answer that was cut off by a crash between Discord's receipt of its first sentence and ours. Discord has forgotten
-/// its nonce when the answer goes on.
+/// A crash occurs after Discord accepted the first sentence and before we received its response.
+/// Discord has forgotten the nonce when the answer continues.
 #[tokio::test(start_paused = true)]
 async fn a_first_sentence_whose_receipt_a_crash_lost_is_there_once() {
     let mut calls = 0;
@@ -533,7 +535,8 @@ async fn a_first_sentence_whose_receipt_a_crash_lost_is_there_once() {
     .assert_eq(&rig.discord.transcript());
 }
 
-/// The same without a crash: Discord's answer is lost, and nothing is sent for so long that it forgets the nonce.
+/// Like the previous test without a crash: the response is lost, and the nonce expires before the
+/// next send.
 #[tokio::test(start_paused = true)]
 async fn a_first_sentence_of_which_nobody_knows_whether_it_arrived_is_there_once() {
     let speaks = |_: &str| Speech::slowly("First this. And then that.", (6, Duration::from_millis(100)));
@@ -548,7 +551,7 @@ async fn a_first_sentence_of_which_nobody_knows_whether_it_arrived_is_there_once
     assert!(told[0].content.starts_with("First this. And then that."), "{told:?}");
 }
 
-/// ST-15: a compaction leaves a small note.
+/// ST-15: a compaction leaves one small silent note.
 #[tokio::test(start_paused = true)]
 async fn a_compaction_leaves_a_small_note() {
     let rig = Rig::new(Setup::default(), |_: &str| Speech::of("what was said, in short.")).await;
@@ -561,7 +564,7 @@ async fn a_compaction_leaves_a_small_note() {
     assert!(!notes[0].buzzes());
 }
 
-/// ST-14, MC-21: half an answer that nobody will finish is taken away.
+/// ST-14, MC-21: a partial answer is deleted when its turn is discarded.
 #[tokio::test(start_paused = true)]
 async fn half_an_answer_goes_with_the_conversation() {
     let mut calls = 0;
@@ -581,7 +584,7 @@ async fn half_an_answer_goes_with_the_conversation() {
     rig.talk("hello", "a fresh start.").await;
 }
 
-/// What is done and told on the page does not light up the phone, but a reminder does.
+/// Activity on the page sends nothing to Discord, except reminders.
 #[tokio::test(start_paused = true)]
 async fn what_is_said_on_the_page_stays_there() {
     let mut rig = Rig::new(Setup::default(), |words: &str| {
@@ -600,7 +603,7 @@ async fn what_is_said_on_the_page_stays_there() {
     rig.sees("⏰ tea").await;
 }
 
-/// While the model is away, everything that needs none is answered here, the first time and every time.
+/// During an outage of the model, everything that needs none is still answered.
 #[tokio::test(start_paused = true)]
 async fn what_needs_no_model_is_answered_while_it_is_away() {
     let away = |_: &str| Speech { fails: Some(Failure::Busy(Some(600))), ..Speech::default() };

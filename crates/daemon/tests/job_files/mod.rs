@@ -1,5 +1,5 @@
-//! The program with job files in its data directory, and what it says about them.
-#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+//! Helpers for tests of commands on job files.
+#![expect(clippy::expect_used, reason = "a fixture that cannot be built stops the test")]
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -10,7 +10,7 @@ use testkit::kill::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// A program that was never started, and whose files have a history.
+/// Creates a program that was never started, with a git repository in its data directory.
 pub fn program() -> Program {
     let program = Program::offline(BINARY);
     std::fs::create_dir_all(program.data()).expect("a directory");
@@ -32,14 +32,14 @@ pub fn read(program: &Program, file: &str) -> String {
     std::fs::read_to_string(program.data().join(file)).unwrap_or_default()
 }
 
-/// What a command that must succeed says.
+/// Runs a command that must succeed, and returns its output.
 pub fn said(program: &Program, arguments: &[&str]) -> String {
     let output = program.run(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
     stdout(&output).trim_end().to_owned()
 }
 
-/// How a command fails, and what it says then.
+/// Runs a command that must fail with `code` and this error output.
 pub fn fails(program: &Program, arguments: &[&str], code: i32, told: Expect) {
     let output = program.run(arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));

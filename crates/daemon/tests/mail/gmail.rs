@@ -1,4 +1,4 @@
-//! Mail at Google: lists, a letter, labels, and what is said when it fails.
+//! Mail at Google: listing, reading, labels, and error messages.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn check(program: &Program, arguments: &[&str], expected: &Expect) {
     expected.assert_eq(&format!("{}{}(exit {code})\n", stdout(&output), stderr(&output)));
 }
 
-/// GO-22: an id, the local time, who, what; and what stands there if something is missing.
+/// GO-22: a line has id, local time, sender and subject, with placeholders for missing values.
 #[test]
 fn unread_and_found_mail_is_listed() {
     let (google, program) = connected();
@@ -56,7 +56,7 @@ fn unread_and_found_mail_is_listed() {
     assert_eq!((asked.asks("q"), asked.asks("maxResults")), (Some("from:ann is:unread"), Some("3")));
 }
 
-/// GO-23: what stands on a letter, then its words.
+/// GO-23: a message is shown with its headers and then its text.
 #[test]
 fn a_letter_is_read() {
     let (google, program) = connected();
@@ -93,7 +93,7 @@ fn a_letter_is_read() {
     );
 }
 
-/// GO-24: two spaces, the id, two spaces, the name.
+/// GO-24: a line has two spaces, the id, two spaces, and the name.
 #[test]
 fn labels_are_listed() {
     let (_google, program) = connected();
@@ -124,7 +124,7 @@ fn programs_get_json() {
     assert_eq!((&failed["ok"], &failed["error"]["code"]), (&json!(false), &json!(1)));
 }
 
-/// GO-26: one plain line, and exit code 1.
+/// GO-26: an error is one plain line with exit code 1.
 #[test]
 fn what_google_refuses_is_one_line() {
     let (google, program) = connected();

@@ -1,4 +1,4 @@
-//! Connecting the account at Google: in a terminal, and why not elsewhere; and that no secret is ever shown.
+//! Connecting a Google account, and protection of its secrets.
 
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use testkit::kill::{Pane, Program, contents, stderr, stdout};
 
 use crate::rig::{ACCESS, BINARY, REFRESH, apart, connected, write};
 
-/// GO-5: without a client the steps are told, and where its file belongs.
+/// GO-5: without a client file, the setup steps and the path of the file are shown.
 #[test]
 fn without_a_client_the_steps_are_told() {
     let program = Program::offline(BINARY);
@@ -32,7 +32,7 @@ fn without_a_client_the_steps_are_told() {
     assert!(!program.data().exists(), "looking makes no directory");
 }
 
-/// GO-5: where nobody can answer, no browser is waited for: the way is told instead.
+/// GO-5: without a terminal, no browser is waited for; the instructions are shown instead.
 #[test]
 fn where_nobody_can_answer_nobody_is_waited_for() {
     let (google, program) = apart();
@@ -47,7 +47,8 @@ fn where_nobody_can_answer_nobody_is_waited_for() {
     assert!(google.server().world().requests.is_empty());
 }
 
-/// DD-9, GO-5, GO-9: in a terminal the address is shown, and the one of a browser elsewhere can be pasted.
+/// DD-9, GO-5, GO-9: in a terminal the address is shown, and the resulting address of another
+/// machine's browser can be pasted.
 #[test]
 fn in_a_terminal_the_human_connects_it() {
     let (google, program) = apart();
@@ -73,7 +74,7 @@ fn in_a_terminal_the_human_connects_it() {
     assert!(google.server().world().refresh.is_empty());
 }
 
-/// GO-1, GO-5: a command asks for its own service alone, and a service can be added later.
+/// GO-1, GO-5: a command requests its own service only, and services can be added later.
 #[test]
 fn services_are_connected_one_by_one() {
     let (google, program) = apart();
@@ -111,7 +112,7 @@ fn services_are_connected_one_by_one() {
     assert!(again.contains("Nothing to do"), "{again}");
 }
 
-/// GO-4: access that ends within a week is explained by the doctor with the step that fixes it.
+/// GO-4: for access that ends within a week, the doctor explains the cause and the fix.
 #[test]
 fn the_doctor_explains_access_that_ended_after_a_week() {
     let (google, program) = connected();
@@ -132,7 +133,7 @@ fn the_doctor_explains_access_that_ended_after_a_week() {
     );
 }
 
-/// Where Google sends the browser that opened `url`.
+/// Returns the redirect target of the consent page at `url`.
 async fn location(url: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let (host, target) = url.strip_prefix("http://").expect("an address").split_once('/').expect("a path");
@@ -145,7 +146,7 @@ async fn location(url: &str) -> String {
     line.unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
-/// GO-12, GO-13, GO-14: whoever is connected has the tasks at Google, with the same commands.
+/// GO-12, GO-13, GO-14: once Google is connected, the task commands use Google Tasks.
 #[test]
 fn tasks_are_kept_at_google_once_it_is_connected() {
     let (google, program) = connected();
@@ -159,7 +160,8 @@ fn tasks_are_kept_at_google_once_it_is_connected() {
     assert!(!program.data().join("tasks.md").exists());
 }
 
-/// GO-17, GO-18, GO-19, GO-20, GO-21: and the events, told as those of any other calendar.
+/// GO-17, GO-18, GO-19, GO-20, GO-21: once Google is connected, the calendar commands use Google
+/// Calendar.
 #[test]
 fn events_are_kept_at_google_once_it_is_connected() {
     let (google, program) = connected();
@@ -195,7 +197,7 @@ fn a_base_that_is_not_this_machine_is_refused() {
     );
 }
 
-/// J2: files that others can read are not used.
+/// J2: secret files that others can read are refused.
 #[test]
 fn a_token_that_others_can_read_is_refused() {
     let (_google, program) = connected();
@@ -207,7 +209,7 @@ fn a_token_that_others_can_read_is_refused() {
     assert_eq!((output.status.code(), stderr(&output)), (Some(1), expected));
 }
 
-/// J1, GO-4: whatever happens to the token, none of the secrets is in anything we say or leave behind.
+/// J1, GO-4: whatever happens to the token, no secret appears in output or other files.
 #[test]
 fn no_secret_leaves_its_file() {
     let (google, mut program) = connected();
@@ -256,7 +258,7 @@ fn no_secret_leaves_its_file() {
     assert!(program.data().join("state/google_auth_revoked").exists());
 }
 
-/// GO-4: that the grant was taken back is told by the doctor for as long as nobody sees to it, also after it was said in
+/// GO-4: the doctor reports a withdrawn grant until it is resolved, also after it was reported in
 /// the chat.
 #[test]
 fn a_grant_that_was_taken_back_is_not_forgotten() {

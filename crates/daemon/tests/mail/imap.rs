@@ -1,4 +1,4 @@
-//! Mail that is kept by a real Dovecot.
+//! Mail on a real Dovecot server.
 
 use expect_test::expect;
 use testkit::dovecot::{Dovecot, PASSWORD, USER};
@@ -18,7 +18,7 @@ fn program(dovecot: &Dovecot) -> Program {
     program
 }
 
-/// CL-13, GO-22, GO-23, GO-24: the same commands read a mailbox that speaks IMAP, and leave it as it was.
+/// CL-13, GO-22, GO-23, GO-24: the same commands read an IMAP mailbox and do not modify it.
 #[test]
 fn the_same_commands_read_an_imap_mailbox() {
     let dovecot = Dovecot::start(|maildir| maildir.put("", "new/1.a", 3_600, LETTER));
@@ -55,7 +55,7 @@ fn a_certificate_of_ones_own_is_believed_when_the_system_is_told_so() {
     assert!(stdout(&unread).ends_with("Zoë  Straße\n"), "{}", stderr(&unread));
 }
 
-/// J1: the password is in no output, whatever goes wrong, and a file of it that others can read is refused.
+/// J1: the password never appears in output, and a password file that others can read is refused.
 #[test]
 fn the_password_is_never_shown() {
     let dovecot = Dovecot::start(|_| {});

@@ -1,5 +1,5 @@
-//! `ollim-bot mail` and `ollim-bot google`, as a human at a command line sees them.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+//! `ollim-bot mail` and `ollim-bot google` on the command line.
+#![expect(clippy::expect_used, reason = "test helpers panic with a message")]
 
 mod gmail;
 mod google;

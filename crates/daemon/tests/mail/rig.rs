@@ -1,4 +1,4 @@
-//! The program, with an account at a played Google.
+//! The program with an account at a fake Google server.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,7 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 pub const ACCESS: &str = "ya29.access-canary";
 pub const REFRESH: &str = "1//refresh-canary";
 
-/// Writes a file of `state/` that nobody else may read.
+/// Writes a private file into `state/`.
 pub fn write(program: &Program, name: &str, text: &str) {
     let state = program.data().join("state");
     DirBuilder::new().recursive(true).mode(0o700).create(&state).expect("a directory");
@@ -25,7 +25,7 @@ pub fn write_at(path: &Path, text: &str) {
     file.and_then(|mut file| file.write_all(text.as_bytes())).expect("a file");
 }
 
-/// A client is there, and no token.
+/// Creates a program with a client file but no token.
 pub fn apart() -> (GoogleElsewhere, Program) {
     let google = GoogleElsewhere::open();
     let mut program = Program::offline(BINARY);
@@ -35,7 +35,7 @@ pub fn apart() -> (GoogleElsewhere, Program) {
     (google, program)
 }
 
-/// There is a token that is good for long.
+/// Creates a program with a client file and a valid token.
 pub fn connected() -> (GoogleElsewhere, Program) {
     let (google, program) = apart();
     google.server().world().access.push(ACCESS.to_owned());

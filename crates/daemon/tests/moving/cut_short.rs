@@ -1,4 +1,4 @@
-//! Imports that end in the middle, or cannot be finished: what was there before is whole.
+//! Interrupted and impossible imports: earlier data is preserved.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use testkit::kill::{Program, contents, stderr};
 
 use super::{BINARY, lived_in, log};
 
-/// Wherever an import ends, there is nothing or everything, what was there before is whole, and the next one goes
-/// through.
+/// After a crash at any point of an import there is nothing or everything, replaced data is
+/// complete, and the next import succeeds.
 #[test]
 fn an_import_that_is_cut_short_leaves_nothing_or_everything() {
     let mut program = lived_in();
@@ -19,7 +19,7 @@ fn an_import_that_is_cut_short_leaves_nothing_or_everything() {
     for replace in [false, true] {
         let last = touches(&mut program, &crashing, &archive, replace);
         assert!(last > 40, "an import has hardly touched the disk: {last} points");
-        // All the last ones, in which it is put in its place, and some of those before.
+        // All points of the final placement, and some before.
         let placing = if replace { 16 } else { 10 };
         for point in (0..last).filter(|point| point + placing > last || point % (last / 3).max(1) == 0) {
             let new = program.home().join(format!("new-{point}-{replace}"));
@@ -68,14 +68,15 @@ fn an_import_that_is_cut_short_leaves_nothing_or_everything() {
     }
 }
 
-/// A name that is too long for what would be kept is told before anything is moved, and nothing is lost.
+/// If the name for the preserved directory would be too long, the import is refused before anything
+/// is moved.
 #[test]
 fn what_cannot_be_kept_is_not_replaced() {
     let program = lived_in();
     let archive = program.home().join("backup.tar.gz");
     let archive = archive.to_str().unwrap();
     assert!(program.run(&["export", archive]).status.success());
-    // Most disks know names of up to 255 letters.
+    // Most file systems allow names of up to 255 bytes.
     let new = program.home().join("n".repeat(230));
     inhabit(&new);
     let output = program.run(&["import", archive, "--replace", "--data-dir", new.to_str().unwrap()]);
@@ -84,21 +85,21 @@ fn what_cannot_be_kept_is_not_replaced() {
     assert_eq!(beside(&new), [new]);
 }
 
-/// A directory in which something lies that is no archive's.
+/// Creates a directory with files that are not from an archive.
 fn inhabit(dir: &Path) {
     std::fs::create_dir_all(dir.join("deep")).unwrap();
     std::fs::write(dir.join("mine"), "mine").unwrap();
     std::fs::write(dir.join("deep/mine"), "mine too").unwrap();
 }
 
-/// Whether all of that lies there, and nothing else.
+/// Returns whether the directory contains exactly these files.
 fn is_mine(dir: &Path) -> bool {
     let found = contents(dir);
     let mine = [(dir.join("deep/mine"), b"mine too".to_vec()), (dir.join("mine"), b"mine".to_vec())];
     found.into_iter().eq(mine)
 }
 
-/// `dir`, and what an import may have made beside it.
+/// Returns `dir` and all siblings that an import may have created for it.
 fn beside(dir: &Path) -> Vec<PathBuf> {
     let name = dir.file_name().unwrap().to_string_lossy().into_owned();
     let is_of = |found: &str| found == name || found.starts_with(&format!("{name}."));
@@ -106,7 +107,7 @@ fn beside(dir: &Path) -> Vec<PathBuf> {
     found.filter(|it| is_of(&it.file_name().to_string_lossy())).map(|it| it.path()).collect()
 }
 
-/// How many points an import has at which it can end.
+/// Returns the number of crash points of an import.
 fn touches(program: &mut Program, crashing: &Path, archive: &Path, replace: bool) -> usize {
     program.become_binary(crashing);
     let ends = |program: &mut Program, point: usize| {

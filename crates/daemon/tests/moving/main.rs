@@ -1,5 +1,6 @@
-//! Moving: everything goes along, while it runs, whoever ends it in the middle; and what others left is used as it is.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! Export and import of a data directory: complete, also while the program runs; and use of a
+//! directory of the old program.
+#![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
 mod cut_short;
 
@@ -27,7 +28,7 @@ const JOBS: [(&str, &str); 5] = [
     ("notes/deep/er/über.md", "a note\n"),
 ];
 
-/// A directory in which something was said, planned and kept.
+/// Creates a data directory with messages, plans and settings.
 fn lived_in() -> Program {
     let program = Program::offline(BINARY);
     for (name, text) in JOBS {
@@ -43,7 +44,7 @@ fn lived_in() -> Program {
     program
 }
 
-/// All that is in a journal, but for the words of its search index, which follow from it.
+/// Returns all rows of a journal.
 fn log(data: &Path) -> BTreeMap<String, Vec<Vec<Cell>>> {
     let log = Connection::open(data.join("state/journal.db")).unwrap();
     let mut names = log.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
@@ -57,13 +58,13 @@ fn log(data: &Path) -> BTreeMap<String, Vec<Vec<Cell>>> {
         (table, rows)
     };
     let mut tables: BTreeMap<String, Vec<Vec<Cell>>> = names.into_iter().map(rows).collect();
-    // An archive does not hold how often this journal was written: each journal counts for itself.
+    // The commit counter is not part of an archive: each journal counts for itself.
     let counter = Cell::Text("commits".to_owned());
     tables.entry("keepsakes".to_owned()).or_default().retain(|row| row.first() != Some(&counter));
     tables
 }
 
-/// Every file of `data` but the journal and what an archive names as left out.
+/// Returns all files of `data` except the journal and those that the archive leaves out.
 fn files(data: &Path, left_out: &[String]) -> BTreeMap<PathBuf, Vec<u8>> {
     let is_left = |name: &Path| left_out.iter().any(|left| name.starts_with(left));
     contents(data)
@@ -78,7 +79,7 @@ fn json(program: &Program, arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{arguments:?}: {}", stderr(&output)))
 }
 
-/// What comes next, as every command tells it.
+/// Returns the upcoming work as reported by every command.
 fn planned(program: &Program) -> Vec<Value> {
     let span = ["simulate", "--from", "2030-11-04", "--to", "2030-11-12"];
     let mut told = vec![
@@ -93,7 +94,7 @@ fn planned(program: &Program) -> Vec<Value> {
     told
 }
 
-/// An archive of one directory, unpacked into an empty one, is the same to the byte, and the same comes next.
+/// An archive imported into an empty directory is byte-identical, and the same work is upcoming.
 #[test]
 fn everything_moves_to_another_directory() {
     let mut program = lived_in();
@@ -126,7 +127,7 @@ fn everything_moves_to_another_directory() {
 
     assert_eq!(files(&new, &left_out), files_before);
     let mut log_after = log(&new);
-    // Pages that nobody uses are not told apart.
+    // This table of query statistics depends on the history of the file.
     log_after.retain(|table, _| table != "sqlite_stat1");
     assert_eq!(log_after, log_before);
     for (after, before) in planned(&program).into_iter().zip(planned_before) {
@@ -140,7 +141,7 @@ fn everything_moves_to_another_directory() {
     assert!(stdout(&program.run(&["history", "search", "locker"])).contains("417"));
 }
 
-/// An archive that is made while words come in is whole: it starts without a word of surprise.
+/// An archive created during a conversation is consistent, and starts without notices.
 #[test]
 fn an_archive_is_whole_while_it_is_talked_to() {
     let mut program = lived_in();
@@ -175,7 +176,7 @@ fn an_archive_is_whole_while_it_is_talked_to() {
     }
 }
 
-/// An archive goes through a pipe, and nothing else does.
+/// An archive can be written to stdout and read from stdin.
 #[test]
 fn an_archive_goes_through_a_pipe() {
     let program = lived_in();
@@ -190,8 +191,8 @@ fn an_archive_goes_through_a_pipe() {
     assert_eq!(log(&program.home().join("piped"))["messages"], log(program.data())["messages"]);
 }
 
-/// Whoever takes in an archive hears what in it says which programs are started, or where keys go; and nothing of the
-/// kind where there is none.
+/// An import lists the contents that decide which programs are started or where keys are sent, and
+/// lists nothing if there are none.
 #[test]
 fn an_import_names_what_decides_over_programs_and_keys() {
     let program = lived_in();
@@ -225,7 +226,8 @@ fn an_import_names_what_decides_over_programs_and_keys() {
     assert_eq!(told["look_at"].as_array().map(Vec::len), Some(3), "{told}");
 }
 
-/// An archive from before is not written over unless that is said, whoever took its name; and its own size is told.
+/// An existing file or link is overwritten only with `--replace`; the size of the archive is
+/// reported.
 #[test]
 fn an_archive_takes_the_place_of_another_only_when_that_is_said() {
     let program = lived_in();
@@ -253,8 +255,8 @@ fn an_archive_takes_the_place_of_another_only_when_that_is_said() {
     }
 }
 
-/// B3: where there is no room for a copy of the journal, that is said, and not that it is damaged; and where it is of a
-/// later version, that.
+/// B3: without space for a copy of the journal, the error says so, and not that it is damaged; a
+/// later version is named too.
 #[test]
 fn a_journal_that_cannot_be_copied_is_not_called_damaged() {
     let program = lived_in();
@@ -272,7 +274,7 @@ fn a_journal_that_cannot_be_copied_is_not_called_damaged() {
     assert!(stderr(&output).contains("update ollim-bot"), "{}", stderr(&output));
 }
 
-/// What cannot be done is one sentence that says what would be right.
+/// An impossible export or import is refused in one sentence with a remedy.
 #[test]
 fn what_cannot_be_moved_is_said_in_one_sentence() {
     let program = lived_in();
@@ -302,8 +304,8 @@ fn what_cannot_be_moved_is_said_in_one_sentence() {
     running.terminate();
 }
 
-/// B3, B11: `migrate` says how the journal stands, and has nothing to do where it is new. Where there is no room, it is worth
-/// another try; where a later version wrote, somebody must act.
+/// B3, B11: `migrate` reports the format of the journal, and does nothing if it is current. A full
+/// disk is a temporary error; a later format needs an action of the user.
 #[test]
 fn migrate_tells_how_the_journal_stands() {
     let program = Program::offline(BINARY);
@@ -344,8 +346,8 @@ fn migrate_tells_how_the_journal_stands() {
     }
 }
 
-/// DD-1, DD-8, B11: a directory of the Python program is used as it is: nothing in it is converted, the doctor says what
-/// is there, and the conversation goes on under its name.
+/// DD-1, DD-8, B11: a directory of the Python program is used unconverted: the doctor lists its
+/// contents, and the conversation continues under its session id.
 #[test]
 fn a_directory_of_the_python_program_is_used_as_it_is() {
     let program = Program::offline(BINARY);
@@ -370,8 +372,8 @@ fn a_directory_of_the_python_program_is_used_as_it_is() {
     let after = contents(program.data());
     for (path, bytes) in &before {
         let name = path.strip_prefix(&golden).unwrap();
-        // The number of a process that is gone, and what time alone changes: pings come back, and what was sent is
-        // forgotten after seven days. The session of a routine whose transcript is not here stays until its next run.
+        // Expected changes: the old process id, the refilled ping budget, and sent messages older
+        // than seven days. The session of a routine without a transcript stays until its next run.
         let changes =
             ["bot.pid", "ping_budget.json", "pending_updates.json", "fork_messages.json", "inquiries.json"]
                 .map(|name| Path::new("state").join(name))
@@ -387,7 +389,7 @@ fn a_directory_of_the_python_program_is_used_as_it_is() {
     assert!(json(&program, &["updates"]).to_string().contains("two letters need an answer"));
     let settings = stdout(&program.run(&["config", "bg_fork_timeout"]));
     assert!(settings.contains("900s"), "{settings}");
-    // Who may read what somebody else wrote is their choice.
+    // File modes are the user's choice.
     let wrong = examine(program.data()).into_iter().filter(|wrong| !wrong.contains("has the mode"));
     assert_eq!(wrong.collect::<Vec<_>>(), [""; 0]);
     let home = program.home().read_dir().unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());

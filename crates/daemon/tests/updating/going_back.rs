@@ -1,4 +1,5 @@
-//! Going back: a new program that falls gives its place to the one before, wherever that is cut short.
+//! Rollback: a new program that crashes is replaced by the previous one, also if the rollback is
+//! interrupted.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use testkit::kill::{Program, Running};
 
 use super::BINARY;
 
-/// Puts two programs in their places, the one from before and a new one; both are this one. Gives where it is told.
+/// Installs the previous and the new program, both copies of this binary. Returns the state
+/// directory.
 fn updated(program: &Program) -> PathBuf {
     for name in ["ollim-bot", "ollim-bot.previous"] {
         std::fs::copy(BINARY, program.home().join(name)).unwrap();
@@ -22,7 +24,8 @@ fn updated(program: &Program) -> PathBuf {
     state
 }
 
-/// The new one was started so often, and owes its proof; the one before knows journals up to this format.
+/// Marks the new program as unproven after `starts` starts. The previous one supports journals up
+/// to format `journal`.
 fn unproven(program: &Program, starts: u32, journal: &Value) {
     let mark = serde_json::json!({
         "stage": "unproven", "from": "abc", "commits": ["def make it new"], "starts": starts, "journal": journal,
@@ -31,13 +34,13 @@ fn unproven(program: &Program, starts: u32, journal: &Value) {
     std::fs::write(program.data().join("state/update.json"), mark.to_string()).unwrap();
 }
 
-/// How far an update came.
+/// Returns the stage of the update.
 fn stage_of(state: &Path) -> String {
     let mark: Value = serde_json::from_slice(&std::fs::read(state.join("update.json")).unwrap()).unwrap();
     mark["stage"].as_str().unwrap().to_owned()
 }
 
-/// L2: a new program that does not start gives its place back, and the one before tells it.
+/// L2: a new program that does not start is rolled back, and the previous one reports it.
 #[test]
 fn a_new_program_that_does_not_start_gives_its_place_back() {
     let program = Program::offline(BINARY);
@@ -60,8 +63,8 @@ fn a_new_program_that_does_not_start_gives_its_place_back() {
     running.terminate();
 }
 
-/// L2: a new program that falls twice in its first minute gives its place back; ends that were asked for, and another
-/// one that finds it running, are no falls.
+/// L2: a new program that crashes twice in its first minute is rolled back; requested stops and
+/// refused second starts do not count as crashes.
 #[test]
 fn a_new_program_that_falls_twice_gives_its_place_back() {
     let program = Program::offline(BINARY);
@@ -89,10 +92,10 @@ fn a_new_program_that_falls_twice_gives_its_place_back() {
     running.terminate();
 }
 
-/// What tells the journal of the new program from the copy from before.
+/// Marks the journal as written by the new program.
 const SINCE: i32 = 7;
 
-/// A program that falls, after it has changed the journal: what came since is in no copy.
+/// Creates a program whose new version crashes after migrating the journal.
 fn fallen() -> Program {
     let program = Program::offline(BINARY);
     let state = program.data().join("state");
@@ -113,7 +116,8 @@ fn fallen() -> Program {
     program
 }
 
-/// The program from before runs with the conversation of its time, and tells where the later one is.
+/// Verifies that the previous program runs with the older journal, and that the notice names the
+/// newer one.
 fn is_back(program: &Program, running: Running, point: usize) {
     let notices = running.get("/api/health").unwrap()["notices"].to_string();
     running.terminate();
@@ -130,7 +134,7 @@ fn is_back(program: &Program, running: Running, point: usize) {
     assert!(placed.contains("# ollim-bot.previous"), "point {point}");
 }
 
-/// Goes back with an end at `point`, and starts again; whether it came so far.
+/// Rolls back with a crash at `point`, and starts again. Returns whether the crash happened.
 fn crash_at(point: usize) -> bool {
     let mut program = fallen();
     let crashing = Path::new(BINARY).with_file_name("examples").join("crashing");
@@ -144,7 +148,7 @@ fn crash_at(point: usize) -> bool {
     crashed
 }
 
-/// B1, L2: some of the points that the next test goes through.
+/// B1, L2: a sample of the crash points of the next test.
 #[test]
 fn the_way_back_is_gone_to_its_end_after_some_ends() {
     let points = [9, 20, 31, 42, 53];
@@ -152,8 +156,8 @@ fn the_way_back_is_gone_to_its_end_after_some_ends() {
     assert!(crashed == points.len(), "going back has hardly touched the disk: {crashed} crashes");
 }
 
-/// B1, L2: wherever the way back is cut short, the next start goes it to its end: the program from before runs with a
-/// journal that it can read, and tells where the later one is.
+/// B1, L2: after an interruption at any point, the next start completes the rollback: the previous
+/// program runs with a journal that it can read, and reports where the newer one is.
 #[test]
 #[ignore = "a hundred starts, two for each touch of the disk, take minutes"]
 fn the_way_back_is_gone_to_its_end_wherever_it_ends() {

@@ -1,5 +1,6 @@
-//! Updating: a new program takes its place only when it is well, and whoever ends it in the middle finds one that works.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! Updates: a new program is installed only if its self-check succeeds, and an interrupted update
+//! leaves a working one.
+#![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
 mod going_back;
 
@@ -12,12 +13,13 @@ use testkit::kill::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// A program that lies in a checkout with a newer version elsewhere.
+/// A program in a git checkout whose origin can publish newer versions.
 struct Stage {
     program: Program,
 }
 
-/// What a version of the played program does: it says which one it is, and that it is ready.
+/// Returns a version of the fake program, which prints its version, and runs `check` as its
+/// self-check.
 fn script(version: &str, check: &str) -> String {
     format!("#!/bin/sh\ncase \"$*\" in *self-check*) {check};; *) echo {version};; esac\n")
 }
@@ -36,7 +38,7 @@ impl Stage {
         stage
     }
 
-    /// What builds it.
+    /// Writes the settings, with the build command.
     fn settle(&self, build: &str) {
         let home = self.program.home();
         let text = format!(
@@ -51,7 +53,7 @@ impl Stage {
         self.program.home().join("bin/ollim-bot")
     }
 
-    /// Publishes a version whose look at itself comes to `check`.
+    /// Publishes a version whose self-check runs `check`.
     fn publish(&self, version: &str, check: &str) {
         let origin = self.program.home().join("origin");
         std::fs::write(origin.join("program"), script(version, check)).unwrap();
@@ -67,7 +69,7 @@ impl Stage {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// Which version has the place.
+    /// Returns the version of the installed program.
     fn version(&self) -> String {
         let output = Command::new(self.installed()).arg("--version").output().unwrap();
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -88,7 +90,7 @@ impl Stage {
     }
 }
 
-/// UP-1: who does not run from a checkout is told so.
+/// UP-1: without a checkout, an update is refused with the reason.
 #[test]
 fn who_has_no_checkout_cannot_renew_itself() {
     let program = Program::offline(BINARY);
@@ -103,7 +105,8 @@ fn who_has_no_checkout_cannot_renew_itself() {
     running.terminate();
 }
 
-/// UP-2, UP-5, UP-7, L2: a newer version is told, built and put in its place; being ahead is no news.
+/// UP-2, UP-5, UP-7, L2: a newer version is listed, built and installed; local commits are no
+/// update.
 #[test]
 fn a_newer_version_is_built_and_takes_its_place() {
     let stage = Stage::new();
@@ -127,7 +130,7 @@ fn a_newer_version_is_built_and_takes_its_place() {
     assert!(previous.contains("echo old"));
 }
 
-/// UP-7, L2: whatever fails, the program and the checkout are as they were, and what failed is told.
+/// UP-7, L2: a failed update leaves program and checkout unchanged, and reports the reason.
 #[test]
 fn an_update_that_fails_changes_nothing() {
     let check = |build: Option<&str>, ready: &str, says: &str| {
@@ -145,7 +148,7 @@ fn an_update_that_fails_changes_nothing() {
             "{told}"
         );
         assert!(!stage.program.home().join("bin/ollim-bot.new").exists());
-        // The next try finds it again.
+        // The next attempt finds it again.
         assert!(stdout(&stage.program.run(&["update", "--check"])).contains("make it new"));
     };
     check(Some("echo no compiler >&2; exit 7"), "echo ready", "ended with 7: no compiler");
@@ -154,7 +157,8 @@ fn an_update_that_fails_changes_nothing() {
     check(None, "echo hm", "did not say that it is ready, but: hm");
 }
 
-/// L2: what is not proven yet is not updated: the program from before is the last one that is known to work.
+/// L2: an unproven version is not updated, because the previous program is the last one known to
+/// work.
 #[test]
 fn an_update_waits_until_the_last_one_is_proven() {
     let stage = Stage::new();
@@ -172,8 +176,8 @@ fn an_update_waits_until_the_last_one_is_proven() {
     assert!(stdout(&stage.program.run(&["update", "--check"])).contains("make it newer"));
 }
 
-/// L2, UP-8: a version that did not start and was taken back is news again for whoever asks; if it fails once more, it
-/// stays refused.
+/// L2, UP-8: a version that was rolled back can be requested again; if that attempt fails, it stays
+/// refused.
 #[test]
 fn what_was_taken_back_can_be_asked_for_again() {
     let stage = Stage::new();
@@ -201,7 +205,7 @@ fn what_was_taken_back_can_be_asked_for_again() {
 }
 
 impl Stage {
-    /// A new key; gives the line by which git knows whoever has it.
+    /// Creates a signing key. Returns its line for git's file of allowed signers.
     fn key(&self, name: &str) -> String {
         let file = self.program.home().join(name);
         let mut make = Command::new("ssh-keygen");
@@ -211,7 +215,7 @@ impl Stage {
         format!("{name}@localhost {public}")
     }
 
-    /// Publishes a version that is signed with that key.
+    /// Publishes a version signed with the key.
     fn publish_signed(&self, version: &str, key: &str) {
         self.publish(version, "echo ready");
         let key = format!("user.signingkey={}", self.program.home().join(key).display());
@@ -220,8 +224,8 @@ impl Stage {
     }
 }
 
-/// L2: where signatures are asked for, a version without one, or with that of a stranger, is not taken, and nothing changes;
-/// one by somebody who may is.
+/// L2: if signatures are required, a version without one, or signed by an unknown key, is refused
+/// without changes; one signed by an allowed key is installed.
 #[test]
 fn only_a_version_that_is_signed_is_taken() {
     let stage = Stage::new();
@@ -255,17 +259,19 @@ fn only_a_version_that_is_signed_is_taken() {
     assert!(!done && told.contains("is not signed by anybody in"), "who may sign is not known: {told}");
 }
 
-/// L2: some of the points that the next test goes through.
+/// L2: a sample of the crash points of the next test.
 #[test]
 fn a_program_that_works_is_there_after_some_ends() {
     let last = crash_at(usize::MAX).unwrap_or_default();
     assert_eq!(last, 0);
-    // At the last of them the mark is there, and the new program has not yet its place.
+    // At the last of these points the state file is written, but the new program is not installed
+    // yet.
     let crashed = [3, 9, 17, 25, 31, 61].into_iter().filter(|point| crash_at(*point).is_some()).count();
     assert!(crashed == 6, "an update has hardly touched the disk: {crashed} crashes");
 }
 
-/// L2: wherever an update ends, a program that works has its place, and the next try makes it the new one.
+/// L2: after a crash at any point of an update a working program is installed, and the next attempt
+/// completes the update.
 #[test]
 #[ignore = "a hundred updates, one for each touch of the disk, take minutes"]
 fn a_program_that_works_is_there_wherever_an_update_ends() {
@@ -273,7 +279,7 @@ fn a_program_that_works_is_there_wherever_an_update_ends() {
     assert!(points >= 40, "an update has hardly touched the disk: {points} points");
 }
 
-/// Updates with an end at `point`; nothing, if it did not come so far.
+/// Updates with a crash at `point`. Returns None if that point was not reached.
 fn crash_at(point: usize) -> Option<usize> {
     let mut stage = Stage::new();
     stage.publish("new", "echo ready");
@@ -291,8 +297,8 @@ fn crash_at(point: usize) -> Option<usize> {
     (!ended.status.success()).then_some(point)
 }
 
-/// SL-14, UP-9, UP-10, IF-37: `/restart` makes the same process the same program again, tells the history, and leaves
-/// nothing open; while a side conversation is open it waits.
+/// SL-14, UP-9, UP-10, IF-37: `/restart` re-executes the program in the same process, is recorded
+/// in the history, and leaks no files; it is refused while a fork is open.
 #[test]
 fn a_restart_is_the_same_process_and_nothing_leaks() {
     let program = Program::offline(BINARY);
@@ -306,7 +312,7 @@ fn a_restart_is_the_same_process_and_nothing_leaks() {
     let mut events = running.events().unwrap();
     let told = running.command("/restart").unwrap();
     assert!(told.to_string().contains("back in a few seconds"), "{told}");
-    // The line ends with the process that held it.
+    // The connection ends with the old process image.
     while events.next().is_some() {}
     let health = wait_for_health(&running);
     assert_eq!(health["pid"], running.pid());
@@ -317,8 +323,8 @@ fn a_restart_is_the_same_process_and_nothing_leaks() {
     assert_eq!(history.matches("\"restarting\"").count(), 1, "{history}");
 }
 
-/// UP-8, UP-7, UP-9: `/update` says that there is nothing newer, or what failed; else the same process becomes the new
-/// program, and says so.
+/// UP-8, UP-7, UP-9: `/update` reports that there is no newer version, or the failure; otherwise
+/// the process re-executes the new program, and announces it.
 #[test]
 fn update_makes_the_same_process_the_new_program() {
     let mut stage = Stage::new();
@@ -340,7 +346,7 @@ fn update_makes_the_same_process_the_new_program() {
 
     stage.publish("new", "echo ready");
     running.command("/update").unwrap();
-    // The line ends with the program that held it.
+    // The connection ends with the old program.
     let told: Vec<String> = events.map(|event| format!("{event:?}")).collect();
     assert!(
         told.iter().any(|event| event.contains("updated; i restart.") && event.contains("make it new")),
@@ -357,7 +363,7 @@ fn open_files(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
 }
 
-/// Asks until somebody answers; who never does is ended by the one who watches the test.
+/// Polls until the program answers; the watchdog of the tests ends it otherwise.
 fn wait_for_health(running: &testkit::kill::Running) -> Value {
     loop {
         if let Ok(health) = running.get("/api/health") {

@@ -1,4 +1,5 @@
-//! J1: secrets in every place that has them, a model that wants them, and a search for them through every byte that was written or sent.
+//! J1: canary secrets in every place, a model that tries to read them, and a search in everything
+//! written or sent.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +13,7 @@ use testkit::model_server::{Act, Options};
 
 use crate::rig::BINARY;
 
-/// Variables that hold one.
+/// Variables that contain a secret.
 const VARIABLES: [&str; 9] = [
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
@@ -25,7 +26,7 @@ const VARIABLES: [&str; 9] = [
     "DATABASE_URL",
 ];
 
-/// Files that hold one.
+/// Files that contain a secret.
 const FILES: [&str; 13] = [
     "data/state/openai.key",
     "data/state/search.key",
@@ -34,7 +35,7 @@ const FILES: [&str; 13] = [
     "data/state/webhook-secrets/ci",
     "data/state/token.json",
     "data/state/environment",
-    // What a setup that was interrupted left.
+    // Left by an interrupted setup.
     "data/state/.tried-Xy12Zw",
     "data/.env",
     "data/mcp.json",
@@ -43,7 +44,7 @@ const FILES: [&str; 13] = [
     ".ssh/id_ed25519",
 ];
 
-/// What a model tries that wants them.
+/// Commands with which a model could try to read them.
 const COMMANDS: [&str; 5] = [
     "env; cat /proc/self/environ; set",
     "cat $DATA/state/* $DATA/state/*/* $DATA/mcp.json $DATA/.env",
@@ -52,8 +53,9 @@ const COMMANDS: [&str; 5] = [
     "grep -rs canary $DATA /etc | head; exit 3",
 ];
 
-/// J1: after talk, tools that go looking, failures, commands, a routine, a backup and a crash, none of the secrets is in
-/// the log, the journal, the history, a request to the model, a backup or anything we said: neither as it is nor coded.
+/// J1: after conversations, tool calls, failures, commands, a backup and a crash, no secret is in
+/// the log, the journal, the history, model requests, backups or any output, neither in plain text
+/// nor encoded.
 #[test]
 fn no_secret_leaves_its_place() {
     let secrets: BTreeMap<String, String> = (0..VARIABLES.len() + FILES.len())
@@ -108,10 +110,10 @@ fn write(path: &Path, secret: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// Lives for a while; all that it said outside of its files.
+/// Runs a session. Returns all output that is not in files.
 fn lived(program: &Program, backstage: &Backstage) -> Vec<String> {
     let running = program.start();
-    // Nobody is there to be asked.
+    // Calls that need approval are refused, because no user is there.
     running.command("/permissions dontAsk").unwrap();
     let tries = COMMANDS.iter().map(|command| Act::calls("Bash", &json!({ "command": command })));
     let reads = FILES.iter().filter_map(|file| file.strip_prefix("data/"));
@@ -145,7 +147,8 @@ fn lived(program: &Program, backstage: &Backstage) -> Vec<String> {
     said
 }
 
-/// What is in backups that are made while `secret` stands anywhere in `mcp.json` where servers take one.
+/// Returns the content of backups made while `secret` is in any place of `mcp.json` that servers
+/// take one from.
 fn packed_with(program: &Program, secret: &str) -> Vec<String> {
     let servers = [
         json!({ "command": "/nowhere", "args": ["--token", secret] }),
@@ -164,25 +167,25 @@ fn packed_with(program: &Program, secret: &str) -> Vec<String> {
     servers.into_iter().flat_map(packed).collect()
 }
 
-/// What is in a backup.
+/// Returns the content of a backup.
 fn unpacked(archive: &Path) -> Vec<String> {
     let output = std::process::Command::new("tar").arg("-xzOf").arg(archive).output().unwrap();
     assert!(output.status.success() && output.stdout.len() > 10_000, "there is something in it");
     vec![String::from_utf8_lossy(&output.stdout).into_owned()]
 }
 
-/// All that the history of the files holds.
+/// Returns the complete git history of the data directory.
 fn kept_by_git(data: &Path) -> String {
     let words = ["log", "--all", "-p", "--no-color"];
     let output = std::process::Command::new("git").arg("-C").arg(data).args(words).output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Whether `secret` is in `text`: as it is, as base64 however it is cut, or as hex.
+/// Returns whether `text` contains `secret` in plain text, as base64 at any offset, or as hex.
 fn holds(text: &str, secret: &str) -> bool {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     let coded = (0..3).map(|from| BASE64_STANDARD_NO_PAD.encode(&secret.as_bytes()[from..]));
-    // The last letters depend on what follows.
+    // The last characters depend on the following bytes.
     let coded = coded.map(|coded| coded[..coded.len() - 4].to_owned());
     let forms = [secret.to_owned(), hex].into_iter().chain(coded);
     forms.into_iter().any(|form| text.contains(&form))

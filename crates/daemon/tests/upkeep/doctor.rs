@@ -1,4 +1,4 @@
-//! The doctor: what it mends, what it lints, and what it says of a directory that somebody else wrote.
+//! The doctor: its fixes, its lint mode, and its findings in foreign directories.
 
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,8 @@ use testkit::kill::{Backstage, Program, stderr, stdout};
 
 use crate::rig::{BINARY, PlayedDiscord, fresh, json_of, mode, run};
 
-/// J2: what was loosened is told with its remedy, mended by the doctor, and mended and told by every start.
+/// J2: lax file modes are reported with a remedy, fixed by `doctor --fix`, and fixed and reported
+/// by every start.
 #[test]
 fn what_was_loosened_is_mended_and_told() {
     let program = Program::offline(BINARY);
@@ -39,8 +40,8 @@ fn what_was_loosened_is_mended_and_told() {
     running.terminate();
 }
 
-/// J2: a secret that was loosened is no reason to stay down. The start tightens it before it reads it, has what it
-/// holds, and tells it; and so does the doctor.
+/// J2: a secret with a lax mode does not stop the program. The start tightens and uses it, and
+/// reports that; and so does the doctor.
 #[test]
 fn a_loosened_secret_is_tightened_before_it_is_read() {
     let backstage = Backstage::open();
@@ -79,7 +80,7 @@ fn a_loosened_secret_is_tightened_before_it_is_read() {
     assert_eq!(found["mended"].as_array().map(Vec::len), Some(3), "{found}");
 }
 
-/// J2: a key that nobody asks for is told by the doctor, and stops nobody.
+/// J2: an unused key with a lax mode is reported by the doctor, and stops nothing.
 #[test]
 fn a_loosened_key_of_another_brain_is_in_nobodys_way() {
     let program = Program::offline(BINARY);
@@ -92,7 +93,7 @@ fn a_loosened_key_of_another_brain_is_in_nobodys_way() {
     assert!(stdout(&run(&program, &["doctor"])).contains("✗ private  others can read "));
 }
 
-/// J2: a place that is none of ours is left as it is, whatever it is and whoever points there.
+/// J2: the modes of a foreign path are not changed, even if it is configured as the data directory.
 #[test]
 fn a_place_that_is_not_ours_is_not_tightened() {
     let mut program = Program::offline(BINARY);
@@ -110,7 +111,7 @@ fn a_place_that_is_not_ours_is_not_tightened() {
     }
 }
 
-/// What an assistant that runs, or an export, is about to put in its place is not swept away under it.
+/// Temporary files of a running daemon or export are not removed.
 #[test]
 fn what_others_are_writing_is_not_swept_away() {
     let program = Program::offline(BINARY);
@@ -139,7 +140,8 @@ fn what_others_are_writing_is_not_swept_away() {
     assert!(packing.exists(), "an export is at it");
 }
 
-/// Whoever lints is stopped by one bad file, hears where and why, and no model is asked.
+/// With `--lint`, one invalid file is a failure, reported with line and reason; no model is
+/// checked.
 #[test]
 fn a_bad_file_fails_the_lint() {
     let program = fresh();
@@ -170,7 +172,7 @@ fn a_bad_file_fails_the_lint() {
     assert!(!bad.contains("mood"), "{bad}");
 }
 
-/// A directory of the earlier program is told, and that it is used as it is.
+/// A directory of the earlier program is reported, and that it is used unconverted.
 #[test]
 fn a_directory_of_the_earlier_program_is_told() {
     let program = fresh();
@@ -185,7 +187,7 @@ fn a_directory_of_the_earlier_program_is_told() {
     assert!(stdout(&looked).contains(found), "{}{}", stdout(&looked), stderr(&looked));
 }
 
-/// Of what an earlier program left only what can be used is called usable.
+/// Only the usable files of an earlier program are counted as usable.
 #[test]
 fn what_cannot_be_used_is_not_called_usable() {
     let program = fresh();
@@ -202,7 +204,7 @@ fn what_cannot_be_used_is_not_called_usable() {
     assert!(told.contains(found), "{told}");
 }
 
-/// A file that was damaged and kept aside is named until somebody has seen to it; so is a setting that cannot be used.
+/// A corrupt file that was moved away is reported until it is removed; so is an invalid setting.
 #[test]
 fn what_was_damaged_stays_told() {
     let program = Program::offline(BINARY);
@@ -220,7 +222,8 @@ fn what_was_damaged_stays_told() {
     assert!(told.contains("! settings state/config.json: ") && told.contains("nonsense"), "{told}");
 }
 
-/// B4: a place that cannot be a data directory is named, with what would be one, and nobody is sent round in a circle.
+/// B4: a path that cannot be a data directory is reported with the reason, and without a circular
+/// remedy.
 #[test]
 fn a_place_that_cannot_be_made_is_told_before_the_first_start() {
     let mut program = fresh();

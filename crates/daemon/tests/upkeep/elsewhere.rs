@@ -1,4 +1,5 @@
-//! Calendars, mail and Google: connected when they answer, and a line for every way they do not.
+//! Setup of calendars, mail and Google: accepted when they answer, with a specific message for each
+//! failure.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -11,7 +12,7 @@ use testkit::kill::{Pane, Program, free_port, stderr, stdout};
 
 use crate::rig::{fresh, json_of, keep, mode, run, secret};
 
-/// A server that answers everything with `status`; its address.
+/// Starts a server that answers every request with `status`. Returns its address.
 fn answering(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its number").port();
@@ -51,7 +52,8 @@ fn caldav(program: &Program, url: &str) -> Output {
     run(program, &words)
 }
 
-/// A server that does not answer, does not know us, or is none, is told apart; nothing is kept then.
+/// A server that does not answer, rejects the password, or is no calendar server, is reported
+/// specifically; nothing is stored.
 #[test]
 fn every_way_a_calendar_server_can_be_wrong_has_its_line() {
     let program = fresh();
@@ -69,8 +71,8 @@ fn every_way_a_calendar_server_can_be_wrong_has_its_line() {
     assert!(!program.data().join("state/environment").exists());
 }
 
-/// What is tried is what will be kept: a calendar that was once in a file is asked on the server, too, and a password
-/// that nobody takes there changes nothing.
+/// Setup checks the configuration that it would store: a calendar that was in a file is also
+/// checked on the server, and a rejected password changes nothing.
 #[test]
 fn a_calendar_that_was_kept_elsewhere_is_tried_on_the_server() {
     let program = fresh();
@@ -99,7 +101,8 @@ fn mail(program: &Program, url: &str, password: &str) -> Output {
     )
 }
 
-/// J1: a mailbox is connected when it has let us in; wrong passwords, addresses and empty places are told.
+/// J1: a mailbox is connected after a successful sign-in; wrong passwords and addresses are
+/// reported.
 #[test]
 fn a_mailbox_is_connected_when_it_has_let_us_in() {
     let dovecot = Dovecot::start(|_| {});
@@ -135,7 +138,7 @@ fn a_mailbox_is_connected_when_it_has_let_us_in() {
     assert!(stdout(&deep).contains("✗ mail "), "{}", stdout(&deep));
 }
 
-/// GO-5: Google wants a client of the right kind, and somebody at a terminal.
+/// GO-5: Google needs a client of the right kind, and a terminal.
 #[test]
 fn google_is_connected_in_a_terminal() {
     let google = GoogleElsewhere::open();
@@ -184,7 +187,7 @@ fn google_is_connected_in_a_terminal() {
     let more = run(&program, &["setup", "google", "--services", "mail,tasks", "--no-input"]);
     assert!(stdout(&more).contains("nothing to do"), "{}", stderr(&more));
 
-    // What works is not replaced by a client that was granted nothing.
+    // A working client is not replaced by one without a grant.
     assert!(stdout(&given(&client("installed"))).contains("nothing to do"));
     let kept = std::fs::read_to_string(program.data().join("state/credentials.json")).unwrap();
     let other = given(&client("installed").replace(CLIENT, "other"));
@@ -192,7 +195,7 @@ fn google_is_connected_in_a_terminal() {
     assert_eq!(std::fs::read_to_string(program.data().join("state/credentials.json")).unwrap(), kept);
 }
 
-/// Where Google sends the browser that opened `url`.
+/// Returns the redirect target of the consent page at `url`.
 async fn location(url: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let (host, target) = url.strip_prefix("http://").expect("an address").split_once('/').expect("a path");

@@ -1,4 +1,4 @@
-//! A machine on which nothing was ever set up, a person at its terminal, and half an hour later a running service.
+//! The interactive setup on a fresh machine, up to a running service.
 
 use testkit::chat_server::{ChatServer, Style};
 use testkit::elsewhere::Elsewhere;
@@ -9,8 +9,8 @@ use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, keep, run};
 
 const KEY: &str = "sk-canary-fresh";
 
-/// ENV-2: from an empty home to a service that answers in Discord, with nothing but the terminal;
-/// the secrets are never on the screen, and the doctor has nothing to say.
+/// ENV-2: the setup leads from an empty home to a service that answers in Discord, using only the
+/// terminal; no secret is shown, and the doctor has no findings.
 #[test]
 fn from_an_empty_home_to_a_running_service() {
     let backstage = Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() });
@@ -18,7 +18,7 @@ fn from_an_empty_home_to_a_running_service() {
     let mut program = fresh();
     let systemd = Systemd::for_program(&mut program);
     systemd.is("may-linger");
-    // Where everybody is on this machine; a person would have nothing of it.
+    // The addresses of the fake servers; a user needs neither.
     program.set("ANTHROPIC_BASE_URL", &backstage.url()).set("DISCORD_API_BASE", &played.base());
     let kept = format!(
         "ANTHROPIC_BASE_URL={}\nDISCORD_API_BASE={}\nOLLIM_HTTP=127.0.0.1:{}\n",
@@ -55,7 +55,7 @@ fn from_an_empty_home_to_a_running_service() {
     pane.until("the question again", |screen| screen.matches("your time zone? [").count() == 2);
     pane.says("Europe/Madrid");
     pane.shows("✓ you  Ann · Europe/Madrid · i am ollim");
-    // What a person would not have to say: where the played ones are, for a service that has no variables.
+    // The service has no variables, so the addresses of the fake servers are added here.
     let file = program.data().join("state/environment");
     let now = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("{now}{kept}")).unwrap();
@@ -75,7 +75,7 @@ fn from_an_empty_home_to_a_running_service() {
     assert_eq!(run(&program, &["service", "remove"]).status.code(), Some(0));
 }
 
-/// J1: whoever leaves a section has done nothing wrong; a key that is wrong three times ends it, and no secret is seen.
+/// J1: leaving a section is no error; after three wrong keys it fails, and no secret is shown.
 #[test]
 fn a_section_can_be_left_and_asks_again_before_it_gives_up() {
     let backstage = Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() });
@@ -105,7 +105,8 @@ fn a_section_can_be_left_and_asks_again_before_it_gives_up() {
     assert!(!program.data().join("state/anthropic.key").exists());
 }
 
-/// A key is typed once more only if it was refused: where nobody answered, the same one is tried again.
+/// A key is asked for again only if it was rejected; after a connection failure the same key is
+/// retried.
 #[test]
 fn a_key_is_not_asked_for_again_because_nobody_answered() {
     let port = free_port();
@@ -125,7 +126,7 @@ fn a_key_is_not_asked_for_again_because_nobody_answered() {
     assert_eq!(screen.matches("paste the key").count(), 1, "{screen}");
 }
 
-/// Somebody at a terminal names a server at `url`; the question for its key may follow.
+/// Answers the questions for a server at `url`, up to the one for its key.
 fn names_a_server(pane: &Pane, url: &str, time: usize) {
     for (question, answer) in
         [("choose 1-4, or q:", "2"), ("where is it?", url), ("which of its models?", "local")]
@@ -135,7 +136,7 @@ fn names_a_server(pane: &Pane, url: &str, time: usize) {
     }
 }
 
-/// J1: whoever says that a server wants no key does not send it the one of another, which is gone.
+/// J1: a server without a key does not get the key of another one, which is removed.
 #[test]
 fn a_server_that_wants_no_key_does_not_get_an_old_one() {
     let elsewhere = Elsewhere::open();
@@ -152,7 +153,7 @@ fn a_server_that_wants_no_key_does_not_get_an_old_one() {
     assert_eq!((sent, old.exists()), (vec![None], false));
 }
 
-/// A server that is not there is named once more, and its key is not asked for again.
+/// An unreachable server is asked for again, but not its key.
 #[test]
 fn a_server_that_was_away_is_named_again_without_its_key() {
     let elsewhere = Elsewhere::open();
@@ -177,7 +178,7 @@ fn a_server_that_was_away_is_named_again_without_its_key() {
     assert!(!server.requests().is_empty() && !screen.contains("canary"), "{screen}");
 }
 
-/// The service answers in Discord.
+/// Verifies that the service answers in Discord.
 fn answers(played: &PlayedDiscord, systemd: &Systemd) {
     played.discord.owner().types("hello");
     let heard = testkit::kill::wait(played.discord.wait_for(testkit::PATIENCE, |discord| {
@@ -186,7 +187,7 @@ fn answers(played: &PlayedDiscord, systemd: &Systemd) {
     assert!(heard.is_some(), "{}\n{}", played.discord.transcript(), systemd.read("journal"));
 }
 
-/// The doctor has nothing to say, and the service never fell.
+/// Verifies that the doctor has no findings, and that the service never crashed.
 fn is_well(program: &Program) {
     let doctor = run(program, &["doctor"]);
     assert_eq!(doctor.status.code(), Some(0), "{}{}", stdout(&doctor), stderr(&doctor));

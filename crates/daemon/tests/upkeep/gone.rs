@@ -1,4 +1,4 @@
-//! A key that is gone: nothing is lost with it but the model.
+//! A missing key affects only the model.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,8 +7,8 @@ use testkit::kill::{free_port, stderr, stdout};
 use crate::rig::{fresh, keep, run};
 use crate::setup::{KEY, backstage, refused, set_up_model, state};
 
-/// ENV-2: a key that is gone, or stayed on another machine, takes nothing away but the model. Whoever asks for that model in
-/// this shell is told at once.
+/// ENV-2: without its stored key only the model is unavailable. If the variable of this shell
+/// requests the model, the start fails.
 #[test]
 fn a_key_that_is_gone_takes_nothing_but_the_model() {
     let backstage = backstage();
@@ -36,7 +36,8 @@ fn a_key_that_is_gone_takes_nothing_but_the_model() {
     refused(&run(&program, &["run", "--no-chat"]), 78, key);
 }
 
-/// The same for a file that was named once; one that others can read is not passed over in silence.
+/// A missing key file that an earlier setup named has the same effect; one that others can read is
+/// an error.
 #[test]
 fn a_key_file_that_was_named_once_and_is_gone_takes_nothing_but_the_model() {
     let program = fresh();

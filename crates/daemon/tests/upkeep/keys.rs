@@ -1,4 +1,4 @@
-//! To whom a key goes: to the server it is for, and on a way where nobody else reads it.
+//! A key is sent only to its own server, and only encrypted.
 
 use testkit::chat_server::{ChatServer, Style};
 use testkit::elsewhere::Elsewhere;
@@ -7,7 +7,7 @@ use testkit::kill::{Backstage, free_port, stderr, stdout};
 use crate::rig::{fresh, keep, run, secret};
 use crate::setup::{KEY, WRONG, backstage, refused, set_up_model, state};
 
-/// J1: a key is for one server. Whoever connects another one without a key sends the old one to nobody, and it is gone.
+/// J1: connecting another server without a key neither sends nor keeps the old key.
 #[test]
 fn a_key_is_not_sent_to_a_server_it_is_not_for() {
     let elsewhere = Elsewhere::open();
@@ -39,13 +39,13 @@ fn a_key_is_not_sent_to_a_server_it_is_not_for() {
     assert_eq!((sent.as_deref(), key.exists()), (Some("Bearer sk-canary-own"), true));
 }
 
-/// J1: an address that an earlier setup kept is not where a new key goes.
+/// J1: a new key is not sent to the address of an earlier setup.
 #[test]
 fn a_new_key_is_not_sent_to_an_old_address() {
     let backstage = Backstage::open();
     let mut program = fresh();
     assert_eq!(set_up_model(&program, "sk-canary-proxy", &backstage.url()).status.code(), Some(0));
-    // Nobody leaves this machine in a test.
+    // No test leaves this machine.
     program.set("HTTPS_PROXY", &format!("http://127.0.0.1:{}", free_port()));
     let before = backstage.requests().len();
     let file = secret(&program, "sk-canary-new");
@@ -57,7 +57,7 @@ fn a_new_key_is_not_sent_to_an_old_address() {
     refused(&unsaid, 2, "give the key with --key-file FILE or --key-stdin");
 }
 
-/// J1: a key does not go over the network readably, and whoever wants that hears what else there is.
+/// J1: a key is not sent over plain HTTP to another machine; the error lists the alternatives.
 #[test]
 fn a_key_that_others_could_read_on_the_way_is_not_tried() {
     let program = fresh();
@@ -75,7 +75,7 @@ fn a_key_that_others_could_read_on_the_way_is_not_tried() {
     assert!(!state(&program, "openai.key").exists() && !state(&program, "environment").exists());
 }
 
-/// What was tried is what counts afterwards, also where an earlier line named another file.
+/// The key that was checked is used afterwards, even if an earlier line names another file.
 #[test]
 fn a_key_that_was_tried_is_the_one_that_is_used() {
     let backstage = backstage();
@@ -87,7 +87,7 @@ fn a_key_that_was_tried_is_the_one_that_is_used() {
     assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
 }
 
-/// A web server is no model, whatever it does not find.
+/// A web server that is no model server is refused.
 #[test]
 fn a_web_server_that_is_no_model_is_not_kept() {
     let backstage = Backstage::open();

@@ -1,4 +1,4 @@
-//! The log: a level, fields, a form for programs, a bound; and never what was said, or a secret.
+//! The log: levels, fields, JSON format, and that it contains neither messages nor secrets.
 
 use serde_json::Value;
 use testkit::kill::{Backstage, Program, stderr, stdout};
@@ -10,8 +10,8 @@ const SECRET: &str = "sk-canary-key";
 const SAID: &str = "canary-words-of-the-human";
 const ANSWERED: &str = "canary-words-of-the-model";
 
-/// J1, SU-13: at the loudest, after talk, tools, failures and Discord, nothing that was said and no secret is in it;
-/// every line is a document with a level and a time.
+/// J1, SU-13: at level trace, after conversation, tool calls, failures and Discord, the log
+/// contains no message text and no secret; every line is a JSON document with level and time.
 #[test]
 fn nothing_that_was_said_and_no_secret_is_ever_logged() {
     let backstage = Backstage::open_with(Options { key: Some(SECRET.to_owned()), ..Options::default() });
@@ -49,7 +49,7 @@ fn nothing_that_was_said_and_no_secret_is_ever_logged() {
     assert_eq!(stdout(&shown).lines().count(), 1, "{}", stderr(&shown));
 }
 
-/// SU-13: an amount or a form that is none is told.
+/// SU-13: an unknown log format is reported.
 #[test]
 fn a_form_that_is_none_is_told() {
     let mut program = Program::offline(BINARY);
@@ -59,7 +59,7 @@ fn a_form_that_is_none_is_told() {
     assert_eq!(stderr(&output), "error: OLLIM_LOG_FORMAT: `xml` is no form i know. use text or json.\n");
 }
 
-/// SU-13: a command prints what came of it and no lines of a log, unless somebody asks for those.
+/// SU-13: a command prints only its result; log lines only if requested.
 #[test]
 fn a_command_prints_only_its_results() {
     let mut program = Program::offline(BINARY);

@@ -1,8 +1,8 @@
-//! Setting it up and keeping it up: the real program, and everybody it talks to played on loopback.
+//! Setup and maintenance: the real program with fakes of all its servers on loopback.
 #![expect(
     clippy::expect_used,
     clippy::unwrap_used,
-    reason = "what a test sets up itself is there, and helpers stop at once with their reason"
+    reason = "the setup of a test must succeed, and helpers panic with a message"
 )]
 
 mod canaries;

@@ -1,4 +1,4 @@
-//! Numbers for who watches from outside: true, only for who may know them, and never what was said.
+//! Metrics: correct values, protected by a token, without message text.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use testkit::model_server::Act;
 
 use crate::rig::{BINARY, mode, run};
 
-/// What the page answers: its status line, and its body.
+/// Requests the metrics. Returns status line and body.
 fn get(page: &str, headers: &str) -> (String, String) {
     let host = page.strip_prefix("http://").expect("an address").trim_end_matches('/');
     let mut stream = TcpStream::connect(host).expect("a line");
@@ -26,7 +26,8 @@ fn page(running: &testkit::kill::Running) -> String {
     running.get("/api/health").unwrap()["page"].as_str().expect("a page").to_owned()
 }
 
-/// Numbers are off unless asked for, and then only for who brings the token; another site never gets them.
+/// Metrics are off by default; when on, they need the token, and requests from other sites are
+/// refused.
 #[test]
 fn numbers_are_given_to_who_may_know_them() {
     let backstage = Backstage::open();
@@ -69,7 +70,7 @@ fn numbers_are_given_to_who_may_know_them() {
     );
 }
 
-/// The same numbers are sent to a collector, as OpenTelemetry wants them.
+/// The same metrics are sent to an OpenTelemetry collector.
 #[test]
 fn numbers_are_sent_to_a_collector() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

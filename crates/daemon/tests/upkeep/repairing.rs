@@ -1,4 +1,4 @@
-//! Setting it up where what was set up before is wrong: nobody is locked out of what repairs it, and nothing is lost.
+//! Setup with broken earlier settings: it still works, and loses nothing.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use testkit::kill::{stderr, stdout};
 use crate::rig::{fresh, keep, mode, run};
 use crate::setup::{KEY, WRONG, backstage, refused, set_up_model, state};
 
-/// ENV-2: a line that nobody understands locks nobody out of the rest, and stays until somebody changes it.
+/// ENV-2: an unknown line of the environment file does not block the setup, and is preserved.
 #[test]
 fn a_bad_line_locks_nobody_out_of_the_setup() {
     let backstage = backstage();
@@ -24,7 +24,7 @@ fn a_bad_line_locks_nobody_out_of_the_setup() {
     assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
 }
 
-/// ENV-2, J2: a key that others can read is refused, and the doctor and the setup each mend that.
+/// ENV-2, J2: a key that others can read is refused, and both the doctor and the setup fix that.
 #[test]
 fn a_key_that_others_can_read_locks_nobody_out_of_the_setup() {
     let backstage = backstage();
@@ -44,7 +44,8 @@ fn a_key_that_others_can_read_locks_nobody_out_of_the_setup() {
     assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
 }
 
-/// B3: what is kept and cannot be read is not taken for nothing: it stays, nothing is kept beside it, and that is told.
+/// B3: stored settings that cannot be read are not treated as missing: nothing is changed, and the
+/// error is reported.
 #[test]
 fn what_cannot_be_read_stays_as_it_is() {
     let backstage = backstage();

@@ -1,4 +1,4 @@
-//! A person's machine: an empty home, and a systemd that is played but really starts what it is told to.
+//! A fresh machine: an empty home, and a fake systemd that really starts the program.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ pub fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).expect("a file").permissions().mode() & 0o777
 }
 
-/// A systemd that is played. Dropping it ends what it runs.
+/// A fake systemd. Kills its program on drop.
 pub struct Systemd {
     place: TempDir,
 }
 
 impl Systemd {
-    /// One for `program`, which finds it on its PATH.
+    /// Creates a fake systemd on the PATH of `program`.
     pub fn for_program(program: &mut Program) -> Self {
         let place = tempfile::tempdir().expect("a place");
         let played = Path::new(BINARY).with_file_name("examples").join("systemd");
@@ -47,44 +47,44 @@ impl Systemd {
         Self { place }
     }
 
-    /// Where everything of it is.
+    /// Returns the directory with its state.
     pub fn place(&self) -> &Path {
         self.place.path()
     }
 
-    /// Says how it behaves, by a file of this name.
+    /// Enables a behavior, with a file of this name.
     pub fn is(&self, name: &str) -> &Self {
         std::fs::write(self.place.path().join(name), "").expect("a file");
         self
     }
 
-    /// It does not behave so any more.
+    /// Disables a behavior.
     pub fn is_not(&self, name: &str) {
         std::fs::remove_file(self.place.path().join(name)).expect("a file");
     }
 
-    /// Whether there is a file of this name.
+    /// Returns whether a state file with this name exists.
     pub fn has(&self, name: &str) -> bool {
         self.place.path().join(name).exists()
     }
 
-    /// It bears so little silence.
+    /// Sets the watchdog timeout in microseconds.
     pub fn watches_every(&self, micros: u64) -> &Self {
         std::fs::write(self.place.path().join("watchdog"), micros.to_string()).expect("a file");
         self
     }
 
-    /// What is in a file of its.
+    /// Reads a state file.
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.place.path().join(name)).unwrap_or_default()
     }
 
-    /// The process that it runs.
+    /// Returns the process that it runs.
     pub fn pid(&self) -> Option<Pid> {
         Pid::from_raw(self.read("pid").trim().parse().ok()?)
     }
 
-    /// Waits until `is` says so.
+    /// Waits until `is` returns true.
     pub fn until(&self, what: &str, is: impl Fn(&Self) -> bool) {
         let seen = testkit::kill::wait(async {
             let look = async {
@@ -107,7 +107,7 @@ impl Drop for Systemd {
     }
 }
 
-/// A machine on which nothing was ever set up: no variable but what every shell has.
+/// Creates a program on a fresh machine, with only standard shell variables.
 pub fn fresh() -> Program {
     let mut program = Program::new(BINARY);
     program.set("OLLIM_TIMEZONE", "").set("OLLIM_HTTP", "").set("OLLIM_DATA_DIR", "").set("USER", "ann");
@@ -116,14 +116,14 @@ pub fn fresh() -> Program {
     program
 }
 
-/// Runs `program` without the data directory in its environment, as a person does.
+/// Runs `program` with stdin closed.
 pub fn run(program: &Program, arguments: &[&str]) -> Output {
     let mut command: Command = program.command(arguments);
     command.stdin(std::process::Stdio::null());
     testkit::kill::finish(&mut command)
 }
 
-/// Writes a file of `state` as an earlier setup did.
+/// Writes a private file into `state`, like an earlier setup.
 pub fn keep(program: &Program, name: &str, text: &str) -> PathBuf {
     let state = program.data().join("state");
     std::fs::create_dir_all(&state).expect("a directory");
@@ -135,14 +135,14 @@ pub fn keep(program: &Program, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// A file of `home` with a secret in it.
+/// Writes a secret into a file of `home`.
 pub fn secret(program: &Program, text: &str) -> PathBuf {
     let path = program.home().join("secret.txt");
     std::fs::write(&path, text).expect("a file");
     path
 }
 
-/// A Discord on loopback, in a thread of its own.
+/// A fake Discord on loopback, in its own thread.
 pub struct PlayedDiscord {
     pub discord: Discord,
     server: Option<Server>,
@@ -157,7 +157,7 @@ impl PlayedDiscord {
     pub fn owned_by(ownership: Ownership) -> Self {
         let elsewhere = Elsewhere::open();
         let (discord, server) = elsewhere.run(async move {
-            #[expect(clippy::disallowed_methods, reason = "the program lives in the time of the wall")]
+            #[expect(clippy::disallowed_methods, reason = "the program runs in real time")]
             let start = jiff::Zoned::now();
             let discord =
                 Discord::new(Setup { ownership, ..Setup::default() }, Arc::new(VirtualClock::new(start)));

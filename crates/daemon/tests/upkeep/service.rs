@@ -1,4 +1,5 @@
-//! The service: made, started, looked at and removed, with a systemd that is played and really starts it.
+//! `service`: install, start, status and remove, with a fake systemd that really starts the
+//! program.
 
 use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
 
@@ -21,7 +22,7 @@ fn told(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
 }
 
-/// It is installed, answers, is looked at, stopped, started and removed; what it keeps stays.
+/// The service is installed, answers, is stopped, restarted and removed; its data stays.
 #[test]
 fn a_service_from_install_to_remove() {
     let (program, systemd) = machine();
@@ -63,7 +64,7 @@ fn a_service_from_install_to_remove() {
     assert!(told(&program, &["service", "remove"]).1.contains("there is no service to remove"));
 }
 
-/// A service that cannot start, or nobody manages, is told with what to do instead.
+/// Failures to install or start are reported with an alternative.
 #[test]
 fn every_way_a_service_can_be_wrong_has_its_line() {
     let (program, systemd) = machine();
@@ -113,8 +114,8 @@ fn every_way_a_service_can_be_wrong_has_its_line() {
     assert!(code == Some(1) && text.contains("ollim-bot.service cannot be written"), "{text}");
 }
 
-/// A machine that gives nobody namespaces runs it without those walls; one that ends it at log-out is told how
-/// to change that.
+/// Without user namespaces the service runs without that protection; if it would end at log-out,
+/// the remedy is shown.
 #[test]
 fn a_machine_with_fewer_rights_gets_what_it_can() {
     let (program, systemd) = machine();
@@ -131,8 +132,8 @@ fn a_machine_with_fewer_rights_gets_what_it_can() {
     assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
 }
 
-/// There is one service for a human: whoever tries the program with another directory is told whose it is, and the real
-/// one is neither taken over nor stopped.
+/// There is one service per user. Commands with another data directory name its owner, and neither
+/// replace nor stop it.
 #[test]
 fn the_service_of_another_directory_is_left_alone() {
     let (mut program, systemd) = machine();
@@ -165,7 +166,7 @@ fn the_service_of_another_directory_is_left_alone() {
     assert_eq!(told(&program, &["service", "status"]).0, Some(0));
 }
 
-/// Settings that are wrong lock nobody out of the service: its log can be read, and it can be stopped and taken away.
+/// With invalid settings, the service can still be inspected, stopped and removed.
 #[test]
 fn wrong_settings_lock_nobody_out_of_the_service() {
     let (program, systemd) = machine();
@@ -193,7 +194,7 @@ fn wrong_settings_lock_nobody_out_of_the_service() {
     assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
 }
 
-/// A service that runs is not started again because something about logging out cannot be changed.
+/// Setup does not restart a running service because lingering cannot be enabled.
 #[test]
 fn setting_up_a_service_that_runs_leaves_it_alone() {
     let (program, systemd) = machine();
@@ -209,8 +210,8 @@ fn setting_up_a_service_that_runs_leaves_it_alone() {
     assert_eq!(systemd.read("pid"), before);
 }
 
-/// ENV-1: a service sees nothing of this shell but its surroundings. What only the shell says is named, with what keeps
-/// it; and when it is kept, the service has it.
+/// ENV-1: the service does not see variables of the shell. These are listed with the command that
+/// stores them, and used by the service once stored.
 #[test]
 fn what_only_this_shell_says_is_named_and_can_be_kept() {
     let backstage = Backstage::open();
@@ -248,9 +249,9 @@ fn what_only_this_shell_says_is_named_and_can_be_kept() {
     assert!(!done.contains("does not see") && !done.contains("kept for it"), "{done}");
 }
 
-/// ENV-1: the claude program is told its key by our environment and by no file of ours, so that is kept as a line. Of a
-/// secret and a file that this shell names, the file is kept, as it wins here too. What a service cannot start with is not
-/// kept for it.
+/// ENV-1: the claude program gets its key from the environment, so it is stored as a line. If the
+/// shell has both a secret and its file variant, the file is stored, because it takes precedence.
+/// Values that would prevent the start are not stored.
 #[test]
 fn the_key_of_the_claude_program_is_kept_as_a_line() {
     let (mut program, systemd) = machine();
@@ -284,7 +285,7 @@ fn the_key_of_the_claude_program_is_kept_as_a_line() {
     assert_eq!((systemd.read("pid"), kept()), before, "the service runs on");
 }
 
-/// A data directory that is not there yet, wherever it will be, costs the service none of its walls.
+/// A data directory that does not exist yet does not reduce the protection of the service.
 #[test]
 fn a_directory_that_is_not_there_yet_has_all_walls() {
     let (program, _systemd) = machine();
@@ -297,7 +298,8 @@ fn a_directory_that_is_not_there_yet_has_all_walls() {
     assert!(std::fs::read_to_string(unit).unwrap().contains("\nProtectSystem=strict\n"));
 }
 
-/// CL-14, ENV-4: signing in is passed on to the claude program, with its end, whatever else is wrong.
+/// CL-14, ENV-4: `auth` is passed to the claude program with its exit code, even with invalid
+/// settings.
 #[test]
 fn signing_in_is_passed_on() {
     let mut program = fresh();
@@ -323,7 +325,7 @@ fn signing_in_is_passed_on() {
     assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");
 }
 
-/// There is a page of the manual for every command.
+/// Each command has a manual page.
 #[test]
 fn there_is_a_manual() {
     let program = fresh();

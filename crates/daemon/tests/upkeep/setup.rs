@@ -1,4 +1,5 @@
-//! `ollim-bot setup` without anybody to ask: what is right is tried and kept, and every way to go wrong has its line.
+//! `ollim-bot setup` without a terminal: valid values are checked and stored, and each failure has
+//! its own message.
 
 use std::path::Path;
 use std::process::Output;
@@ -18,7 +19,7 @@ pub fn backstage() -> Backstage {
     Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() })
 }
 
-/// It failed with `code` and a line that says `words`, and showed no secret.
+/// Verifies that it failed with `code` and a message that contains `words`, and showed no secret.
 pub fn refused(output: &Output, code: i32, words: &str) {
     let told = stderr(output);
     assert_eq!(output.status.code(), Some(code), "{told}");
@@ -39,8 +40,8 @@ pub fn set_up_model(program: &Program, key: &str, url: &str) -> Output {
     )
 }
 
-/// J1, J2: a key that works is kept for this human alone, and later found without any variable; what works is
-/// not asked for again, and a wrong key never takes the place of a right one.
+/// J1, J2: a working key is stored privately and used without any variable; it is not asked for
+/// again, and never replaced by a wrong one.
 #[test]
 fn a_key_is_tried_before_it_is_kept() {
     let backstage = backstage();
@@ -68,8 +69,8 @@ fn a_key_is_tried_before_it_is_kept() {
     assert!(left.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with(".tried-")));
 }
 
-/// J1: a secret that was being tried when somebody interrupted it is taken away by the next setup, and one that is
-/// being tried elsewhere is not.
+/// J1: the temporary secret of an interrupted setup is removed by the next one; that of a running
+/// setup is not.
 #[test]
 fn what_was_tried_does_not_stay() {
     let program = fresh();
@@ -86,7 +87,8 @@ fn what_was_tried_does_not_stay() {
     assert!(state(&program, &tried).exists(), "somebody else tries it right now");
 }
 
-/// A key also comes from a pipe; what is missing, empty, unreadable or unknown is told in one line.
+/// A key can come from stdin; a missing, empty, unreadable or unknown value is reported in one
+/// line.
 #[test]
 fn every_way_a_model_can_be_wrong_has_its_line() {
     let backstage = backstage();
@@ -109,7 +111,7 @@ fn every_way_a_model_can_be_wrong_has_its_line() {
     check(&["--model", "claude"], 1, "there is no program called `claude` on the PATH");
 }
 
-/// A server of one's own is connected with and without a key.
+/// A custom server is connected without a key.
 #[test]
 fn a_server_of_ones_own_is_connected() {
     let elsewhere = Elsewhere::open();
@@ -125,7 +127,7 @@ fn a_server_of_ones_own_is_connected() {
     assert!(stdout(&offline).contains("nobody answers but the brain in here"), "{}", stderr(&offline));
 }
 
-/// What the shell says wins over what is kept, and whoever sets something up is told so.
+/// Variables of the shell take precedence over stored settings, and setup says so.
 #[test]
 fn what_wins_over_it_is_told() {
     let backstage = backstage();
@@ -136,7 +138,7 @@ fn what_wins_over_it_is_told() {
     assert!(stdout(&done).contains("OLLIM_MODEL is set in this shell, and wins"), "{}", stdout(&done));
 }
 
-/// ENV-1: a key of this shell wins over the one that is kept, and whoever looks is told of both.
+/// ENV-1: a key in the shell takes precedence over the stored one, and the doctor reports both.
 #[test]
 fn a_key_of_the_shell_wins_over_the_kept_one_and_that_is_told() {
     let backstage = backstage();
@@ -153,8 +155,8 @@ fn a_key_of_the_shell_wins_over_the_kept_one_and_that_is_told() {
     assert!(stdout(&done).contains("wins over state/anthropic.key while it is"), "{}", stdout(&done));
 }
 
-/// ENV-2: settings that are wrong lock nobody out of what repairs them. The doctor names each with its remedy, and each
-/// remedy leaves the others for later.
+/// ENV-2: invalid settings do not block their repair. The doctor lists each with its remedy, and
+/// each remedy works while the others are still invalid.
 #[test]
 fn what_is_wrong_with_the_settings_is_repaired_by_the_setup() {
     let backstage = backstage();
@@ -185,7 +187,7 @@ fn what_is_wrong_with_the_settings_is_repaired_by_the_setup() {
     assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
 }
 
-/// A draft that is wrong itself is still refused, and not kept.
+/// Earlier invalid settings do not hide an invalid new one, which is refused.
 #[test]
 fn what_was_wrong_before_excuses_nothing_new() {
     let program = fresh();
@@ -200,7 +202,7 @@ fn what_was_wrong_before_excuses_nothing_new() {
     assert_eq!(you.status.code(), Some(0), "{}", stderr(&you));
 }
 
-/// B4: a place where nothing can be written is named, whatever is set up.
+/// B4: a data directory that cannot be written is named.
 #[test]
 fn a_place_that_cannot_be_written_is_named() {
     let backstage = backstage();
@@ -214,7 +216,7 @@ fn set_up_discord(program: &Program, token: &str) -> Output {
     run(program, &["setup", "discord", "--token-file", file.to_str().unwrap(), "--no-input"])
 }
 
-/// A token that works ends in a message that arrived; it is kept, and enough for a start.
+/// A working token sends a test message; it is stored, and sufficient for a start.
 #[test]
 fn discord_is_connected_when_a_message_has_arrived() {
     let played = PlayedDiscord::open();
@@ -240,7 +242,7 @@ fn discord_is_connected_when_a_message_has_arrived() {
     running.terminate();
 }
 
-/// SU-11, D2: every way Discord can refuse has its line, and nothing is kept then.
+/// SU-11, D2: each way in which Discord can refuse is reported specifically, and nothing is stored.
 #[test]
 fn every_way_discord_can_be_wrong_has_its_line() {
     let played = PlayedDiscord::open();
@@ -276,7 +278,7 @@ fn every_way_discord_can_be_wrong_has_its_line() {
     assert!(!stderr(&away).contains("Discord cannot be reached"), "once is enough: {}", stderr(&away));
 }
 
-/// A network that fails is no reason for a new token or key: what is kept stays, and nobody is sent to make another one.
+/// After a network failure the stored token and key are preserved, and no new ones are requested.
 #[test]
 fn a_network_that_fails_asks_for_nothing_new() {
     let played = PlayedDiscord::open();
@@ -299,7 +301,7 @@ fn a_network_that_fails_asks_for_nothing_new() {
     assert!(!deep.contains("ollim-bot setup model"), "{deep}");
 }
 
-/// SU-7: who owns nothing that Discord names would be heard by nobody, and is told so.
+/// SU-7: an application without a known owner is refused.
 #[test]
 fn an_application_without_an_owner_is_told() {
     let played = PlayedDiscord::owned_by(Ownership::Nobody);
@@ -309,7 +311,7 @@ fn an_application_without_an_owner_is_told() {
     refused(&done, 1, "discord does not say who owns the application");
 }
 
-/// ENV-5, ENV-6: names and the zone are kept and used; a zone that does not exist is told.
+/// ENV-5, ENV-6: names and time zone are stored and used; an unknown zone is refused.
 #[test]
 fn names_and_the_zone_are_kept() {
     let program = fresh();
@@ -331,8 +333,8 @@ fn names_and_the_zone_are_kept() {
     assert!(doctor.contains("✓ zone     Europe/Madrid (from OLLIM_TIMEZONE)"), "{doctor}");
 }
 
-/// A reminder is a moment, and stays one; whoever changes the zone is told what that means on the new clock, and what was
-/// told does as it says.
+/// Reminders keep their instant when the time zone changes. Setup lists their new local times, with
+/// a command that moves them.
 #[test]
 fn a_new_zone_tells_which_reminders_keep_their_moment() {
     let program = fresh();
@@ -354,8 +356,8 @@ fn a_new_zone_tells_which_reminders_keep_their_moment() {
     assert!(!same.contains("moment"), "{same}");
 }
 
-/// ENV-6: an assistant that runs keeps the zone it began with, and whoever changes it hears how it is heard; so does
-/// whoever looks.
+/// ENV-6: a running daemon keeps its time zone. Setup and doctor say that a restart applies the new
+/// one.
 #[test]
 fn a_zone_that_the_running_assistant_does_not_have_yet_is_told() {
     let program = fresh();
@@ -376,7 +378,7 @@ fn a_zone_that_the_running_assistant_does_not_have_yet_is_told() {
     running.terminate();
 }
 
-/// Who asks for nothing in particular sees how everything stands.
+/// Without a section, setup lists the state of all sections.
 #[test]
 fn everything_that_can_be_set_up_is_listed() {
     let mut program = fresh();

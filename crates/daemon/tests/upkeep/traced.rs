@@ -1,5 +1,5 @@
-//! J2: whatever is made in the human's home is theirs alone from its first moment on: the system is asked for every call
-//! that makes something, with `strace`, while the real program lives.
+//! J2: all files are private from their creation on, verified with `strace` on every creating
+//! system call of the real program.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -14,24 +14,24 @@ use testkit::model_server::Act;
 
 use crate::rig::BINARY;
 
-/// What a shell begins with that nobody set up otherwise: everybody may read.
+/// The usual umask of a shell: files are readable by others.
 const USUAL_MASK: u32 = 0o022;
 
-/// Those that make something or change who may read it. Not every machine has all of them.
+/// Calls that create files or change modes. The optional ones do not exist on every machine.
 const CALLS: &str = "trace=?open,openat,?openat2,?creat,?mkdir,mkdirat,?mknod,mknodat,bind,umask,?chmod,fchmod,fchmodat,\
                      ?fchmodat2,clone,?clone3,?fork,?vfork";
 
 const BELL: &str = "---\nid: bell\nfields:\n  type: object\n  required: [door]\n  properties:\n    door: {type: string, \
     enum: [front, garden]}\ndeliver: \"somebody rang at the {door} door\"\n---\n";
 
-/// What the system was asked for.
+/// A running strace.
 struct Trace {
     fifo: PathBuf,
     reader: JoinHandle<String>,
 }
 
 impl Trace {
-    /// A pipe of the name `name`, and whoever reads it to its end.
+    /// Creates a pipe called `name`, and a thread that reads it.
     fn new(home: &Path, name: &str) -> Self {
         let fifo = home.join(name);
         let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo");
@@ -44,14 +44,16 @@ impl Trace {
         Self { fifo, reader }
     }
 
-    /// `program` with these arguments, watched; it is the child itself, and who watches stands aside.
+    /// Returns the command `program` with strace. The child is the program itself; strace runs
+    /// detached.
     fn command(&self, program: &Program, arguments: &[&str]) -> Command {
         let fifo = self.fifo.display();
         let shell = format!("umask 022; exec strace -D -f -y -qq -s 4096 -e '{CALLS}' -o {fifo} \"$@\"");
         program.command_through(&shell, arguments)
     }
 
-    /// All that was made below `home`, once everybody who was watched has ended.
+    /// Waits for the end of all traced processes, and returns everything that was created below
+    /// `home`.
     fn made(self, home: &Path) -> Vec<Made> {
         let text = self.reader.join().expect("a reader");
         let made = made(&text, home);
@@ -60,7 +62,7 @@ impl Trace {
     }
 }
 
-/// Something that was made, or whose mode was set.
+/// A created path, or one whose mode was changed.
 #[derive(Debug)]
 struct Made {
     path: PathBuf,
@@ -68,7 +70,7 @@ struct Made {
     line: String,
 }
 
-/// Reads what strace wrote.
+/// Parses the output of strace.
 fn made(text: &str, home: &Path) -> Vec<Made> {
     let mut unfinished = BTreeMap::new();
     let mut masks = BTreeMap::new();
@@ -95,7 +97,7 @@ fn made(text: &str, home: &Path) -> Vec<Made> {
     found
 }
 
-/// A line that is finished, with the number of who asked.
+/// Returns a complete line with its process id, joining interrupted calls.
 fn whole(line: &str, unfinished: &mut BTreeMap<u32, String>) -> Option<(u32, String)> {
     let (pid, rest) = line.split_once(' ')?;
     let pid = pid.parse().ok()?;
@@ -110,13 +112,14 @@ fn whole(line: &str, unfinished: &mut BTreeMap<u32, String>) -> Option<(u32, Str
     }
 }
 
-/// What was given to a call, and what came of it; room is left between the two.
+/// Splits a call into arguments and result; strace pads in between.
 fn ended(rest: &str) -> Option<(&str, &str)> {
     let (given, result) = rest.rsplit_once(" = ")?;
     Some((given.trim_end().strip_suffix(')')?, result))
 }
 
-/// What a call makes below `home`, with the mode it asks for, and whether that is set whatever the mask is.
+/// Returns the path below `home` that a call creates, the requested mode, and whether it ignores
+/// the umask.
 fn making(line: &str, home: &Path) -> Option<(PathBuf, u32, bool)> {
     let (name, rest) = line.split_once('(')?;
     let (given, result) = ended(rest)?;
@@ -132,7 +135,7 @@ fn making(line: &str, home: &Path) -> Option<(PathBuf, u32, bool)> {
             (quoted()?, mode?, false)
         }
         "creat" | "mkdir" | "mkdirat" | "mknod" | "mknodat" => (quoted()?, last()?, false),
-        // What a socket's file begins with is all that the mask leaves.
+        // The mode of a socket file is 0777 without the umask.
         "bind" if given.contains("AF_UNIX") && given.contains("sun_path=\"") => (quoted()?, 0o777, false),
         "chmod" | "fchmodat" | "fchmodat2" => {
             (quoted()?, octal(given.split(", ").find(|word| octal(word).is_some())?)?, true)
@@ -141,7 +144,7 @@ fn making(line: &str, home: &Path) -> Option<(PathBuf, u32, bool)> {
         _ => return None,
     };
     let within = given.split_once('<').and_then(|(before, rest)| {
-        // The first argument is a descriptor, and this is what it leads to.
+        // The first argument is a descriptor with its path.
         (!before.contains(['"', ','])).then(|| rest.split('>').next().unwrap_or_default())
     });
     let full = home.join(within.unwrap_or_default()).join(path);
@@ -153,7 +156,7 @@ fn octal(word: &str) -> Option<u32> {
     digits.starts_with('0').then(|| u32::from_str_radix(digits, 8).ok()).flatten()
 }
 
-/// None of it is for others, at any time.
+/// Verifies that no path was accessible for others at any time.
 fn all_private(made: &[Made]) {
     for made in made {
         assert_eq!(made.mode & 0o077, 0, "{:o} {}: {}", made.mode, made.path.display(), made.line);
@@ -164,8 +167,8 @@ fn kinds(made: &[Made], words: &str) -> usize {
     made.iter().filter(|made| made.path.to_string_lossy().contains(words)).count()
 }
 
-/// J2: a first start in an empty home, a reminder and its end: the directory, the journal, the socket and every file of
-/// it are nobody else's, not even while they are made.
+/// J2: everything that a first start, a reminder and a stop create is private from the beginning:
+/// the directory, the journal, the socket and all other files.
 #[test]
 fn what_a_first_start_makes_is_private_from_the_beginning() {
     let program = Program::offline(BINARY);
@@ -185,8 +188,8 @@ fn what_a_first_start_makes_is_private_from_the_beginning() {
     }
 }
 
-/// J2: what tools write, a command in the cage makes, a webhook brings, a backup holds and its unpacking lays down is
-/// nobody else's either, at no time.
+/// J2: everything that tools, sandboxed commands, webhooks, backups and imports create is private
+/// from the beginning.
 #[test]
 fn what_tools_and_commands_make_is_private_from_the_beginning() {
     let backstage = Backstage::open();
@@ -230,7 +233,7 @@ fn what_tools_and_commands_make_is_private_from_the_beginning() {
     }
 }
 
-/// Somebody calls the bell; the first line of the answer.
+/// Calls the webhook. Returns the first line of the response.
 fn ring(port: u16) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let head = "POST /hook/bell HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sesame\r\ncontent-length: 16";
@@ -240,7 +243,7 @@ fn ring(port: u16) -> String {
     heard.trim_end().to_owned()
 }
 
-/// J2: whoever reads the trace sees what is loose, whatever stands between it and its end.
+/// J2: the parser finds all lax modes in a sample trace.
 #[test]
 fn a_loose_file_is_seen_in_a_trace() {
     let text = "10 umask(077) = 022\n\

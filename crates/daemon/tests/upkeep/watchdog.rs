@@ -1,4 +1,4 @@
-//! What systemd does with a process that stands still, is killed, or is asked to end.
+//! systemd and the program: hanging, killed and restarted processes.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
@@ -20,7 +20,7 @@ fn notices(program: &Program) -> String {
     json_of(&run(program, &["status", "--json"]))["notices"].to_string()
 }
 
-/// H2: whoever is frozen is not heard any more, is ended and started again, and tells it once.
+/// H2: a frozen process is restarted by the watchdog, and reports that once.
 #[test]
 fn a_process_that_is_frozen_is_started_again_and_tells_it() {
     let (program, systemd) = machine();
@@ -35,7 +35,7 @@ fn a_process_that_is_frozen_is_started_again_and_tells_it() {
     assert!(!notices(&program).contains("without being asked"), "{}", notices(&program));
 }
 
-/// H2: a loop that stands still while everything else goes on ends the process itself; the next one tells it.
+/// H2: a blocked event loop ends the process by itself, and the next start reports it.
 #[test]
 fn a_loop_that_stands_still_ends_the_process() {
     let (mut program, systemd) = machine();
@@ -46,7 +46,7 @@ fn a_loop_that_stands_still_ends_the_process() {
     let done = run(&program, &["service", "install"]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     std::fs::write(program.home().join("stall"), "").unwrap();
-    // What is written down now never comes to the disk, and the loop waits for it.
+    // Writes to the disk hang now, and block the event loop.
     let mut stuck = program.command(&["config", "fork_idle_timeout", "20"]);
     let mut stuck =
         stuck.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
@@ -59,8 +59,8 @@ fn a_loop_that_stands_still_ends_the_process() {
     assert!(systemd.read("journal").contains("The loop stands still"), "{}", systemd.read("journal"));
 }
 
-/// H2, UP-9: a restart that the human asks for is none that systemd hears of: the same process goes on, and nobody ends
-/// it later because it said that it would end.
+/// H2, UP-9: `/restart` is not reported to systemd as a stop: the process id stays the same, and
+/// systemd does not kill it.
 #[test]
 fn a_restart_is_no_end_to_whoever_watches() {
     let (program, systemd) = machine();
@@ -77,7 +77,7 @@ fn a_restart_is_no_end_to_whoever_watches() {
     assert!(systemd.read("heard").contains("STOPPING=1"), "an end is told: {}", systemd.read("heard"));
 }
 
-/// H3: asked to end in the middle of an answer and of a run, it ends in time, and the next start goes on with both.
+/// H3: on SIGTERM during an answer and a run it ends in time, and the next start continues both.
 #[test]
 fn asked_to_end_it_ends_in_time_and_goes_on_later() {
     let backstage = Backstage::open();

@@ -1,10 +1,11 @@
-//! The words of the command line: what the first one selects, and how what it writes reaches an assistant that runs.
+//! The first argument of the command line, and how changes reach a running daemon.
 
 use testkit::kill::{Program, stderr, stdout};
 
 use crate::rig::{BINARY, run};
 
-/// CL-1: without a word it runs; the first word selects, and those of the earlier program still do.
+/// CL-1: without arguments the daemon starts; the first argument selects a command, including those
+/// of the earlier program.
 #[test]
 fn the_first_word_selects() {
     let program = Program::offline(BINARY);
@@ -22,7 +23,7 @@ fn the_first_word_selects() {
     }
 }
 
-/// CL-15: an assistant that runs picks up what the command line wrote.
+/// CL-15: a running daemon picks up files that the command line wrote.
 #[test]
 fn what_the_command_line_wrote_is_picked_up() {
     let program = Program::offline(BINARY);

@@ -1,4 +1,4 @@
-//! `ollim-bot webhook`: a new one, all of them, and what a call would lead to.
+//! `ollim-bot webhook`: adding, listing, testing and removing.
 
 use serde_json::Value;
 use testkit::kill::{Backstage, Program, stderr, stdout};
@@ -12,7 +12,7 @@ fn json(rig: &Rig, words: &[&str]) -> (bool, Value) {
     (output.status.success(), value)
 }
 
-/// A webhook is added, listed, shown, tried without and with the running assistant.
+/// A webhook is added, listed, shown, and tested with and without a daemon.
 #[test]
 fn a_webhook_is_added_and_tried() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -61,7 +61,7 @@ fn a_webhook_is_added_and_tried() {
     drop(running);
 }
 
-/// What no call could ever reach is not added, and named where it is found; what is taken away stays in the history.
+/// A webhook that cannot work is refused or reported; a removed one stays in the git history.
 #[test]
 fn a_webhook_that_can_never_work_is_told_and_removed() {
     let mut rig = Rig::new(Program::offline(BINARY));
@@ -102,7 +102,7 @@ fn a_webhook_that_can_never_work_is_told_and_removed() {
     assert!(log.contains("add webhook b2") && log.contains("remove webhook b2"), "{log}");
 }
 
-/// A shell without the variables of the assistant that runs is told what that one has, and where it is called.
+/// A shell without the variables of the daemon shows the daemon's values.
 #[test]
 fn another_shell_is_told_what_the_running_one_has() {
     let backstage = Backstage::open();
@@ -124,7 +124,7 @@ fn another_shell_is_told_what_the_running_one_has() {
     drop(running);
 }
 
-/// What was set since the start is not what the running one has, and what makes it hold is told.
+/// Settings changed since the start are reported as pending, with the remedy.
 #[test]
 fn what_is_newer_than_the_running_one_is_told() {
     let backstage = Backstage::open();
@@ -146,7 +146,7 @@ fn what_is_newer_than_the_running_one_is_told() {
     drop(running);
 }
 
-/// What is wrong is told in one sentence, with what would be right.
+/// An invalid option is reported in one sentence with the valid values.
 #[test]
 fn what_is_wrong_is_told_in_one_sentence() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -163,7 +163,8 @@ fn what_is_wrong_is_told_in_one_sentence() {
     assert!(told(&["add", "../x", "-m", "x"]).contains("`id`"));
 }
 
-/// I6, F6: what the file of a webhook asks for that another program wrote is held back until the human accepts it.
+/// I6, F6: permissions that another program adds to a webhook file are withheld until the user
+/// accepts them.
 #[test]
 fn a_webhook_gets_only_the_tools_that_the_human_has_accepted() {
     let backstage = Backstage::open();
@@ -171,7 +172,7 @@ fn a_webhook_gets_only_the_tools_that_the_human_has_accepted() {
     let running = rig.program.start();
     let ci = crate::rig::CI.replace("{type: string}", "{enum: [a, b]}");
     rig.write("webhooks/ci.md", &ci.replace("isolated: true", "isolated: true\nallowed-tools:\n- WebSearch"));
-    // What the run of this call may use, as it is told of it.
+    // Returns the request of the run of this call, which lists its tools.
     let told = |number: &str| {
         backstage.model().script([Act::says("Seen."), Act::says("Seen.")]);
         assert_eq!(rig.ring("ci", number, r#"{"title": "a"}"#), Some(202));
@@ -193,7 +194,7 @@ fn a_webhook_gets_only_the_tools_that_the_human_has_accepted() {
     assert_eq!(json(&rig, &["webhook", "show", "ci"]).1["standing"], "fine");
 }
 
-/// F5: the examples of the help and of the reference are webhooks that can be called, and their places are filled.
+/// F5: the examples in the help and the reference are valid webhooks with valid placeholders.
 #[test]
 fn the_examples_of_the_help_are_true() {
     let help = include_str!("../../../../docs/help/webhooks.md");

@@ -1,4 +1,4 @@
-//! The door of the real program: open, shut, with the right secret, and what it remembers.
+//! The webhook endpoint of the real program: on and off, secrets, and duplicate calls.
 
 use testkit::kill::Program;
 
@@ -6,7 +6,8 @@ use crate::rig::{BINARY, Rig};
 
 const BEARER: (&str, &str) = ("authorization", "Bearer sesame");
 
-/// WH-1, WH-4, WH-11: a call is taken, told of and on disk; a file that is new is found, one that is broken harms nobody.
+/// WH-1, WH-4, WH-11: an accepted call is shown and stored; new files are picked up, and an invalid
+/// one harms no other.
 #[test]
 fn a_call_is_taken_and_told_of() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -41,7 +42,7 @@ fn a_call_is_taken_and_told_of() {
     assert_eq!(rig.ring("bell", "2", "{}"), None, "the door is shut");
 }
 
-/// ENV-3, WH-1, F1: without a secret the door stays shut, and that is told.
+/// ENV-3, WH-1, F1: without a secret webhooks are off, with a notice.
 #[test]
 fn without_a_secret_the_door_stays_shut_and_everything_else_goes_on() {
     let mut rig = Rig::new(Program::offline(BINARY));
@@ -65,7 +66,7 @@ fn without_a_secret_the_door_stays_shut_and_everything_else_goes_on() {
     assert!(testkit::kill::stdout(&doctor).contains("`who calls` in settings.toml is no name of a header"));
 }
 
-/// F4: behind a proxy whose header the human has named, only the address that guesses is refused.
+/// F4: behind a proxy with a configured header, only the guessing address is blocked.
 #[test]
 fn behind_a_proxy_only_who_guesses_is_refused() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -80,7 +81,8 @@ fn behind_a_proxy_only_who_guesses_is_refused() {
     assert_eq!((call("Bearer sesame", "192.0.2.7"), call("Bearer sesame", "192.0.2.8")), (429, 202));
 }
 
-/// J4: a secret in a file is another one as soon as the file is; a file that is gone, or that others can read, lets nobody in.
+/// J4: a secret file is read at each call; a missing one, or one that others can read, rejects all
+/// calls.
 #[test]
 fn a_secret_in_a_file_is_read_at_every_call() {
     let mut rig = Rig::new(Program::offline(BINARY));
@@ -100,12 +102,12 @@ fn a_secret_in_a_file_is_read_at_every_call() {
     assert_eq!(call("second"), 401);
     std::fs::remove_file(&file).unwrap();
     assert_eq!((call("second"), call("sesame")), (401, 401), "what was named and is gone lets nobody in");
-    // A webhook may have a secret of its own.
+    // A webhook can have its own secret.
     rig.write("state/webhook-secrets/bell", "own");
     assert_eq!((call("own"), call("second")), (202, 401));
 }
 
-/// F2: what was delivered before a restart is not taken in again after it.
+/// F2: a call delivered before a restart is not accepted again afterwards.
 #[test]
 fn a_replay_after_a_restart_does_nothing() {
     let rig = Rig::new(Program::offline(BINARY));
@@ -119,7 +121,7 @@ fn a_replay_after_a_restart_does_nothing() {
     assert_eq!(rig.count("SELECT count(*) FROM occurrences"), 1);
     assert_eq!(rig.ring("bell", "two", r#"{"door": "front"}"#), Some(202));
     assert_eq!(rig.count("SELECT count(*) FROM occurrences"), 2);
-    // Whatever a number looks like, it is one.
+    // Any string is a valid idempotency key.
     for number in ["with a space", "n\u{fc}mero", &"9".repeat(2000)] {
         let before = rig.count("SELECT count(*) FROM occurrences");
         assert_eq!(rig.ring("bell", number, r#"{"door": "front"}"#), Some(202));

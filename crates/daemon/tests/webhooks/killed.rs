@@ -1,4 +1,4 @@
-//! The program is killed after it said 202: the run still happens, once.
+//! The program is killed after answering 202: the run still happens, once.
 
 use serde_json::Value;
 use testkit::kill::{Backstage, Program};
@@ -7,7 +7,7 @@ use testkit::oracle::examine;
 
 use crate::rig::{BINARY, Rig};
 
-/// Finds all values safe, and has nothing to say about the rest.
+/// Considers all values safe, and answers everything else with one word.
 fn reply(request: &Value) -> Act {
     let said = request["messages"].to_string();
     if said.contains("one JSON object and nothing else") {
@@ -17,20 +17,20 @@ fn reply(request: &Value) -> Act {
     }
 }
 
-/// F3: some of the points that the next test goes through.
+/// F3: a sample of the kills of the next test.
 #[test]
 fn a_call_that_was_taken_is_run_once_after_a_kill() {
     (0..4).for_each(|point| kill_at(point * 3));
 }
 
-/// F3: three hundred points.
+/// F3: like the previous test, with three hundred kills.
 #[test]
 #[ignore = "three hundred kills, each with two starts, take several minutes"]
 fn a_call_that_was_taken_is_run_once_after_every_kill() {
     (0..300).for_each(kill_at);
 }
 
-/// Kills the program so many answers after it said 202, and lets it go on.
+/// Kills the program `point` requests after the 202, and starts it again.
 fn kill_at(point: usize) {
     let backstage = Backstage::open();
     backstage.model().answering(reply);

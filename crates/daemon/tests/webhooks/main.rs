@@ -1,9 +1,5 @@
-//! Webhooks of the real program: the door, what survives a kill, the secret, and the command line.
-#![expect(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "helpers of tests stop at once, with their reason"
-)]
+//! Webhooks of the real program: the endpoint, kills, secrets, and the command line.
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "test helpers panic with a message")]
 
 mod command_line;
 mod door;

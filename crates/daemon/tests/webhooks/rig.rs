@@ -1,4 +1,4 @@
-//! The rig: a program with webhooks, calls to it, and its log.
+//! A program with webhooks, calls to it, and its journal.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,7 +14,7 @@ pub const BELL: &str = "---\nid: bell\nfields:\n  type: object\n  required: [doo
 pub const CI: &str = "---\nid: ci\nfields:\n  type: object\n  required: [title]\n  properties:\n    title: {type: \
     string}\nisolated: true\nupdate-main-session: freely\n---\nLook at {title}.\n";
 
-/// A program, and the port on which it is called.
+/// A program, and its webhook port.
 pub struct Rig {
     pub program: Program,
     pub port: u16,
@@ -38,12 +38,12 @@ impl Rig {
         opened.and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
     }
 
-    /// The code and the words of the answer to a call; nothing, if nobody answers.
+    /// Returns status and body of a call, or None if the connection fails.
     pub fn call(&self, id: &str, headers: &[(&str, &str)], body: &str) -> Option<(u16, String)> {
         testkit::kill::call(self.port, id, headers, body)
     }
 
-    /// The same with the secret, as the delivery `number`.
+    /// Like `call`, with the secret and `number` as idempotency key.
     pub fn ring(&self, id: &str, number: &str, body: &str) -> Option<u16> {
         let headers = [("authorization", "Bearer sesame"), ("idempotency-key", number)];
         self.call(id, &headers, body).map(|(status, _)| status)
@@ -53,10 +53,10 @@ impl Rig {
         count(self.program.data(), sql)
     }
 
-    /// Waits until nothing that was delivered is left.
+    /// Waits until all deliveries are processed.
     pub fn come_to_rest(&self, running: &Running) {
         for _ in 0..20_000 {
-            // Whatever was decided before an answer is decided.
+            // The answer comes after all earlier decisions.
             running.command("/status").expect("it runs");
             if self.count("SELECT count(*) FROM deliveries") == 0 {
                 return;

@@ -1,4 +1,4 @@
-//! Finding the approval that the human means, or saying why there is none to answer.
+//! Looks up the approvals that a typed answer selects.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -6,8 +6,9 @@ use jiff::{Timestamp, Zoned};
 use super::{Approval, ApprovalId, Approvals, Closed, How};
 
 impl Approvals {
-    /// The approvals that were typed as `which`, or what would be right instead: `3` is one of them, `all` is all,
-    /// `step 3` are those of one card, and nothing means the only card.
+    /// Returns the approvals that `selector` selects, or a hint about valid answers. `3` selects
+    /// one approval, `all` all of them, `step 3` those of one card, and an empty text the only
+    /// card.
     pub fn find(&self, which: &str, now: &Zoned) -> Result<Vec<Approval>, String> {
         let typed = which.trim().trim_start_matches('#');
         if typed.is_empty() {
@@ -28,7 +29,7 @@ impl Approvals {
         self.one(ApprovalId(number), now)
     }
 
-    /// The approvals of one step of the model that can be answered still, oldest first.
+    /// Returns the open approvals of one model step, oldest first.
     pub fn of_step(&self, step: ApprovalId) -> Vec<Approval> {
         self.open.iter().filter(|open| open.step == step).cloned().collect()
     }
@@ -53,7 +54,7 @@ impl Approvals {
         }
     }
 
-    /// Which ones wait, as the end of a sentence.
+    /// Lists the open approvals as the end of a sentence.
     fn waiting(&self) -> String {
         let numbers: Vec<String> = self.open.iter().map(|open| open.id.0.to_string()).collect();
         if numbers.is_empty() {
@@ -81,7 +82,7 @@ fn answered(closed: &Closed, now: &Zoned) -> String {
     }
 }
 
-/// A time as short as it can be told at `now`.
+/// Formats a time of today as a clock time, and others with their date.
 fn clock(at: Timestamp, now: &Zoned) -> String {
     let zone: &TimeZone = now.time_zone();
     let at = at.to_zoned(zone.clone());

@@ -1,11 +1,12 @@
-//! An approval as it is posted: the whole call in words that can be mistaken for no other, and what each answer means.
+//! Renders approvals as messages. The whole call is shown unambiguously, together with the possible
+//! answers.
 
 use super::{Approval, Closed, Verdict};
 use crate::embed::{Action, Button, Style};
 use crate::hidden::spelled_out;
 use crate::post::{PostChange, PostKey, Sheet};
 
-/// I5: the whole call, and the three answers.
+/// I5: Renders the whole call with three answer buttons.
 pub(crate) fn question(approval: &Approval) -> Sheet {
     let button = |label: &str, style, verdict| {
         let label = label.to_owned();
@@ -28,7 +29,8 @@ pub(crate) fn question(approval: &Approval) -> Sheet {
     }
 }
 
-/// I5: the calls of one step on one card, each whole, with one answer for all of them and one for each.
+/// I5: Renders all calls of one step on one card, each whole, with buttons for all of them and for
+/// single ones.
 pub(crate) fn question_of(approvals: &[Approval]) -> Sheet {
     let [first, _, ..] = approvals else {
         return approvals.first().map(question).unwrap_or_default();
@@ -61,10 +63,11 @@ pub(crate) fn question_of(approvals: &[Approval]) -> Sheet {
     }
 }
 
-/// How many calls of a card have a button of their own.
+/// The number of calls on a card that have a button of their own.
 const SINGLE: usize = 3;
 
-/// What was asked says how it was answered. The other calls on the same card, `left`, are still asked for.
+/// Returns the edit that shows the answer. The open approvals of the same card, `left`, are still
+/// asked for.
 pub(crate) fn answered(approval: &Approval, closed: &Closed, left: &[Approval]) -> PostChange {
     let words = format!("{}: {}", plainly(&approval.caption()), closed.how.as_str());
     let sheet = if left.is_empty() {
@@ -76,14 +79,14 @@ pub(crate) fn answered(approval: &Approval, closed: &Closed, left: &[Approval]) 
     PostChange::Says(PostKey::approval(approval.step), sheet)
 }
 
-/// I5: JSON that means the same, in which nothing is hidden, and nothing can end the block it stands in or turn the
-/// letters around.
+/// I5: Returns equivalent JSON without hidden characters and without characters that end the code
+/// block or reverse the text direction.
 fn exactly(json: &str) -> String {
-    // What breaks or indents a line cannot stand in a text of JSON, only between two things.
+    // Line breaks and tabs are invalid inside a JSON string, so they only occur between tokens.
     spelled_out(json, |c| c == '`' || (c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
 }
 
-/// Words in one line in which nothing is hidden, and nothing is read as more than itself.
+/// Returns the text in one line without hidden characters and with Markdown escaped.
 fn plainly(text: &str) -> String {
     let marked = |c: char| "`*_~|<>@#[]".contains(c);
     spelled_out(text, char::is_control)
@@ -103,7 +106,7 @@ mod tests {
     use crate::tool::ToolCall;
     use crate::turn::TurnId;
 
-    /// What is asked before `input` is given to Bash.
+    /// Returns the question for a Bash call with `input`.
     fn asked(input: &str) -> String {
         let call = ToolCall { id: "c".to_owned(), name: "Bash".to_owned(), input: Json(input.to_owned()) };
         let turn = TurnId(1);
@@ -122,7 +125,7 @@ mod tests {
         sheet.words
     }
 
-    /// I5: a call that would look like another one on its card is seen through.
+    /// I5: A disguised call is spelled out on its card.
     #[test]
     fn a_disguised_call_is_seen_through() {
         let check = |command: &str, expected: &str| {
@@ -138,7 +141,7 @@ mod tests {
         check("ls\u{2028}\u{85}\u{7f}x", r"ls\u2028\u0085\u007fx");
     }
 
-    /// I5: the same holds for every hidden sign there is.
+    /// I5: No hidden character appears on a card.
     #[test]
     fn no_sign_on_a_card_is_hidden() {
         let hidden: String = ('\0'..=char::MAX).filter(|c| is_hidden(*c)).collect();

@@ -1,8 +1,8 @@
-//! Standing yeses: what an "always" is good for. Each is one narrow thing, listed, taken back with a word, and over
-//! after a while by itself.
+//! Standing approvals: the effect of an "always". Each covers one narrow scope, is listed, can be
+//! revoked and expires.
 //!
-//! How much it covers follows from the call that was asked for: a file, a site, or exactly that call. Nobody guesses
-//! what a command would do that looks alike, so it is never a prefix of one.
+//! The scope follows from the approved call: a file, a site, or exactly that call. It is never a
+//! command prefix, because the effect of a similar command cannot be known.
 
 use std::fmt;
 
@@ -14,44 +14,40 @@ use crate::hidden::spelled_out;
 use crate::permission::{Power, deed, site};
 use crate::tool::{Caption, Class, ToolCall};
 
-/// How long a standing yes holds.
 pub const STANDING_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// The most standing yeses at a time.
+/// The most standing approvals at the same time.
 pub const STANDING: usize = 100;
 
-/// The most characters of a call that are listed.
+/// The most characters of a call in the list.
 const LISTED: usize = 200;
 
-/// A yes to more than this once.
+/// A permission for all calls within a scope until it expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The approval it came from, by whose number it is taken back.
+    /// The approval that created it; its number revokes it.
     pub id: ApprovalId,
-    /// The tool.
     pub tool: String,
-    /// What of the tool.
     pub scope: Scope,
-    /// Until when.
     pub until: Timestamp,
 }
 
-/// How much of a tool a standing yes covers.
+/// The calls of a tool that a standing approval covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// A call that says the same, written in the one way there is for that.
+    /// A call with the same input in canonical JSON.
     Exactly(Json),
-    /// The note under this path, whatever is written into it.
+    /// Any content written to the note at this path.
     File(String),
-    /// Whatever is read from this site, such as `https://news.example`.
+    /// Any page of this site, such as `https://news.example`.
     Site(String),
 }
 
 impl Scope {
-    /// What an "always" to `call` is good for.
+    /// Returns the scope that an "always" to `call` gets.
     pub fn of(call: &ToolCall) -> Self {
         let exactly = || Self::exactly(&call.input);
         match call.name.as_str() {
-            // What bears authority is read by the human every time it is not the same.
+            // A change of an authority file is approved with its content each time.
             "Write" | "Edit" if deed(call, Class::Edits).power == Power::Notes => {
                 call.input.text("file_path").map_or_else(exactly, Self::File)
             }
@@ -60,14 +56,14 @@ impl Scope {
         }
     }
 
-    /// That of one call alone, which is given `input`.
+    /// Returns the scope of exactly the calls with `input`.
     pub fn exactly(input: &Json) -> Self {
         Self::Exactly(input.canonical())
     }
 }
 
 impl Approval {
-    /// What an "always" would be good for, said before anybody gives it.
+    /// Describes what an "always" would cover, before it is given.
     pub fn always(&self) -> String {
         let covered = match Scope::of(&self.call) {
             Scope::File(_) => "this file, whatever is written into it".to_owned(),
@@ -82,8 +78,8 @@ impl Approval {
 }
 
 impl Consent {
-    /// The standing yes to `call`, if there is one. What it covers is found anew, so that a path which has come to bear
-    /// authority is covered no more.
+    /// Returns the standing approval that covers `call`. The scope is computed again, so a path
+    /// that has become an authority file is no longer covered.
     pub(super) fn standing(&self, call: &ToolCall) -> Option<ApprovalId> {
         let mut same = self.always.iter().filter(|standing| standing.tool == call.name).peekable();
         same.peek()?;
@@ -92,7 +88,7 @@ impl Consent {
     }
 }
 
-/// As it is listed: what it covers, in words in which nothing is read as more than itself.
+/// Formats it for the list, without hidden characters or Markdown.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.scope {
@@ -128,7 +124,7 @@ mod tests {
         Standing { id: ApprovalId(3), tool, scope, until: Timestamp::MAX }
     }
 
-    /// An "always" to `asked` covers `covered`, and none of `others`.
+    /// Checks that an "always" to `asked` covers `covered` and none of `others`.
     fn check(name: &str, asked: &str, covered: &[&str], others: &[(&str, &str)]) {
         let rule = standing(&call(name, asked));
         let consent = Consent { always: vec![rule.clone()], grants: Vec::new() };
@@ -140,7 +136,7 @@ mod tests {
         }
     }
 
-    /// I5: an "always" to a command or a tool of a server is good for exactly that call.
+    /// I5: An "always" to a command or a server tool covers exactly that call.
     #[test]
     fn an_always_to_a_command_covers_that_command() {
         check(
@@ -168,7 +164,7 @@ mod tests {
         );
     }
 
-    /// I5: an "always" to a note is good for that note, and one to what bears authority for those words alone.
+    /// I5: An "always" to a note covers that note, and one to an authority file only that content.
     #[test]
     fn an_always_to_a_file_covers_that_file() {
         check(
@@ -191,7 +187,7 @@ mod tests {
         );
     }
 
-    /// I5: an "always" to a page is good for its site, as long as everybody reads the same site in the address.
+    /// I5: An "always" to a page covers its site if the address is unambiguous.
     #[test]
     fn an_always_to_a_page_covers_its_site() {
         check(
@@ -219,7 +215,7 @@ mod tests {
         );
     }
 
-    /// I5: what is listed cannot turn letters around, end its quotation, or go on for ever.
+    /// I5: A listed entry contains no hidden characters, cannot end its quotation, and is cut.
     #[test]
     fn what_is_listed_is_plain() {
         let told = standing(&call("Bash", "{\"command\":\"a`\u{202e}b\n\"}")).to_string();

@@ -19,7 +19,7 @@ const COMPOSED: usize = 2_000;
 const DECODINGS: usize = 5;
 
 impl Messages {
-    /// The human wrote these words.
+    /// Remembers the addresses in a message of the user.
     pub(super) fn remember_links(&mut self, words: &str) {
         remember(&mut self.links, links(words), LINKS);
     }
@@ -36,8 +36,9 @@ impl Messages {
         remember(&mut self.composed, fresh, COMPOSED);
     }
 
-    /// `text` came from outside, in answer to `input`. An address in it that stands in the input, or that a model composed
-    /// before, was only repeated, so it does not count as seen.
+    /// Remembers the addresses in `text`, which came from outside as the result of `input`. An
+    /// address that occurs in the input, or that a model composed before, was only repeated and
+    /// does not count as seen.
     pub(super) fn remember_seen(&mut self, text: &str, input: &Json) {
         let given = tokens(&input.canonical().0);
         let composed = &self.composed;
@@ -66,8 +67,8 @@ impl Messages {
     }
 }
 
-/// The class of the tool of `call`, made before the last start, as far as its results may show addresses. Tools of servers
-/// are left out: the kind that one had then is not kept.
+/// Returns the class of the tool of a past call, if its results may show addresses. Server tools
+/// are excluded, because their kind at that time is not stored.
 fn class_then(call: &ToolCall) -> Option<Class> {
     match call.name.as_str() {
         "WebFetch" => Some(Class::Fetches),
@@ -110,14 +111,14 @@ fn is_composed(link: &str, composed: &VecDeque<String>) -> bool {
     })
 }
 
-/// The words in `text` that could be an address, or contain one, as they are compared.
+/// Returns the parts of `text` that could be or contain an address, normalized for comparison.
 fn tokens(text: &str) -> Vec<String> {
     let text = ["\\n", "\\r", "\\t"].iter().fold(text.to_owned(), |text, end| text.replace(end, " "));
     let parts = text.split(|c: char| c.is_whitespace() || "\"<>\\".contains(c));
     parts.map(normal).filter(|token| token.contains('.')).collect()
 }
 
-/// An address without its scheme, decoded and in lower case, as it is compared with others.
+/// Returns `address` without its scheme, decoded and in lower case.
 fn normal(address: &str) -> String {
     let mut text = address.to_lowercase();
     for _ in 0..DECODINGS {
@@ -131,7 +132,7 @@ fn normal(address: &str) -> String {
     text.trim_matches(|c: char| c.is_whitespace() || "/,;:.!?)]}'".contains(c)).to_owned()
 }
 
-/// `text` with its `%xx` and `&amp;` decoded once, in lower case.
+/// Returns `text` with its `%xx` and `&amp;` decoded once, in lower case.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -166,8 +167,8 @@ mod tests {
     use super::*;
     use crate::conversation::{Conversation, EntryId};
 
-    /// An address that a model wrote into a call is known again however it is written in a result, and also if it stands
-    /// inside of another one or was added to.
+    /// A composed address is recognized in a result in any encoding, as a part of another address,
+    /// and with a suffix.
     #[test]
     fn an_address_that_was_composed_is_known_again_however_it_is_written() {
         let seen = |input: &str, text: &str| {

@@ -1,7 +1,8 @@
-//! Asking for the human's yes: the approval is written down before it is shown, answered once, and outlives both the
-//! turn that asked and the program.
+//! Approvals of the user: each is written before it is shown, answered once, and outlives both the
+//! turn that asked and the process.
 //!
-//! Nothing here waits. A turn whose call is asked for waits by itself, and is told with [`super::Effect::Decide`].
+//! Nothing here blocks. A turn whose call needs an approval waits in the engine and is notified
+//! with [`super::Effect::Decide`].
 
 use jiff::Zoned;
 
@@ -18,7 +19,7 @@ use crate::record::{ApprovalChange, Message, SurfaceName, TurnChange};
 use crate::tool::{Class, Outcome, ToolCall, ToolResult};
 use crate::turn::{Ending, TurnId};
 
-/// Who calls a tool.
+/// The turn that calls a tool.
 pub(super) struct Caller {
     pub(super) turn: TurnId,
     pub(super) branch: Branch,
@@ -26,7 +27,7 @@ pub(super) struct Caller {
 }
 
 impl Assistant {
-    /// Decides about `call`; one that is somebody else's work begins.
+    /// Decides about `call`, and starts the subagent if it is an allowed delegation.
     pub(super) fn rule_and_delegate(
         &mut self,
         call: ToolCall,
@@ -52,9 +53,10 @@ impl Assistant {
         }
     }
 
-    /// PM-5: decides about `call`, or asks the human. A grant that lets it through is used up in the same writing.
+    /// PM-5: decides about `call`, or asks the user. A grant that lets it through is consumed in
+    /// the same transaction.
     pub(super) fn rule_on(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
-        // Whoever comes before the alarm that ends a yes finds it ended too.
+        // Expires them here too: this call may come before the wake-up that would.
         let at = minutes.at;
         self.end_grants(|grant| grant.until <= at, minutes);
         self.end_standing(|standing| standing.until <= at, minutes);
@@ -76,8 +78,8 @@ impl Assistant {
         Ruling::Decided(decision)
     }
 
-    /// PM-7, PM-12: the approval is there before anybody can see it. If other messages wait for this turn to end, the turn
-    /// does not wait for the answer: a yes makes a grant later.
+    /// PM-7, PM-12: the approval is written before it is shown. If other messages wait for this
+    /// turn to end, the turn does not wait for the answer: a later yes makes a grant.
     fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
         if self.others_wait() {
             let id = self.put_to_the_human(&call, Waits::Nobody, caller, minutes);
@@ -92,7 +94,8 @@ impl Assistant {
         Ruling::Asked(id, call)
     }
 
-    /// Nobody is there to be asked: a card waits for a day, and the run goes on without.
+    /// Leaves a card for a day, because the user is not present; the run continues without the
+    /// call.
     fn defer(&mut self, call: &ToolCall, caller: &Caller, minutes: &mut Minutes) -> Decision {
         let same = |open: &&Approval| {
             let given = &open.call;
@@ -103,7 +106,7 @@ impl Assistant {
         Decision { knows: caller.authority.knows, ..Decision::refused(call, Refused::Deferred(id)) }
     }
 
-    /// The first approval that was asked for in this step of `turn`, among those that can be answered.
+    /// Returns the first approval asked for in the current step of `turn` that is still open.
     fn step_of(&self, turn: TurnId) -> Option<ApprovalId> {
         let (_, running) = self.run_of(turn)?;
         let open = self.memory.approvals.open.iter();
@@ -131,7 +134,7 @@ impl Assistant {
         id
     }
 
-    /// A card was answered with a yes: exactly its call is carried out, once.
+    /// Carries out the call of an approved card exactly once.
     pub(super) fn carry_out(&mut self, approval: &Approval, minutes: &mut Minutes) {
         let rule = Rule::Allowed(Allowed::Approved(approval.id));
         let decision = Decision { call: approval.call.clone(), rule, knows: Label::PLAIN };
@@ -140,7 +143,7 @@ impl Assistant {
         minutes.carried.push(approval.clone());
     }
 
-    /// Shows the result of a card, and leaves it for main like any report.
+    /// Shows the result of a card's call, and leaves it as a pending update for main.
     pub(super) fn carried(&mut self, id: ApprovalId, result: &ToolResult, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         let used = Some(result.call.clone());
@@ -161,8 +164,8 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// PM-8, PM-9: the human answers. The first answer counts, and one that comes before the alarm is as late as one
-    /// that comes after it.
+    /// PM-8, PM-9: applies the user's answer. The first answer counts; one after the expiry is
+    /// refused even if the wake-up has not come yet.
     pub(super) fn approve(&mut self, reply: &Reply, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         self.tend_approvals(&mut minutes);
@@ -182,7 +185,7 @@ impl Assistant {
         (Answer::Told(told.join("\n")), minutes.effects())
     }
 
-    /// Closes one approval with the verdict of `reply`, and returns what the user is told.
+    /// Closes one approval with the verdict of `reply`, and returns the text for the user.
     fn answer_one(&mut self, approval: &Approval, reply: &Reply, minutes: &mut Minutes) -> String {
         self.close(approval, How::from(reply.verdict), reply.by, minutes);
         let always = match reply.verdict {
@@ -204,7 +207,7 @@ impl Assistant {
         always.unwrap_or_else(|| text.to_owned())
     }
 
-    /// A yes that nobody waits for any more is good for one call, and the model is told to make it.
+    /// Grants one call after its turn has gone on, and asks the model to make it.
     fn grant(&mut self, approval: &Approval, minutes: &mut Minutes) {
         let id = approval.id;
         let call = approval.call.clone();
@@ -219,7 +222,7 @@ impl Assistant {
         self.hear_waiting(minutes);
     }
 
-    /// Other messages wait for the turn that speaks: if it waits for a yes, it goes on without, and the card stays open.
+    /// Lets the active turn continue without its approvals if other messages wait; they stay open.
     pub(super) fn wait_no_longer(&mut self, minutes: &mut Minutes) {
         let turn = self.speaking().map(|(_, running)| running.turn);
         if turn.is_some() && self.others_wait() {
@@ -234,12 +237,12 @@ impl Assistant {
         !self.memory.messages.waiting.iter().all(is_shown)
     }
 
-    /// PM-11, PM-16: something else comes first, and every turn that waits is told so.
+    /// PM-11, PM-16: cancels all approvals that a turn waits for, and notifies the turn.
     pub(super) fn cancel_waiting(&mut self, minutes: &mut Minutes) {
         self.cancel(|approval| approval.waits == Waits::Turn, minutes);
     }
 
-    /// MC-21: starting over takes back what was asked and what was allowed.
+    /// MC-21: a clear withdraws all open approvals, standing approvals and grants.
     pub(super) fn forget_approvals(&mut self, minutes: &mut Minutes) {
         self.cancel(|_| true, minutes);
         self.end_standing(|_| true, minutes);
@@ -252,7 +255,7 @@ impl Assistant {
         }
     }
 
-    /// The turns that ask these have gone on, or will never go on: a yes comes late from now on.
+    /// Detaches approvals from turns that have gone on or were lost: a later yes makes a grant.
     pub(super) fn leave_waiting(&mut self, which: impl Fn(&Approval) -> bool, minutes: &mut Minutes) {
         for approval in self.approvals(|approval| approval.waits == Waits::Turn && which(approval)) {
             for open in self.memory.approvals.open.iter_mut().filter(|open| open.id == approval.id) {
@@ -265,7 +268,8 @@ impl Assistant {
         }
     }
 
-    /// A turn has ended: who was stopped wants nothing any more, who went on may still get a late yes.
+    /// Handles the end of a turn: if it was interrupted its approvals are cancelled, otherwise a
+    /// late yes remains possible.
     pub(super) fn stop_asking(&mut self, turn: TurnId, ending: &Ending, minutes: &mut Minutes) {
         let asks = |approval: &Approval| approval.turn == turn;
         match ending {
@@ -276,7 +280,7 @@ impl Assistant {
         }
     }
 
-    /// After a start nobody waits any more, and every approval is shown again.
+    /// After a start: shows every open approval, detached from its former turn.
     pub(super) fn ask_again(&mut self, minutes: &mut Minutes) {
         let left = self.approvals(|approval| approval.waits != Waits::Turn);
         minutes.shown.extend(left.into_iter().map(|approval| Shown::Approval(Asking::Open(approval))));
@@ -294,7 +298,8 @@ impl Assistant {
         }
     }
 
-    /// PM-10: what nobody answers is gone on without, expires in the end, and so does a yes that nobody uses.
+    /// PM-10: detaches and expires unanswered approvals, and expires unused grants and standing
+    /// approvals.
     pub(super) fn tend_approvals(&mut self, minutes: &mut Minutes) {
         let at = minutes.at;
         self.leave_waiting(|approval| approval.wakes() <= at, minutes);
@@ -317,7 +322,7 @@ impl Assistant {
         self.memory.approvals.open.iter().filter(|approval| which(approval)).cloned().collect()
     }
 
-    /// Closes an approval, and tells the turn that waits for it.
+    /// Closes an approval, and notifies the turn that waits for it.
     pub(super) fn close(&mut self, approval: &Approval, how: How, by: SurfaceName, minutes: &mut Minutes) {
         let Approval { id, turn, .. } = *approval;
         let closed = Closed { id, turn, call: approval.call.clone(), how, by, at: minutes.at };
@@ -340,7 +345,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// Writes down what is decided about a call that was asked for, and tells its turn.
+/// Records the decision about an approved or refused call, and passes it to the turn.
 fn decide_for(approval: &Approval, rule: Rule, minutes: &mut Minutes) {
     let decision = Decision { call: approval.call.clone(), rule, knows: Label::PLAIN };
     minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision.clone(), minutes.at)));
@@ -368,7 +373,7 @@ mod tests {
     use crate::schedule::Lateness;
     use crate::tool::{Class, ToolSpec};
 
-    /// An assistant in the middle of a turn, with a tool that is asked for.
+    /// Returns an assistant with an active turn and a tool that needs approval.
     fn speaking() -> Assistant {
         let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
         memory.chosen.modes.main = Mode::Ask;
@@ -398,7 +403,7 @@ mod tests {
         }
     }
 
-    /// PM-12: the approval is written down before it is shown, and can be answered from then on.
+    /// PM-12: the approval is written before it is shown, and can be answered from then on.
     #[test]
     fn an_approval_is_there_before_it_is_seen() {
         let mut assistant = speaking();
@@ -429,7 +434,7 @@ mod tests {
         assert!(told, "{effects:?}");
     }
 
-    /// A reminder that rang while the turn worked was shown already, so the turn waits for the answer all the same.
+    /// A reminder that was already shown does not stop the turn from waiting for its approval.
     #[test]
     fn a_reminder_that_was_shown_does_not_keep_a_turn_from_waiting() {
         for shown in [true, false] {
@@ -457,7 +462,7 @@ mod tests {
         }
     }
 
-    /// Everything that grows has an end: who asks too much at once is refused, and told.
+    /// The number of open approvals is limited; a call beyond it is refused with a reason.
     #[test]
     fn only_so_many_approvals_are_open_at_a_time() {
         let mut assistant = speaking();

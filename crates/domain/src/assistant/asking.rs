@@ -1,4 +1,4 @@
-//! Who decides what: each thing that happens or is asked goes to the file that it belongs to.
+//! Dispatches each event and request to the module that handles it.
 
 use jiff::Zoned;
 

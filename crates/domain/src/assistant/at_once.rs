@@ -1,4 +1,4 @@
-//! At once: a plan is kept now, because the human does not want to wait for the clock.
+//! Fires a plan at once, on request of the user.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::occurrence::Stage;
 use crate::schedule::{Lateness, Plan, Rest, What};
 
 impl Assistant {
-    /// The human does not want to wait for the clock. A reminder that is done now is done.
+    /// Starts the plan `source` now. A reminder that was fired this way does not fire again at its
+    /// time.
     pub(super) fn fire_now(&mut self, source: &Source, now: &Zoned) -> (Answer, Vec<Effect>) {
         let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
         let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
@@ -33,7 +34,7 @@ impl Assistant {
             return refused(&refusal.to_string());
         }
         let due = match &planned.what {
-            // As finely as it is kept.
+            // In the precision of the stored format.
             What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),
             What::Reminder(reminder) if reminder.cue.is_some() => minutes.at,
             What::Reminder(reminder) => reminder.run_at.at,
@@ -50,7 +51,7 @@ impl Assistant {
             }
         };
         self.hear_waiting(&mut minutes);
-        // A reminder that was shown and needs no model has ended already.
+        // A reminder that was shown and needs no model has already ended.
         let answer = if self.memory.plans.busy_with(source).is_some() { answer } else { Answer::Noted };
         (answer, minutes.effects())
     }

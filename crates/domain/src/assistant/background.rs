@@ -1,7 +1,7 @@
-//! Background runs: begun beside main, tracked while they go on, and ended in one writing.
+//! Background runs: starting them, recording what they show, and finishing them in one transaction.
 //!
-//! A run never takes main's floor: nobody waits for it and it waits for nobody. What it shows is known by the
-//! entry that holds it, so that a reply finds the run again.
+//! Runs never block main and do not wait for it. Each entry shown by a run is linked to the run, so
+//! that a reply to it can resume the run's context.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::record::{ForkChange, MessageId, Record, SentChange, SessionChange, Sh
 use crate::run::{Busy, Doings, Job, Kind, Run};
 use crate::tool::Outcome;
 
-/// The most runs at a time.
+/// Most runs at a time.
 pub const RUNS: usize = 1_000;
 
 impl Assistant {
-    /// A job is due: it runs at once, on a branch of its own.
+    /// Starts a run for `job` on its own branch.
     pub(super) fn run(&mut self, job: Job, now: &Zoned) -> (Answer, Vec<Effect>) {
         if self.memory.turns.runs.len() >= RUNS {
             let text = format!("{RUNS} background runs go on already; {} has to wait.", job.source);
@@ -39,8 +39,8 @@ impl Assistant {
         (Answer::Begun(turn), minutes.effects())
     }
 
-    /// Sets off a run for `job`, in whose words is what `label` says, and which was `due` by the clock or not. Gives its
-    /// branch.
+    /// Starts a run for `job`, whose prompt has the label `label`. `due` is its scheduled time, if
+    /// any. Returns the branch.
     pub(super) fn set_off(
         &mut self,
         job: Job,
@@ -54,14 +54,15 @@ impl Assistant {
         run.branch.clone()
     }
 
-    /// The first words on a branch that was begun for them.
+    /// Appends the first message of a new branch and starts its turn.
     pub(super) fn say_first(&mut self, branch: Branch, text: String, minutes: &mut Minutes) {
         let message = self.our_message(branch.clone(), text, minutes);
         self.limit(&branch, minutes);
         self.begin_on(Arrival::at(branch), Arc::new(message), minutes);
     }
 
-    /// BF-13: a branch where main stands, or one that begins with nothing; and what is said first on it.
+    /// BF-13: creates the branch of a run, at main's position or empty, and returns the run with
+    /// its prompt.
     pub(super) fn branch_off(
         &mut self,
         job: Job,
@@ -97,12 +98,13 @@ impl Assistant {
         (run, prompt.as_str().to_owned())
     }
 
-    /// MC-19: whether the human is in the middle of talking.
+    /// MC-19: returns whether a turn of the user is active.
     pub(super) fn busy(&self) -> Busy {
         if self.speaking().is_some() { Busy::Talking } else { Busy::No }
     }
 
-    /// Where main stood when nobody spoke on it: a turn that goes on is not finished, and may wait for tools.
+    /// Returns main's position before its active turn: an unfinished turn may have open tool calls,
+    /// so a fork must not start there.
     pub(super) fn main_at_rest(&self) -> Option<Spot> {
         match self.running.get(&Branch::Main).map(|running| &running.errand) {
             Some(Errand::Answer(..)) => self.memory.main.before,
@@ -113,8 +115,8 @@ impl Assistant {
         }
     }
 
-    /// On whose account a turn on `branch` is that answers the message `answers`. What a time brings to main is on the
-    /// account of its job, and nobody waits for it.
+    /// Returns the account of a turn on `branch` that answers the message `answers`. A scheduled
+    /// message on main is unattended and on the account of its job.
     pub(super) fn account(&self, branch: &Branch, answers: MessageId) -> Account {
         let run = self.memory.turns.runs.get(branch);
         let asked = self.memory.plans.asked(answers).filter(|_| run.is_none());
@@ -125,13 +127,14 @@ impl Assistant {
         }
     }
 
-    /// Who works for a turn is waited for as that turn is.
+    /// A subagent is attended if the turn that requested it is.
     fn attended(&self, run: &Run) -> Attended {
         let asker = run.doings.asker.as_ref().and_then(|asker| self.run_of(asker.turn));
         asker.map_or(Attended::Unattended, |(_, running)| running.account.attended)
     }
 
-    /// MT-2: a run shows what `entry` holds, if it holds anything to show.
+    /// MT-2: records that the run on `branch` has shown `entry`, if the entry contains anything
+    /// shown.
     pub(super) fn track(&mut self, branch: &Branch, entry: &Entry, minutes: &mut Minutes) {
         let run = self.memory.turns.runs.get_mut(branch).filter(|_| shows(&entry.said));
         let Some(run) = run.map(Arc::make_mut) else { return };
@@ -143,7 +146,8 @@ impl Assistant {
         minutes.shown.push(Shown::Aside(Beside::Sent { source, entry }));
     }
 
-    /// SE-11, MT-5: the run on `branch`, if there is one, has ended, and leaves one event and what it showed.
+    /// SE-11, MT-5: ends the run on `branch`, if there is one: records its origins and ends the
+    /// branch.
     pub(super) fn run_ended(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) {
         if self.compacts_first(branch, ending, minutes) {
             return;
@@ -172,7 +176,7 @@ impl Assistant {
         }
         match (run.due, ending) {
             (Some(due), _) => self.run_settled(&run, due, ending, minutes),
-            // The human knows of the limit of the day.
+            // At the daily limit, the user has been notified already.
             (None, Ending::Failed(failure)) if run.doings.asker.is_none() && !ending.is_at_limit() => {
                 let why = failure.of_a_job();
                 minutes.shown.push(Shown::Notice(format!("{} could not be finished: {why}", run.name)));

@@ -1,4 +1,4 @@
-//! Beginning: how words that wait become a turn, one at a time.
+//! Turn start: takes waiting messages one at a time, appends them and opens their turns.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::record::{Message, MessageChange, Opened, Record, TurnChange};
 use crate::turn::TurnId;
 
 impl Assistant {
-    /// Goes on with what has waited longest, if nobody is speaking.
+    /// Starts the next compaction or turn if no turn with the user is active.
     pub(super) fn hear_waiting(&mut self, minutes: &mut Minutes) {
         if self.wants.tends == Tends::Everything {
             self.ring_due(minutes);
@@ -36,14 +36,14 @@ impl Assistant {
         }
     }
 
-    /// Who speaks with the human: main, or the side conversation. Only one of them does at a time.
+    /// Returns the active turn with the user, on main or in the fork. There is at most one.
     pub(super) fn speaking(&self) -> Option<(&Branch, &Running)> {
         let fork = self.memory.fork.as_ref().map(|fork| &fork.branch);
         let on = |branch: &Branch| self.running.get_key_value(branch);
         on(&Branch::Main).or_else(|| fork.and_then(on))
     }
 
-    /// Says `message` where it is meant to be heard, and starts the turn that answers it.
+    /// Routes `message` to its branch and starts the turn that answers it.
     pub(super) fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
         if self.is_away(minutes.at) && self.stood_in(&message, minutes) {
             return self.hear_waiting(minutes);
@@ -54,7 +54,7 @@ impl Assistant {
         }
     }
 
-    /// Says `message` where it arrives, and starts the turn that answers it.
+    /// Appends `message` to its branch and starts the turn that answers it.
     pub(super) fn begin_on(&mut self, arrival: Arrival, message: Arc<Message>, minutes: &mut Minutes) {
         let Arrival { branch, lead, label } = arrival;
         if branch == Branch::Main {
@@ -67,12 +67,12 @@ impl Assistant {
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let turn = self.next_turn();
-        // Words from before the start have waited long enough.
+        // A message from before the start must not wait any longer.
         let owed = if message.id < self.wants.since { Owed::SinceBefore } else { Owed::Now };
         self.open(Turned { turn, branch, message, sending: Sending::First }, owed, minutes);
     }
 
-    /// What is known of the words that a run begins with, besides what they show.
+    /// Returns the label that the prompt of a run inherits from its branch.
     fn begun_with(&self, branch: &Branch) -> Label {
         let begins = self.memory.turns.runs.contains_key(branch);
         if begins { self.label_of(branch) } else { Label::PLAIN }
@@ -84,7 +84,7 @@ impl Assistant {
         turn
     }
 
-    /// Writes down that a turn opens, and starts it.
+    /// Records a turn as opened, and starts it.
     pub(super) fn open(&mut self, turned: Turned, owed: Owed, minutes: &mut Minutes) {
         let Turned { turn, branch, message, sending } = turned;
         let answers = message.id;
@@ -99,7 +99,7 @@ impl Assistant {
         self.start(branch, Running::new(turn, errand, account, owed), minutes);
     }
 
-    /// Starts a turn where `branch` now ends.
+    /// Starts a turn at the head of `branch`.
     pub(super) fn start(&mut self, branch: Branch, running: Running, minutes: &mut Minutes) {
         let Some(from) = self.memory.conversation.head(&branch).and_then(|head| head.entry) else { return };
         let purpose = match &running.errand {

@@ -1,4 +1,5 @@
-//! Capturing: what the human says in passing is planned, changed or kept. None of it is lost.
+//! Quick capture: a short text of the user is planned, applied as a change, or stored in the inbox.
+//! Nothing is lost.
 
 use jiff::{SignedDuration, Zoned};
 
@@ -10,13 +11,13 @@ use crate::brain::{self, Change, Meant, Which};
 use crate::inbox::{Kept, KeptId};
 use crate::phrase::{self, Note, Target};
 
-/// How long a time alone answers the question when something kept is for.
+/// How long after storing an item a bare time schedules it.
 const OFFER: SignedDuration = SignedDuration::from_mins(10);
-/// The most characters of something kept that are told back.
+/// Most characters of an inbox item that are shown in a reply.
 const TOLD: usize = 80;
 
 impl Assistant {
-    /// Plans or changes what `text` says; what says nothing of the kind is kept.
+    /// Plans `text` or applies it as a change; any other text goes to the inbox.
     pub(super) fn capture(&mut self, text: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         let text = match capturable(text) {
             Ok(text) => text,
@@ -38,7 +39,8 @@ impl Assistant {
             Meant::Untimed | Meant::Talk(_) => self.kept_for_later(&text, &[], now),
             Meant::Status => self.status(),
             Meant::Change(Change::Name(name)) => self.choose_name(&name, now),
-            // Nothing of ours is called so: rather something to do, such as moving the sofa to the cellar.
+            // No plan has that name, so this is a task in itself, such as moving the sofa to the
+            // cellar.
             Meant::Change(Change::Move { what, to: Err(_) }) if !self.knows(&what, now) => {
                 self.kept_for_later(&text, &phrase::read(&text, now, &habits).notes, now)
             }
@@ -48,7 +50,7 @@ impl Assistant {
         }
     }
 
-    /// Keeps `text`, says what was wrong with a time in it, and offers times.
+    /// Stores `text` in the inbox, reports a problem with a time in it, and offers times.
     fn kept_for_later(&mut self, text: &str, notes: &[Note], now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let id = self.put_in_inbox(text, &mut minutes);
@@ -59,7 +61,7 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    /// What was kept under `id`, read back.
+    /// Returns the confirmation for the inbox item `id`.
     pub(super) fn told_kept(&self, id: KeptId) -> String {
         let text = self.kept_as(id).map(|kept| kept.text).unwrap_or_default();
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -67,8 +69,8 @@ impl Assistant {
         format!("✓ kept in your inbox as {} · {cut}", id.0)
     }
 
-    /// A time alone, right after something was kept, is when that is for. `today` alone is none that was offered: who
-    /// says it rather wants to see the day, which harms nobody.
+    /// Schedules the item that was just stored if `text` is only a time. `today` is not taken as
+    /// one: it more likely asks to list the day.
     pub(super) fn answer_offer(&mut self, text: &str, now: &Zoned) -> Option<(Answer, Vec<Effect>)> {
         let kept = self.offered(now)?;
         let to = phrase::target(
@@ -83,7 +85,7 @@ impl Assistant {
         Some(self.move_to(&Which::Kept(kept.id), &to, now))
     }
 
-    /// What was kept last, if that was the last change and not long ago.
+    /// Returns the item stored by the last change, if that was recent.
     fn offered(&self, now: &Zoned) -> Option<Kept> {
         let last = self.memory.plans.last()?;
         let [id] = last.kept[..] else { return None };
@@ -91,7 +93,7 @@ impl Assistant {
         (now.timestamp().duration_since(kept.at) <= OFFER).then_some(kept)
     }
 
-    /// The times that can be said next for something that has none.
+    /// Returns the question that offers times for an item without one.
     pub(super) fn offer(&self, now: &Zoned) -> String {
         let quick = self.memory.chosen.settings.habits().quick(now);
         let names: Vec<&str> = quick.iter().map(|quick| quick.name).chain(["no time"]).collect();
@@ -99,7 +101,7 @@ impl Assistant {
     }
 }
 
-/// The text without what no keyboard types, or why it cannot be taken.
+/// Returns the text without control characters, or the reason why it cannot be accepted.
 fn capturable(text: &str) -> Result<String, String> {
     let plain = |letter: char| match letter {
         '\n' | '\t' => letter,

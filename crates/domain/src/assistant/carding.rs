@@ -1,4 +1,4 @@
-//! Cards: what the human does with a reminder that rang.
+//! Reminder cards: creating them, and applying the user's presses.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::post::{PostChange, PostKey, Sheet};
 use crate::record::{Address, Message, MessageChange, Record, SurfaceName};
 use crate::schedule::{ItemId, Prompt};
 
-/// A card, and what it was posted under.
+/// A card with the key of its post.
 type Posted = (Card, PostKey);
 
 impl Assistant {
-    /// A reminder has just rung, in these minutes: from now on it can be answered with a button.
+    /// Creates the card of a reminder that fired in this transaction.
     pub(super) fn rang(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         let Some(mut card) = self.new_card(occurrence, minutes) else { return };
         let post = match self.just_said(minutes) {
@@ -40,7 +40,7 @@ impl Assistant {
         self.keep_card((card, post), minutes);
     }
 
-    /// The card of a reminder that rings now, as it was written.
+    /// Returns the card of a reminder that fires now, with its text as written.
     pub(super) fn new_card(&self, occurrence: &Occurrence, minutes: &Minutes) -> Option<Card> {
         let Source::Reminder(id) = &occurrence.key.source else { return None };
         let id = ItemId::parse(id).map(CardId).ok()?;
@@ -57,7 +57,7 @@ impl Assistant {
         })
     }
 
-    /// What we have just said on main, and what it is posted under.
+    /// Returns the assistant's last entry on main in this transaction, and the key of its post.
     pub(super) fn just_said(&self, minutes: &Minutes) -> Option<(String, PostKey)> {
         minutes.shown.iter().rev().find_map(|shown| {
             let Shown::Said { branch: Branch::Main, entry } = shown else { return None };
@@ -66,19 +66,19 @@ impl Assistant {
         })
     }
 
-    /// This is how a card stands, for everybody to see.
+    /// Saves a card and shows it on all surfaces.
     pub(super) fn keep_card(&mut self, (card, post): Posted, minutes: &mut Minutes) {
         minutes.shown.push(Shown::Aside(Aside::Card(card.clone())));
         self.write_card((card, post), minutes);
     }
 
-    /// The same, when there is nothing new to see of it.
+    /// Like [`Self::save_card`], without notifying surfaces.
     pub(super) fn write_card(&mut self, (card, post): Posted, minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.messages.cards).keep(card.clone(), post.clone());
         minutes.records.push(Record::Message(MessageChange::Card(card, post)));
     }
 
-    /// The human does something with a card. The first thing counts, until it is taken back.
+    /// Applies a press on a card. The first one counts until it is undone.
     pub(super) fn card_pressed(
         &mut self,
         surface: SurfaceName,
@@ -90,7 +90,7 @@ impl Assistant {
             let names_a_card = chosen(&option).is_some();
             return match names_a_card {
                 true => self.picked(surface, id, &option, now),
-                // A time of its own, for this card.
+                // A typed time for this card.
                 false => self.card_pressed(surface, id, Act::Move(option), now),
             };
         }
@@ -117,7 +117,7 @@ impl Assistant {
         }
     }
 
-    /// What was settled by the same press as `card`, itself included.
+    /// Returns all cards that were settled by the same press as `card`, including it.
     fn settled_with(&mut self, card: Card, post: PostKey, minutes: &mut Minutes) -> Vec<Posted> {
         let Some(last) = self.take_change(|change| change.settled.contains(&card.id), minutes) else {
             return vec![(card, post)];
@@ -125,7 +125,7 @@ impl Assistant {
         last.settled.iter().filter_map(|id| self.memory.messages.cards.get(id)).cloned().collect()
     }
 
-    /// A card that was settled is as before; what it was moved to does not ring.
+    /// Reopens a settled card, and removes the reminder it was moved to.
     fn open_again(&mut self, (card, post): Posted, minutes: &mut Minutes) {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         self.comes_as_before(&card, minutes);
@@ -140,7 +140,7 @@ impl Assistant {
         self.settle_card((card, post), State::Open, minutes, &now);
     }
 
-    /// What rang as `source` is elsewhere again, so nothing is left to do with its card.
+    /// Drops the open card of `source`, because its reminder was scheduled again.
     pub(super) fn withdraw_card(&mut self, source: &Source, minutes: &mut Minutes) {
         let Source::Reminder(id) = source else { return };
         let posted =
@@ -167,7 +167,7 @@ impl Assistant {
         }
     }
 
-    /// A card is settled, and `undo` takes that back.
+    /// Settles a card with a change that `undo` can reverse.
     fn settled_by_hand(&mut self, (card, post): Posted, state: State, minutes: &mut Minutes) {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let settled = vec![card.id.clone()];
@@ -175,7 +175,7 @@ impl Assistant {
         self.can_undo_plan(Replanned { settled, ..Replanned::default() }, minutes);
     }
 
-    /// Something is done with a card that is open.
+    /// Applies a press on an open card.
     fn open_pressed(&mut self, (card, post): Posted, act: Act, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let state = match act {
@@ -184,7 +184,7 @@ impl Assistant {
             Act::Plan => self.rings_when(&card, &mut minutes),
             Act::Later => self.rings_again(&card, &Target::Later(LATER), &mut minutes),
             Act::NotToday => {
-                // At the time of day at which it rang.
+                // Tomorrow at the time of day at which it fired.
                 let rang = card.rang.to_zoned(now.time_zone().clone());
                 let tomorrow = now.date().tomorrow();
                 let at = tomorrow.map(|day| day.to_datetime(rang.time()).to_zoned(now.time_zone().clone()));
@@ -215,14 +215,14 @@ impl Assistant {
         }
     }
 
-    /// What the card is about rings once more, at another time.
+    /// Schedules the card's reminder once more at another time.
     fn rings_again(&mut self, card: &Card, to: &Target, minutes: &mut Minutes) -> Result<State, String> {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let (source, at) = self.plan_again(Prompt::new(&card.words), to, &now, minutes)?;
         Ok(State::Moved(at, source))
     }
 
-    /// Something was chosen for one of several cards.
+    /// Applies a menu choice that names one of several cards.
     fn picked(
         &mut self,
         surface: SurfaceName,
@@ -247,7 +247,8 @@ impl Assistant {
         }
     }
 
-    /// All that rang together and is open rings again tonight, or tomorrow if it is evening already.
+    /// Moves all open cards of one post to tonight, or to tomorrow morning if the evening has
+    /// begun.
     fn all_tonight(&mut self, post: &PostKey, now: &Zoned) -> (Answer, Vec<Effect>) {
         let slots = self.memory.chosen.settings.habits().slots;
         let tonight = now.date().to_datetime(slots.tonight).to_zoned(now.time_zone().clone());
@@ -269,7 +270,7 @@ impl Assistant {
         (Answer::Noted, minutes.effects())
     }
 
-    /// What became of the card is written down, and what was posted says it. Main hears of it later.
+    /// Records the new state of the card, updates its post, and leaves a pending update for main.
     pub(super) fn settle_card(
         &mut self,
         (card, post): Posted,
@@ -286,7 +287,7 @@ impl Assistant {
             }
             State::Dropped => Some(format!("the human dropped the reminder \"{}\".", card.words)),
         };
-        // Whoever takes something back has it before them, and need not be asked again.
+        // After an undo the user has the card in view and need not be asked again.
         let chase = if state == State::Open { Chase::Left } else { card.chase };
         let card = Card { state, chase, ..card };
         self.keep_card((card.clone(), post.clone()), minutes);
@@ -305,7 +306,7 @@ impl Assistant {
         }
     }
 
-    /// Something may have been done that is worth a line.
+    /// Returns a line of praise for a finished reminder, at most now and then.
     fn cheer(&mut self, card: &Card, minutes: &mut Minutes) -> Option<&'static str> {
         let State::Done(_) = card.state else { return None };
         if card.suggestion().is_some() {
@@ -317,7 +318,7 @@ impl Assistant {
         line
     }
 
-    /// What waits to be told about `source` need not be told any more.
+    /// Removes the deferred messages about `source`.
     fn no_longer_held(&mut self, source: &Source, minutes: &mut Minutes) {
         let held = &mut self.memory.messages.attending.held;
         let settled: Vec<HeldId> =
@@ -342,7 +343,7 @@ impl Assistant {
             return refused(&full);
         }
         let mut minutes = Minutes::at(now);
-        // Whoever begins with it needs no second word about it.
+        // A user who starts working on it needs no follow-up.
         if let Some((card, post)) = self.memory.messages.cards.get(&card.id).cloned() {
             self.write_card((Card { chase: Chase::Left, ..card }, post), &mut minutes);
         }

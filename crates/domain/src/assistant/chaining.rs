@@ -1,4 +1,4 @@
-//! Chains: a reminder that asks to be followed by another check.
+//! Check chains: a reminder that schedules its own follow-up check.
 
 use std::sync::Arc;
 
@@ -13,12 +13,13 @@ use crate::schedule::{Chain, ItemId, Moment, Planned, Reminder, What, slug};
 use crate::turn::TurnId;
 
 impl Assistant {
-    /// CH-3: whether what `turn` answers on main is a check in a chain. It holds for that turn alone.
+    /// CH-3: returns whether `turn` answers a reminder on main that may schedule a follow-up check.
     pub(super) fn follows(&self, turn: TurnId) -> Follow {
         self.reminder_of(turn).map_or(Follow::Alone, |planned| follow(&planned))
     }
 
-    /// CH-7, TL-9: one more check, in so many minutes. A second call moves it, so there is one at most.
+    /// CH-7, TL-9: schedules the next check `wait` minutes from now. A second call moves it, so
+    /// there is at most one.
     pub(super) fn follow_up(&mut self, turn: TurnId, wait: u32, now: &Zoned) -> (Answer, Vec<Effect>) {
         let refused = |text: String| (Answer::Refused(format!("Error: {text}")), Vec::new());
         if wait == 0 {
@@ -42,8 +43,8 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    /// CH-7: whether the check before `planned` in its chain is still to be tried again: it may yet say when this one
-    /// comes.
+    /// CH-7: returns true if the check before `planned` in its chain will be retried: it may still
+    /// move this one.
     pub(super) fn waits_for_check(&self, planned: &Planned) -> bool {
         let before = match &planned.what {
             What::Reminder(reminder) => check_before(&reminder.chain),
@@ -54,7 +55,7 @@ impl Assistant {
         open.is_some_and(|open| !plans.is_unread(open))
     }
 
-    /// The reminder whose job `turn` does.
+    /// Returns the reminder whose job `turn` runs.
     fn reminder_of(&self, turn: TurnId) -> Option<Arc<Planned>> {
         let (branch, running) = self.run_of(turn)?;
         let source = match self.memory.turns.runs.get(&branch) {
@@ -66,8 +67,8 @@ impl Assistant {
     }
 }
 
-/// The check after `parent`: the same words and terms, one step further. Its id follows from the chain and the step,
-/// so a check that is made twice is one check.
+/// Returns the check after `parent`, with the same text and terms. Its id derives from the chain
+/// and the depth, so creating it twice gives one reminder.
 fn next_check(parent: &Planned, at: Moment) -> Result<Reminder, crate::schedule::Invalid> {
     let What::Reminder(reminder) = &parent.what else {
         return Err(crate::schedule::Invalid::new("chain-depth", "only reminders are followed by a check"));
@@ -81,7 +82,7 @@ fn next_check(parent: &Planned, at: Moment) -> Result<Reminder, crate::schedule:
     Ok(next)
 }
 
-/// Who the check of so many steps after `root` is.
+/// Returns the id of the check at `depth` in the chain of `root`.
 fn nth_check(root: &str, depth: u32) -> String {
     match depth {
         0 => root.to_owned(),
@@ -89,13 +90,13 @@ fn nth_check(root: &str, depth: u32) -> String {
     }
 }
 
-/// Who the check before that of `chain` is: nobody, for the first.
+/// Returns the id of the preceding check in the chain, or `None` for the first.
 fn check_before(chain: &Chain) -> Option<String> {
     let root = chain.parent.as_deref()?;
     chain.depth.checked_sub(1).map(|depth| nth_check(root, depth))
 }
 
-/// Eight hexadecimal digits that follow from `text` (FNV-1a).
+/// Returns eight hexadecimal digits derived from `text` (FNV-1a).
 fn hashed(text: &str) -> String {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
     use crate::schedule::{Charter, Prompt};
 
-    /// CH-7, A11: the check that follows has its parent's words and terms, and an id that follows from the chain.
+    /// CH-7, A11: the next check has its parent's text and terms, and an id derived from the chain.
     #[test]
     fn a_check_is_followed_by_exactly_one() {
         let at = |text: &str| Moment::parse(text, &jiff::tz::TimeZone::UTC).unwrap();

@@ -1,6 +1,6 @@
-//! Changing what there is, in plain words: done, moved and cancelled.
+//! Changes to existing plans and inbox items by name: done, moved and cancelled.
 //!
-//! What is told is read back from what was planned, never from what was said.
+//! Replies are generated from the resulting plan, never from the user's text.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Assistant {
         (Answer::Told(format!("done: {name}. `undo` takes it back")), minutes.effects())
     }
 
-    /// What rang is done, or dropped; its card says so too.
+    /// Marks a fired reminder as done or dropped, including its card.
     fn rang_is(&mut self, act: Act, what: &What, now: &Zoned) -> (Answer, Vec<Effect>) {
         let verb = if act == Act::Drop { "dropped" } else { "done" };
         let name = named(what);
@@ -61,7 +61,7 @@ impl Assistant {
         (Answer::Told(format!("{verb}: {name}. `undo` takes it back")), effects)
     }
 
-    /// The card of what rang, if nothing was done with it yet.
+    /// Returns the card of a fired reminder, if it is still open.
     pub(super) fn open_card(&self, what: &What) -> Option<CardId> {
         let What::Reminder(reminder) = what else { return None };
         let id = CardId(reminder.id.clone());
@@ -76,14 +76,14 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    /// Takes something out of the inbox.
+    /// Removes an item from the inbox.
     pub(super) fn take_out(&mut self, id: KeptId, minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.inbox.kept).retain(|kept| kept.id != id);
         minutes.records.push(Record::Inbox(InboxChange::Removed(id, minutes.at)));
         self.not_for_model(id, minutes);
     }
 
-    /// Everything in the inbox is dealt with.
+    /// Removes all items from the inbox.
     pub(super) fn clear_inbox(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         let taken = self.memory.inbox.kept.as_ref().clone();
         if taken.is_empty() {
@@ -135,7 +135,7 @@ impl Assistant {
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
     }
 
-    /// What rang rings once more, at another time; its card says so too.
+    /// Schedules a fired reminder once more at another time, including its card.
     fn ring_again(&mut self, what: &What, to: &Target, now: &Zoned) -> (Answer, Vec<Effect>) {
         if let Some(id) = self.open_card(what) {
             return self.ring_card_again(id, to, now);
@@ -164,7 +164,7 @@ impl Assistant {
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), effects)
     }
 
-    /// Something in the inbox gets a time, and is planned then.
+    /// Schedules an inbox item and removes it from the inbox.
     fn move_kept(&mut self, kept: Kept, to: &Target, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let source =
@@ -178,8 +178,8 @@ impl Assistant {
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
     }
 
-    /// A day alone has no time of day to go by, when the thing had none: it is then in the morning, or in what is left
-    /// of today.
+    /// Adds a time of day to a bare date, for an item that had none: the morning, or the rest of
+    /// today.
     fn with_a_time(&self, to: &Target, now: &Zoned) -> Target {
         let (Target::Day(day), habits) = (to, self.memory.chosen.settings.habits()) else {
             return to.clone();
@@ -193,7 +193,7 @@ impl Assistant {
         when.map_or_else(|| to.clone(), Target::At)
     }
 
-    /// Plans that `words` ring once more, and gives what that is planned as, and when.
+    /// Schedules `words` as a new reminder, and returns its source and time.
     pub(super) fn plan_again(
         &mut self,
         words: Prompt,
@@ -212,7 +212,8 @@ impl Assistant {
 
     pub(super) fn cancel_plan(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
         if *which == Which::This {
-            // `drop it`, after it rang; `never mind`, right after it was planned or kept.
+            // `drop it` after a reminder fired; `never mind` right after something was planned or
+            // stored.
             let since = self.memory.plans.last().and_then(|last| last.at);
             if let Some((what, rang)) = self.memory.plans.rang.clone()
                 && since.is_none_or(|since| since < rang)
@@ -253,7 +254,7 @@ impl Assistant {
     }
 }
 
-/// When a reminder rings that is moved: never in the past.
+/// Returns the new time of a moved reminder; a time in the past is an error.
 fn moved(reminder: &Reminder, to: &Target, now: &Zoned) -> Result<Zoned, String> {
     let was = reminder.run_at.at.to_zoned(now.time_zone().clone());
     let later = |base: &Zoned, span: jiff::Span| base.checked_add(span).map_err(|error| error.to_string());

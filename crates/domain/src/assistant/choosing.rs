@@ -1,7 +1,6 @@
-//! Choosing: who answers, how much is thought, how often to ping, and every other setting.
+//! Settings commands, and the choice of model, thinking and effort for each turn.
 //!
-//! Which model answers and how much it thinks is decided here for every turn, by where the turn runs. A turn that
-//! goes on ends with what it began with.
+//! The choice depends on the branch of the turn and is fixed when the turn starts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,23 +19,24 @@ use crate::schedule as terms;
 use crate::settings::{BadSetting, DailyLimit, Setting, Usual};
 use crate::thinking::Thinking;
 
-/// IF-33.
+/// IF-33: refusal inside a fork.
 const ASIDE: &str = "exit the side conversation first: /save, /report or /exit.";
 
 impl Assistant {
-    /// The same, with these models to choose from.
+    /// Sets the models to choose from.
     #[must_use]
     pub fn choosing_from(mut self, choices: Choices) -> Self {
         self.choices = Arc::new(choices);
         self
     }
 
-    /// Takes over what the vendor's models endpoint and its refusals said about models, by id.
+    /// Replaces the known model abilities (by model id), as learned from the vendor's models
+    /// endpoint and its error responses.
     pub fn learn_models(&mut self, abilities: BTreeMap<String, Abilities>) {
         Arc::make_mut(&mut self.choices).abilities = abilities;
     }
 
-    /// MC-26: the human asks which model answers, or wants another one. It is kept as the setting of main.
+    /// MC-26: shows or sets the model that answers; it is saved as main's setting.
     pub(super) fn choose_model(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         if typed.trim().is_empty() {
             return told(self.choices.show(self.chosen_model(&self.here())));
@@ -60,7 +60,7 @@ impl Assistant {
         }
     }
 
-    /// MC-27: the human asks how much is thought, or wants another way until the next start.
+    /// MC-27: shows the thinking mode or overrides it until the next start.
     pub(super) fn choose_thinking(&mut self, way: Option<Thinking>) -> (Answer, Vec<Effect>) {
         let here = self.here();
         let model = self.choices.model_name(self.chosen_model(&here)).to_owned();
@@ -97,7 +97,7 @@ impl Assistant {
         })
     }
 
-    /// The user asks for the effort, or wants another one until the next start.
+    /// Shows the effort or overrides it until the next start.
     pub(super) fn choose_effort(&mut self, choice: EffortChoice) -> (Answer, Vec<Effect>) {
         if self.choices.is_offline() {
             return refused("Only the offline brain answers, and it has no effort to set.".to_owned());
@@ -126,7 +126,7 @@ impl Assistant {
         })
     }
 
-    /// Returns the remark that the model on `branch` works with another effort than the one set there, if it does.
+    /// Returns a remark if the model on `branch` uses another effort than the chosen one.
     fn effort_remark(&self, branch: &Branch) -> Option<String> {
         let model = self.choices.model_name(self.chosen_model(branch));
         let effort = self.effort(branch);
@@ -137,22 +137,22 @@ impl Assistant {
         }
     }
 
-    /// SL-13: all settings.
+    /// SL-13: shows all settings.
     pub(super) fn tell_settings(&self) -> (Answer, Vec<Effect>) {
         told(self.memory.chosen.settings.tell(&self.usual()))
     }
 
-    /// SL-13: one setting.
+    /// SL-13: shows one setting.
     pub(super) fn tell_setting(&self, setting: Setting) -> (Answer, Vec<Effect>) {
         told(setting.tell(&self.memory.chosen.settings, &self.usual()))
     }
 
-    /// What holds where the human said nothing.
+    /// Returns the defaults of settings that the user has not set.
     fn usual(&self) -> Usual<'_> {
         Usual { thinking: self.choices.thinking, limit: self.purse.written, human: &self.choices.human }
     }
 
-    /// SL-13, RC-9: sets one for good. It holds from the next turn on, and in a fork as IF-34 says.
+    /// SL-13, RC-9: saves a setting. It applies from the next turn on; for forks see IF-34.
     pub(super) fn set(&mut self, setting: Setting, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut settings = self.memory.chosen.settings.clone();
         let name = match setting {
@@ -202,8 +202,8 @@ impl Assistant {
         (answer, self.kept(setting, now))
     }
 
-    /// Adds to `answer` that background runs cannot read the main conversation from the vendor's cache, if their effort
-    /// is another one.
+    /// Adds to `answer` that background runs cannot use the vendor's cache of the main conversation
+    /// if their effort differs from main's.
     fn uncached(&self, answer: Answer) -> Answer {
         let background = self.memory.chosen.settings.effort.background;
         let differs = background.is_some_and(|effort| effort != self.effort(&Branch::Main));
@@ -217,7 +217,8 @@ impl Assistant {
         ))
     }
 
-    /// Which daily limit holds now, which one did, and what takes that back: nothing, if it is the same.
+    /// Returns the reply for a changed daily limit: the new and the old value and how to restore
+    /// it. `None` if it is unchanged.
     fn limited(&self, (said, held): (DailyLimit, Limit)) -> Option<Answer> {
         let now = DailyLimit::saying(self.purse.limit);
         let text = format!(
@@ -227,8 +228,8 @@ impl Assistant {
         (self.memory.chosen.settings.daily_limit != said).then_some(Answer::Told(text))
     }
 
-    /// The human asks what they are called, or wants another name. The model is told with
-    /// its next request, where a note says how its instructions changed.
+    /// Shows or sets the user's name. The model learns of it with its next request, in a note on
+    /// the changed instructions.
     pub(super) fn choose_name(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         let before = self.human_name().to_owned();
         if typed.trim().is_empty() {
@@ -244,12 +245,12 @@ impl Assistant {
         (Answer::Told(told), effects)
     }
 
-    /// What the human is called.
+    /// Returns the user's name.
     pub(super) fn human_name(&self) -> &str {
         self.memory.chosen.settings.name.as_deref().unwrap_or(&self.choices.human)
     }
 
-    /// SL-12, PB-2: how many pings are left, after the pace is what the human wants.
+    /// SL-12, PB-2: sets the ping pace and shows how many pings are left.
     pub(super) fn choose_pace(&mut self, pace: Pace, now: &Zoned) -> (Answer, Vec<Effect>) {
         let before = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now));
         let budget = before.at(now).paced(pace).at(now);
@@ -258,8 +259,8 @@ impl Assistant {
         (Answer::Told(text), vec![Effect::Write(vec![Record::State(StateChange::Pings(budget))])])
     }
 
-    /// SL-11, MC-28: the human asks what is done without asking, or wants it otherwise: in the side conversation
-    /// that is open, or everywhere else. It is not kept for the next start.
+    /// SL-11, MC-28: shows or sets the permission mode of the open fork, or of everything else. It
+    /// is not saved for the next start.
     pub(super) fn choose_mode(&mut self, typed: &str, at: &Zoned) -> (Answer, Vec<Effect>) {
         let standing = self.memory.approvals.consent.tell(at);
         let modes = &mut self.memory.chosen.modes;
@@ -282,15 +283,15 @@ impl Assistant {
         (Answer::Told(format!("{here} the mode is `{}`: {}.", mode.as_str(), mode.meaning())), Vec::new())
     }
 
-    /// IF-4: the vendor's id of the model for the next turn on `branch`.
+    /// IF-4: returns the vendor's id of the model for the next turn on `branch`.
     pub(super) fn model(&self, branch: &Branch) -> Option<String> {
-        // BF-9: a name that nobody knows is as good as none.
+        // BF-9: an unknown model name counts as none.
         let run = self.memory.turns.runs.get(branch).and_then(|run| run.terms.model.as_ref());
         let named = run.and_then(|model| self.choices.read(model.as_str()).ok().flatten());
         self.choices.id(named.as_deref().or(self.chosen_model(branch))).map(str::to_owned)
     }
 
-    /// IF-4, MC-29: how much is thought in the next turn on `branch`.
+    /// IF-4, MC-29: returns the thinking mode of the next turn on `branch`.
     pub(super) fn thinking(&self, branch: &Branch) -> Thinking {
         if let Some(run) = self.memory.turns.runs.get(branch) {
             // BF-8.
@@ -307,8 +308,8 @@ impl Assistant {
         }
     }
 
-    /// Returns how much work the next turn on `branch` puts into its answer: what the job says, then the setting for
-    /// background runs, then main's effort, then what the way to think asks for.
+    /// Returns the effort of the next turn on `branch`: the job's own, else the setting for
+    /// background runs, else main's effort, else the default for the thinking mode.
     pub(super) fn effort(&self, branch: &Branch) -> Effort {
         if let Some(run) = self.memory.turns.runs.get(branch) {
             if let Some(effort) = run.terms.effort {
@@ -329,29 +330,29 @@ impl Assistant {
         }
     }
 
-    /// Returns the effort of a side conversation that begins now.
+    /// Returns the effort of a fork that starts now.
     pub(super) fn effort_aside(&self) -> Effort {
         self.effort_with(self.thinking_aside())
     }
 
-    /// Returns the effort that was chosen for main, or else the one that `thinking` asks for.
+    /// Returns the effort chosen for main, or else the default for `thinking`.
     fn effort_with(&self, thinking: Thinking) -> Effort {
         let chosen = &self.memory.chosen;
         chosen.effort.or(chosen.settings.effort.main).unwrap_or_else(|| Effort::for_thinking(thinking))
     }
 
-    /// IF-34: how much is thought in a fork that begins now.
+    /// IF-34: returns the thinking mode of a fork that starts now.
     pub(super) fn thinking_aside(&self) -> Thinking {
         self.memory.chosen.settings.thinking.fork.unwrap_or_else(|| self.thinking_on_main())
     }
 
-    /// IF-4, IF-34: after how many quiet minutes a fork that begins now is idle.
+    /// IF-4, IF-34: returns the idle timeout in minutes of a fork that starts now.
     pub(super) fn idle_minutes(&self, asked: Option<u32>) -> Option<u32> {
         let usual = self.memory.chosen.settings.timeouts.fork_idle_minutes;
         asked.filter(|minutes| *minutes > 0).or(Some(usual))
     }
 
-    /// What was said last counts: `/thinking`, then the settings, then what the program was started with.
+    /// Precedence: the `/thinking` override, then the settings, then the start-up configuration.
     fn thinking_on_main(&self) -> Thinking {
         let chosen = &self.memory.chosen;
         chosen.thinking.or(chosen.settings.thinking.main).unwrap_or(self.choices.thinking)
@@ -366,7 +367,7 @@ impl Assistant {
         chosen.map(String::as_str)
     }
 
-    /// Where the human is.
+    /// Returns the branch on which the user is.
     pub(super) fn here(&self) -> Branch {
         self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone())
     }

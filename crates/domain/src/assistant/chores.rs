@@ -1,5 +1,5 @@
-//! Chores: what a button does to a task or an event. The human pressed it, so it is done at once and exactly so; where the
-//! button was made with words from outside around, it may not mean what it says, and they are asked first.
+//! Button actions on tasks and calendar events. A press is carried out at once; if outside text was
+//! present when the button was made, it needs an approval first.
 
 use jiff::Zoned;
 
@@ -11,10 +11,10 @@ use crate::sent::SentId;
 use crate::tool::{Outcome, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
-/// The id of a call that a button made.
+/// Call id of calls made by buttons.
 const PRESSED: &str = "press";
 
-/// What a button does, and to which task or event.
+/// An action of a button on a task or an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chore {
     /// XB-12.
@@ -36,7 +36,7 @@ impl Chore {
         }
     }
 
-    /// What main hears of it.
+    /// Returns the pending update for main.
     fn told(self, title: &str) -> String {
         match self {
             Self::TaskDone => format!("User completed task \"{title}\""),
@@ -45,7 +45,7 @@ impl Chore {
         }
     }
 
-    /// What the human sees.
+    /// Returns the confirmation for the user.
     fn confirmed(self, title: &str) -> String {
         match self {
             Self::TaskDone => format!("done: {title}"),
@@ -61,7 +61,8 @@ impl Chore {
 }
 
 impl Assistant {
-    /// The human presses a button on `on` that does `chore` to what is called `id`.
+    /// Carries out or asks for `action` on the task or event `id`, for a button on the message
+    /// `on`.
     pub(super) fn press_chore(
         &mut self,
         surface: SurfaceName,
@@ -85,7 +86,7 @@ impl Assistant {
         self.memory.approvals.next = ApprovalId(number.0 + 1);
         let input = Json(format!("{{\"command\":\"{}{id} --json\"}}", chore.command()));
         let call = ToolCall { id: PRESSED.to_owned(), name: "Bash".to_owned(), input };
-        // No turn asks for it; it is written down with the newest one.
+        // No turn made this call; it is recorded with the newest one.
         let turn = TurnId(self.memory.turns.next.0.saturating_sub(1));
         let branch = Branch::Main;
         let known = self.memory.messages.sent.label(on).unwrap_or_else(|| self.label_of(&Branch::Main));
@@ -104,7 +105,8 @@ impl Assistant {
         (Answer::Told("i do that now.".to_owned()), minutes.effects())
     }
 
-    /// XB-12 to XB-15: what came of a button: the human sees it, and main hears of it once. Nothing, if it was no button.
+    /// XB-12 to XB-15: shows the result of a button action and leaves a pending update for main.
+    /// Returns `None` if the call was not made by a button.
     pub(super) fn chore_done(
         &mut self,
         id: ApprovalId,
@@ -125,7 +127,7 @@ impl Assistant {
     }
 }
 
-/// The first title in an answer.
+/// Returns the first JSON title in `text`.
 fn title(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("\"title\":")?;
     let rest = rest.trim_start().strip_prefix('"')?;

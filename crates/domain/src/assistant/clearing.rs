@@ -1,4 +1,4 @@
-//! Starting over: the main conversation begins anew. What was said stays in the tree.
+//! The `/clear` command: main starts over with an empty context. The old entries stay in the tree.
 
 use jiff::Zoned;
 
@@ -10,7 +10,7 @@ use crate::record::{Record, SessionChange};
 use crate::turn::Ending;
 
 impl Assistant {
-    /// MC-17, MC-21 to MC-24: the human starts over, and does not wait for an answer that goes on.
+    /// MC-17, MC-21 to MC-24: clears the conversation without waiting for an active turn.
     pub(super) fn clear(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let mut stopped = Vec::new();
@@ -23,7 +23,7 @@ impl Assistant {
             self.cut_short(&branch, &mut minutes);
             stopped.push(Effect::Interrupt(turn));
         }
-        // A yes that is taken back is not passed on in the next conversation.
+        // A withdrawn approval must not carry over to the next conversation.
         self.drop_waiting(&Branch::Main, &mut minutes);
         let main = self.memory.conversation.head(&Branch::Main).is_some();
         let aside = self.memory.fork.is_some();
@@ -55,14 +55,15 @@ impl Assistant {
         self.memory.main.created = None;
     }
 
-    /// SE-7: what a turn says after this is not heard any more; what it cost still counts.
+    /// SE-7: drops the active turn of `branch`: its later output is ignored, its cost is still
+    /// recorded.
     pub(super) fn cut_short(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let Some(running) = self.running.remove(branch) else { return };
         self.wants.deadlines.remove(branch);
         self.tell_unknown(running.turn, branch, &running.unanswered, minutes);
         let turn = running.turn;
         let ending = Ending::Interrupted;
-        // Who is held has no task that could still end.
+        // A blocked turn has no task that could still end.
         if running.owed != Owed::Held {
             self.abandoned.insert(turn, (branch.clone(), running.clone()));
         }

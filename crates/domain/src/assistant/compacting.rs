@@ -1,7 +1,7 @@
-//! Compacting: a summary takes the place of what was said, and can be taken back.
+//! Compaction: a summary replaces the conversation in the model's context; it can be undone.
 //!
-//! It is begun by the human, by a conversation that has grown too long, or by a turn that no longer fits. New
-//! words wait for it and are answered afterwards, once. If no summary is good enough, nothing changes.
+//! Started by the user, by a conversation that has grown too long, or by a turn that no longer
+//! fits. New messages wait until it has ended. If no summary passes the checks, nothing changes.
 
 use std::sync::Arc;
 
@@ -20,31 +20,29 @@ use crate::failure::{Failure, Unsaid};
 use crate::record::{Message, Record, SessionChange};
 use crate::turn::{Ending, TurnId};
 
-/// A compaction that goes on.
+/// A compaction in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Compacting {
-    /// Where.
     branch: Branch,
-    /// What the human wants minded.
+    /// Instructions of the user for the summary.
     pub instructions: String,
-    /// The turn that waits for it, if one ran out of room.
+    /// The turn that ran out of context and waits for this compaction, if any.
     stuck: Option<Arc<Stuck>>,
-    /// What comes after it.
     then: Then,
-    /// Whether somebody waits for what it makes room for.
+    /// Whether the user waits for the result.
     attended: Attended,
 }
 
-/// What comes after a compaction.
+/// What follows a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// The conversation goes on.
+    /// The conversation continues.
     GoesOn,
-    /// The background run on its branch ends.
+    /// The background run on the branch ends.
     RunEnds,
 }
 
-/// A turn that ran out of room, and how it ends if none is made.
+/// A turn that ran out of context, and how it ends if the compaction fails.
 #[derive(Debug, PartialEq, Eq)]
 struct Stuck {
     turn: TurnId,
@@ -63,18 +61,18 @@ impl Stuck {
 }
 
 impl Compacting {
-    /// One of `branch` that nobody asked for, to make room for what is waited for so.
+    /// An automatic compaction of `branch` without instructions.
     pub fn by_itself(branch: Branch, attended: Attended) -> Self {
         Self { branch, instructions: String::new(), stuck: None, then: Then::GoesOn, attended }
     }
 
-    /// The turn that waits for it, and the message that it answers.
+    /// Returns the turn that waits for it, and the message which that turn answers.
     pub fn stuck_turn(&self) -> Option<(TurnId, Arc<Message>)> {
         self.stuck.as_ref().map(|stuck| (stuck.turn, Arc::clone(&stuck.message)))
     }
 }
 
-/// A compaction that was asked for while somebody spoke.
+/// A compaction requested while a turn was active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     turn: TurnId,
@@ -82,7 +80,7 @@ pub(super) struct Wanted {
 }
 
 impl Assistant {
-    /// The human wants the conversation summed up. If somebody speaks, that is heard to its end first.
+    /// Handles `/compact`. An active turn is finished first.
     pub(super) fn compact(&mut self, instructions: String, now: &Zoned) -> (Answer, Vec<Effect>) {
         if self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry).is_none() {
             return refused("there is nothing to compact: nothing was said yet.");
@@ -116,8 +114,8 @@ impl Assistant {
         said && self.room_on(branch).is_full(filled, self.wants.refused.get(branch).copied())
     }
 
-    /// Returns how much may be read at once on `branch`: the setting, or less if the model reads less. Where longer prompts
-    /// cost more for each token, the border of the prices counts as the end of the window.
+    /// Returns the context window for `branch`: the configured limit, or less if the model's window
+    /// is smaller or if its prices rise above a prompt length.
     pub(super) fn room_on(&self, branch: &Branch) -> Room {
         let model = self.model(branch);
         let priced = model.as_deref().unwrap_or(&self.choices.usual);
@@ -128,7 +126,8 @@ impl Assistant {
         Room { limit: limits.into_iter().flatten().min().unwrap_or(self.room.limit), ..self.room }
     }
 
-    /// Returns how much the model on `branch` reads at once: what its vendor says, or the setting.
+    /// Returns the context window of the model on `branch`, as reported by its vendor or else as
+    /// configured.
     pub(super) fn window_on(&self, branch: &Branch) -> Window {
         let model = self.model(branch);
         let named = model.as_deref().unwrap_or_else(|| self.choices.model_name(None));
@@ -141,7 +140,7 @@ impl Assistant {
         self.begin_numbered(wanted.turn, compacting, minutes);
     }
 
-    /// RP-25: the session of a persistent routine is summed up, and then its run ends.
+    /// RP-25: compacts the session of a persistent routine, after which its run ends.
     pub(super) fn begin_last_compaction(&mut self, branch: Branch, words: String, minutes: &mut Minutes) {
         let by_itself = Compacting::by_itself(branch, Attended::Unattended);
         self.begin_compaction(Compacting { instructions: words, then: Then::RunEnds, ..by_itself }, minutes);
@@ -160,7 +159,8 @@ impl Assistant {
         self.start(branch, Running::new(turn, Errand::Compact(compacting), account, Owed::Now), minutes);
     }
 
-    /// CP-6: a turn that no longer fits waits until there is room. It stays open, so that it is not forgotten.
+    /// CP-6: starts a compaction for a turn that no longer fits. The turn stays open, so that a
+    /// restart resumes it.
     pub(super) fn make_room(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
         let Turned { turn, branch, message, .. } = turned;
         let ending = ended.ending;
@@ -179,7 +179,7 @@ impl Assistant {
     ) {
         let outcome = match ended.left {
             Left::Summary(summary) => {
-                // What nobody waited for is written down already.
+                // Calls of unattended compactions have been recorded already.
                 let last = ended.spent.last().map_or(ended.usage, |call| call.usage);
                 Ok(self.put_in_place(&compacting.branch, summary, last, minutes))
             }
@@ -200,13 +200,14 @@ impl Assistant {
             (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
                 self.hold(stuck.turned(Sending::First), &why, minutes);
             }
-            // Who met the limit of the day for want of room ends by the limit, and not by the room.
+            // A compaction stopped by the daily limit ends the turn with that limit as the reason.
             (Some(stuck), ending) if ending.is_at_limit() => self.give_up(&stuck, ending, minutes),
             (Some(stuck), _) => self.give_up(&stuck, stuck.ending.clone(), minutes),
         }
     }
 
-    /// CP-3, IF-17: the summary is said under a new session, and on main that is one `compacted` event.
+    /// CP-3, IF-17: appends the summary under a new session id; on main this is one `compacted`
+    /// event.
     fn put_in_place(
         &mut self,
         branch: &Branch,
@@ -235,16 +236,16 @@ impl Assistant {
         Report { turns: summary.turns, age, tokens }.line()
     }
 
-    /// No summary was good enough: it is not tried again by itself before there is more to sum up.
+    /// Handles a failed compaction: no automatic retry before there is more to summarize.
     fn leave_as_it_is(&mut self, compacting: &Compacting, ending: &Ending) -> String {
         let branch = &compacting.branch;
         let filled = self.memory.turns.filled.get(branch).copied().unwrap_or(0);
-        // What nobody waits for met the limit of the day: who waits may have the same summed up.
+        // A daily limit stops unattended work only: the user may still compact the same content.
         if !ending.is_at_limit() {
             self.wants.refused.insert(branch.clone(), filled);
         }
         match ending {
-            // The turn that waits for it tells why.
+            // The notice of the waiting turn gives the reason.
             Ending::Failed(Failure::BadKey(_)) if compacting.stuck.is_some() => "not compacted.".to_owned(),
             Ending::Failed(Failure::Unsaid(Unsaid::TooLong)) => {
                 "not compacted: the summary grew longer than a reply may be (model.max_tokens).".to_owned()
@@ -255,8 +256,8 @@ impl Assistant {
         }
     }
 
-    /// CP-6, CP-7, CP-9: the words are put to the model again, once, and nobody interrupts the answer. They were
-    /// shown before, so now they stand in a note.
+    /// CP-6, CP-7, CP-9: sends the message of the waiting turn to the model once more. It was shown
+    /// before, so it is repeated as a note.
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let turned = stuck.turned(Sending::Again);
         if turned.branch == Branch::Main {
@@ -272,7 +273,7 @@ impl Assistant {
         self.open(turned, Owed::SinceBefore, minutes);
     }
 
-    /// There is no room: the turn ends as it would have.
+    /// Ends the waiting turn with the error it would have had without the compaction.
     fn give_up(&mut self, stuck: &Stuck, ending: Ending, minutes: &mut Minutes) {
         let Stuck { turn, branch, message, usage, .. } = stuck;
         let ending = self.asked_settled(message.id, ending, minutes);

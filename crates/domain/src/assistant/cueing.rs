@@ -1,7 +1,7 @@
-//! Cues: reminders that wait for something to happen, and not for the clock.
+//! Cues: reminders that wait for an event instead of a time.
 //!
-//! What came is claimed in the writing in which it happened, like a time that came, so it rings once, whatever
-//! happens to the program in between.
+//! A reminder whose cue occurs is recorded in the same transaction as the event, so it fires
+//! exactly once even after a crash.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::phrase::{Cue, When};
 use crate::schedule::{Lateness, Plan, Planned};
 
 impl Assistant {
-    /// The human says something: what waits for that rings when it has been answered.
+    /// Handles a message of the user: reminders with the cue `NextTalk` fire after its answer.
     pub(super) fn cued_by_talk(&mut self, minutes: &mut Minutes) {
         self.cued(minutes, |_, cue| *cue == Cue::NextTalk);
     }
 
-    /// An occurrence has ended: what waits for the end of what is called so rings.
+    /// Handles the end of an occurrence: fires the reminders that wait for its plan by name.
     pub(super) fn cued_by_end(&mut self, ended: &Occurrence, minutes: &mut Minutes) {
         match &ended.stage {
             Stage::Ended(End::Done(_) | End::Failed(_) | End::Missed { .. }) => {
@@ -39,7 +39,7 @@ impl Assistant {
         }
     }
 
-    /// The human says that `planned`, which comes again, is done this time.
+    /// Handles the statement of the user that the recurring plan `planned` is done for this time.
     pub(super) fn cued_by_word(&mut self, planned: &Planned, minutes: &mut Minutes) {
         let name = planned.name();
         self.cued(minutes, |_, cue| matches!(cue, Cue::After(after) if begins_words(&name, after)));
@@ -49,13 +49,14 @@ impl Assistant {
         let waiting = self.memory.plans.agenda.waiting(minutes.at);
         let came = waiting.filter(|planned| planned.cue().is_some_and(|cue| came(planned, cue)));
         for planned in came.cloned().collect::<Vec<Arc<Planned>>>() {
-            // As finely as it is kept.
+            // In the precision of the stored format.
             let at = minutes.at.round(jiff::Unit::Microsecond).unwrap_or(minutes.at);
             self.keep_time(&planned, at, Lateness::OnTime, minutes);
         }
     }
 
-    /// What is called `name` is not planned any more: who waits for its end, and for nothing else, is named.
+    /// Shows which reminders can no longer fire because they wait for `name`, which is not planned
+    /// any more.
     pub(super) fn tell_stranded(&mut self, name: &str, minutes: &mut Minutes) {
         let stranded: Vec<String> = self
             .stranded(minutes)
@@ -67,8 +68,8 @@ impl Assistant {
         }
     }
 
-    /// Something is not planned any more that was when the program ended, and nobody knows what it was called: who waits
-    /// for what there is not is named.
+    /// Like [`Self::notify_stranded`] after a start, when the names of the removed plans are
+    /// unknown.
     pub(super) fn tell_all_stranded(&mut self, minutes: &mut Minutes) {
         let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (after, planned) in self.stranded(minutes) {
@@ -77,7 +78,7 @@ impl Assistant {
         minutes.shown.extend(all.iter().map(|(after, names)| Shown::Notice(gone(after, names))));
     }
 
-    /// Who waits for the end of what nobody has planned, each with what that is called.
+    /// Returns the waiting reminders whose cue names no plan, each with that name.
     fn stranded(&self, minutes: &Minutes) -> impl Iterator<Item = (&str, &Planned)> {
         let agenda = &self.memory.plans.agenda;
         let still = |after: &str| agenda.plans().any(|(_, plan)| begins_words(&plan.planned.name(), after));
@@ -87,7 +88,7 @@ impl Assistant {
         })
     }
 
-    /// Something is to wait for the end of what nobody has planned: it is kept instead, and that is told.
+    /// Stores a new reminder in the inbox instead if its cue names no plan, and returns the reply.
     pub(super) fn nothing_to_wait_for(
         &mut self,
         what: &str,
@@ -111,7 +112,7 @@ impl Assistant {
     }
 }
 
-/// That these do not ring by themselves any more, and what helps.
+/// Returns the notice that these reminders do not fire any more, and the remedies.
 fn gone(name: &str, stranded: &[String]) -> String {
     format!(
         "nothing planned is called `{name}` any more, so {} does not ring by itself. say when, like `move … to 15:00`, \

@@ -1,7 +1,7 @@
-//! Delegating: an agent works aside for a turn.
+//! Subagents: an agent works on its own branch on behalf of a turn.
 //!
-//! It runs on a lone branch by the same driver as every turn. The turn that asked waits for its answer, which carries
-//! the label of the branch it was made on.
+//! It uses the same driver as every turn. The requesting turn waits for the result, which carries
+//! the label of the subagent's branch.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::tool::{Outcome, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 impl Assistant {
-    /// SA-5: an agent works on `call` aside, with no more authority than who asks; or why nobody does.
+    /// SA-5: starts the subagent for `call` with no more permissions than the requester has.
+    /// Returns an error text if it cannot.
     pub(super) fn delegate(
         &mut self,
         call: &ToolCall,
@@ -59,7 +60,7 @@ impl Assistant {
         self.say_first(branch, text, minutes);
     }
 
-    /// Somebody has done what they were asked, or could not: who asked hears it.
+    /// Returns the subagent's answer or failure to the requesting turn.
     pub(super) fn tell_asker(&mut self, run: &Run, ended: &Ended, minutes: &mut Minutes) {
         let Some(Asker { turn, call }) = run.doings.asker.clone() else { return };
         if let Some(run) = self.memory.turns.runs.get_mut(&run.branch) {
@@ -74,7 +75,7 @@ impl Assistant {
             (ending, _) if ending.is_at_limit() => {
                 return minutes.results.push((turn, failed(call, context::agent_unpaid(&run.name))));
             }
-            // Why may be what words from outside wanted.
+            // The reason may repeat outside text, so it is not passed on.
             (Ending::Failed(_) | Ending::Finished | Ending::Interrupted, _) => {
                 return minutes.results.push((turn, failed(call, context::agent_failed(&run.name))));
             }
@@ -82,19 +83,20 @@ impl Assistant {
         minutes.results.push((turn, ToolResult { call, text: said, outcome: Outcome::Done, label }));
     }
 
-    /// Whether a turn waits for what is done on `branch`: then that does not wait for a model that is away.
+    /// Returns true if a turn waits for the run on `branch`: such a run does not wait for an
+    /// unreachable model.
     pub(super) fn is_asked_for(&self, branch: &Branch) -> bool {
         self.memory.turns.runs.get(branch).is_some_and(|run| run.doings.asker.is_some())
     }
 
-    /// Somebody ended without a word: who asked does not wait for ever.
+    /// Returns a failure to the requester of a run that ended without an answer.
     pub(super) fn tell_asker_nothing(&mut self, run: &Run, minutes: &mut Minutes) {
         if let Some(Asker { turn, call }) = run.doings.asker.clone() {
             minutes.results.push((turn, failed(call, context::agent_failed(&run.name))));
         }
     }
 
-    /// Nobody waits any more for what the turn `asked` asked of somebody.
+    /// Interrupts all subagents of the turn `requester`, which no longer needs them.
     pub(super) fn dismiss(&mut self, asked: TurnId, minutes: &mut Minutes) {
         let asks = |run: &Run| run.doings.asker.as_ref().is_some_and(|asker| asker.turn == asked);
         let idle = self.memory.turns.runs.values().filter(|run| asks(run));
@@ -103,7 +105,7 @@ impl Assistant {
     }
 }
 
-/// What somebody said last.
+/// Returns the text of the last answer in `ended`.
 pub(super) fn words(ended: &Ended) -> String {
     let Left::Said(said) = &ended.left else { return String::new() };
     let last = said.iter().rev().find_map(|said| match said {

@@ -1,7 +1,8 @@
-//! Deliveries: a webhook was called. It is on disk before the caller hears so, and what follows is begun from disk.
+//! Webhook deliveries. Each is on disk before the caller gets its response, and is processed from
+//! disk.
 //!
-//! Each delivery is an occurrence: it ends in exactly one way, and a crash finds it where it stood. Those of one webhook
-//! come one after the other. What was brought is from outside from its first word on.
+//! A delivery is an occurrence: it ends in exactly one way and survives a crash. Deliveries of one
+//! webhook are processed in order. Their content is labelled as outside text from the start.
 
 use std::sync::Arc;
 
@@ -21,18 +22,19 @@ use crate::record::PlanChange;
 use crate::run::{Job, Kind};
 use crate::schedule::{Knowing, Lateness, ModelName, Prompt, Terms, Thinking, ToolRule, allowance, as_told};
 
-/// WH-15: the model that looks at values.
+/// WH-15: the model that checks values.
 const CHECKER: &str = "haiku";
 
 impl Assistant {
-    /// WH-11, P7: takes a delivery in, once.
+    /// WH-11, P7: accepts a delivery once.
     pub(super) fn deliver(&mut self, delivery: Delivery, now: &Zoned) -> (Answer, Vec<Effect>) {
         let deliveries = &mut self.memory.messages.deliveries;
         let at = now.timestamp();
         if deliveries.remembers(&delivery.marks, at) {
             return (Answer::Told(REPEAT.to_owned()), Vec::new());
         }
-        // What waits for tomorrow shuts nobody out whose words need no model: they are told at once.
+        // Deliveries that wait for the next day must not block those that need no model, which are
+        // shown at once.
         let most = if deliveries.until.is_some() && !delivery.needs_model() { 2 * WAITING } else { WAITING };
         if deliveries.open.size() >= most {
             let why = format!("{WAITING} deliveries wait already; try again later");
@@ -67,7 +69,7 @@ impl Assistant {
         self.stands(occurrence, Stage::Queued, minutes);
     }
 
-    /// Begins what can be begun: for each webhook, the oldest delivery that nobody works on.
+    /// Starts all deliveries that can start: for each webhook the oldest open one.
     pub(super) fn tend_deliveries(&mut self, minutes: &mut Minutes) {
         if self.wants.tends == Tends::Nothing {
             return;
@@ -78,7 +80,8 @@ impl Assistant {
         }
     }
 
-    /// The next one that can be begun: one that needs no model, while the others wait.
+    /// Returns the next delivery that can start. While model calls wait, only one that needs no
+    /// model.
     fn next_delivery(&self, now: Timestamp) -> Option<(Occurrence, Arc<Delivery>)> {
         let deliveries = &self.memory.messages.deliveries;
         let mut before: Option<&Source> = None;
@@ -128,7 +131,8 @@ impl Assistant {
         }
     }
 
-    /// WH-15, F6: somebody without any tool looks at the values first. A crash forgets that, and it is done again.
+    /// WH-15, F6: lets a run without tools check the values first. After a crash the check is
+    /// repeated.
     fn check_values(&mut self, occurrence: Occurrence, values: &str, minutes: &mut Minutes) {
         let terms = Terms {
             model: ModelName::read(CHECKER),
@@ -147,7 +151,7 @@ impl Assistant {
         self.memory.messages.deliveries.checks.insert(branch, (key, Verdict::Unknown));
     }
 
-    /// A run that has words from outside before it from its first moment on.
+    /// Starts a run whose context contains outside text from the start.
     fn set_off_outside(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> Branch {
         let (run, text) = self.branch_off(job, due, minutes);
         // The preamble names upcoming tasks of the user.
@@ -157,7 +161,7 @@ impl Assistant {
         run.branch.clone()
     }
 
-    /// Whoever looks at values on `branch` has said this.
+    /// Stores the verdict of the check on `branch`, if it is one.
     pub(super) fn note_verdict(&mut self, branch: &Branch, ended: &Ended) {
         let deliveries = &mut self.memory.messages.deliveries;
         let Some((key, verdict)) = deliveries.checks.get_mut(branch) else { return };
@@ -166,7 +170,8 @@ impl Assistant {
         }
     }
 
-    /// WH-16, WH-17: whoever looked at values has ended. Only what was found safe is acted on. Whether it was such a run.
+    /// WH-16, WH-17: handles the end of a check, and runs only deliveries found safe. Returns true
+    /// if `branch` was a check.
     pub(super) fn check_ended(&mut self, branch: &Branch, minutes: &mut Minutes) -> bool {
         let deliveries = &mut self.memory.messages.deliveries;
         let Some((key, verdict)) = deliveries.checks.remove(branch) else { return false };
@@ -174,7 +179,7 @@ impl Assistant {
         let Some((delivery, occurrence)) = open.zip(self.memory.plans.open.get(&key).cloned()) else {
             return true;
         };
-        // Nobody could look at it, or act on it, today: that is no try.
+        // The daily limit prevented the check, so it does not count as a try.
         if self.refusal(minutes).is_some() && !matches!(verdict, Verdict::Flagged(_)) {
             let tries = occurrence.tries.saturating_sub(1);
             self.left_out(Occurrence { tries, ..occurrence }, minutes);
@@ -198,7 +203,7 @@ impl Assistant {
         true
     }
 
-    /// WH-18: the run itself.
+    /// WH-18: starts the run of a delivery.
     fn set_off_delivery(&mut self, occurrence: Occurrence, delivery: &Delivery, minutes: &mut Minutes) {
         let hook = &delivery.hook;
         let (kind, aside) = match hook.knowing {
@@ -225,13 +230,13 @@ impl Assistant {
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
-    /// Whether this is an occurrence of a webhook of which nobody knows what was brought.
+    /// Returns true for an occurrence of a webhook whose delivery is unknown.
     pub(super) fn is_lost(&self, key: &Key) -> bool {
         let known = self.memory.messages.deliveries.open.contains_key(key);
         matches!(key.source, Source::Webhook(_)) && !known
     }
 
-    /// A delivery has ended, and need not be kept any more.
+    /// Forgets a delivery that has ended.
     pub(super) fn delivery_ended(&mut self, key: &Key, minutes: &mut Minutes) {
         if self.memory.messages.deliveries.open.remove_mut(key) {
             let ended = DeliveryChange::Ended(key.clone());
@@ -240,7 +245,7 @@ impl Assistant {
     }
 }
 
-/// What is known of what a webhook brings.
+/// Returns the label of a webhook's content.
 pub(super) fn from_a_webhook() -> Label {
     Label::outside(Realm::Webhook)
 }

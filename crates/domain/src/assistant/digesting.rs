@@ -1,4 +1,5 @@
-//! Digests: what was held is told at its time, once, in the writing that shows it.
+//! Digests: deferred messages are shown together at set times, and marked as shown in the same
+//! transaction.
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
@@ -11,25 +12,25 @@ use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
 use crate::record::{MessageChange, Record};
 use crate::sent::SentId;
 
-/// How late a focus may end and still be asked about.
+/// How late the question about the end of a focus may still be asked.
 const STALE: SignedDuration = SignedDuration::from_hours(1);
 
 impl Assistant {
-    /// When something is to be told by itself.
+    /// Returns the next time at which attention has something to show.
     pub(super) fn attention_wakes(&self) -> Option<Timestamp> {
         let focus = self.memory.messages.attending.mood.focus.as_ref();
         let focus = focus.map(|focus| focus.glance().unwrap_or(focus.until));
         [self.wants.digest, focus, self.cards_wake()].into_iter().flatten().min()
     }
 
-    /// What is held is told at the first digest after the oldest of it came about, however late that is.
+    /// Computes the time of the next digest: the first one after the oldest deferred message.
     pub(super) fn reckon_digest(&mut self, now: &Zoned) {
         let oldest =
             self.memory.messages.attending.held.first().map(|held| held.at.to_zoned(now.time_zone().clone()));
         self.wants.digest = oldest.and_then(|oldest| self.memory.chosen.settings.calm.digests.next(&oldest));
     }
 
-    /// Tells what is to be told now.
+    /// Shows what is due: follow-ups, the digest, and the middle or end of a focus.
     pub(super) fn tend_attention(&mut self, minutes: &mut Minutes) {
         self.tend_cards(minutes);
         self.reckon_digest(&minutes.at.to_zoned(minutes.zone.clone()));
@@ -46,7 +47,7 @@ impl Assistant {
         }
     }
 
-    /// R16: half of a focus is over: the human sees once how much is left, and nothing is asked of them.
+    /// R16: shows once, at half of a focus, how much time is left.
     fn half_way(&mut self, focus: &Focus, minutes: &mut Minutes) {
         let told = |mood: &mut Mood| {
             if let Some(focus) = &mut mood.focus {
@@ -59,7 +60,7 @@ impl Assistant {
         minutes.shown.push(Shown::Notice(format!("half-way: {left} min left{on}.")));
     }
 
-    /// The human asks what is held: then it was told.
+    /// Handles the request to list deferred messages, which also marks them as shown.
     pub(super) fn tell_held(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         if self.memory.messages.attending.held.is_empty() {
             return (Answer::Told("nothing is held.".to_owned()), Vec::new());
@@ -69,7 +70,7 @@ impl Assistant {
         (Answer::Told(telling.text), minutes.effects())
     }
 
-    /// All that is held is told now, and that is written down.
+    /// Takes all deferred messages as a digest, and records that it is shown.
     fn told_now(&mut self, minutes: &mut Minutes) -> Telling {
         let held = std::mem::take(&mut self.memory.messages.attending.held);
         let telling = Telling::of(held.to_vec(), minutes.at, &minutes.zone);
@@ -77,7 +78,7 @@ impl Assistant {
         telling
     }
 
-    /// What was held is told. Main reads text from outside in a data block before the next message.
+    /// Shows a digest. Text from outside goes to main as a pending update, in a data block.
     fn tell(&mut self, telling: &Telling, minutes: &mut Minutes) {
         let label = telling.label();
         if label.is_tainted() {
@@ -87,7 +88,7 @@ impl Assistant {
         self.speak(&telling.text, minutes);
     }
 
-    /// A focus is over: what was said about its end is a question, and no judgement.
+    /// Ends a focus, and asks an open question about it.
     fn focus_over(&mut self, focus: &Focus, minutes: &mut Minutes) {
         self.feels(minutes, |mood| mood.focus = None);
         if minutes.at.duration_since(focus.until) > STALE {
@@ -97,13 +98,13 @@ impl Assistant {
         self.speak(&format!("{length} min are up. how did it go?"), minutes);
     }
 
-    /// Words of our own on main. Nothing is said in the middle of a turn: it is shown, and main reads it afterwards.
-    /// Gives what it is posted under, if it was said.
+    /// Says `text` on main and returns the key of its post. During a turn it is shown as a notice
+    /// and left as a pending update instead.
     pub(super) fn speak(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
         self.speak_of(text, Label::PLAIN, minutes)
     }
 
-    /// Like `speak`, for words with a label.
+    /// Like [`Self::say_on_main`], for text with a label.
     pub(super) fn speak_of(&mut self, text: &str, label: Label, minutes: &mut Minutes) -> Option<PostKey> {
         let said = self.show_words(text, label, minutes);
         if said.is_none() {
@@ -112,7 +113,8 @@ impl Assistant {
         said
     }
 
-    /// Like `speak`, for words of which main reads in another way.
+    /// Like [`Self::say_on_main`], without a pending update during a turn: the caller informs main
+    /// in another way.
     pub(super) fn show_words(&mut self, text: &str, label: Label, minutes: &mut Minutes) -> Option<PostKey> {
         self.ensure_main(minutes);
         if self.running.contains_key(&Branch::Main) {
@@ -125,7 +127,7 @@ impl Assistant {
     }
 }
 
-/// What was held and is told in this decision.
+/// Returns the digest shown by these effects.
 pub(super) fn told(effects: &[Effect]) -> Option<Telling> {
     let Some(Effect::Write(records)) = effects.first() else { return None };
     records.iter().find_map(|record| {
@@ -136,7 +138,7 @@ pub(super) fn told(effects: &[Effect]) -> Option<Telling> {
     })
 }
 
-/// A digest reaches the human wherever they are, and the phone does not ring.
+/// Returns the silent post of a digest, if `shown` is the update that shows it.
 pub(super) fn digest(telling: &Telling, shown: &Shown) -> Option<PostChange> {
     let (text, of) = if let Shown::Said { branch: Branch::Main, entry } = shown {
         (entry.said.text(), Some(SentId::from(entry.id)))

@@ -1,4 +1,4 @@
-//! What happens to the assistant, and what it wants done.
+//! Inputs and outputs of the assistant: [`Event`], [`Effect`], and [`Update`] for surfaces.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,33 +22,32 @@ use crate::thinking::Thinking;
 use crate::tool::ToolResult;
 use crate::turn::{Ending, Task, TurnId};
 
-/// Something that happened. Nobody waits for an answer.
+/// Something that happened; it gets no reply.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The program is up.
+    /// The process has started.
     Started,
-    /// A turn ended.
     TurnEnded(TurnId, Ended),
-    /// The time came for which the assistant wanted to be woken.
+    /// The time returned by `next_wake` has come.
     Woke,
-    /// The key of the model is another one than it refused.
+    /// The model's API key has changed since it was rejected.
     KeyRenewed,
-    /// Files that plan something changed.
+    /// Job files changed.
     Files(Vec<FileNews>, Look),
-    /// What this was charged for did not reach the human.
+    /// A ping with this charge could not be delivered.
     Undelivered(Charge),
-    /// The human did something on this surface.
+    /// The user did something on this surface.
     Seen(SurfaceName),
-    /// The program has this to say of itself.
+    /// A notice from the daemon itself.
     Told(String),
-    /// This came of a call that was carried out.
+    /// Result of an approved call that was carried out without its turn.
     Carried(ApprovalId, ToolResult),
-    /// The skills of an occurrence that waits for them are loaded.
+    /// The skills of a waiting occurrence are loaded.
     SkillsLoaded(Key, Loaded),
 }
 
 impl Event {
-    /// Whether who hears `later` need not hear this: it is the same, and only the last time of it counts.
+    /// Returns true if `later` makes this event redundant.
     pub fn is_outdated_by(&self, later: &Self) -> bool {
         match self {
             Self::Woke => matches!(later, Self::Woke),
@@ -65,30 +64,28 @@ impl Event {
     }
 }
 
-/// Whether files were looked at before.
+/// Whether a scan of job files was the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// All of them, for the first time since the start.
+    /// All files, for the first time since the start.
     First,
-    /// Those that changed since.
+    /// Files changed since the last scan.
     Again,
 }
 
-/// A turn that ended.
+/// The result of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// What it leaves.
     pub left: Left,
-    /// How it ended.
     pub ending: Ending,
-    /// What it used in all.
+    /// Total usage.
     pub usage: Usage,
-    /// Its calls that are not written down yet.
+    /// Calls that are not recorded yet.
     pub spent: Vec<Call>,
 }
 
 impl Ended {
-    /// One that failed before it could say anything.
+    /// A turn that failed without any output.
     pub fn failed(failure: Failure) -> Self {
         let left = Left::Said(Vec::new());
         let usage = Usage::default();
@@ -97,76 +94,69 @@ impl Ended {
     }
 }
 
-/// What a turn leaves behind.
+/// The output of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Left {
-    /// What was said and is not written down yet.
+    /// Contents not recorded yet.
     Said(Vec<Said>),
-    /// A summary that may stand for what was said.
+    /// A summary for a compaction.
     Summary(Summary),
 }
 
-/// Something the assistant wants done. Effects happen in order.
+/// An action for the engine. Effects are executed in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Write these down, all or none. If that fails, nothing after it happens.
+    /// Writes these records in one transaction. If that fails, no later effect is executed.
     Write(Vec<Record>),
-    /// Start a turn.
     StartTurn(Start),
-    /// Tell a turn what was decided about a call that it asked for under this number.
+    /// Passes the decision on an approval to the turn that waits for it.
     Decide(TurnId, ApprovalId, Decision),
-    /// Tell a turn what came of a call that somebody else worked on.
+    /// Passes the result of a delegated call to the turn that waits for it.
     Answer(TurnId, ToolResult),
-    /// Carry out a call that the human said yes to after its run had gone on.
+    /// Carries out an approved call whose turn has gone on.
     Carry(Approval),
-    /// Load the skills of an occurrence that waits for them.
+    /// Loads the skills of a waiting occurrence.
     LoadSkills(Key, NamedSkills),
-    /// Ask a turn to end; what was said stays said.
+    /// Interrupts a turn; entries written so far stay.
     Interrupt(TurnId),
-    /// Tell a turn that nobody waited for that now somebody does.
+    /// Tells an unattended turn that the user now waits for it.
     Hurry(TurnId),
-    /// Show something wherever the human is.
+    /// Shows an update on all surfaces.
     Show(Shown),
 }
 
 /// A turn to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Its number.
     pub turn: TurnId,
-    /// Where.
     pub branch: Branch,
-    /// What for.
     pub purpose: Purpose,
-    /// On whose account, and whether somebody waits.
+    /// The account to charge, and whether the user waits.
     pub account: Account,
-    /// The vendor's id of the model; nothing, for the usual one.
+    /// The vendor's id of the model; `None` for the default.
     pub model: Option<String>,
-    /// How much it thinks.
     pub thinking: Thinking,
-    /// How much work it puts into the answer.
     pub effort: Effort,
-    /// How much the model reads at once.
+    /// Context window of the model.
     pub window: Window,
-    /// The name of the user, for the instructions.
+    /// Name of the user, for the instructions.
     pub human: String,
-    /// The entry it follows.
+    /// The head of the branch, which the turn continues.
     pub from: EntryId,
-    /// What its dice are seeded with.
+    /// Seed of the turn's random numbers.
     pub seed: u64,
 }
 
-/// What a turn is started for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To answer the last words.
+    /// Answers the last message.
     Answer,
-    /// To sum up what was said, with these wishes of the human in mind.
+    /// Summarizes the conversation, with these instructions of the user.
     Compact(String),
 }
 
 impl Purpose {
-    /// What the turn has to do with what was `said`.
+    /// Returns the task of the turn, given the contents `said` of its branch.
     pub fn task(&self, said: &[Arc<Said>]) -> Task {
         match self {
             Self::Answer => Task::Answer,
@@ -175,168 +165,124 @@ impl Purpose {
     }
 }
 
-/// What a surface is told.
+/// An update for surfaces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shown {
-    /// Something was said, and is on disk.
-    Said {
-        /// Where.
-        branch: Branch,
-        /// What.
-        entry: Entry,
-    },
-    /// A turn began.
+    /// An entry was written.
+    Said { branch: Branch, entry: Entry },
     Began {
-        /// Its number.
         turn: TurnId,
-        /// Where.
         branch: Branch,
         /// The message it answers.
         answers: MessageId,
     },
-    /// The model says a few words more. Losing one is harmless: the whole text follows.
-    Delta {
-        /// The turn.
-        turn: TurnId,
-        /// The words.
-        text: String,
-    },
-    /// The progress note of a turn, as far as it has arrived. It replaces the note before, and ends with the next words of
-    /// the answer or with the turn. It is shown only: neither the journal nor the answer contains it.
+    /// More text of an answer. Losing one is harmless: the whole text follows.
+    Delta { turn: TurnId, text: String },
+    /// The progress note of a turn, as far as it has arrived. It replaces the previous note, and is
+    /// removed by the next text of the answer or the end of the turn. It is only shown, never
+    /// stored.
     Progress {
-        /// The turn.
         turn: TurnId,
         /// One line, as `progress::Note` makes it.
         note: String,
     },
-    /// A tool is about to do something, or is kept from it.
-    Working {
-        /// The turn.
-        turn: TurnId,
-        /// The tool.
-        tool: String,
-        /// What it does.
-        doing: Doing,
-    },
-    /// The model is not there, and is called again after this time.
-    Waiting {
-        /// The turn.
-        turn: TurnId,
-        /// The time.
-        time: Duration,
-    },
-    /// A turn ended.
+    /// A tool call starts, waits for approval or is denied.
+    Working { turn: TurnId, tool: String, doing: Doing },
+    /// The model is unreachable and is called again after `time`.
+    Waiting { turn: TurnId, time: Duration },
     Ended {
-        /// Its number.
         turn: TurnId,
-        /// Where.
         branch: Branch,
         /// The message it answered.
         answers: MessageId,
-        /// How.
         ending: Ending,
     },
-    /// The conversation is being summed up, or was, or the summary is taken back.
+    /// A compaction started, ended or was undone.
     Compaction(Compaction),
-    /// The model refuses our key, so a turn waits, and all words up to the newest wait behind it.
+    /// A turn is blocked because the model rejects the API key; all messages up to `newest` wait
+    /// behind it.
     Held {
-        /// The turn.
         turn: TurnId,
-        /// Where.
         branch: Branch,
-        /// The newest message that waits.
+        /// The newest waiting message.
         newest: MessageId,
-        /// Whether the human was told before.
+        /// Whether the user has been notified before.
         known: Known,
-        /// What the model says, and what to do.
+        /// The model's error, and the remedy.
         why: Failure,
     },
-    /// The human is asked for a yes, or no longer.
+    /// An approval was opened or closed.
     Approval(Asking),
-    /// A side conversation began or ended, or a background run shows something.
+    /// A fork, a background run, a message or a card changed.
     Aside(Aside),
-    /// Main stands elsewhere now: what the human has before them is not what the model reads.
+    /// Main moved to another entry: what the user sees is not what the model reads.
     Moved(Why),
-    /// Something the human should know.
+    /// A notice for the user.
     Notice(String),
 }
 
-/// What a tool does.
+/// State of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// It runs.
     Runs,
-    /// It waits for the human's yes or no.
+    /// Waits for the user's approval.
     Waits,
-    /// It is not run, because it is not allowed.
+    /// Not allowed, and not run.
     Denied,
 }
 
-/// What becomes of an approval.
+/// A change of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// It can be answered, and this is how it stands.
+    /// It can be answered, and has this state.
     Open(Approval),
-    /// It was closed.
     Closed(Approval, Closed),
 }
 
-/// What goes on beside the conversation.
+/// An update about something beside the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Aside {
-    /// A side conversation began: what is said next is said there.
-    Began {
-        /// Where.
-        branch: Branch,
-        /// What it is about.
-        topic: Option<String>,
-    },
-    /// It ended: what is said next is said on main.
+    /// A fork was entered: the next messages go there.
+    Began { branch: Branch, topic: Option<String> },
+    /// A fork ended: the next messages go to main.
     Ended {
-        /// Where it was.
         branch: Branch,
-        /// How.
         why: Why,
-        /// What there is to say of it: the summary, for one that left one; may be empty.
+        /// Text about the end, for example the summary; may be empty.
         note: String,
     },
-    /// A background run shows this.
+    /// A background run shows an entry.
     Sent {
-        /// Whose run it is.
+        /// The job of the run.
         source: Source,
-        /// The entry that holds it.
+        /// The entry that contains it.
         entry: Entry,
     },
-    /// The human put this away.
+    /// The user dismissed this message.
     PutAway(SentId),
-    /// A reminder rang, or the human did something with one that did.
+    /// A reminder card was created or changed.
     Card(Card),
 }
 
-/// What becomes of a compaction.
+/// A change of a compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compaction {
-    /// It goes on. New words wait.
+    /// It started. New messages wait.
     Began {
-        /// The number of this work.
+        /// The turn number of the compaction.
         turn: TurnId,
-        /// Where.
         branch: Branch,
-        /// How many tokens there are, if anybody knows.
+        /// Context size in tokens, if known.
         tokens: Option<u64>,
     },
-    /// It ended.
     Ended {
-        /// Its number.
         turn: TurnId,
-        /// Where.
         branch: Branch,
-        /// What it came to, or why the conversation stays as it was.
+        /// The report line, or why nothing changed.
         outcome: Result<String, String>,
     },
-    /// It was taken back: its summary no longer stands for anything.
+    /// It was undone: its summary is no longer used.
     Undone {
-        /// Where.
         branch: Branch,
         /// The entry of the summary.
         summary: EntryId,

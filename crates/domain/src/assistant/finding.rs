@@ -1,4 +1,4 @@
-//! Finding: which thing the human speaks of, among what is planned, what rang and what is in the inbox.
+//! Search by name: finds the plan, fired reminder or inbox item that the user refers to.
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
@@ -7,29 +7,28 @@ use crate::brain::Which;
 use crate::inbox::{Kept, KeptId};
 use crate::schedule::{Plan, Planned, What};
 
-/// The most names that are told when words fit several things.
+/// Most names listed when several items match.
 const NAMED: usize = 5;
-/// The most names that are told when words fit nothing.
+/// Most names suggested when nothing matches.
 const NEAR: usize = 3;
-/// How long something that rang or was kept is what `it` means.
+/// How long a fired reminder or a new inbox item is meant by `it`.
 const IT: SignedDuration = SignedDuration::from_hours(2);
-/// The least of an id that names it.
+/// Shortest accepted prefix of an id.
 const ID_PART: usize = 4;
 
 pub(super) const SAY_WHICH: &str = "say which one, like `done dentist`; `week` lists what is planned.";
 
-/// What the human speaks of.
+/// An item that the user refers to.
 pub(super) enum Found {
-    /// Something planned.
     Plan(Box<Plan>),
-    /// Something that rang a while ago.
+    /// A reminder that fired recently.
     Rang(Box<What>),
-    /// Something in the inbox.
+    /// An inbox item.
     Kept(Kept),
 }
 
 impl Assistant {
-    /// What `which` means, or why that is not clear.
+    /// Returns the item meant by `which`, or an error text if none or several match.
     pub(super) fn find(&self, which: &Which, now: &Zoned) -> Result<Found, String> {
         match which {
             Which::This => self.it(now).ok_or_else(|| SAY_WHICH.to_owned()),
@@ -41,7 +40,7 @@ impl Assistant {
         }
     }
 
-    /// Whether anything is what `which` may mean, so that words about it are meant for us.
+    /// Returns true if `which` refers to a known item.
     pub(super) fn knows(&self, which: &Which, now: &Zoned) -> bool {
         match which {
             Which::This => self.it(now).is_some(),
@@ -55,7 +54,7 @@ impl Assistant {
         }
     }
 
-    /// What the human means by `it`: what rang or was kept last, a while ago at most.
+    /// Returns the item meant by `it`: the newest fired reminder or inbox item, if recent.
     fn it(&self, now: &Zoned) -> Option<Found> {
         let kept = self.memory.inbox.kept.last().filter(|kept| is_recent(kept.at, now));
         let later = |kept: &&Kept| {
@@ -64,27 +63,27 @@ impl Assistant {
         kept.filter(later).cloned().map(Found::Kept).or_else(|| self.rang_last(now))
     }
 
-    /// What rang last, a while ago at most.
+    /// Returns the last fired reminder, if recent.
     fn rang_last(&self, now: &Zoned) -> Option<Found> {
         let rang = self.memory.plans.rang.as_ref().filter(|(_, at)| is_recent(*at, now));
         rang.map(|(what, _)| Found::Rang(Box::new(what.clone())))
     }
 
-    /// What is in the inbox under that number.
+    /// Returns the inbox item `id`.
     pub(super) fn kept_as(&self, id: KeptId) -> Result<Kept, String> {
         let found = self.memory.inbox.kept.iter().find(|kept| kept.id == id).cloned();
         found.ok_or_else(|| format!("there is no {} in the inbox. `inbox` tells the numbers.", id.0))
     }
 
     fn called(&self, words: &str, now: &Zoned) -> Result<Found, String> {
-        // What has just rung and waits for an answer comes before what is still to come.
+        // A fired reminder with an open card takes precedence over upcoming plans.
         if let Some(Found::Rang(what)) = self.it(now).filter(|it| it.rang_as(words))
             && self.open_card(&what).is_some()
         {
             return Ok(Found::Rang(what));
         }
         let all = || self.memory.plans.agenda.plans().map(|(_, plan)| plan);
-        // An id means one thing, whatever others are called.
+        // An exact id takes precedence over names.
         let plans: Vec<&Plan> = match all().find(|plan| plan.planned.id().as_str() == words) {
             Some(plan) => vec![plan],
             None => all().filter(|plan| is_called(plan, words)).collect(),
@@ -110,7 +109,7 @@ impl Assistant {
         }
     }
 
-    /// That nothing is called so, and what has a name close to it.
+    /// Returns the error text for an unknown name, with similar names.
     fn nothing_called(&self, words: &str) -> String {
         let planned = self.memory.plans.agenda.plans().map(|(_, plan)| plan.planned.name());
         let kept = self.memory.inbox.kept.iter().map(|kept| kept.text.clone());
@@ -139,13 +138,14 @@ fn which_of(names: impl Iterator<Item = String>) -> String {
     format!("that could be any of these; say which, or its id:\n{}", names.join("\n"))
 }
 
-/// Whether each of `words` begins a word of its name, or they begin its id.
+/// Returns true if each of `words` is the prefix of a word in the plan's name, or they are a prefix
+/// of its id.
 pub(super) fn is_called(plan: &Plan, words: &str) -> bool {
     let by_id = words.len() >= ID_PART && plan.planned.id().as_str().starts_with(words);
     by_id || plan.planned.id().as_str() == words || begins_words(&plan.planned.name(), words)
 }
 
-/// Whether each of `words` begins a word of `name`.
+/// Returns true if each of `words` is the prefix of a word in `name`.
 pub(super) fn begins_words(name: &str, words: &str) -> bool {
     let name = name.to_lowercase();
     let begins =
@@ -153,7 +153,7 @@ pub(super) fn begins_words(name: &str, words: &str) -> bool {
     words.to_lowercase().split_whitespace().all(begins)
 }
 
-/// Whether a word of `name` is one of `words` but for a slip of the finger.
+/// Returns true if a word of `name` is similar to one of `words`.
 fn is_near(name: &str, words: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         text.to_lowercase().split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned).collect()
@@ -162,7 +162,7 @@ fn is_near(name: &str, words: &str) -> bool {
     parts(words).iter().any(|word| name.iter().any(|part| slips(word, part)))
 }
 
-/// Whether one becomes the other by at most two letters changed, left out or added; short words by one.
+/// Returns true if the edit distance is at most two, or one for short words.
 fn slips(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len() < 3 || one.len() > 40 || one.len().abs_diff(other.len()) > 2 {
@@ -180,7 +180,7 @@ fn slips(one: &str, other: &str) -> bool {
     row[other.len()] <= if one.len() > 5 { 2 } else { 1 }
 }
 
-/// What the human calls it.
+/// Returns the display name of a plan.
 pub(super) fn named(what: &What) -> String {
     Planned { what: what.clone(), file: String::new() }.name()
 }

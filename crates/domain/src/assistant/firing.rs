@@ -1,4 +1,4 @@
-//! Firing: a job begins because its time has come, and its occurrence ends in exactly one way.
+//! Occurrences of jobs: starting them when they are due, and ending each in exactly one way.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ use crate::schedule::{
 };
 
 impl Assistant {
-    /// P2: never two at a time. A7: what comes while the job is still being done is left out, or waits once.
+    /// P2, A7: starts the occurrence unless the job is still running; then it is skipped or queued
+    /// once.
     pub(super) fn begin_or_wait(
         &mut self,
         planned: &Arc<Planned>,
@@ -43,7 +44,7 @@ impl Assistant {
         }
     }
 
-    /// Does the job once, now, or as soon as its skills are loaded.
+    /// Makes one attempt, after loading the job's skills if it names any.
     pub(super) fn try_once(&mut self, planned: &Arc<Planned>, occurrence: Occurrence, minutes: &mut Minutes) {
         match self.wanted(planned, minutes) {
             Some(wanted) => self.load_first(occurrence, wanted, minutes),
@@ -51,8 +52,8 @@ impl Assistant {
         }
     }
 
-    /// Does the job once, with its skills. If there is no room for it, or another must end first, it is done a while
-    /// later.
+    /// Makes one attempt with the loaded skills. If no run is free or a previous check is still
+    /// open, it is retried later.
     pub(super) fn try_with(
         &mut self,
         planned: &Arc<Planned>,
@@ -60,7 +61,7 @@ impl Assistant {
         loaded: &Loaded,
         minutes: &mut Minutes,
     ) {
-        // Reminders on main wait for their turn there, and may ring together.
+        // Reminders on main wait in its queue, and may be grouped.
         if !is_for_main(planned) && self.refusal(minutes).is_some() {
             return self.left_out(occurrence, minutes);
         }
@@ -92,7 +93,7 @@ impl Assistant {
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
-    /// Returns the label of the other jobs' words in the preamble.
+    /// Returns the label of the texts of other jobs in the preamble.
     fn label_ahead(
         &self,
         planned: &Planned,
@@ -109,7 +110,7 @@ impl Assistant {
         sources.fold(Label::PLAIN, |label, source| label.join(self.label_of_words(&source)))
     }
 
-    /// SC-14, SC-21 to SC-25: what the job is told, with what we put before it.
+    /// SC-14, SC-21 to SC-25: returns the prompt of the job with its preamble.
     fn prompt(
         &self,
         planned: &Planned,
@@ -137,7 +138,7 @@ impl Assistant {
         }
     }
 
-    /// PR-1: what holds for a run of `planned`: nothing, for a job on main.
+    /// PR-1: returns the preamble for a run of `planned`; empty for a job on main.
     fn preamble(&self, planned: &Planned, occurrence: &Occurrence, loaded: &Loaded, now: &Zoned) -> String {
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else { return String::new() };
         let around = (&occurrence.key.source, occurrence.key.due);
@@ -153,8 +154,8 @@ impl Assistant {
         preamble.write(now)
     }
 
-    /// Returns the label of what a run of the job under `source` reads before its own words: the conversation that it stands on,
-    /// the updates that are told with it, and what was `loaded` for it.
+    /// Returns the label of the context of a run before its own prompt: the conversation it forks
+    /// from, the pending updates, and the `loaded` skills.
     fn begins_with(&self, source: &Source, kind: Kind, loaded: Label) -> Label {
         let beneath = match kind {
             Kind::Forked => {
@@ -167,8 +168,8 @@ impl Assistant {
         loaded.join(beneath)
     }
 
-    /// Returns what runs in the background around now, for the run of an occurrence. A run that knows nothing of the main
-    /// conversation (`alone`, and every run of a webhook) is told the times of other jobs, and none of their words.
+    /// Returns the upcoming background jobs for the preamble. A run without the main conversation
+    /// (`alone`, and every webhook run) gets only the times of other jobs.
     pub(super) fn ahead(
         &self,
         (source, due): (&Source, Timestamp),
@@ -182,7 +183,7 @@ impl Assistant {
         ahead.into_iter().map(|fire| if is_hidden(&fire) { fire.time_only() } else { fire }).collect()
     }
 
-    /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
+    /// SC-15, MC-18, MC-20: queues the prompt for main.
     fn put_to_main(&mut self, occurrence: Occurrence, prompt: (String, Label), minutes: &mut Minutes) {
         let message = self.our_labelled_message(Branch::Main, prompt, minutes);
         let id = message.id;
@@ -190,14 +191,14 @@ impl Assistant {
         self.stands(occurrence, Stage::Asked(id), minutes);
     }
 
-    /// Reminders that wait to be put in words do not wait for a model that is not there.
+    /// Delivers waiting reminders verbatim, because the model is not available.
     pub(super) fn ring_past(&mut self, minutes: &mut Minutes) {
         for occurrence in self.asked_in_vain(is_reminder, minutes) {
             self.goes_out(occurrence, AS_WRITTEN, minutes);
         }
     }
 
-    /// Takes back what waits for main, and gives whose it was.
+    /// Removes queued prompts from main's queue, and returns their occurrences.
     pub(super) fn asked_in_vain(
         &mut self,
         which: fn(&Occurrence) -> bool,
@@ -210,14 +211,14 @@ impl Assistant {
         asked.into_iter().filter_map(|(id, asked)| self.take_back(id, minutes).then_some(asked)).collect()
     }
 
-    /// The occurrence stands there now, and that is written down.
+    /// Sets and records the stage of an open occurrence.
     pub(super) fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
         let occurrence = Occurrence { stage, since: minutes.at, ..occurrence };
         self.memory.plans.open.insert_mut(occurrence.key.clone(), occurrence.clone());
         minutes.plan(Some(PlanChange::Occurred(occurrence)));
     }
 
-    /// P1: the occurrence has ended, and one can see how. A reminder goes only now.
+    /// P1: ends the occurrence. The file of a reminder is removed only now.
     pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
         let key = occurrence.key.clone();
         self.memory.plans.open.remove_mut(&key);
@@ -233,13 +234,13 @@ impl Assistant {
         }
         let file = planned.map(|planned| planned.file.clone()).unwrap_or_default();
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
-        // What was called off may come at another time: its file stays, or is gone already.
+        // A cancelled occurrence may be rescheduled: its file stays or has been removed already.
         let taken_away =
             taken_away(&ended, file).filter(|_| !matches!(ended.stage, Stage::Ended(End::Cancelled(_))));
         minutes.plan(Some(PlanChange::Occurred(ended.clone())));
         minutes.plan(taken_away);
         self.cued_by_end(&ended, minutes);
-        // One that was left out ends while another is still being done.
+        // A skipped occurrence can end while another one is still running.
         let plans = &self.memory.plans;
         let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
         if let Some((planned, queued)) = queued.and_then(|queued| Some((self.plan_of(&queued)?, queued))) {
@@ -247,7 +248,7 @@ impl Assistant {
         }
     }
 
-    /// A run that was `due` has ended, and with it an occurrence, or one try of it.
+    /// Handles the end of a scheduled run: ends the occurrence, or this attempt.
     pub(super) fn run_settled(&mut self, run: &Run, due: Timestamp, ending: &Ending, minutes: &mut Minutes) {
         let key = Key { source: run.source.clone(), due };
         let goes_on = Stage::Running(run.branch.clone());
@@ -264,7 +265,8 @@ impl Assistant {
         }
     }
 
-    /// A job that main was asked to do has been answered, or not. Gives how its turn ends for the human.
+    /// Handles the end of a turn on main that answered a job. Returns the ending to show to the
+    /// user.
     pub(super) fn asked_settled(
         &mut self,
         message: MessageId,
@@ -278,11 +280,11 @@ impl Assistant {
                 self.settle(occurrence, End::Done(String::new()), minutes);
                 ending
             }
-            // A reminder needs no model: its words go out as they were written.
+            // A reminder needs no model: it is delivered verbatim.
             (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
                 let note = if ending.is_at_limit() { UNPAID } else { AS_WRITTEN };
                 if occurrence.shown {
-                    // Half an answer takes no place, but it is told.
+                    // A partial answer does not replace the reminder, but is posted.
                     self.posting.has_no_place(&Branch::Main, self.says_more(&occurrence));
                     self.end_shown(occurrence, note, minutes);
                 } else {
@@ -310,7 +312,8 @@ impl Assistant {
         }
     }
 
-    /// The conversation in which main was asked to do a job is over: a reminder is put to the next one.
+    /// Handles the removal of a queued prompt with its conversation: a reminder is retried in the
+    /// next one.
     pub(super) fn asked_dropped(&mut self, message: MessageId, minutes: &mut Minutes) {
         let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return };
         if is_reminder(&occurrence) {
@@ -320,9 +323,9 @@ impl Assistant {
         }
     }
 
-    /// A8: tried again after a while, three times in all.
+    /// A8: retries later, up to three attempts in all.
     pub(super) fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
-        // Its words were shown, so there is nothing to try again.
+        // Its text was shown, so there is nothing to retry.
         if occurrence.shown {
             return self.end_unheard(occurrence, AS_WRITTEN, minutes);
         }
@@ -333,7 +336,7 @@ impl Assistant {
         self.not_done(occurrence, why, minutes);
     }
 
-    /// A8: it is not tried again: the human is told, and hears a reminder's own words.
+    /// A8: gives up on the occurrence and notifies the user; a reminder is shown verbatim.
     pub(super) fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         let name = occurrence.name.clone();
         if is_reminder(&occurrence) && !occurrence.shown {
@@ -347,7 +350,7 @@ impl Assistant {
         self.settle(occurrence, End::Failed(why.to_owned()), minutes);
     }
 
-    /// A reminder ends without words of a model, and the `note` says why. Its own words are shown, unless they were.
+    /// Ends a reminder without the model, for the reason `note`. Its text is shown unless it was.
     pub(super) fn goes_out(&mut self, occurrence: Occurrence, note: &str, minutes: &mut Minutes) {
         if occurrence.shown {
             return self.end_unheard(occurrence, note, minutes);
@@ -357,13 +360,14 @@ impl Assistant {
         self.settle(occurrence, End::Done(note.to_owned()), minutes);
     }
 
-    /// Whether what `turned` answers goes out as it was written if the model does not answer.
+    /// Returns true if `turn_ref` answers a reminder that can be delivered verbatim without the
+    /// model.
     pub(super) fn goes_out_as_written(&self, turned: &Turned) -> bool {
         self.memory.plans.asked(turned.message.id).is_some_and(is_reminder)
     }
 
-    /// The model has a minute for a reminder on main: from the time at which it was due, if only words are wanted, or
-    /// else from now.
+    /// Sets the deadline of a turn for a reminder on main: one minute after it was due if only
+    /// wording is needed, else one minute from now.
     pub(super) fn limit_reminder(&mut self, message: MessageId, minutes: &Minutes) {
         let Some(occurrence) = self.memory.plans.asked(message).filter(|asked| is_reminder(asked)) else {
             return;
@@ -376,13 +380,13 @@ impl Assistant {
         self.wants.deadlines.insert(Branch::Main, until);
     }
 
-    /// The words of a reminder, said on main as they were written.
+    /// Says the text of a reminder on main as written.
     fn say_as_written(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         let label = self.label_of_words(&occurrence.key.source);
         self.speak_of(&put_plainly(occurrence, minutes), label, minutes);
     }
 
-    /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.
+    /// After a start: retries occurrences whose run or message was lost.
     pub(super) fn settle_leftovers(&mut self, minutes: &mut Minutes) {
         let open: Vec<Occurrence> = self.memory.plans.open.values().cloned().collect();
         for occurrence in open {
@@ -402,7 +406,7 @@ impl Assistant {
         }
     }
 
-    /// Whether `message` waits for an answer or is being answered.
+    /// Returns true if `message` is queued or being answered.
     fn is_open(&self, message: MessageId) -> bool {
         let waits = self.memory.messages.waiting.iter().any(|waiting| waiting.id == message);
         waits || self.running.values().any(|running| running.answers() == Some(message))
@@ -413,12 +417,12 @@ pub(super) fn is_reminder(occurrence: &Occurrence) -> bool {
     matches!(occurrence.key.source, Source::Reminder(_))
 }
 
-/// Failures that another try would only repeat.
+/// Returns true for failures that a retry would only repeat.
 fn is_final(failure: &Failure) -> bool {
     matches!(failure, Failure::Stopped(_) | Failure::SpendLimit(_))
 }
 
-/// What a run of `planned` stands on: nothing, if it speaks on main.
+/// Returns the mode of a run of `planned`, or `None` for a job on main.
 fn kind(planned: &Planned) -> Option<Kind> {
     match planned.charter() {
         Charter::Main(_) => None,
@@ -428,7 +432,7 @@ fn kind(planned: &Planned) -> Option<Kind> {
     }
 }
 
-/// Whether `planned` is a check in a chain.
+/// Returns whether `planned` may schedule a follow-up check.
 pub(super) fn follow(planned: &Planned) -> Follow {
     match &planned.what {
         What::Reminder(reminder) if reminder.chain.max > 0 => {

@@ -1,4 +1,5 @@
-//! Following up: a reminder that nobody answered is put otherwise, once, and then waits for the digest.
+//! Follow-ups: an unanswered reminder is repeated once in other words, and then waits for the
+//! digest.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,18 +8,18 @@ use crate::attention::HeldFor;
 use crate::card::{Card, Chase, put_otherwise};
 use crate::post::PostKey;
 
-/// How long to wait for an answer if the human wants no follow-up.
+/// How long an unanswered card waits for the digest if follow-ups are off.
 const USUAL: u32 = 20;
-/// How late something can be put otherwise: afterwards it only waits for the digest.
+/// After this delay a reminder is not followed up, but only waits for the digest.
 const STALE: SignedDuration = SignedDuration::from_hours(2);
 
 impl Assistant {
-    /// When the next card has waited long enough.
+    /// Returns the time at which the next card needs a follow-up.
     pub(super) fn cards_wake(&self) -> Option<Timestamp> {
         self.memory.messages.cards.unanswered().filter_map(|(card, _)| self.waited(card)).min()
     }
 
-    /// When `card` has waited long enough, if it still waits.
+    /// Returns the time at which `card` needs its next follow-up, if it still waits.
     fn waited(&self, card: &Card) -> Option<Timestamp> {
         let minutes = self.memory.chosen.settings.calm.follow_up_minutes.unwrap_or(USUAL);
         let wait = SignedDuration::from_mins(i64::from(minutes));
@@ -30,7 +31,7 @@ impl Assistant {
         since.checked_add(wait).ok()
     }
 
-    /// Deals with the cards that have waited long enough.
+    /// Follows up or defers the cards that are due.
     pub(super) fn tend_cards(&mut self, minutes: &mut Minutes) {
         let cards = &self.memory.messages.cards;
         let due = cards.unanswered().filter_map(|(card, post)| Some((self.waited(card)?, card, post)));
@@ -53,8 +54,8 @@ impl Assistant {
         }
     }
 
-    /// Whether something that has waited since `at` is put otherwise now: not in quiet hours, not while the human has
-    /// their mind on something, and not several things at once.
+    /// Returns true if a card due since `at` may be followed up now: not in quiet hours or a focus,
+    /// and not one of several.
     fn may_follow_up(&self, at: Timestamp, post: &PostKey, minutes: &Minutes) -> bool {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let calm = self.quiet_until(&now).is_none() && self.focus(&now).is_none();

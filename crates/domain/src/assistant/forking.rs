@@ -1,4 +1,4 @@
-//! Stepping aside: one side conversation at a time, begun by the human or by the model.
+//! Interactive forks: at most one at a time, started by the user or by the model.
 
 use jiff::Zoned;
 
@@ -13,18 +13,18 @@ use crate::record::{
 };
 use crate::wish::Asked;
 
-/// Where a fork begins, and as what.
+/// Position and session of a new fork.
 pub(super) struct Beginning {
-    /// The place in the tree, and the session that is spoken under.
+    /// The position in the tree, and the session id.
     pub(super) head: Head,
-    /// The entry of main on the way there: none, if there is nothing of main.
+    /// The entry of main it contains, or `None` if it has nothing of main.
     pub(super) root: Option<EntryId>,
-    /// What was asked for.
+    /// The request.
     pub(super) entering: Entering,
 }
 
 impl Assistant {
-    /// IF-7: the human steps aside. IF-6: this is decided in one place, one thing after the other.
+    /// IF-6, IF-7: handles `/fork`.
     pub(super) fn fork(&mut self, topic: String, now: &Zoned) -> (Answer, Vec<Effect>) {
         if self.memory.fork.is_some() {
             return refused("we are in a side conversation already. end it first: /save, /report or /exit.");
@@ -41,7 +41,8 @@ impl Assistant {
         self.turn_now(minutes)
     }
 
-    /// IF-8, IF-11: the model asks for a side conversation. If the human did so before, theirs it is.
+    /// IF-8, IF-11: handles the model's request for a fork. An earlier request of the user takes
+    /// precedence.
     pub(super) fn enter_asked(&mut self, asked: Asked, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         if self.memory.main.entering.is_none() {
@@ -50,14 +51,14 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// What came before the message `until` is heard first.
+    /// Requests a fork that starts once all messages before `until` are answered.
     fn will_enter(&mut self, asked: Asked, until: MessageId, minutes: &mut Minutes) {
         let entering = Entering { topic: asked.topic, idle_minutes: asked.idle_minutes, until };
         minutes.records.push(Record::Fork(ForkChange::Wanted(Some(entering.clone()))));
         self.memory.main.entering = Some(entering);
     }
 
-    /// Enters or leaves at once, or when the answer that goes on is finished. That does not wait for a yes then.
+    /// Enters or leaves now, or when the active answer is finished, without waiting for approvals.
     pub(super) fn turn_now(&mut self, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
         self.cancel_waiting(&mut minutes);
         self.turn_around(&mut minutes);
@@ -73,7 +74,7 @@ impl Assistant {
         (answer, minutes.effects())
     }
 
-    /// MC-7: who compacts is not interrupted.
+    /// MC-7: returns the effect that interrupts the active answer; a compaction is not interrupted.
     pub(super) fn interruption(&self) -> Option<Effect> {
         let (_, running) = self.speaking()?;
         match (&running.errand, running.owed) {
@@ -82,7 +83,7 @@ impl Assistant {
         }
     }
 
-    /// IF-9, IF-10: after a turn, whoever asked to enter or to leave does so.
+    /// IF-9, IF-10: carries out a requested entry or exit, if no turn is active.
     pub(super) fn turn_around(&mut self, minutes: &mut Minutes) {
         if self.speaking().is_some() {
             return;
@@ -98,12 +99,13 @@ impl Assistant {
         }
     }
 
-    /// IF-8: whether the model itself asked to step aside. What the human asks for waits for the answer.
+    /// IF-8: returns true if the model requested a fork. A request of the user waits for the
+    /// answer.
     pub(super) fn is_called_aside(&self) -> bool {
         self.memory.main.entering.as_ref().is_some_and(|entering| entering.until == MessageId(0))
     }
 
-    /// Whether words that came before the message `until` still wait.
+    /// Returns true if messages before `until` still wait.
     fn awaits(&self, until: MessageId) -> bool {
         self.memory.messages.waiting.iter().any(|message| message.id < until)
     }
@@ -114,7 +116,7 @@ impl Assistant {
         }
     }
 
-    /// IF-4, IF-12: a fork of main, and the first words in it.
+    /// IF-4, IF-12: starts a fork of main, and queues its first message.
     fn enter(&mut self, entering: Entering, minutes: &mut Minutes) {
         self.forget_entering(minutes);
         self.ensure_main(minutes);
@@ -130,7 +132,7 @@ impl Assistant {
         self.memory.messages.waiting.push_front(message);
     }
 
-    /// IF-16: a branch of its own, and an event of its own.
+    /// IF-16: creates the fork's branch and records its session.
     pub(super) fn open_fork(&mut self, beginning: Beginning, minutes: &mut Minutes) -> Branch {
         let Beginning { head, root, entering } = beginning;
         let branch = self.dice.branch();
@@ -150,12 +152,12 @@ impl Assistant {
         branch
     }
 
-    /// Words of our own, to be heard on `branch`.
+    /// Creates a message of the assistant itself for `branch`.
     pub(super) fn our_message(&mut self, branch: Branch, text: String, minutes: &mut Minutes) -> Message {
         self.our_labelled_message(branch, (text, Label::PLAIN), minutes)
     }
 
-    /// Words of our own with the label of what they quote, to be heard on `branch`.
+    /// Like [`Self::own_message`], with the label of quoted text.
     pub(super) fn our_labelled_message(
         &mut self,
         branch: Branch,
@@ -171,14 +173,14 @@ impl Assistant {
         message
     }
 
-    /// How the fork stands is changed, and written down.
+    /// Changes the open fork and records it.
     pub(super) fn change_fork(&mut self, minutes: &mut Minutes, change: impl FnOnce(&mut Fork)) {
         let Some(fork) = &mut self.memory.fork else { return };
         change(fork);
         minutes.records.push(Record::Fork(ForkChange::Open(fork.clone())));
     }
 
-    /// IF-26: something was said on `branch`, so it is not quiet if it is the fork.
+    /// IF-26: resets the idle time if `branch` is the fork.
     pub(super) fn note_activity(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let at = minutes.at;
         if self.memory.fork.as_ref().is_some_and(|fork| fork.branch == *branch) {
@@ -186,7 +188,7 @@ impl Assistant {
         }
     }
 
-    /// IF-21: the model says how the fork ends; its last word counts.
+    /// IF-21: stores how the model ends the fork; its last call counts.
     pub(super) fn will_leave(&mut self, exit: Exit, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         if let Exit::Report(text) = &exit {
@@ -196,8 +198,8 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// A turn that was cut off because its own wish was granted has not been interrupted, and a background run
-    /// that has nothing to add to what its tools did has not failed.
+    /// Returns the effective ending: a turn interrupted by its own fork request is finished, and so
+    /// is a background run that ends without text.
     pub(super) fn as_meant(&self, branch: &Branch, ending: Ending) -> Ending {
         let is_run = self.memory.turns.runs.contains_key(branch);
         match ending {

@@ -1,8 +1,9 @@
-//! Reminders for main: their words are shown as written when they are due, whatever main is doing.
+//! Reminders on main: each is shown as written when it is due, whatever main is doing.
 //!
-//! The decision that claims the due time also shows the words, so no turn, tool, approval, compaction or silent model can
-//! delay them. The model is asked afterwards, when main is free. Its words take the place of the ones that were shown if
-//! they come in time. Reminders that are due together are shown in one message.
+//! The text is shown in the transaction that records the due time, so no turn, tool, approval,
+//! compaction or unreachable model delays it. Then the model is asked to reword it when main is
+//! free; its answer replaces the text if it comes in time. Reminders that are due together are
+//! shown in one message.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -19,15 +20,15 @@ use crate::post::{PostChange, PostKey};
 use crate::record::{MessageChange, MessageId, PlanChange, Record};
 use crate::schedule::{ItemId, Lateness, What};
 
-/// The note on a reminder that was shown together with others.
+/// Note on a reminder that was shown together with others.
 const TOGETHER: &str = "it rang together with others";
 
-/// How long after a reminder was due the words of the model may take the place of its own.
+/// How long after the due time the model's wording may replace the text.
 pub(super) const PHRASING_TIME: SignedDuration = SignedDuration::from_secs(60);
 
 impl Assistant {
-    /// Shows the reminders that became due in this decision, as written. The model is asked about one that is alone, or
-    /// that is more than words.
+    /// Shows the reminders that became due in this decision, as written. The model is asked
+    /// afterwards about a single one, or about one with a task.
     pub(super) fn ring_due(&mut self, minutes: &mut Minutes) {
         loop {
             let open = self.memory.plans.open.values();
@@ -41,7 +42,7 @@ impl Assistant {
         }
     }
 
-    /// Whether the words of a reminder that is due still have to be shown.
+    /// Returns true if the text of a due reminder has not been shown yet.
     fn is_unshown(&self, occurrence: &Occurrence) -> bool {
         let waits = matches!(occurrence.stage, Stage::Asked(_) | Stage::Again(_) | Stage::Queued);
         let unshown = waits && !occurrence.shown && is_reminder(occurrence);
@@ -86,7 +87,7 @@ impl Assistant {
         }
     }
 
-    /// Records that the words of `occurrence` are shown, in the same writing as the words.
+    /// Records `occurrence` as shown, in the transaction that shows it.
     fn is_shown(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) -> Occurrence {
         let shown = Occurrence { shown: true, ..occurrence.clone() };
         self.memory.plans.open.insert_mut(shown.key.clone(), shown.clone());
@@ -104,7 +105,8 @@ impl Assistant {
         shown
     }
 
-    /// Why no turn of the model follows a reminder now; `None` if one does.
+    /// Returns the note for a reminder that no model turn will follow now, or `None` if one
+    /// follows.
     fn unanswerable(&self, minutes: &Minutes) -> Option<&'static str> {
         let held = self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held);
         if self.choices.is_offline() {
@@ -116,7 +118,7 @@ impl Assistant {
         }
     }
 
-    /// Ends a reminder that was shown, without asking the model, or without waiting for it any longer.
+    /// Ends a shown reminder without waiting for the model.
     pub(super) fn end_shown(&mut self, occurrence: Occurrence, note: &str, minutes: &mut Minutes) {
         if let Stage::Asked(message) = occurrence.stage {
             self.take_back(message, minutes);
@@ -124,7 +126,8 @@ impl Assistant {
         self.settle(occurrence, End::Done(note.to_owned()), minutes);
     }
 
-    /// The same, for one that main has not read about, unless its words are part of the conversation.
+    /// Like [`Self::end_shown`], for a reminder not in main's context: it leaves a pending update
+    /// unless its text is an entry.
     pub(super) fn end_unheard(&mut self, occurrence: Occurrence, note: &str, minutes: &mut Minutes) {
         if self.card_of(&occurrence).is_some_and(|(_, post)| post.is_card()) {
             let text = put_plainly(&occurrence, minutes);
@@ -134,8 +137,7 @@ impl Assistant {
         self.end_shown(occurrence, note, minutes);
     }
 
-    /// Ends the reminders about which the model need not be asked any more: the user has dealt with the card, or it is too
-    /// late for other words.
+    /// Ends reminders that need no rewording any more: their card is settled, or the time is over.
     pub(super) fn end_phrasing(&mut self, minutes: &mut Minutes) {
         for occurrence in self.waiting_plain() {
             let open = self.card_of(&occurrence).is_some_and(|(card, _)| card.state == State::Open);
@@ -146,15 +148,15 @@ impl Assistant {
         }
     }
 
-    /// Whether the next message is about a reminder that was shown, and the job files were not read yet. They say whether
-    /// its turn can be left out, and everything is looked at again once they are read.
+    /// Returns true if the next message belongs to a shown reminder and the job files have not been
+    /// read yet. They decide whether its turn can be skipped.
     pub(super) fn must_know_files(&self) -> bool {
         let next = self.memory.messages.waiting.front();
         let asked = next.and_then(|next| self.memory.plans.asked(next.id));
         !self.wants.knows_files && asked.is_some_and(|asked| asked.shown)
     }
 
-    /// Main is free: the model is asked about one reminder, but not about several that waited meanwhile.
+    /// Lets the model reword a single waiting reminder; if several wait, none is reworded.
     pub(super) fn ask_about_one(&mut self, minutes: &mut Minutes) {
         let waiting = self.waiting_plain();
         if waiting.len() > 1 {
@@ -164,8 +166,8 @@ impl Assistant {
         }
     }
 
-    /// When it is too late for the model to put the first waiting reminder in other words, or now, if one has still to be
-    /// shown.
+    /// Returns the time at which the rewording of the first waiting reminder is too late, or `now`
+    /// if a reminder has yet to be shown.
     pub(super) fn phrasing_wakes(&self, now: Timestamp) -> Option<Timestamp> {
         if self.memory.plans.open.values().any(|one| self.is_unshown(one)) {
             return Some(now);
@@ -173,22 +175,22 @@ impl Assistant {
         self.waiting_plain().iter().map(|occurrence| self.phrased_until(occurrence, now)).min()
     }
 
-    /// The reminders that were shown and wait for their turn of the model, and need it for nothing but other words.
+    /// Returns the shown reminders that wait for a model turn only to be reworded.
     fn waiting_plain(&self) -> Vec<Occurrence> {
         let waiting = self.memory.messages.waiting.iter();
         let asked = waiting.filter_map(|message| self.memory.plans.asked(message.id));
         asked.filter(|asked| asked.shown && self.is_plain(asked)).cloned().collect()
     }
 
-    /// Until when words of the model may take the place of those of `occurrence`: a while after it was due, or after it
-    /// could be shown if the program was not running or the reminder rested.
+    /// Returns until when the model's wording may replace the text: a while after it was due, or
+    /// after it could be shown if the daemon was down or the reminder paused.
     pub(super) fn phrased_until(&self, occurrence: &Occurrence, now: Timestamp) -> Timestamp {
         let rang = self.card_of(occurrence).map_or(now, |(card, _)| card.rang);
         rang.saturating_add(PHRASING_TIME).unwrap_or(Timestamp::MAX)
     }
 
-    /// The model has put a reminder in its own words. In time they take the place of those that were shown; later they are
-    /// a message of their own, if they say more.
+    /// Handles the model's answer to a reminder: in time it replaces the shown text; later it is a
+    /// message of its own if it adds anything.
     pub(super) fn put_in_words(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         if !occurrence.shown {
             self.rang(occurrence, minutes);
@@ -197,7 +199,8 @@ impl Assistant {
         }
     }
 
-    /// Puts the words of the model in the place of a reminder that was shown. Returns whether that was possible.
+    /// Replaces the shown text by the model's wording. Returns false if that is not possible any
+    /// more.
     fn take_its_place(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) -> bool {
         let Some((card, post)) = self.card_of(occurrence).cloned() else { return false };
         let alone = self.memory.messages.cards.under(&post).len() == 1;
@@ -224,12 +227,12 @@ impl Assistant {
         self.memory.messages.cards.get(&id)
     }
 
-    /// Whether what the model says about a reminder that was shown is more than the same in other words.
+    /// Returns true if the model's answer to a shown reminder is more than a rewording.
     pub(super) fn says_more(&self, occurrence: &Occurrence) -> bool {
         self.plan_of(occurrence).is_some() && !self.is_plain(occurrence)
     }
 
-    /// Whether nothing has to be done about it but to say it.
+    /// Returns true if the reminder has no task besides being shown.
     pub(super) fn is_plain(&self, occurrence: &Occurrence) -> bool {
         let planned = self.plan_of(occurrence);
         planned.is_some_and(|planned| match &planned.what {
@@ -239,7 +242,7 @@ impl Assistant {
     }
 }
 
-/// The message with which main is asked about it; the greatest number, if that comes later.
+/// Returns the queued message of the occurrence for sorting; the maximum if it is queued later.
 fn waits_with(occurrence: &Occurrence) -> MessageId {
     match occurrence.stage {
         Stage::Asked(message) => message,
@@ -247,7 +250,7 @@ fn waits_with(occurrence: &Occurrence) -> MessageId {
     }
 }
 
-/// A reminder as it was written, and when it was for if it comes late.
+/// Returns the text of a reminder as written, with its original time if it is late.
 pub(super) fn put_plainly(occurrence: &Occurrence, minutes: &Minutes) -> String {
     let words = as_written(&occurrence.words);
     let late = was_for(occurrence, &minutes.zone);

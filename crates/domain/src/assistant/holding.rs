@@ -1,8 +1,8 @@
-//! Holding: the model refuses our key, so everything waits, in order, until it takes one.
+//! Blocked turns: while the model rejects the API key, all messages wait in order.
 //!
-//! The turn that met the refusal stays open, on disk too, and new words queue behind it. The human is told once.
-//! It is tried again when the key changed, when the human says anything, when asked to, and after a while: a vendor
-//! may refuse a good key for a moment.
+//! The rejected turn stays open, on disk too, and new messages queue behind it. The user is
+//! notified once. It is retried when the key changes, with a new message, on `/retry`, and at
+//! intervals, because a vendor may reject a valid key for a moment.
 
 use jiff::{SignedDuration, Zoned};
 
@@ -13,41 +13,41 @@ use crate::failure::Failure;
 use crate::record::{MessageId, Record, SurfaceName, TurnChange};
 use crate::turn::Ending;
 
-/// When a key that was refused is tried again. The vendor is not asked often, so that it does not lock the account.
+/// Retry intervals after a rejected key. They are long, so that the vendor does not lock the
+/// account.
 const KEY_PACE: Pace = Pace { first: SignedDuration::from_mins(1), longest: SignedDuration::from_mins(30) };
-/// Why all waits for the human.
+/// Reason while the user has to act.
 pub(super) const REFUSES: &str = "the model refuses the key";
-/// Why all waits for nobody in particular.
+/// Reason while the model is unreachable.
 const OUT_OF_REACH: &str = "the model can't be reached right now";
 
-/// What the human knows of a refusal.
+/// Whether the user has been notified of a rejected key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing yet.
     #[default]
     Unknown,
-    /// It was told, and nothing has changed since.
+    /// Notified, and nothing has changed since.
     Told,
 }
 
 impl Assistant {
-    /// Whether everything waits for a key.
+    /// Returns true if a turn is blocked.
     pub fn waits_for_key(&self) -> bool {
         self.running.values().any(|running| running.owed == Owed::Held)
     }
 
-    /// Why everything waits: nothing, if it does not.
+    /// Returns the reason why messages wait, if a turn is blocked.
     pub(super) fn why_it_waits(&self) -> Option<&'static str> {
         let why = if self.wants.away.is_some() { OUT_OF_REACH } else { REFUSES };
         self.waits_for_key().then_some(why)
     }
 
-    /// E5: lets the turn wait for a key, and tells the human once.
+    /// E5: blocks the turn, and notifies the user once.
     pub(super) fn hold(&mut self, turned: Turned, why: &Failure, minutes: &mut Minutes) {
         let Turned { turn, branch, message, sending } = turned;
         minutes.records.push(Record::Turn(TurnChange::Held(turn)));
         if matches!(why, Failure::BadKey(_)) {
-            // Whoever refuses the key is there.
+            // A rejected key means that the model is reachable.
             self.wants.away = None;
             let last = self.wants.key_refused;
             self.wants.key_refused = Some(Retry::plan(last, KEY_PACE, SignedDuration::ZERO, minutes.at));
@@ -60,7 +60,7 @@ impl Assistant {
                 let why = why.clone();
                 minutes.shown.push(Shown::Held { turn, branch, newest, known, why });
             }
-            // No words of the human wait for a background run.
+            // No message of the user waits for a background run.
             (true, Known::Unknown) => minutes.shown.push(Shown::Notice(why.to_string())),
             (true, Known::Told) => {}
         }
@@ -70,7 +70,8 @@ impl Assistant {
         self.ring_past(minutes);
     }
 
-    /// Tries again what waits for a key. It is owed since before, so new words do not cut it off.
+    /// Retries all blocked turns. They count as resumed, so that a new message does not interrupt
+    /// them.
     pub(super) fn try_held(&mut self, minutes: &mut Minutes) {
         let held = self.running.iter().filter(|(_, running)| running.owed == Owed::Held);
         let held: Vec<Turned> = held.filter_map(|(branch, running)| turned(branch, running)).collect();
@@ -79,7 +80,7 @@ impl Assistant {
         }
     }
 
-    /// The human has done something about it, or wants it tried all the same.
+    /// Handles `/retry`.
     pub(super) fn retry(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         if !self.waits_for_key() {
             return (Answer::Refused("nothing waits to be tried again.".to_owned()), Vec::new());
@@ -93,7 +94,7 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// The human gives up on what waits on `branch`: it ends without an answer, and the next words have their turn.
+    /// Drops the blocked turn of `branch` without an answer; the next message can start.
     pub(super) fn let_go(&mut self, branch: &Branch, running: &Running, now: &Zoned) -> Vec<Effect> {
         self.running.remove(branch);
         let mut minutes = Minutes::at(now);

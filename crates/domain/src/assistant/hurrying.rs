@@ -1,7 +1,8 @@
-//! Hurrying: work that nobody waited for is waited for as soon as words of the human wait behind it.
+//! Priorities: an unattended turn becomes attended as soon as a message of the user waits for it.
 //!
-//! Who speaks is not always interrupted (MC-7), and near the limit of the day its calls would wait for those of background
-//! runs. From then on they wait for none, and are the human's: they count no longer towards the limit (E4).
+//! The active turn is not always interrupted (MC-7), and near the daily limit its calls would wait
+//! for those of background runs. From then on they wait for none and do not count towards the limit
+//! (E4).
 
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::conversation::Branch;
@@ -9,7 +10,7 @@ use crate::cost::{Attended, Refusal};
 use crate::record::SurfaceName;
 
 impl Assistant {
-    /// Tells all who hold up the human, and whom nobody waited for.
+    /// Notifies all unattended turns that block the user.
     pub(super) fn hurry(&self, minutes: &mut Minutes) {
         let unattended =
             self.running.iter().filter(|(_, running)| running.account.attended == Attended::Unattended);
@@ -17,7 +18,7 @@ impl Assistant {
         minutes.reins.extend(held_up.map(Effect::Hurry));
     }
 
-    /// A call on `branch` that was hurried may be made, unless nobody waits for it after all.
+    /// Allows the next call of a prioritized turn, unless nothing waits for it any more.
     pub(super) fn attend(&mut self, branch: &Branch) -> Answer {
         let holds_up = self.holds_up(branch);
         let Some(running) = self.running.get_mut(branch) else { return Answer::Overspent(Refusal::Taken) };
@@ -30,7 +31,8 @@ impl Assistant {
         }
     }
 
-    /// Whether words of the human wait until the turn on `branch`, or the one that it works for, has ended.
+    /// Returns true if a message of the user waits for the end of the turn on `branch`, or of its
+    /// requester.
     fn holds_up(&self, branch: &Branch) -> bool {
         let speaks = self.speaking().is_some_and(|(speaking, _)| speaking == branch);
         let asker = self.memory.turns.runs.get(branch).and_then(|run| run.doings.asker.as_ref());
@@ -40,7 +42,7 @@ impl Assistant {
         }
     }
 
-    /// Whether the human said something, or wants the conversation summed up, and waits for who speaks.
+    /// Returns true if a message of the user or a compaction request waits.
     fn words_wait(&self) -> bool {
         let mut waiting = self.memory.messages.waiting.iter();
         !self.wants.compactions.is_empty() || waiting.any(|message| message.surface != SurfaceName::House)

@@ -1,4 +1,4 @@
-//! Leaving a side conversation: three ways out, and an end for one that falls quiet.
+//! Leaving a fork: its three exits, and the idle timeout.
 
 use jiff::{Timestamp, Zoned};
 
@@ -10,30 +10,30 @@ use crate::conversation::{Branch, Why};
 use crate::fork::{Exit, Fork, Leaving, Quiet};
 use crate::record::{Address, ForkChange, Message, MessageChange, MessageId, Record, SessionChange};
 
-/// How the human wants to leave.
+/// An exit command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The side conversation becomes the main one.
+    /// Promotes the fork to main.
     Save,
-    /// With these words for main; the model finds them, if there are none.
+    /// Leaves this report for main; if empty, the model writes it.
     Report(String),
-    /// Nothing is kept.
+    /// Discards the fork.
     Drop,
 }
 
-/// What brings the end of a fork about.
+/// The cause of a fork's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occasion {
-    /// Somebody wants it.
+    /// Requested by the user or the model.
     Wanted,
-    /// Nobody has spoken in it for long.
+    /// Idle timeout.
     Quiet,
-    /// The whole conversation starts over.
+    /// A `/clear`.
     StartedOver,
 }
 
 impl Occasion {
-    /// How a fork of which nothing is kept came to its end, and what there is to say of that.
+    /// Returns the reason and the notice for a discarded fork.
     fn told(self) -> (Why, String) {
         let (why, text) = match self {
             Self::Quiet => (Why::Lapsed, "nobody had spoken for a while."),
@@ -45,7 +45,7 @@ impl Occasion {
 }
 
 impl Assistant {
-    /// When a quiet fork needs something.
+    /// Returns the time at which an idle fork needs attention.
     pub(super) fn fork_wakes(&self, now: Timestamp) -> Option<Timestamp> {
         let fork = self.memory.fork.as_ref().filter(|_| self.speaking().is_none())?;
         match fork.quiet(now) {
@@ -54,8 +54,8 @@ impl Assistant {
         }
     }
 
-    /// IF-24, IF-25: the human leaves: when what they said before is answered, or after the model has found the
-    /// words. An answer that nobody will keep is not waited for.
+    /// IF-24, IF-25: handles an exit command. It takes effect once earlier messages are answered,
+    /// or after the model has written the report; a discard interrupts the answer.
     pub(super) fn leave_asked(&mut self, way: Way, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some(fork) = self.memory.fork.clone() else {
             return refused("we are not in a side conversation. /fork starts one.");
@@ -89,7 +89,7 @@ impl Assistant {
         if held {
             self.cut_short(&fork.branch, &mut minutes);
         }
-        // Who waits for a key would wait for each of the next words too.
+        // Behind a blocked turn, earlier messages would never be answered.
         let until = if held { MessageId(0) } else { self.memory.messages.next };
         self.change_fork(&mut minutes, |fork| (fork.leaving, fork.until) = (leaving, until));
         let (answer, effects) = self.turn_now(minutes);
@@ -103,7 +103,7 @@ impl Assistant {
         self.leave(exit, Occasion::Wanted, minutes);
     }
 
-    /// The human wanted a report and the model wrote none: nothing is thrown away for that.
+    /// Stays in the fork because the model wrote no report, so that nothing is lost.
     pub(super) fn stay(&mut self, minutes: &mut Minutes) {
         let text = "nothing was reported, so we are still in the side conversation. leave it with your own words \
                     (/report WORDS), or with /save or /exit.";
@@ -111,7 +111,7 @@ impl Assistant {
         self.change_fork(minutes, |fork| (fork.leaving, fork.until) = (Leaving::Not, MessageId(0)));
     }
 
-    /// IF-19, IF-20: the fork ends in one of three ways.
+    /// IF-19, IF-20: ends the fork with one of its three exits.
     pub(super) fn leave(&mut self, exit: Exit, occasion: Occasion, minutes: &mut Minutes) {
         let Some(fork) = self.memory.fork.take() else { return };
         self.memory.chosen.modes.fork = None;
@@ -130,7 +130,7 @@ impl Assistant {
         minutes.shown.push(Shown::Aside(Aside::Ended { branch: fork.branch, why, note }));
     }
 
-    /// MC-25, IF-22: main stands where the fork stood, and what the fork had seen is part of it.
+    /// MC-25, IF-22: moves main to the fork's head, and marks the updates seen in the fork as read.
     fn promote(&mut self, fork: &Fork, minutes: &mut Minutes) -> (Why, String) {
         let session =
             |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
@@ -159,7 +159,8 @@ impl Assistant {
         (Why::Promoted, format!("it is the main conversation now.{lost}{outside} /undo takes that back."))
     }
 
-    /// What main will not know any more. It stays in the tree.
+    /// Returns a remark on entries of main that the promoted fork does not contain; they stay in
+    /// the tree.
     fn lost_by_saving(&self, fork: &Fork) -> &'static str {
         let main = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
         match (fork.root, main) {
@@ -182,7 +183,7 @@ impl Assistant {
         }
     }
 
-    /// IF-27 to IF-32: a quiet fork. Nobody is asked who costs anything.
+    /// IF-27 to IF-32: asks about an idle fork, and later ends it. This uses no model.
     pub(super) fn tend_fork(&mut self, minutes: &mut Minutes) {
         let fork = self.memory.fork.clone().filter(|_| self.speaking().is_none());
         match fork.as_ref().map(|fork| (fork, fork.quiet(minutes.at))) {

@@ -1,4 +1,4 @@
-//! A lighter day: what the human set for the rest of today waits until tomorrow, but for what must be done.
+//! A lighter day: moves the user's remaining reminders of today to tomorrow, except important ones.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::cost::Source;
 use crate::record::{FileWork, PlanChange};
 use crate::schedule::{Charter, Moment, Planned, Reminder, What};
 
-/// What rings so soon is a timer, or has begun already.
+/// A reminder that is due within this time stays.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
-/// The words with which something must be done today: the human says so, others wait for it, or the body does.
+/// Terms that mark a reminder as important today.
 const MUST: [&str; 19] = [
     "must",
     "important",
@@ -35,7 +35,7 @@ const MUST: [&str; 19] = [
 ];
 
 impl Assistant {
-    /// What is left of today moves to tomorrow, at the same time of day; `undo` takes all of it back.
+    /// Moves the rest of today to tomorrow at the same times; one `undo` reverses it.
     pub(super) fn lighter(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         let today = now.date();
         let left = self.memory.plans.agenda.soonest();
@@ -66,7 +66,7 @@ impl Assistant {
         (Answer::Told(told(&moved, &stays)), minutes.effects())
     }
 
-    /// The reminder rings at its new time; its file follows.
+    /// Moves a reminder to its new time, in its file too.
     fn put_off(&mut self, planned: &Planned, next: Reminder, minutes: &mut Minutes) -> Source {
         let source = planned.source();
         let value = next.run_at.to_string();
@@ -77,7 +77,8 @@ impl Assistant {
     }
 }
 
-/// The same tomorrow: nothing, if it must be done today, or is no reminder of the human's own.
+/// Returns the reminder at the same time tomorrow, or `None` if it is important or a background
+/// job.
 fn tomorrow(reminder: &Reminder, now: &Zoned) -> Option<Reminder> {
     let says = |text: &str| {
         let words = text.split(|letter: char| !letter.is_alphanumeric());

@@ -1,8 +1,8 @@
-//! Limiting: what becomes of work that nobody waits for when the limit of the day is reached.
+//! Effects of the daily limit on unattended work.
 //!
-//! That is known before anything is begun, so that no branch is left behind for nothing. Routines are left out, reminders
-//! go out as they were written, and what was brought from outside waits until the next day begins. The human is told of
-//! the limit once, and not of each.
+//! The limit is checked before anything starts, so that no branch is created for nothing. Routines
+//! are skipped, reminders are delivered verbatim, and webhook deliveries wait for the next day. The
+//! user is notified of the limit once, not for each job.
 
 use jiff::{Timestamp, ToSpan};
 
@@ -11,7 +11,7 @@ use crate::cost::Source;
 use crate::occurrence::{End, LIMIT_REACHED, Occurrence, Stage, TRIES, UNPAID};
 
 impl Assistant {
-    /// E4: the occurrence would begin now, and may not.
+    /// E4: handles an occurrence that cannot start because of the limit.
     pub(super) fn left_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
         match &occurrence.key.source {
             Source::Reminder(_) => self.goes_out(occurrence, UNPAID, minutes),
@@ -28,8 +28,8 @@ impl Assistant {
         }
     }
 
-    /// E4: the occurrence was begun, and may not go on. What was brought from outside is begun anew, as after every
-    /// failure.
+    /// E4: handles an occurrence that was stopped by the limit. A delivery is started again, as
+    /// after every failure.
     pub(super) fn cut_off(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
         match &occurrence.key.source {
             Source::Reminder(_) => self.goes_out(occurrence, UNPAID, minutes),
@@ -49,7 +49,7 @@ impl Assistant {
         }
     }
 
-    /// What a time brought to main is not said there any more.
+    /// Removes queued prompts of jobs from main's queue if the limit is reached.
     pub(super) fn spare_main(&mut self, minutes: &mut Minutes) {
         if self.refusal(minutes).is_none() {
             return;
@@ -59,8 +59,8 @@ impl Assistant {
         }
     }
 
-    /// P7: what was brought from outside and needs a model waits for the next day. What was to be tried again waits with
-    /// the rest, or it would be looked at all the time.
+    /// P7: defers deliveries that need a model to the next day. Pending retries are queued too;
+    /// otherwise their time stays in the past and the loop spins.
     pub(super) fn let_deliveries_wait(&mut self, minutes: &mut Minutes) {
         let waits = self.refusal(minutes).is_some() && !self.memory.messages.deliveries.open.is_empty();
         self.memory.messages.deliveries.until = next_midnight(minutes).filter(|_| waits);
@@ -78,7 +78,7 @@ impl Assistant {
     }
 }
 
-/// When the next day begins, where the human lives.
+/// Returns the start of the next day in the user's time zone.
 fn next_midnight(minutes: &Minutes) -> Option<Timestamp> {
     let now = minutes.at.to_zoned(minutes.zone.clone());
     let midnight = now.checked_add(1.day()).and_then(|tomorrow| tomorrow.start_of_day());

@@ -1,4 +1,4 @@
-//! What is planned, read out: a day, the week, the next thing, or when something is.
+//! Lists of plans: a day, the week, the next item, or plans by name.
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
@@ -10,13 +10,13 @@ use crate::brain::Span;
 use crate::phrase::{When, tell, tell_times};
 use crate::schedule::{Charter, Planned, What, any_step, first_step, without_step};
 
-/// The most lines of a list.
+/// Most lines of a list.
 const LINES: usize = 20;
-/// How near something is that is the thing to do now: before it, and after it rang.
+/// How near in time an item must be, before or after it is due, to be the next thing to do.
 const FRESH: SignedDuration = SignedDuration::from_hours(1);
 
 impl Assistant {
-    /// What is planned in `span`.
+    /// Returns the list for `span`.
     pub(super) fn list(&self, span: &Span, now: &Zoned) -> String {
         let today = now.date();
         match span {
@@ -36,7 +36,7 @@ impl Assistant {
         }
     }
 
-    /// The one thing to do now, and why that.
+    /// Returns the one thing to do now, with the reason.
     fn next_thing(&self, now: &Zoned) -> String {
         let zone = now.time_zone();
         let told = |at: Timestamp| tell(&When::Once(at.to_zoned(zone.clone())), now, &[]);
@@ -73,7 +73,7 @@ impl Assistant {
         }
     }
 
-    /// That nothing is left of today, and what comes next.
+    /// Returns the text for an empty rest of the day, with the next item.
     fn nothing_left(&self, now: &Zoned) -> String {
         let next = self.memory.plans.agenda.soonest().next();
         next.map_or("nothing left today.".to_owned(), |(at, plan)| {
@@ -90,10 +90,10 @@ impl Assistant {
         if lines.is_empty() { format!("nothing planned is called `{words}`.") } else { lines.join("\n") }
     }
 
-    /// What comes from the first of these days to the last, after now.
+    /// Returns the items from day `first` to day `last`, after now.
     fn days(&self, first: Date, last: Date, nothing: &str, now: &Zoned) -> String {
         let zone = now.time_zone();
-        // What one plan does on one day is one line.
+        // All times of one plan on one day share a line.
         let mut times: Vec<(Vec<Zoned>, String)> = Vec::new();
         for (next, plan) in self.memory.plans.agenda.soonest() {
             if next.to_zoned(zone.clone()).date() > last {
@@ -126,7 +126,7 @@ impl Assistant {
     }
 }
 
-/// R4: how to begin with what the human is to do; what runs in the background is ours to do.
+/// R4: returns the first step of a reminder for the user; empty for background jobs.
 fn begun(what: &What) -> String {
     match what {
         What::Reminder(reminder) if matches!(reminder.charter(), Charter::Main(_)) => {

@@ -1,6 +1,7 @@
-//! Loading: a job whose file names skills begins when they are loaded, because their commands take time.
+//! Skills of jobs: a job whose file names skills starts once they are loaded, because their
+//! commands take time.
 //!
-//! Meanwhile its occurrence waits for another try, so that a crash in between loses nothing: the try comes by itself.
+//! Meanwhile its occurrence is scheduled for a retry, so that it is not lost in a crash.
 
 use std::sync::Arc;
 
@@ -14,11 +15,13 @@ use crate::permission::forbids_program;
 use crate::schedule::{Planned, ToolRule, What};
 use crate::turn::TurnId;
 
-/// How long skills may take to be loaded before that is tried anew: twice as long as all their commands may take.
+/// How long to wait for skills before loading them again: twice the time limit of all their
+/// commands.
 const LOADING: SignedDuration = SignedDuration::from_secs(60);
 
 impl Assistant {
-    /// SK-9, SK-11: the skills that are loaded before `planned` begins: nothing, if it names none or nobody would read them.
+    /// SK-9, SK-11: returns the skills to load before `planned` starts, or `None` if it names none
+    /// or no model will read them.
     pub(super) fn wanted(&self, planned: &Arc<Planned>, minutes: &Minutes) -> Option<NamedSkills> {
         let names = match &planned.what {
             What::Routine(routine) => &routine.skills,
@@ -32,15 +35,15 @@ impl Assistant {
         Some(NamedSkills { names: names.clone(), tools })
     }
 
-    /// The occurrence begins when its skills are loaded.
+    /// Loads the skills of the occurrence, which starts afterwards.
     pub(super) fn load_first(&mut self, occurrence: Occurrence, wanted: NamedSkills, minutes: &mut Minutes) {
         minutes.loads.push((occurrence.key.clone(), wanted));
         let again = minutes.at.saturating_add(LOADING).unwrap_or(minutes.at);
         self.stands(occurrence, Stage::Again(again), minutes);
     }
 
-    /// Returns whether a skill that `turn` loads may run the program of these words: a run must do without what its file
-    /// disallows, also in a skill.
+    /// Returns whether a skill that `turn` loads may run this program: programs disallowed by the
+    /// job's file are disallowed in its skills too.
     pub(super) fn may_run_program(&self, turn: TurnId, words: &[String]) -> (Answer, Vec<Effect>) {
         let run = self.run_of(turn).and_then(|(branch, _)| self.memory.turns.runs.get(&branch));
         if run.is_some_and(|run| forbids_program(&run.terms.tools, words)) {
@@ -50,7 +53,8 @@ impl Assistant {
         }
     }
 
-    /// The skills of the occurrence `key` are loaded: it begins, unless it was called off or has begun since.
+    /// Starts the occurrence `key` with its loaded skills, unless it was cancelled or started
+    /// meanwhile.
     pub(super) fn skills_loaded(&mut self, key: &Key, loaded: &Loaded, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         let waits = |occurrence: &&Occurrence| matches!(occurrence.stage, Stage::Again(_));
@@ -64,8 +68,8 @@ impl Assistant {
     }
 }
 
-/// SK-12, BF-4: what a run may use, with the tools that its skills bring along, each once. What the file forbids stays
-/// forbidden.
+/// SK-12, BF-4: adds the tools of a run's skills to its allowed tools. Tools forbidden by the file
+/// stay forbidden.
 pub(super) fn with_tools(rule: ToolRule, brought: &[String]) -> ToolRule {
     match rule {
         ToolRule::Only(mut listed) => {

@@ -1,4 +1,4 @@
-//! What the assistant knows when it wakes up, and keeps in mind: names, numbers and what waits.
+//! The state of the assistant, as loaded from the journal: branches, counters, and pending work.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -28,75 +28,68 @@ use crate::thinking::Thinking;
 use crate::tool::ToolCall;
 use crate::turn::TurnId;
 
-/// What the journal knows when the assistant wakes up.
+/// All persistent state of the assistant.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// The names, and the number of the next entry.
+    /// The branches, and the next entry id.
     pub conversation: Conversation,
-    /// The turns.
     pub turns: Turns,
-    /// The messages.
     pub messages: Messages,
-    /// What forks and background runs left for main.
+    /// Pending updates from forks and background runs.
     pub reports: Reports,
-    /// The inbox.
     pub inbox: Inbox,
-    /// What the human is asked, and has said yes to.
+    /// Open and standing approvals.
     pub approvals: Approvals,
-    /// The side conversation that is open.
+    /// The open fork.
     pub fork: Option<Fork>,
-    /// The main conversation.
     pub main: Main,
-    /// What is planned, and what is being done about it.
+    /// Plans and their open occurrences.
     pub plans: Plans,
-    /// What the human chose.
+    /// Settings and overrides of the user.
     pub chosen: Chosen,
 }
 
-/// Turns that never ended, the background runs they may belong to, and the number of the next one.
+/// Active and interrupted turns.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    /// Those that never ended.
+    /// Turns that were interrupted by the last exit.
     pub unfinished: Vec<Unfinished>,
-    /// The background runs that go on.
+    /// Active background runs.
     pub runs: BTreeMap<Branch, Arc<Run>>,
-    /// How many tokens the newest call of each branch held.
+    /// Context size in tokens of the newest call on each branch.
     pub filled: BTreeMap<Branch, u64>,
-    /// The number of the next turn.
     pub next: TurnId,
 }
 
-/// Messages that nobody has taken, the number of the next one, and what was sent to the human.
+/// Message queue, and facts about sent and received messages.
 #[derive(Clone, Debug)]
 pub struct Messages {
-    /// Those that wait, oldest first.
+    /// Queued messages, oldest first.
     pub waiting: VecDeque<Message>,
-    /// What is known of messages that the human sees, shared with every copy of this memory.
+    /// Origins of messages that the user sees; shared between copies.
     pub sent: Arc<Sent>,
-    /// What surfaces elsewhere told us lately, shared with every copy of this memory.
+    /// Marks of messages recently received from other surfaces; shared between copies.
     pub heard: Arc<BTreeSet<Mark>>,
-    /// The cards of reminders that rang, shared with every copy of this memory.
+    /// Reminder cards; shared between copies.
     pub cards: Arc<Cards>,
-    /// Whether the human is to be reached, and what waits because they are not.
+    /// Attention state and deferred messages.
     pub attending: Attending,
-    /// The addresses that the human wrote lately, oldest first, shared with every copy of this memory.
+    /// Addresses in recent messages of the user, oldest first; shared between copies.
     pub links: Arc<VecDeque<String>>,
-    /// The addresses that were seen lately in pages, search results and mail, oldest first, shared with every copy of this
-    /// memory.
+    /// Addresses in recent pages, search results and mail, oldest first; shared between copies.
     pub seen: Arc<VecDeque<String>>,
-    /// Texts in recent tool calls that could be addresses, oldest first. An address among them does not count as seen.
+    /// Texts in recent tool calls that could be addresses, oldest first. They do not count as seen.
     pub composed: Arc<VecDeque<String>>,
-    /// What was brought to webhooks.
+    /// Webhook deliveries.
     pub deliveries: Deliveries,
-    /// The number of the next message.
     pub next: MessageId,
 }
 
-/// How many of the newest marks are remembered.
+/// How many of the newest marks are kept.
 pub const MARKS: usize = 2_000;
 
 impl Messages {
-    /// What is known by `mark` has been heard.
+    /// Remembers a received message by its mark.
     pub(super) fn remember(&mut self, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
         let heard = Arc::make_mut(&mut self.heard);
@@ -107,63 +100,59 @@ impl Messages {
     }
 }
 
-/// Reports that main has not read, and the number of the next one.
+/// Pending updates that main has not read.
 #[derive(Clone, Debug)]
 pub struct Reports {
-    /// Those that wait, oldest first, shared with every copy of this memory.
+    /// Unread updates, oldest first; shared between copies.
     pub waiting: Arc<Vec<Report>>,
-    /// The number of the next report.
     pub next: ReportId,
 }
 
-/// What is known of the main conversation besides where it is.
+/// State of the main conversation besides its head.
 #[derive(Clone, Debug, Default)]
 pub struct Main {
-    /// When it began.
+    /// Start of the conversation.
     pub created: Option<Timestamp>,
-    /// The changes of its shape that can still be taken back, oldest first, shared with every copy of this memory.
+    /// Changes of main that can be undone, oldest first; shared between copies.
     pub changes: Arc<Vec<Change>>,
-    /// The side conversation that begins next.
+    /// The requested fork that starts next.
     pub entering: Option<Entering>,
-    /// Where it stood before the turn that goes on.
+    /// Main's position before the active turn.
     pub before: Option<Spot>,
 }
 
-/// A place in the tree, and what is known of all words on the way there.
+/// A position in the tree, with the label of everything up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
-    /// The entry.
     pub entry: EntryId,
-    /// What is known.
     pub label: Label,
 }
 
 impl Spot {
-    /// Where `head` stands, if anything was said there.
+    /// Returns the position of `head`, or `None` for an empty branch.
     pub fn of(head: &Head) -> Option<Self> {
         head.entry.map(|entry| Self { entry, label: head.label })
     }
 }
 
-/// What the human chose, as far as it is not the usual.
+/// Choices of the user.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// The settings.
     pub settings: Settings,
-    /// How much is thought on main until the next start, whatever the settings say.
+    /// Thinking mode of main until the next start; overrides the settings.
     pub thinking: Option<Thinking>,
-    /// The effort on main until the next start, whatever the settings say.
+    /// Effort of main until the next start; overrides the settings.
     pub effort: Option<Effort>,
-    /// How many pings are left; nothing, before anybody looked.
+    /// The ping budget; `None` before its first use.
     pub pings: Option<PingBudget>,
-    /// What may be done without asking, until the next start.
+    /// Permission modes until the next start.
     pub modes: Modes,
-    /// Who can be asked to work aside, shared with every copy of this memory.
+    /// Agents that can be delegated to; shared between copies.
     pub agents: Arc<[Agent]>,
 }
 
 impl Memory {
-    /// What is known of `conversation` when nothing else happened.
+    /// Returns the state of a new data directory with this `conversation`.
     pub fn of(conversation: Conversation) -> Self {
         Self {
             conversation,
@@ -196,19 +185,17 @@ impl Memory {
     }
 }
 
-/// A turn that the program died under.
+/// A turn that was active when the process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
-    /// The turn.
     pub turn: TurnId,
-    /// Where.
     pub branch: Branch,
     /// The message it answers.
     pub answers: Arc<Message>,
-    /// How often it was begun.
+    /// How often it was started.
     pub attempts: u32,
-    /// How many tools it has called.
+    /// Number of its tool calls.
     pub calls: u32,
-    /// Calls that were let through and whose outcome nobody wrote down.
+    /// Allowed calls whose result was not recorded.
     pub unanswered: Vec<ToolCall>,
 }

@@ -1,4 +1,4 @@
-//! The minutes of one decision, and the order in which what they say happens.
+//! The output of one decision, and the order of its effects.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -13,23 +13,23 @@ use crate::record::{Closed, Record, TurnChange};
 use crate::tool::ToolResult;
 use crate::turn::{Ending, TurnId};
 
-/// The minutes of one decision: what is written, and what may then be shown.
+/// Collects the records, updates and actions of one decision.
 #[derive(Debug)]
 pub(super) struct Minutes {
     pub(super) at: Timestamp,
     pub(super) zone: TimeZone,
     pub(super) records: Vec<Record>,
     pub(super) shown: Vec<Shown>,
-    /// What turns that wait are told.
+    /// Decisions for turns that wait for an approval.
     pub(super) decided: Vec<(TurnId, ApprovalId, Decision)>,
-    /// What came of calls that somebody else worked on.
+    /// Results of delegated calls for the waiting turns.
     pub(super) results: Vec<(TurnId, ToolResult)>,
-    /// Calls that are carried out because the human said yes to their cards.
+    /// Calls to carry out because their card was approved.
     pub(super) carried: Vec<Approval>,
-    /// Skills that are loaded for an occurrence.
+    /// Skills to load for occurrences.
     pub(super) loads: Vec<(Key, NamedSkills)>,
     pub(super) starts: Vec<Start>,
-    /// What turns are asked: to end, or to hurry.
+    /// Interruptions and prioritizations of active turns.
     pub(super) reins: Vec<Effect>,
 }
 
@@ -52,8 +52,9 @@ impl Minutes {
         self.records.push(Record::Turn(TurnChange::Closed(Closed { turn, ending, usage, at: self.at })));
     }
 
-    /// Written first, all at once, so that a writing that fails leaves nothing half done; then shown; then
-    /// told to those who wait; then begun; then asked of those who go on.
+    /// Returns the effects in order: one write, so that a failed write leaves nothing half done;
+    /// then updates, decisions and results for waiting turns, new turns, and commands to active
+    /// turns.
     pub(super) fn effects(self) -> Vec<Effect> {
         let written = (!self.records.is_empty()).then_some(Effect::Write(self.records));
         let shown = self.shown.into_iter().map(Effect::Show);

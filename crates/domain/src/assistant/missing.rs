@@ -1,4 +1,4 @@
-//! Missing: times that passed while nobody was there, and that it is too late for.
+//! Missed times: occurrences that were due while the daemon was down and are too late to run.
 
 use super::{Assistant, Minutes, Shown};
 use crate::attention::{HeldFor, PASSED};
@@ -6,22 +6,20 @@ use crate::cost::Source;
 use crate::label::Label;
 use crate::schedule::Missed;
 
-/// How many are told by their names.
+/// How many plans are listed by name.
 const LINES: usize = 10;
 
-/// A plan whose times passed.
+/// A plan with missed times.
 pub(super) struct Passed {
-    /// Whose times.
     pub(super) source: Source,
-    /// What the human calls it.
+    /// Display name.
     pub(super) name: String,
-    /// Which.
     pub(super) times: Missed,
 }
 
 impl Assistant {
-    /// The human hears at once what passed where they are. Elsewhere it is no message of its own: it waits for the
-    /// digest, if there is one.
+    /// Shows the missed times at once, or defers them to the digest if the user is only reachable
+    /// by messages.
     pub(super) fn tell_missed(&mut self, missed: &[Passed], minutes: &mut Minutes) {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let digests = !self.memory.chosen.settings.calm.digests.0.is_empty();
@@ -45,7 +43,7 @@ impl Assistant {
     }
 }
 
-/// When the times were, in a few words.
+/// Returns a short text about the missed times of one plan.
 fn told(Passed { times, .. }: &Passed, minutes: &Minutes) -> String {
     let last = times.last.to_zoned(minutes.zone.clone()).strftime("%a %-d %b %H:%M").to_string();
     match times.count {
@@ -54,7 +52,7 @@ fn told(Passed { times, .. }: &Passed, minutes: &Minutes) -> String {
     }
 }
 
-/// All of it, in one notice.
+/// Returns the notice that lists all missed times.
 fn away(missed: &[Passed], minutes: &Minutes) -> String {
     let line = |passed: &Passed| format!("- {}: {}", passed.name, told(passed, minutes));
     let mut lines: Vec<String> = missed.iter().take(LINES).map(line).collect();

@@ -1,7 +1,7 @@
-//! Origins: what is known of the words of jobs that a model wrote where outside text was. The label is kept beside the job,
-//! not in its file, and is joined wherever the words are told.
+//! Labels of job texts that a model wrote in a conversation with outside text. The label is stored
+//! beside the job, not in its file, and applies wherever the text is used.
 //!
-//! A call that plans something may write a file that is only read after the call. So a plan that is new is compared with
+//! A call may write a file that is read only after the call. Therefore a new plan is compared with
 //! the calls that run, and for a while with those that ran.
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,12 +19,12 @@ use crate::tool::{Class, ToolCall};
 /// How long after a call a file that it wrote may be read.
 const WRITING: SignedDuration = SignedDuration::from_mins(2);
 
-/// The words of a job that a model wrote, with the label of the place where it wrote them.
+/// Text of a job written by a model, with the label of the conversation in which it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOrigin {
-    /// The label of the conversation in which the words were written.
+    /// Label of the conversation in which the text was written.
     pub label: Label,
-    /// The words, so that a job that takes them over, such as the next check in a chain, is known too.
+    /// The text, to recognize a job that reuses it, such as the next check in a chain.
     pub words: String,
 }
 
@@ -37,12 +37,12 @@ pub(super) struct Written {
 }
 
 impl Assistant {
-    /// Returns the label of the words of the job `source`.
+    /// Returns the label of the text of the job `source`.
     pub(super) fn label_of_words(&self, source: &Source) -> Label {
         self.memory.plans.origins.get(source).map_or(Label::PLAIN, |origin| origin.label)
     }
 
-    /// A call ends, or is carried out aside: a job whose file is read soon may be from it.
+    /// Remembers a finished call that may have written a job, because its file may be read soon.
     pub(super) fn note_writing(&mut self, call: &ToolCall, knows: Label, minutes: &Minutes) {
         let at = minutes.at;
         self.wants.written.retain(|written| written.until > at);
@@ -52,7 +52,7 @@ impl Assistant {
         }
     }
 
-    /// The words of `planned` are new: they are known as those are that a model has just written.
+    /// Sets the label of a new plan's text if a recent call of a model may have written it.
     pub(super) fn note_origin(&mut self, planned: &Planned, minutes: &mut Minutes) {
         let source = planned.source();
         let words = planned.message().as_str();
@@ -140,7 +140,7 @@ mod tests {
         format!("2026-11-15T{time}[Europe/Madrid]").parse().unwrap()
     }
 
-    /// Main in the middle of a turn in which it has read something known by `label`.
+    /// Returns an assistant with an active turn on main that has read a result with `label`.
     fn reader(label: Label) -> Assistant {
         let tool = |(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
         let tools = [("Bash", Class::Shell), ("schedule", Class::Plans)].map(tool);
@@ -177,7 +177,7 @@ mod tests {
         main.label_of_words(&source)
     }
 
-    /// A command that writes the file of a job is remembered while it runs and for a while afterwards.
+    /// A command that writes a job file is remembered while it runs and for a while afterwards.
     #[test]
     fn a_file_that_a_call_wrote_is_known_as_what_was_read_before() {
         let mail = Label::both(Realm::Mail);
@@ -197,7 +197,8 @@ mod tests {
         assert_eq!(file(&mut main, "b2", "pay Anna, now", "08:01"), Label::PLAIN, "nobody outside wrote");
     }
 
-    /// What a call gives to the planner is known at once, also what the user has said yes to.
+    /// Text that a call passes to the planner gets its label at once, also if the user approved the
+    /// call.
     #[test]
     fn words_that_a_call_plans_are_known_as_what_was_read_before() {
         let mut main = reader(Label::both(Realm::Mail));

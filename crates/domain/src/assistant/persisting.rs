@@ -1,4 +1,4 @@
-//! Persistent routines: a session of their own that goes on from run to run.
+//! Sessions of persistent routines, which continue from run to run.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::run::Run;
 use crate::schedule::ItemId;
 
 impl Assistant {
-    /// RP-14: where the session of a routine stands, if it has one.
+    /// RP-14: returns the session head of a routine, if it has one.
     pub(super) fn stand_of(&self, source: &Source) -> Option<Stand> {
         self.memory.plans.sessions.get(&routine(source)?).cloned()
     }
 
-    /// RP-15, RP-16, RP-33: where the session of `run` stands now is kept, unless its routine is gone.
+    /// RP-15, RP-16, RP-33: saves the session head after `run`, unless its routine was removed.
     pub(super) fn keep_stand(&mut self, run: &Run, minutes: &mut Minutes) {
         let Some(id) = routine(&run.source).filter(|_| run.aside == Aside::Persistent) else { return };
         let head = self.memory.conversation.head(&run.branch).cloned();
@@ -30,20 +30,21 @@ impl Assistant {
         minutes.plan(Some(PlanChange::Session(id, Some(stand))));
     }
 
-    /// RP-25, RP-26: a run that wanted its session compacted does not end before that was tried, once.
+    /// RP-25, RP-26: starts the compaction that the run requested, once, before the run ends.
+    /// Returns true if it did.
     pub(super) fn compacts_first(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) -> bool {
         let run = self.memory.turns.runs.get(branch).filter(|_| *ending == Ending::Finished);
         let Some((run, words)) = run.and_then(|run| Some((Arc::clone(run), run.doings.compact.clone()?)))
         else {
             return false;
         };
-        // The run itself is safe before its session is touched.
+        // Save the run's own result before the session changes.
         self.keep_stand(&run, minutes);
         self.begin_last_compaction(branch.clone(), words, minutes);
         true
     }
 
-    /// It was tried, and what comes next is the end.
+    /// Clears the compaction request, so that the run ends next.
     pub(super) fn compacted_last(&mut self, branch: &Branch) {
         if let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) {
             run.doings.compact = None;

@@ -1,7 +1,7 @@
-//! Reaching the human from a background run: whether it may, what it is charged, and when it may stop.
+//! Pings from background runs: permission, charging, deadlines, and the duty to report.
 //!
-//! A ping is charged in the writing that shows it, so that what was charged was shown and the other way round.
-//! Until then it is only set aside.
+//! A ping is charged in the transaction that shows it, so that the two cannot diverge. Until then
+//! it is only reserved.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::tool::{Outcome, Showing};
 use crate::turn::TurnId;
 use crate::wish::Urgency;
 
-/// How long after its time was up a run is asked again to end.
+/// How long after its deadline a run is interrupted again.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(60);
 
 impl Assistant {
-    /// BF-21: the run on `branch` wants to reach the human. It does, or is told why not, or what it shows waits.
+    /// BF-21: shows the ping of a run, refuses it with a reason, or defers it.
     pub(super) fn reach_out(
         &mut self,
         branch: &Branch,
@@ -51,7 +51,8 @@ impl Assistant {
         }
     }
 
-    /// Whether what a run wants to show presses the human, and it was not asked before to put it otherwise. It is now.
+    /// Returns true if the text pressures the user and the run has not been asked to rephrase
+    /// before.
     fn presses(&mut self, branch: &Branch, showing: &Showing) -> bool {
         let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return false };
         let presses = run.doings.wording == Wording::AsItLikes && blaming(&showing.in_words()).is_some();
@@ -62,7 +63,8 @@ impl Assistant {
         presses
     }
 
-    /// What a run wanted to show waits: it was its ping, but nothing is charged. Gives what the run is told.
+    /// Defers a ping: it counts as the run's ping, but is not charged. Returns the reply for the
+    /// run.
     fn waits(&mut self, branch: &Branch, showing: &Showing, why: HeldFor, minutes: &mut Minutes) -> String {
         let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else {
             return String::new();
@@ -77,7 +79,7 @@ impl Assistant {
         held_back(why)
     }
 
-    /// BF-21: whether the run on `branch` may reach the human now. If it may, a ping is set aside for it.
+    /// BF-21: reserves a ping for the run, or returns the refusal.
     fn may_ping(&mut self, branch: &Branch, urgency: Urgency, minutes: &Minutes) -> Result<(), String> {
         let reporting = self.memory.turns.runs.get(branch).map(|run| run.terms.voice.reporting);
         match self.refuses_ping(branch, urgency, minutes) {
@@ -86,7 +88,7 @@ impl Assistant {
         }
     }
 
-    /// Why the run on `branch` may not reach the human now: nothing, if it may, and a ping is set aside for it.
+    /// Returns why the run may not ping now; otherwise reserves a ping and returns `None`.
     pub(super) fn refuses_ping(
         &mut self,
         branch: &Branch,
@@ -120,7 +122,7 @@ impl Assistant {
         None
     }
 
-    /// How many pings are set aside, of either kind.
+    /// Returns the number of reserved normal and critical pings.
     pub(super) fn set_aside(&self) -> (u32, u32) {
         let count = |wanted: Urgency| {
             let asked = self.memory.turns.runs.values().flat_map(|run| &run.doings.asked);
@@ -129,7 +131,7 @@ impl Assistant {
         (count(Urgency::Normal), count(Urgency::Critical))
     }
 
-    /// BF-22, PB-7, PB-8: what is shown is charged, in the same writing.
+    /// BF-22, PB-7, PB-8: charges the pings shown in `entry`, in the same transaction.
     pub(super) fn charge(&mut self, branch: &Branch, entry: &Entry, minutes: &mut Minutes) {
         let Said::Tools(results) = &entry.said else { return };
         let shown = results.iter().filter(|result| matches!(result.outcome, Outcome::Shown(_))).count();
@@ -155,7 +157,7 @@ impl Assistant {
         }
     }
 
-    /// BF-23, P5: what was charged and did not reach the human is given back.
+    /// BF-23, P5: refunds a charged ping that could not be delivered.
     pub(super) fn refund(&mut self, charge: Charge, now: &Zoned) -> Vec<Effect> {
         let Some(budget) = self.memory.chosen.pings.map(|pings| pings.at(now)) else { return Vec::new() };
         let urgency = if charge.after < charge.before { Urgency::Normal } else { Urgency::Critical };
@@ -169,7 +171,7 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// BF-25: a background run leaves words for main, and goes on.
+    /// BF-25: leaves a pending update for main; the run continues.
     pub(super) fn report_from(
         &mut self,
         branch: &Branch,
@@ -190,7 +192,7 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    /// RP-23, RP-24: the session is compacted after the run has ended; what was said last counts.
+    /// RP-23, RP-24: requests a compaction after the run; the last request counts.
     pub(super) fn compact_later(
         &mut self,
         branch: &Branch,
@@ -207,7 +209,7 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    /// BF-26 to BF-29: a run that owes main a report does not stop before it was told so three times.
+    /// BF-26 to BF-29: refuses the end of a run that must report first, up to three times.
     pub(super) fn is_kept_going(&mut self, turned: &Turned, ended: &Ended, minutes: &mut Minutes) -> bool {
         let Some(run) = self.memory.turns.runs.get_mut(&turned.branch).map(Arc::make_mut) else {
             return false;
@@ -234,19 +236,19 @@ impl Assistant {
         true
     }
 
-    /// BF-17: from now on the run on `branch` has so many seconds.
+    /// BF-17: starts the time limit of the run on `branch`.
     pub(super) fn limit(&mut self, branch: &Branch, minutes: &Minutes) {
         let seconds = i64::from(self.memory.chosen.settings.timeouts.bg_fork_seconds);
         let until = minutes.at + SignedDuration::from_secs(seconds);
         self.wants.deadlines.insert(branch.clone(), until);
     }
 
-    /// When the first time is up.
+    /// Returns the earliest deadline.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         self.wants.deadlines.values().min().copied()
     }
 
-    /// Turns whose time is up are asked to end.
+    /// Interrupts the turns whose deadline has passed.
     pub(super) fn tend_deadlines(&mut self, minutes: &mut Minutes) {
         let up = |until: &Timestamp| *until <= minutes.at;
         let late: Vec<Branch> = self
@@ -259,10 +261,10 @@ impl Assistant {
         for branch in late {
             self.wants.deadlines.remove(&branch);
             match self.running.get(&branch).map(|running| (running.owed, running.turn)) {
-                // Who waits for a key has no task that could end.
+                // A blocked turn has no task to interrupt.
                 Some((Owed::Held, _)) => self.end_held(&branch, minutes),
                 Some((Owed::Now | Owed::SinceBefore, turn)) => {
-                    // Whatever goes on there in spite of that is asked again.
+                    // If the interruption has no effect, it is repeated.
                     if branch != Branch::Main {
                         self.wants.deadlines.insert(branch.clone(), minutes.at + ASK_AGAIN);
                     }
@@ -274,7 +276,7 @@ impl Assistant {
         }
     }
 
-    /// BF-17: a run that waits for a key has no more time than any other.
+    /// BF-17: ends a run whose deadline passes while it is blocked.
     fn end_held(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let Some(Running { turn, errand: Errand::Answer(message, _), .. }) = self.running.remove(branch)
         else {
@@ -290,7 +292,7 @@ impl Assistant {
         minutes.shown.push(Shown::Ended { turn, branch: branch.clone(), answers: message.id, ending });
     }
 
-    /// BF-17: a run whose time was up has timed out, however its turn ended.
+    /// BF-17: turns the ending of a run whose deadline passed into a timeout.
     pub(super) fn in_time(&mut self, turn: TurnId, branch: &Branch, ending: Ending) -> Ending {
         if !self.wants.overdue.remove(&turn) || ending == Ending::Finished {
             return ending;
@@ -304,7 +306,7 @@ impl Assistant {
     }
 }
 
-/// Tells a length of time: `30 minutes`, `1 minute`, `90 seconds`.
+/// Formats a length of time: `30 minutes`, `1 minute`, `90 seconds`.
 fn length_of(seconds: u32) -> String {
     let (count, unit) = match seconds {
         seconds if seconds >= 60 && seconds % 60 == 0 => (seconds / 60, "minute"),
@@ -314,7 +316,7 @@ fn length_of(seconds: u32) -> String {
     format!("{count} {unit}{plural}")
 }
 
-/// What `run` has done until now, to be written down.
+/// Returns the record of the progress of `run`.
 pub(super) fn doing(run: &Run) -> Record {
     let doings = Doings { asked: Vec::new(), ..run.doings.clone() };
     Record::Fork(ForkChange::Doing(run.branch.clone(), Box::new(doings)))

@@ -1,7 +1,7 @@
-//! Planning: what the files say is planned, and what is due of it.
+//! The schedule: plans from job files, and the times that are due.
 //!
-//! A time that came is claimed in the writing that begins its job. Late ones come one after the other, so that a
-//! long absence does not end in a flood, and what is not kept any more is told once.
+//! A due time is recorded in the transaction that starts its job. Late jobs start one after another
+//! after a downtime, and times that are too late are reported once.
 
 use std::sync::Arc;
 
@@ -14,20 +14,21 @@ use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
 use crate::schedule::{Charter, Due, FileNews, ItemId, Lateness, Planned, SET_BACK, What, once};
 
-/// The most late ones that go on at a time.
+/// Most late jobs that run at a time.
 const LATE_AT_ONCE: usize = 2;
-/// The least time between two late ones.
+/// Least time between the starts of two late jobs.
 const LATE_APART: SignedDuration = SignedDuration::from_secs(5);
 
 impl Assistant {
-    /// Files changed. After a look at all of them, what has no file is not planned any more.
+    /// Handles changed job files. After the first scan, plans without a file are removed.
     pub(super) fn files_changed(&mut self, news: Vec<FileNews>, look: Look, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         self.wants.knows_files = true;
         for news in news {
             self.file_changed(news, &mut minutes);
         }
-        // The first look is at all of them. What has not been read by then may be in a file that is mended later.
+        // The first scan covers all files. A plan still missing then may be in a broken file that
+        // is repaired later.
         let known = self.memory.plans.known.keys();
         let gone: Vec<Source> = known.filter(|source| !self.may_be_broken(source)).cloned().collect();
         let first = look == Look::First;
@@ -64,7 +65,8 @@ impl Assistant {
         }
     }
 
-    /// RP-29: a file that cannot be read may be that of any plan whose file is missing, unless it says whose it is.
+    /// RP-29: returns true if an unreadable file may be that of `source`: it names it, or no plan
+    /// at all.
     fn may_be_broken(&self, source: &Source) -> bool {
         let folder = match source {
             Source::Routine(_) => "routines",
@@ -77,7 +79,7 @@ impl Assistant {
             | Source::Reader
             | Source::Search => return false,
         };
-        // The folder itself may be what cannot be read.
+        // The folder itself may be unreadable.
         let mut broken =
             self.memory.plans.broken.iter().filter(|(file, _)| file.split('/').next() == Some(folder));
         broken.any(|(_, broken)| match &broken.flaw {
@@ -86,7 +88,7 @@ impl Assistant {
         })
     }
 
-    /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
+    /// SC-3: adds or replaces a plan; a run in progress is not affected.
     pub(super) fn planned(&mut self, planned: Arc<Planned>, minutes: &mut Minutes) {
         self.note_origin(&planned, minutes);
         let source = planned.source();
@@ -105,7 +107,7 @@ impl Assistant {
         }
     }
 
-    /// A6: what was due of `source` and has not begun does not begin any more.
+    /// A6: cancels the occurrences of `source` that have not started.
     fn call_off(&mut self, source: &Source, why: &str, minutes: &mut Minutes) {
         let plans = &self.memory.plans;
         let open = [plans.busy_with(source), plans.queued(source)].into_iter().flatten().cloned();
@@ -124,7 +126,7 @@ impl Assistant {
         }
     }
 
-    /// A message of ours that still waits is not heard any more; whether it waited.
+    /// Removes a queued message of the assistant. Returns false if it was not queued.
     pub(super) fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
         let waiting = &mut self.memory.messages.waiting;
         let Some(at) = waiting.iter().position(|waiting| waiting.id == message) else { return false };
@@ -133,7 +135,7 @@ impl Assistant {
         true
     }
 
-    /// SC-4, RP-28: nothing is planned there any more. A job that is being done is not cut off.
+    /// SC-4, RP-28: removes a plan; a run in progress is not stopped.
     pub(super) fn not_planned(&mut self, source: &Source, minutes: &mut Minutes) {
         let plans = &mut self.memory.plans;
         let name = plans.agenda.get(source).map(|plan| plan.planned.name());
@@ -151,13 +153,13 @@ impl Assistant {
         }
     }
 
-    /// What is wanted of what is planned.
+    /// Handles a schedule command.
     pub(super) fn plan(&mut self, planning: Planning, now: &Zoned) -> (Answer, Vec<Effect>) {
         match planning {
             Planning::Do(job) => self.run(job, now),
             Planning::Now(source) => self.fire_now(&source, now),
             Planning::Rest(source, rest) => self.let_rest(&source, rest, now),
-            // Without a model, nobody else would keep what has no time.
+            // Without a model, text without a time has to be stored here.
             Planning::Words(words) if self.choices.is_offline() => self.capture(&words, now),
             Planning::Words(words) => self.plan_words(&words, now),
             Planning::Capture(words) => self.capture(&words, now),
@@ -166,7 +168,7 @@ impl Assistant {
         }
     }
 
-    /// When the next time comes, a failed job is tried again, or a late one may begin.
+    /// Returns the next due time, retry, or start of a late job.
     pub(super) fn plans_wake(&self) -> Option<jiff::Timestamp> {
         let plans = &self.memory.plans;
         let late = plans.agenda.late().filter(|_| self.has_room_for_late());
@@ -175,7 +177,7 @@ impl Assistant {
         [plans.agenda.wakes(), plans.tries_again(), late, deliveries].into_iter().flatten().min()
     }
 
-    /// Does what is due: what came now, what failed before, and what is late, in its turn.
+    /// Starts everything that is due: new times, retries, deliveries, and late jobs in order.
     pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
         if self.wants.tends == Tends::Nothing {
             return;
@@ -192,7 +194,7 @@ impl Assistant {
         self.tell_missed(&missed, minutes);
     }
 
-    /// C4: a clock that was set back far was wrong before: what is planned is planned anew from now on.
+    /// C4: reschedules all plans from now on if the clock was set back far.
     fn mind_the_clock(&mut self, minutes: &mut Minutes) {
         let latest = self.memory.plans.looked.max(Some(minutes.at)).unwrap_or(minutes.at);
         if latest.duration_since(minutes.at) <= SET_BACK {
@@ -212,15 +214,15 @@ impl Assistant {
         }
     }
 
-    /// The time of a plan came, or passed.
+    /// Handles a due time: starts it, postpones a late one, or records it as missed.
     fn came(&mut self, due: Due, missed: &mut Vec<Passed>, minutes: &mut Minutes) {
         match due.kept {
-            // What the human wanted to hear is heard at once, together with all else of that kind.
+            // Late reminders are shown at once, together.
             Some((at, Lateness::Late)) if is_for_main(&due.planned) => {
                 self.pass(&due, missed, minutes);
                 self.keep_time(&due.planned, at, Lateness::Late, minutes);
             }
-            // It is looked at again when it is its turn, with all that it missed until then.
+            // It is handled in its turn, including all times missed until then.
             Some((_, Lateness::Late)) => self.memory.plans.agenda.hold(&due.planned.source()),
             Some((at, Lateness::OnTime)) => {
                 self.pass(&due, missed, minutes);
@@ -230,17 +232,18 @@ impl Assistant {
         }
     }
 
-    /// A4: what is late begins in the order in which it was due, a few at a time.
+    /// A4: starts late jobs in the order of their due times, a few at a time.
     fn catch_up(&mut self, missed: &mut Vec<Passed>, minutes: &mut Minutes) {
         while self.has_room_for_late() {
             let plans = &self.memory.plans;
             let soon = plans.caught_up.is_some_and(|last| {
-                // The last one may be a moment ahead; one that is far ahead was set back with the clock.
+                // The last start may lie slightly ahead because of its jitter; one far ahead is
+                // from before the clock was set back.
                 minutes.at.duration_since(last).abs() < LATE_APART
             });
             let Some(source) = plans.agenda.late().filter(|_| !soon).cloned() else { return };
             let Some(due) = plans.agenda.due_of(&source, minutes.at, &minutes.zone) else {
-                // Its time was set back with the clock.
+                // Its due time was reset with the clock.
                 self.memory.plans.agenda.account(&source, jiff::Timestamp::MIN, &minutes.zone);
                 continue;
             };
@@ -254,12 +257,12 @@ impl Assistant {
         }
     }
 
-    /// Whether one more late one may begin. What waits for a key stands in nobody's way.
+    /// Returns true if another late job may start. Blocked turns do not count.
     fn has_room_for_late(&self) -> bool {
         self.memory.plans.late() < LATE_AT_ONCE || self.waits_for_key()
     }
 
-    /// What is not kept any more is accounted for, and told.
+    /// Records times that are too late, and collects them for the notice.
     fn pass(&mut self, due: &Due, missed: &mut Vec<Passed>, minutes: &mut Minutes) {
         let Some(passed) = &due.missed else { return };
         let source = due.planned.source();
@@ -273,14 +276,14 @@ impl Assistant {
         }
     }
 
-    /// The words of a reminder that nobody heard are not lost: they are in the inbox.
+    /// Stores the text of a missed reminder in the inbox.
     fn keep_words(&mut self, planned: &Planned, minutes: &mut Minutes) {
         if let What::Reminder(reminder) = &planned.what {
             self.put_in_inbox(reminder.message.as_str(), minutes);
         }
     }
 
-    /// A time is kept: its job begins, unless the last one still goes on.
+    /// Fires a plan: starts or queues its occurrence.
     pub(super) fn keep_time(
         &mut self,
         planned: &Arc<Planned>,
@@ -294,7 +297,7 @@ impl Assistant {
         self.begin_or_wait(planned, occurrence, minutes);
     }
 
-    /// What passed while all routines rested is none of their times.
+    /// Records all routine times during a pause as handled.
     pub(super) fn rested(&mut self, minutes: &mut Minutes) {
         let agenda = &self.memory.plans.agenda;
         if !agenda.rest().holds(minutes.at) {
@@ -307,13 +310,13 @@ impl Assistant {
         }
     }
 
-    /// All times of `source` up to `until` are accounted for, and that is written down.
+    /// Advances and records the watermark of `source` to `until`.
     pub(super) fn accounted(&mut self, source: &Source, until: jiff::Timestamp, minutes: &mut Minutes) {
         let accounted = self.memory.plans.agenda.account(source, until, &minutes.zone);
         minutes.plan(accounted.map(|accounted| PlanChange::Accounted(source.clone(), accounted)));
     }
 
-    /// Jobs that failed before are tried again, as soon as their files are read.
+    /// Retries failed occurrences, once their files are read.
     fn try_failed(&mut self, minutes: &mut Minutes) {
         let plans = &self.memory.plans;
         let due = |occurrence: &&Occurrence| {
@@ -328,7 +331,7 @@ impl Assistant {
         }
     }
 
-    /// What waited for an earlier one that has ended meanwhile begins.
+    /// Starts queued occurrences whose predecessor has ended.
     fn begin_queued(&mut self, minutes: &mut Minutes) {
         let plans = &self.memory.plans;
         let free = |occurrence: &&Occurrence| {
@@ -342,24 +345,24 @@ impl Assistant {
         }
     }
 
-    /// What is planned under whom `occurrence` belongs to.
+    /// Returns the plan of `occurrence`.
     pub(super) fn plan_of(&self, occurrence: &Occurrence) -> Option<Arc<Planned>> {
         let plan = self.memory.plans.agenda.get(&occurrence.key.source);
         plan.map(|plan| Arc::clone(&plan.planned))
     }
 }
 
-/// Whether a time of a plan came, and not a call from outside.
+/// Returns true for an occurrence of a plan, not of a webhook.
 fn is_planned(occurrence: &&Occurrence) -> bool {
     !matches!(occurrence.key.source, Source::Webhook(_))
 }
 
-/// Whether it is a reminder that is only to be heard.
+/// Returns true for a reminder on main.
 pub(super) fn is_for_main(planned: &Planned) -> bool {
     matches!(planned.what, What::Reminder(_)) && matches!(planned.charter(), Charter::Main(_))
 }
 
-/// The occurrence of `planned` that was due `at` this time, before anything was done about it.
+/// Returns a new occurrence of `planned` that was due `at`.
 pub(super) fn claim(
     planned: &Planned,
     at: jiff::Timestamp,
@@ -378,7 +381,7 @@ pub(super) fn claim(
     }
 }
 
-/// What to do with the `file` of a reminder that has ended.
+/// Returns the removal of the `file` of a reminder that has ended.
 pub(super) fn taken_away(ended: &Occurrence, file: String) -> Option<PlanChange> {
     let Occurrence { key, words, .. } = ended;
     match &key.source {
@@ -398,7 +401,7 @@ pub(super) fn taken_away(ended: &Occurrence, file: String) -> Option<PlanChange>
 }
 
 impl Minutes {
-    /// Writes down what happened to a plan.
+    /// Adds the record of a schedule change.
     pub(super) fn plan(&mut self, change: Option<PlanChange>) {
         self.records.extend(change.map(Record::Plan));
     }

@@ -1,4 +1,4 @@
-//! What the assistant keeps in mind of what is planned: the agenda, and the occurrences that have not ended.
+//! State of the schedule: the agenda and the open occurrences.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,53 +13,52 @@ use crate::occurrence::{Key, Occurrence, Stage};
 use crate::record::{MessageId, Stand};
 use crate::schedule::{Accounted, Agenda, ItemId, Lateness, What};
 
-/// What is planned, and what is being done about it. Copies share what did not change.
+/// Plans and open occurrences. Copies share unchanged parts.
 #[derive(Clone, Debug, Default)]
 pub struct Plans {
-    /// What is planned.
+    /// Plans with their due times.
     pub agenda: Agenda,
-    /// What was accounted for before the start, of plans whose files were not read yet.
+    /// Watermarks from before the start, of plans whose files have not been read yet.
     pub known: RedBlackTreeMapSync<Source, Accounted>,
-    /// The occurrences that have not ended.
+    /// Occurrences that have not ended.
     pub open: RedBlackTreeMapSync<Key, Occurrence>,
-    /// Labels of the jobs whose words a model wrote in a conversation with outside text.
+    /// Labels of jobs whose text a model wrote in a conversation with outside text.
     pub origins: RedBlackTreeMapSync<Source, PlanOrigin>,
-    /// Where the sessions of persistent routines stand.
+    /// Session heads of persistent routines.
     pub sessions: BTreeMap<ItemId, Stand>,
-    /// The files with which something is wrong.
+    /// Job files with problems, by path.
     pub broken: BTreeMap<String, Broken>,
-    /// The jobs whose last time failed, and why: the human knows.
+    /// Jobs whose last occurrence failed, with the reason already shown to the user.
     pub failing: BTreeMap<Source, String>,
-    /// When the last late one was begun.
+    /// Start of the last late job.
     pub caught_up: Option<Timestamp>,
-    /// What was done last, and when: what the human may mean by `it`.
+    /// The last finished plan, which the user may mean by `it`.
     pub rang: Option<(What, Timestamp)>,
-    /// The last changes in plain words, until they are taken back; the newest is the last.
+    /// Undoable changes, newest last.
     pub changes: Arc<Vec<Changed>>,
-    /// The latest time at which anybody looked.
+    /// The latest time seen by the schedule, to detect a clock that was set back.
     pub looked: Option<Timestamp>,
 }
 
-/// What is wrong with a file.
+/// A problem with a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// In which way.
     pub flaw: Flaw,
-    /// What the human is told of it.
+    /// Text for the user.
     pub why: String,
 }
 
-/// In which way a file is not as it should be.
+/// The kind of problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It cannot be read. Whose it says it is, as far as that can be.
+    /// Unreadable; with the plan that the file names, as far as known.
     Unreadable(Option<Source>),
-    /// It asks for more than the human has accepted.
+    /// It asks for more than the user has accepted.
     Asking,
 }
 
 impl PartialEq for Plans {
-    /// Two copies are the same if the same is planned and open in both; how far they were told does not matter.
+    /// Compares plans, open occurrences and sessions; watermarks do not matter.
     fn eq(&self, other: &Self) -> bool {
         let planned = |plans: &Self| -> Vec<_> {
             plans.agenda.plans().map(|(_, plan)| (Arc::clone(&plan.planned), plan.next)).collect()
@@ -69,38 +68,39 @@ impl PartialEq for Plans {
 }
 
 impl Plans {
-    /// The last change that was not taken back.
+    /// Returns the last change that was not undone.
     pub fn last(&self) -> Option<&Changed> {
         self.changes.last()
     }
 
-    /// The change that was made since all was as in `before`. What is last once another was taken back is older.
+    /// Returns the last change, if it was made after the copy `before`; an older change can become
+    /// the last one through an undo.
     pub fn made_since(&self, before: &Self) -> Option<&Changed> {
         self.last().filter(|last| !before.changes.contains(last))
     }
 
-    /// Something is wrong with `file`. Whether nobody knew.
+    /// Records a problem with `file`. Returns true if it is new.
     pub(super) fn flawed(&mut self, file: String, broken: Broken) -> bool {
         let why = broken.why.clone();
         self.broken.insert(file, broken).is_none_or(|known| known.why != why)
     }
 
-    /// The occurrence of `source` that is being done, waits for another try, or waits for main.
+    /// Returns the occurrence of `source` that runs, waits for a retry, or waits for main.
     pub fn busy_with(&self, source: &Source) -> Option<&Occurrence> {
         self.of(source).find(|occurrence| occurrence.stage != Stage::Queued)
     }
 
-    /// The occurrence of `source` that waits for an earlier one.
+    /// Returns the queued occurrence of `source`.
     pub fn queued(&self, source: &Source) -> Option<&Occurrence> {
         self.of(source).find(|occurrence| occurrence.stage == Stage::Queued)
     }
 
-    /// The occurrence that was put to main with `message`.
+    /// Returns the occurrence whose prompt is `message`.
     pub fn asked(&self, message: MessageId) -> Option<&Occurrence> {
         self.open.values().find(|occurrence| occurrence.stage == Stage::Asked(message))
     }
 
-    /// How many late ones go on.
+    /// Returns the number of late occurrences in progress.
     pub fn late(&self) -> usize {
         let goes_on = |stage: &Stage| matches!(stage, Stage::Running(_) | Stage::Asked(_));
         let late =
@@ -108,7 +108,7 @@ impl Plans {
         self.open.values().filter(late).count()
     }
 
-    /// The first time at which a failed one is tried again.
+    /// Returns the earliest retry time.
     pub fn tries_again(&self) -> Option<Timestamp> {
         let read = |occurrence: &&Occurrence| !self.is_unread(occurrence);
         let again = |occurrence: &Occurrence| match occurrence.stage {
@@ -118,7 +118,7 @@ impl Plans {
         self.open.values().filter(read).filter_map(again).min()
     }
 
-    /// Whether nobody knows yet what the file of its job says since the start.
+    /// Returns true if the job's file has not been read since the start.
     pub fn is_unread(&self, occurrence: &Occurrence) -> bool {
         self.known.contains_key(&occurrence.key.source)
     }

@@ -1,7 +1,7 @@
-//! Posting: which of the things that are shown also go to the human's messages, and how they are put there.
+//! Outbox posts: which updates are also sent to the user's messages, and in which form.
 //!
-//! One place looks at what a decision shows and adds the posts to its writing, so that nobody who decides has to
-//! think of it, and nothing is shown elsewhere that is not on disk.
+//! The updates of each decision are examined in one place, which adds the posts to the same write.
+//! So no other code has to consider messages, and nothing is sent that is not on disk.
 
 use std::collections::BTreeMap;
 
@@ -21,58 +21,58 @@ use crate::sent::SentId;
 use crate::tool::{Outcome, Showing};
 use crate::turn::{Ending, TurnId};
 
-/// How long the human stays where they did something.
+/// How long the user is assumed to stay on a surface after using it.
 const STAYS: SignedDuration = SignedDuration::from_mins(10);
 
-/// What is known about where the human is.
+/// Where the user is, and which answers go to messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Posting {
     reach: Reached,
-    /// The turns that go on with the human, and who waits for them.
+    /// Active turns on the user's branches, with the audience of each.
     turns: BTreeMap<TurnId, Asker>,
-    /// Where the human last did something, and when.
+    /// The surface last used, and when.
     last: Option<(SurfaceName, Timestamp)>,
-    /// How many notes were posted since the start: no two have one key.
+    /// Number of notes posted since the start; makes their keys unique.
     notes: usize,
 }
 
-/// Whether the human can be reached where they are not looking.
+/// Whether messages can be sent at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Reached {
-    /// Only on surfaces that they open themselves.
+    /// The user sees only surfaces that are open.
     #[default]
     Here,
-    /// By messages too.
+    /// The user also gets messages.
     Anywhere,
 }
 
-/// Who waits for a turn.
+/// The audience of an active turn.
 #[derive(Clone, Debug)]
 struct Asker {
     branch: Branch,
-    /// Where its answer goes besides the surfaces that are open.
+    /// Where its answer goes besides the open surfaces.
     to: Goes,
 }
 
 /// Where an answer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goes {
-    /// To the surface that it was asked on, which is open.
+    /// To the open surface on which it was asked.
     Nowhere,
     /// To the messages, because it was asked there.
     Back,
-    /// To the messages, because a time came.
+    /// To the messages, because it was scheduled.
     Out,
-    /// Into the message of the reminder that was shown when it was due, if it comes in time. Otherwise its words are left
-    /// out, because they only say the same in other words. All but words goes to the messages.
+    /// Into the post of a shown reminder, if in time; otherwise its text is dropped as a mere
+    /// rewording. Anything but text goes to the messages.
     Rephrases,
-    /// The same, but words that cannot go there go to the messages, because they say more: the reminder has skills or a
-    /// chain, or the model used tools.
+    /// Like `RewordsReminder`, but text that comes too late goes to the messages, because it adds
+    /// something: the reminder has skills or a chain, or the model used tools.
     Answers,
 }
 
 impl Posting {
-    /// Where the human does something is where they are.
+    /// Remembers the surface on which the user made `request`.
     pub(super) fn note(&mut self, request: &Request, now: &Zoned) {
         let surface = match request {
             Request::Say(saying) => saying.surface,
@@ -92,20 +92,20 @@ impl Posting {
         self.last = Some((surface, now.timestamp()));
     }
 
-    /// Whether the human is at their messages, as far as anybody knows: who was at another surface a while ago may be
-    /// anywhere.
+    /// Returns true if the user is probably only at the messages: no other surface was used
+    /// recently.
     fn is_away(&self, now: &Zoned) -> bool {
         let stays = |at: Timestamp| now.timestamp().duration_since(at) < STAYS;
         !self.last.is_some_and(|(surface, at)| surface != SurfaceName::Discord && stays(at))
     }
 
-    /// Whether the human is reached by messages alone.
+    /// Returns true if the user can be reached by messages only.
     pub(super) fn is_by_messages(&self, now: &Zoned) -> bool {
         self.reach == Reached::Anywhere && self.is_away(now)
     }
 
-    /// The last words of the turn on `branch` did not take the place of the message of a reminder. `says_more` tells
-    /// whether words about that reminder say more than it.
+    /// Handles an answer on `branch` that could not replace the reminder's text. `says_more` states
+    /// whether it adds something.
     pub(super) fn has_no_place(&mut self, branch: &Branch, says_more: bool) {
         for asker in self.turns.values_mut() {
             let goes_out = match asker.to {
@@ -119,7 +119,7 @@ impl Posting {
         }
     }
 
-    /// The turn on `branch` has used tools.
+    /// Handles tool use of the turn on `branch`.
     fn used_tools(&mut self, branch: &Branch) {
         for asker in self.turns.values_mut() {
             if asker.branch == *branch && asker.to == Goes::Rephrases {
@@ -134,20 +134,20 @@ impl Posting {
 }
 
 impl Assistant {
-    /// The same, with a way to reach the human by messages.
+    /// Enables messages to the user.
     #[must_use]
     pub fn reaching(mut self) -> Self {
         self.posting.reach = Reached::Anywhere;
         self
     }
 
-    /// The human did something on `surface`, so that is where they are.
+    /// Handles activity of the user on `surface`.
     pub(super) fn seen_on(&mut self, surface: SurfaceName, now: &Zoned) -> Vec<Effect> {
         self.posting.last = Some((surface, now.timestamp()));
         Vec::new()
     }
 
-    /// The effects of one decision, with what is to be posted in the same writing.
+    /// Adds the posts of one decision to its write.
     pub(super) fn with_posts(&mut self, effects: Vec<Effect>, now: &Zoned) -> Vec<Effect> {
         if self.posting.reach == Reached::Here {
             return effects;
@@ -193,11 +193,11 @@ impl Assistant {
             Shown::Ended { turn, branch, ending, .. } => {
                 let waits = match self.posting.turns.remove(turn) {
                     Some(asker) => asker.to != Goes::Nowhere,
-                    // It was given up at a start.
+                    // The turn was abandoned at a start.
                     None => self.is_here(branch) && self.posting.is_away(now),
                 };
                 match ending {
-                    // The human was told of the limit of the day.
+                    // The user has been notified of the daily limit.
                     Ending::Failed(why) if waits && !ending.is_at_limit() => {
                         note(Ring::Loud, Sheet::of(&why.to_string()))
                     }
@@ -241,7 +241,7 @@ impl Assistant {
         }
     }
 
-    /// A turn began: whose answer it is decides where it goes.
+    /// Determines the audience of a turn that starts.
     fn began(&mut self, turn: TurnId, answers: MessageId, branch: &Branch, now: &Zoned) {
         if !self.is_here(branch) {
             return;
@@ -262,7 +262,7 @@ impl Assistant {
         self.posting.turns.entry(turn).or_insert_with(|| Asker { branch: branch.clone(), to });
     }
 
-    /// A turn that nobody runs answers `surface`.
+    /// Sets the audience of a turn that is answered without a model.
     pub(super) fn stands_in_on(&mut self, turn: TurnId, branch: &Branch, surface: SurfaceName) {
         let to = match surface {
             SurfaceName::Discord => Goes::Back,
@@ -271,20 +271,20 @@ impl Assistant {
         self.posting.turns.insert(turn, Asker { branch: branch.clone(), to });
     }
 
-    /// Whether the human may be there: background runs are elsewhere.
+    /// Returns true for main and the open fork, but not for background runs.
     fn is_here(&self, branch: &Branch) -> bool {
         *branch == Branch::Main || self.memory.fork.as_ref().is_some_and(|fork| fork.branch == *branch)
     }
 
-    /// Something was said where the human is.
+    /// Returns the posts of a new entry on one of the user's branches.
     fn said(&self, branch: &Branch, entry: &Entry, cards: &[Rung]) -> Vec<PostChange> {
-        // Words that no turn says are a reminder's own.
+        // Text outside of any turn is a reminder's own.
         let own = if *branch == Branch::Main { Goes::Out } else { Goes::Nowhere };
         let goes = self.posting.asker(branch).map_or(own, |asker| asker.to);
         match &entry.said {
             _ if goes == Goes::Nowhere => Vec::new(),
             Said::Assistant(..) if goes == Goes::Rephrases => Vec::new(),
-            // Only the last words of a turn take the place of a reminder.
+            // Only the last text of a turn replaces the reminder's text.
             Said::Assistant(blocks, _) if goes == Goes::Answers && calls(blocks).next().is_none() => {
                 Vec::new()
             }
@@ -294,7 +294,7 @@ impl Assistant {
         }
     }
 
-    /// What goes on beside the conversation.
+    /// Returns the posts of an update beside the conversation.
     fn aside(&self, aside: &Aside, now: &Zoned) -> Vec<PostChange> {
         let at = now.timestamp();
         if matches!(aside, Aside::Began { .. } | Aside::Ended { .. }) && !self.posting.is_away(now) {
@@ -308,13 +308,13 @@ impl Assistant {
                 (PostKey::ended(branch), Sheet::showing(ended_card(*why, note)))
             }
             Aside::Sent { source, entry } => return shown_in(entry, &foot(source)),
-            // Its post says what became of it.
+            // Their change is written to the post itself.
             Aside::PutAway(_) | Aside::Card(_) => return Vec::new(),
         };
         vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet })]
     }
 
-    /// What the human is asked is asked where they are, or where they can be reached.
+    /// Returns the post of an approval, unless it was asked for on an open surface.
     fn asks(&self, approval: &Approval, now: &Zoned) -> Vec<PostChange> {
         let asker = self.posting.asker(&approval.branch);
         if asker.is_some_and(|asker| asker.to == Goes::Nowhere) {
@@ -331,15 +331,15 @@ impl Assistant {
     }
 }
 
-/// What of a reminder is posted in this decision.
+/// The post of a reminder in this decision.
 struct Rung {
     key: PostKey,
-    /// Its words, if it is shown and not said.
+    /// The reminder's text, to recognize its notice.
     text: String,
     sheet: Sheet,
 }
 
-/// The cards of reminders that ring in this decision, and those that are put otherwise.
+/// Returns the posts of reminders that fire or are followed up in this decision.
 fn rung(effects: &[Effect], now: &Zoned) -> Vec<Rung> {
     let Some(Effect::Write(records)) = effects.first() else { return Vec::new() };
     let open = records.iter().filter_map(|record| {
@@ -363,12 +363,12 @@ fn rung(effects: &[Effect], now: &Zoned) -> Vec<Rung> {
     open.iter().map(rang).collect()
 }
 
-/// What a notice rings, if it is no words of an answer.
+/// Returns the reminder whose notice is `text`, if it has a post of its own.
 fn rings<'a>(cards: &'a [Rung], text: &str) -> Option<&'a Rung> {
     cards.iter().find(|rung| rung.text == text && rung.key.is_card())
 }
 
-/// The words of an answer, as a card if a reminder rang with them.
+/// Returns the post of an answer, with the reminder's card if it belongs to one.
 fn words(entry: &Entry, reach: Reach, cards: &[Rung]) -> Vec<PostChange> {
     let text = entry.said.text();
     if text.trim().is_empty() {
@@ -386,7 +386,7 @@ fn words(entry: &Entry, reach: Reach, cards: &[Rung]) -> Vec<PostChange> {
     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of, sheet: Sheet { foot, ..sheet } })]
 }
 
-/// What the tools in `entry` show.
+/// Returns the posts of everything that tools in `entry` show.
 fn shown_in(entry: &Entry, foot: &str) -> Vec<PostChange> {
     let Said::Tools(results) = &entry.said else { return Vec::new() };
     let post = |(place, showing): (usize, &Showing)| {
@@ -406,7 +406,7 @@ fn shown_in(entry: &Entry, foot: &str) -> Vec<PostChange> {
     shown.enumerate().map(post).collect()
 }
 
-/// Whose run it was, and what can be done about it.
+/// Returns the footer that names the run's job.
 fn foot(source: &Source) -> String {
     format!("from {source} · reply to talk about it")
 }

@@ -1,4 +1,4 @@
-//! Progressing: what a turn asks while it goes on, and what it has done.
+//! Requests of active turns: permission for calls, and their results.
 
 use jiff::Zoned;
 
@@ -70,20 +70,20 @@ impl Assistant {
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered.clear();
         }
-        // IF-8: who asked to step aside has nothing more to say here.
+        // IF-8: a turn that requested a fork ends here.
         let aside = (branch == Branch::Main && self.is_called_aside()).then_some(Effect::Interrupt(turn));
         (Answer::Results(results), minutes.effects().into_iter().chain(aside).collect())
     }
 
-    /// Remembers what could be an address in a call, and was composed. A fetch says which address it opens, and that is
-    /// decided upon.
+    /// Remembers possible addresses in a call as composed by the model. The address of a fetch is
+    /// excluded, because it is decided on by itself.
     fn note_composed(&mut self, call: &ToolCall) {
         if self.class_of(call) != Some(Class::Fetches) {
             self.memory.messages.remember_composed(&call.input);
         }
     }
 
-    /// Remembers the addresses in results that somebody outside wrote.
+    /// Remembers addresses in results with outside text.
     fn note_links(&mut self, running: &Running, results: &[ToolResult]) {
         for result in results {
             let Some(call) = running.unanswered.iter().find(|call| call.id == result.call) else { continue };
@@ -99,7 +99,7 @@ impl Assistant {
         self.tools.iter().find(|tool| tool.name == call.name).map(|spec| spec.class)
     }
 
-    /// Puts results with text from outside into data blocks, as the model reads them.
+    /// Wraps results with outside text in data blocks, as the model reads them.
     fn as_data(&mut self, results: Vec<ToolResult>) -> Vec<ToolResult> {
         let mut read = Vec::with_capacity(results.len());
         for result in results {
@@ -114,7 +114,7 @@ impl Assistant {
     }
 }
 
-/// The result of a call that is over the limit of its turn.
+/// Returns the result for a call beyond the turn's limit.
 fn over_the_limit(call: ToolCall) -> ToolResult {
     let text = "Error: not run. This answer has reached its limit of tool calls. Answer with the results that you have, \
                 and tell the human what is left to do.";
@@ -143,7 +143,7 @@ mod tests {
 
     const TURN: TurnId = TurnId(1);
 
-    /// An assistant in the middle of a turn that the user began.
+    /// An assistant with an active turn of the user.
     struct Talk(Assistant);
 
     impl Talk {
@@ -176,7 +176,7 @@ mod tests {
             rulings.remove(0)
         }
 
-        /// A call is made, and `text` comes of it.
+        /// Makes a call with the result `text`.
         fn calls(&mut self, name: &str, input: &str, kind: Option<ServerKind>, text: &str, label: Label) {
             self.rules_on(name, input, kind);
             let result =
@@ -184,7 +184,7 @@ mod tests {
             self.0.asked(Request::Turn(TURN, Progress::Ran(vec![result])), &at());
         }
 
-        /// Whether a page is fetched without asking.
+        /// Returns true if a page is fetched without asking.
         fn fetches(&mut self, url: &str) -> bool {
             matches!(self.rules_on("WebFetch", &format!("{{\"url\":{url:?}}}"), None), Ruling::Decided(_))
         }
@@ -196,7 +196,8 @@ mod tests {
 
     const EVIL: &str = "https://evil.example/?d=secret";
 
-    /// What a model gave to a server to keep does not come back as an address that was seen.
+    /// An address that a model stored on a server does not count as seen when the server returns
+    /// it.
     #[test]
     fn an_address_that_a_server_kept_for_a_model_was_not_seen() {
         let server = Label::both(Realm::Server);
@@ -231,7 +232,7 @@ mod tests {
         assert!(!talk.fetches("https://trains.example/tomorrow"));
     }
 
-    /// Of a search, the pages that were found count as seen, and not what the model of the vendor says about them.
+    /// Addresses of found pages count as seen; those in the vendor's generated answer do not.
     #[test]
     fn an_address_in_the_answer_of_a_model_was_not_seen() {
         let web = Label::outside(Realm::Web);

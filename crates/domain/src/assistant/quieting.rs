@@ -1,4 +1,4 @@
-//! Quiet: whether something may ring now, and what the human asks for so that less does.
+//! Attention policy: whether a ping may be sent now, and the user's quiet and focus commands.
 
 use jiff::{SignedDuration, Zoned};
 
@@ -16,7 +16,7 @@ use crate::sent::{Found, SentId};
 use crate::settings::{CalmSetting, Setting};
 
 impl Assistant {
-    /// How the human's attention is spared now.
+    /// Returns the current attention state for surfaces.
     pub(super) fn attention(&self, now: &Zoned) -> Attention {
         let calm = self.memory.chosen.settings.calm.clone();
         let attending = &self.memory.messages.attending;
@@ -36,18 +36,18 @@ impl Assistant {
         }
     }
 
-    /// Until when it is quiet: by the hours, or because the human said so.
+    /// Returns the end of the current quiet time, from quiet hours or a command.
     pub(super) fn quiet_until(&self, now: &Zoned) -> Option<jiff::Timestamp> {
         let said = self.memory.messages.attending.mood.quiet_until.filter(|until| *until > now.timestamp());
         self.memory.chosen.settings.calm.quiet.until(now).max(said)
     }
 
-    /// What the human has their mind on now.
+    /// Returns the current focus.
     pub(super) fn focus(&self, now: &Zoned) -> Option<&Focus> {
         self.memory.messages.attending.mood.focus.as_ref().filter(|focus| focus.until > now.timestamp())
     }
 
-    /// Returns the limits on the pings of background runs now.
+    /// Returns the current limits on pings of background runs.
     pub(super) fn ping_limits(&self, now: &Zoned) -> PingLimits {
         let pushes = self.memory.messages.attending.mood.pushes.on(now.date());
         PingLimits {
@@ -61,13 +61,14 @@ impl Assistant {
         }
     }
 
-    /// Why nothing rings now that nobody asked for, when so many are about to: nothing, if it may.
+    /// Returns the reason to defer a ping when this many pings are `reserved`, or `None` if it may
+    /// be sent.
     pub(super) fn waits_for(&self, about_to: u32, now: &Zoned) -> Option<HeldFor> {
         let limits = self.ping_limits(now);
         PingLimits { set_aside: (about_to, limits.set_aside.1), ..limits }.holds(now.timestamp())
     }
 
-    /// Keeps `words` until they are told.
+    /// Defers a message to the digest.
     pub(super) fn keep_back(
         &mut self,
         (source, name): (Source, String),
@@ -76,7 +77,7 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         let attending = &mut self.memory.messages.attending;
-        // Numbers begin at 1.
+        // Ids start at 1.
         let id = HeldId(attending.next.0.max(1));
         attending.next = HeldId(id.0 + 1);
         let held = Held { id, at: minutes.at, source, name, words, why, label };
@@ -84,7 +85,7 @@ impl Assistant {
         minutes.records.push(Record::from(AttentionChange::Held(held)));
     }
 
-    /// So many rang now without having been asked for.
+    /// Counts pings of background runs sent now.
     pub(super) fn pushed(&mut self, count: u32, minutes: &mut Minutes) {
         let today = minutes.at.to_zoned(minutes.zone.clone()).date();
         let at = minutes.at;
@@ -95,14 +96,14 @@ impl Assistant {
         });
     }
 
-    /// How it stands changes, and that is written down.
+    /// Changes and records the attention state.
     pub(super) fn feels(&mut self, minutes: &mut Minutes, change: impl FnOnce(&mut Mood)) {
         let mood = &mut self.memory.messages.attending.mood;
         change(mood);
         minutes.records.push(Record::from(AttentionChange::Mood(Box::new(mood.clone()))));
     }
 
-    /// The human found a message not useful: that is kept for whose it was.
+    /// Records that the user disliked a message, for the job it came from.
     pub(super) fn disliked(&mut self, on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
         let goes_on = self.memory.turns.runs.values().find(|run| run.sent.contains(&on));
         let source = match (goes_on, self.memory.messages.sent.origin(on, now.timestamp())) {
@@ -118,7 +119,7 @@ impl Assistant {
         (Answer::Noted, vec![Effect::Write(vec![disliked])])
     }
 
-    /// What the human asks for so that less reaches them.
+    /// Handles a quiet, focus or lighten command.
     pub(super) fn ease(&mut self, ease: Ease, now: &Zoned) -> (Answer, Vec<Effect>) {
         match ease {
             Ease::Tell => (Answer::Told(self.tell_quiet(now)), Vec::new()),
@@ -144,7 +145,7 @@ impl Assistant {
         }
     }
 
-    /// When nothing rings that can wait, in words.
+    /// Returns a text about the current quiet times.
     fn tell_quiet(&self, now: &Zoned) -> String {
         let hours = match self.memory.chosen.settings.calm.quiet {
             Quiet::Never => "there are no quiet hours.".to_owned(),

@@ -1,4 +1,4 @@
-//! Rehearsing: what was put off once is offered one plan, `when this is over → that`, and no second question.
+//! Planned cues: a reminder that was snoozed once offers one plan, `when this is over → that`.
 
 use jiff::SignedDuration;
 
@@ -8,24 +8,25 @@ use crate::card::{Card, NAME, State, rehearsed};
 use crate::phrase::Cue;
 use crate::schedule::{Charter, ItemId, Moment, Planned, Prompt, Reminder, What};
 
-/// How far ahead something is that a plan can hang on.
+/// How far ahead an event may be for a plan to refer to it.
 const NEAR: SignedDuration = SignedDuration::from_hours(12);
 
 impl Assistant {
-    /// R15: a plan for `card`, in words, if it was put off once.
+    /// R15: returns the plan text for `card` if it was snoozed once.
     pub(super) fn rehearse(&self, card: &Card, minutes: &Minutes) -> Option<String> {
         if card.snoozes != 1 {
             return None;
         }
         let until = minutes.at.checked_add(NEAR).ok()?;
         let soon = self.memory.plans.agenda.soonest().take_while(|(at, _)| *at <= until);
-        // R2: what happens is a better sign than what the clock shows; if nothing does, the next words are one.
+        // R2: an event is a better cue than a time; without one, the next message of the user is
+        // the cue.
         let found = soon.map(|(_, plan)| plan.planned.as_ref()).find(|planned| is_sign(planned, card));
         let cue = found.map_or(Cue::NextTalk, |planned| Cue::After(planned.name()));
         Some(rehearsed(&cue, &card.words))
     }
 
-    /// The plan on `card` is made: it rings again when what that names has come.
+    /// Accepts the plan on `card`: the reminder fires on its cue.
     pub(super) fn rings_when(&mut self, card: &Card, minutes: &mut Minutes) -> Result<State, String> {
         if card.suggestion().is_some() {
             return self.comes_as_suggested(card, minutes);
@@ -45,7 +46,8 @@ impl Assistant {
     }
 }
 
-/// Whether something can hang on the end of `planned`: the human notices it, and it is not `card` itself.
+/// Returns true if the end of `planned` can be a cue: the user notices it, and it is not the card's
+/// own reminder.
 fn is_sign(planned: &Planned, card: &Card) -> bool {
     let name = planned.name();
     let plain = !name.is_empty() && name.chars().count() <= NAME && !name.ends_with("...");

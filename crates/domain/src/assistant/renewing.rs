@@ -1,4 +1,4 @@
-//! Whether the program may end now, or look for a newer one of itself.
+//! Checks whether the program may restart or update now.
 
 use jiff::Zoned;
 
@@ -6,7 +6,7 @@ use super::{Answer, Assistant, Effect};
 use crate::renewal::{Renewal, disturbs, is_the_hour, may_look};
 
 impl Assistant {
-    /// UP-3, UP-4, UP-6: yes, or why not.
+    /// UP-3, UP-4, UP-6: accepts, or refuses with the reason.
     pub(super) fn may_renew(&self, wanted: Renewal, now: &Zoned) -> (Answer, Vec<Effect>) {
         let settings = &self.memory.chosen.settings;
         let not_now = match wanted {
@@ -22,7 +22,7 @@ impl Assistant {
         (not_now.map_or(Answer::Noted, |why| Answer::Refused(why.to_owned())), Vec::new())
     }
 
-    /// UP-6, IF-37, L3: what must not be cut short.
+    /// UP-6, IF-37, L3: returns the work that must not be interrupted.
     fn at_work(&self) -> Option<&'static str> {
         if self.memory.fork.is_some() {
             Some("a side conversation is open; /exit leaves it.")
@@ -64,7 +64,8 @@ mod tests {
         assistant.asked(Request::Tell(Question::MayRenew(wanted)), &at(time)).0
     }
 
-    /// UP-6, IF-37, L3: nothing is cut short, whoever wants it, and by itself it waits for its hour too.
+    /// UP-6, IF-37, L3: a restart never interrupts work, and an automatic one also waits for its
+    /// hour.
     #[test]
     fn the_program_does_not_end_while_something_goes_on() {
         let mut assistant = idle();

@@ -1,7 +1,7 @@
-//! Replies and buttons: how words of the human find the run that a message came from.
+//! Replies and buttons: routes a message to the run whose message it answers.
 //!
-//! Where a message is heard is decided when its turn comes, in one place: whoever came first has opened the
-//! fork, and whoever comes second finds it open.
+//! The route is determined only when the message's turn starts: of two replies, the first opens the
+//! fork and the second is quoted in it.
 
 use std::sync::Arc;
 
@@ -20,29 +20,29 @@ use crate::label::Label;
 use crate::record::{Address, Message, MessageChange, MessageId, Record, ReplyTo, SentChange, SurfaceName};
 use crate::sent::{End, Found, Gone, InquiryId, Origin, SentId};
 
-/// A button that cannot be pressed in a side conversation.
+/// Refusal of a button that resumes a run while a fork is open.
 const PRESSED_ASIDE: &str = "that button goes on with a background run, and we are in a side conversation already. \
     leave it first (/save, /report or /exit), then press it again.";
 
-/// Where a message is heard.
+/// The branch for a message.
 #[derive(Clone, Debug)]
 pub(super) struct Arrival {
     pub(super) branch: Branch,
-    /// What stands before its words there.
+    /// Text of the assistant to put before it.
     pub(super) lead: String,
-    /// The label of what stands before its words, and of words that the user did not write themselves.
+    /// Label of `lead`, and of text that the user did not write.
     pub(super) label: Label,
 }
 
 impl Arrival {
-    /// On `branch`, with nothing before its words.
+    /// A route to `branch` without a lead.
     pub(super) fn at(branch: Branch) -> Self {
         Self { branch, lead: String::new(), label: Label::PLAIN }
     }
 }
 
 impl Assistant {
-    /// Where `message` is heard: nothing, if it is not heard at all.
+    /// Returns the route of `message`, or `None` if it is dropped. May open a fork.
     pub(super) fn arrive(&mut self, message: &Message, minutes: &mut Minutes) -> Option<Arrival> {
         match &message.to {
             Address::Here => Some(Arrival::at(self.here())),
@@ -52,7 +52,8 @@ impl Assistant {
         }
     }
 
-    /// Where `message` would be heard now: nowhere yet, if it goes on with a run.
+    /// Returns the branch that `message` would go to now, or `None` if it resumes a run in a new
+    /// fork.
     pub(super) fn branch_of(&self, message: &Message, minutes: &Minutes) -> Option<Branch> {
         match &message.to {
             Address::Here => Some(self.here()),
@@ -64,7 +65,7 @@ impl Assistant {
         }
     }
 
-    /// MT-7: a lookup removes the records that are older than seven days.
+    /// MT-7: removes origins older than seven days.
     fn prune_sent(&mut self, minutes: &mut Minutes) {
         if self.memory.messages.sent.has_old(minutes.at)
             && Arc::make_mut(&mut self.memory.messages.sent).prune(minutes.at)
@@ -73,7 +74,7 @@ impl Assistant {
         }
     }
 
-    /// MT-9 to MT-12: a reply goes on with the run it came from, or quotes what it replies to.
+    /// MT-9 to MT-12: resumes the run that the reply belongs to, or quotes the message.
     fn replied(&mut self, reply: &ReplyTo, minutes: &mut Minutes) -> Arrival {
         let sent = Arc::clone(&self.memory.messages.sent);
         self.prune_sent(minutes);
@@ -98,7 +99,7 @@ impl Assistant {
         Arrival { branch: self.here(), lead, label }
     }
 
-    /// What `reply` replies to, as a quotation, and its label. Text from outside stands in a data block.
+    /// Returns the quotation for `reply` with its label. Outside text is in a data block.
     fn quotation(&mut self, reply: &ReplyTo) -> (String, Label) {
         let running = self.memory.turns.runs.values().find(|run| run.sent.contains(&reply.to));
         let label = running.map(|run| self.label_of(&run.branch));
@@ -111,7 +112,7 @@ impl Assistant {
         (quotation, label)
     }
 
-    /// What is quoted before the words of `message` where no run is gone on with.
+    /// Returns the quotation for `message`, if it is a reply that resumes no run.
     pub(super) fn quoted(&mut self, message: &Message) -> (String, Label) {
         match &message.to {
             Address::Reply(reply) => self.quotation(reply),
@@ -119,8 +120,8 @@ impl Assistant {
         }
     }
 
-    /// IF-13: an interactive fork that continues a run, under its session unless somebody speaks under that now.
-    /// RP-27: that of a persistent routine stays its own.
+    /// IF-13, RP-27: opens an interactive fork that continues a run, under the run's session id
+    /// unless that is in use or belongs to a persistent routine.
     fn go_on_with(&mut self, origin: &Origin, end: &End, minutes: &mut Minutes) -> Branch {
         let spoken = self.memory.conversation.branches().any(|(_, head)| head.session == origin.session);
         let kept = self.memory.plans.sessions.values().any(|stand| stand.session == origin.session);
@@ -132,7 +133,7 @@ impl Assistant {
         self.open_fork(Beginning { head, root: end.root, entering }, minutes)
     }
 
-    /// The human presses a button.
+    /// Handles a button press.
     pub(super) fn press(&mut self, press: Press, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Press { surface, on, action } = press;
         match action {
@@ -163,7 +164,7 @@ impl Assistant {
         }
     }
 
-    /// XB-16: what a button asks is said by the human, once.
+    /// XB-16: sends the question of a button as a message of the user, once.
     fn inquire(
         &mut self,
         surface: SurfaceName,
@@ -196,8 +197,8 @@ impl Assistant {
         )
     }
 
-    /// IF-6, XB-16, XB-17: the pressed button is heard in its run, or here. If somebody has opened a fork in the
-    /// meantime it is not heard, and can be pressed again.
+    /// IF-6, XB-16, XB-17: routes a button's message to its run or to the user's branch. If a fork
+    /// was opened meanwhile it is dropped, and the button can be pressed again.
     fn pressed(
         &mut self,
         on: SentId,
@@ -218,7 +219,7 @@ impl Assistant {
             }
             (Found::Expired(_) | Found::Unknown, _) => Arrival::at(self.here()),
         };
-        // The run that made the button wrote its words.
+        // The question was written by the run that made the button.
         let label = sent.inquiry(inquiry, minutes.at).map_or(Label::PLAIN, |inquiry| inquiry.label);
         if Arc::make_mut(&mut self.memory.messages.sent).take(inquiry).is_some() {
             minutes.records.push(Record::from(SentChange::Asked(inquiry.clone())));
@@ -227,7 +228,7 @@ impl Assistant {
     }
 }
 
-/// XB-18: the message is out of sight from now on. What was said stays said.
+/// XB-18: hides a message; its entry stays.
 fn put_away(on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
     let mut minutes = Minutes::at(now);
     minutes.records.push(Record::from(SentChange::PutAway(on)));
@@ -255,7 +256,8 @@ mod tests {
         "2026-11-15T08:00[Europe/Madrid]".parse().unwrap()
     }
 
-    /// An assistant that speaks on main, after two runs each sent a message; one has a button.
+    /// Returns an assistant with an active turn on main, after two runs have each sent a message;
+    /// one has a button.
     fn speaking() -> Assistant {
         let origin = |id: SentId| {
             let session = SessionId::read(&format!("session-of-{}", id.0)).unwrap();
@@ -314,7 +316,7 @@ mod tests {
         why
     }
 
-    /// IF-6, MT-10: two replies wait while main speaks; the first opens a fork, the second is quoted in it.
+    /// IF-6, MT-10: of two waiting replies, the first opens a fork and the second is quoted in it.
     #[test]
     fn of_two_replies_that_wait_the_second_finds_the_fork_open() {
         let mut assistant = speaking();
@@ -328,7 +330,7 @@ mod tests {
         assert!(assistant.running.contains_key(&fork.branch), "it is answered there");
     }
 
-    /// IF-6, XB-9, XB-16: a button that waited while somebody opened a fork is not used up.
+    /// IF-6, XB-9, XB-16: a waiting button press that finds a fork open does not use up the button.
     #[test]
     fn a_button_that_finds_a_fork_open_can_be_pressed_again() {
         let mut assistant = speaking();

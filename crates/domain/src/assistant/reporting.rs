@@ -1,7 +1,7 @@
-//! Reports in the conversation: main reads each once, forks look at them.
+//! Pending updates: main reads each once, forks only see them.
 //!
-//! What main reads is part of an entry and is marked as read in the same writing, so that a crash between the
-//! two cannot happen and no report is told twice or never.
+//! An update becomes part of an entry and is marked as read in the same transaction, so a crash can
+//! neither lose nor repeat it.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::label::Label;
 use crate::record::{Message, Reading, Record, ReportChange, SurfaceName};
 use crate::report::{Report, ReportId, read_out};
 
-/// The most reports that wait.
+/// Most pending updates.
 const WAITING: usize = 1_000;
 
 impl Assistant {
-    /// Returns a message as the model will read it on `branch`, after a `lead` of ours, with the label of the reports
-    /// that are told with it.
+    /// Returns the content of `message` for the model on `branch`, with `lead` and pending updates
+    /// before it, and the label of these updates.
     pub(super) fn heard(
         &mut self,
         message: &Message,
@@ -32,20 +32,20 @@ impl Assistant {
         self.heard_by(self.reader(branch), seen, message, lead, minutes)
     }
 
-    /// Who reads on `branch`.
+    /// Returns which updates the model on `branch` reads.
     fn reader(&self, branch: &Branch) -> Reader {
         match (branch, self.memory.turns.runs.get(branch)) {
             (_, Some(run)) => run.reader(),
             // The offline model must not consume pending updates.
             (_, None) if self.choices.is_offline() => Reader::Nobody,
-            // What main reads while a fork is open would be lost if the fork became main: it reads them afterwards.
+            // Updates read by main while a fork is open would be lost if the fork were promoted.
             (Branch::Main, None) if self.memory.fork.is_some() => Reader::Nobody,
             (Branch::Main, None) => Reader::Main,
             (Branch::Fork(_), None) => Reader::Fork,
         }
     }
 
-    /// Returns a message as `reader` finds it, after a `lead` of ours. Reports up to `seen` stand in the conversation
+    /// Returns the content of `message` for `reader`. Updates up to `seen` are in the conversation
     /// already and are left out.
     pub(super) fn heard_by(
         &mut self,
@@ -77,7 +77,7 @@ impl Assistant {
         (heard, label)
     }
 
-    /// PU-4, PU-5, PU-8: main has now read all that waited; a fork has only seen it.
+    /// PU-4, PU-5, PU-8: marks all updates as read by main, or as seen by the fork.
     pub(super) fn hand_over(&mut self, branch: &Branch, entry: EntryId, minutes: &mut Minutes) {
         let Some(newest) = self.memory.reports.waiting.last().map(|report| report.id) else { return };
         if self.choices.is_offline() {
@@ -94,7 +94,7 @@ impl Assistant {
         }
     }
 
-    /// Marks the reports up to `newest` as read, in `entry` if there is one.
+    /// Marks the updates up to `newest` as read, in `entry` if there is one.
     pub(super) fn read_up_to(&mut self, newest: ReportId, entry: Option<EntryId>, minutes: &mut Minutes) {
         let waiting = Arc::make_mut(&mut self.memory.reports.waiting);
         let count = waiting.partition_point(|report| report.id <= newest);
@@ -113,7 +113,7 @@ impl Assistant {
         }
     }
 
-    /// What main read on a way that is taken back waits again, in its place.
+    /// Restores updates that main read in an undone part of the conversation.
     pub(super) fn unread(&mut self, reports: Vec<Report>, minutes: &mut Minutes) {
         if reports.is_empty() {
             return;
@@ -125,11 +125,11 @@ impl Assistant {
         waiting.sort_by_key(|report| report.id);
     }
 
-    /// PU-1: leaves `text` for main, of which `label` is known.
+    /// PU-1: leaves `text` with the label `label` as a pending update for main.
     pub(super) fn report(&mut self, from: &str, label: Label, text: String, minutes: &mut Minutes) {
         let id = self.memory.reports.next;
         self.memory.reports.next = ReportId(id.0 + 1);
-        // Who never has a model reads none of them: the oldest make room.
+        // An installation without a model never reads updates: the oldest are dropped.
         if self.memory.reports.waiting.len() >= WAITING
             && let Some(oldest) = self.memory.reports.waiting.first().map(|report| report.id)
         {
@@ -140,14 +140,14 @@ impl Assistant {
         minutes.records.push(Record::Report(ReportChange::Left(report)));
     }
 
-    /// What was kept while there is no model is told to the next one, once.
+    /// Leaves a new inbox item for the model while there is none.
     pub(super) fn keep_for_model(&mut self, kept: &Kept, minutes: &mut Minutes) {
         if self.choices.is_offline() {
             self.report(TOLD, Label::PLAIN, format!("{}{}", number(kept.id), kept.text), minutes);
         }
     }
 
-    /// What is out of the inbox need not be told any more.
+    /// Withdraws the update about a removed inbox item.
     pub(super) fn not_for_model(&mut self, id: KeptId, minutes: &mut Minutes) {
         let told = |report: &Report| report.from == TOLD && report.text.starts_with(&number(id));
         let Some(at) = self.memory.reports.waiting.iter().position(told) else { return };
@@ -156,7 +156,7 @@ impl Assistant {
         minutes.records.push(Record::Report(ReportChange::Read(reading)));
     }
 
-    /// The human has read a report themselves: main need not be told of it any more.
+    /// Marks an update as read by the user, so that main does not read it.
     pub(super) fn human_read(&mut self, id: ReportId, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some(at) = self.memory.reports.waiting.iter().position(|report| report.id == id) else {
             return super::forking::refused("that does not wait any more: it was read meanwhile.");
@@ -168,7 +168,7 @@ impl Assistant {
         (Answer::Told(format!("read: what {} found.", report.from)), minutes.effects())
     }
 
-    /// TL-12, IF-20: what the fork leaves for main is there at once, whatever becomes of the fork.
+    /// TL-12, IF-20: leaves the fork's report at once, whatever becomes of the fork.
     pub(super) fn report_from_fork(&mut self, text: String, minutes: &mut Minutes) {
         let Some(branch) = self.memory.fork.as_ref().map(|fork| fork.branch.clone()) else { return };
         self.report(&branch.to_string(), self.label_of(&branch), text, minutes);
@@ -179,15 +179,15 @@ impl Assistant {
     }
 }
 
-/// The number of something kept, before its words.
+/// Returns the prefix with the number of an inbox item.
 fn number(id: KeptId) -> String {
     format!("{}. ", id.0)
 }
 
-/// How a notice begins that main reads reports: no phone lights up for it.
+/// Prefix of the notice that main reads updates; it is not posted.
 pub(super) const CATCHING_UP: &str = "catching up:";
 
-/// PU-13: what the human is told before main reads these reports.
+/// PU-13: returns the notice shown before main reads these updates.
 fn catching_up(reports: &[Report]) -> String {
     let told = reports.iter().filter(|report| report.from == TOLD).count();
     let told = match told {

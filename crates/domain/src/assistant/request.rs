@@ -1,4 +1,4 @@
-//! What can be asked of the assistant: by the human at a surface, and by a running turn.
+//! Requests to the assistant, from surfaces and from active turns, and the receipt of messages.
 
 use jiff::Zoned;
 
@@ -32,257 +32,247 @@ use crate::tool::{ServerKinds, Showing, ToolResult};
 use crate::turn::TurnId;
 use crate::wish::Wish;
 
-/// Something that is asked, by somebody who waits for the answer.
+/// A request whose sender waits for the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// The human says something.
+    /// A message of the user.
     Say(Saying),
-    /// The human takes the reins of what is being answered.
+    /// Stops or retries the active turn.
     Rein(Rein),
-    /// The human wants the main conversation in another shape.
+    /// Compacts, undoes or clears the main conversation.
     Reshape(Reshape),
-    /// The human wants to step aside, or back.
+    /// Enters or exits a fork.
     Step(Step),
-    /// A turn gets on.
+    /// A request of an active turn.
     Turn(TurnId, Progress),
-    /// Something changes in the inbox.
+    /// Changes the inbox.
     Inbox(Shelf),
-    /// The human says yes or no to what we asked for.
+    /// Answers an approval.
     Approve(Reply),
-    /// Somebody wants to know something.
+    /// Reads state.
     Tell(Question),
-    /// The human chooses.
+    /// Changes a setting.
     Choose(Choice),
-    /// The human presses a button.
+    /// A button press.
     Press(Press),
-    /// Something is wanted of what is planned.
+    /// Changes plans, or runs jobs.
     Plan(Planning),
-    /// The program has this to say of itself, and waits until it is written down where the human will find it.
+    /// A notice of the daemon itself, acknowledged once it is written where the user will find it.
     Announce(String),
     /// Other programs changed these state files.
     StateFiles(Vec<StateEdit>),
 }
 
-/// What the human can want of an answer that is not there yet.
+/// A command about the active turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rein {
-    /// It is to stop.
     Stop,
-    /// If it waits for a key, it is to be tried again.
+    /// Retries a blocked turn.
     Retry,
 }
 
-/// What can be wanted of what is planned.
+/// A command about plans and jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Planning {
-    /// To do this job now.
+    /// Runs this job now.
     Do(Job),
-    /// To keep a time of this plan now, whatever its clock says.
+    /// Fires this plan now.
     Now(Source),
-    /// To let this plan rest so.
+    /// Pauses or resumes this plan.
     Rest(Source, Rest),
-    /// What these words say.
+    /// Applies a text to the plans.
     Words(String),
-    /// What these words say, or to keep them: none of them is lost.
+    /// Applies a text to the plans, or else stores it in the inbox.
     Capture(String),
-    /// To be reminded of this, at the time that the second words say.
+    /// Creates a reminder from its text and its time.
     Remind(String, String),
-    /// To take in what was brought to a webhook.
+    /// Accepts a webhook delivery.
     Deliver(Box<Delivery>),
 }
 
-/// What can change in the inbox, and in what background runs left.
+/// A command about the inbox and pending updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shelf {
-    /// Keep this.
     Keep(String),
-    /// Take this out for good.
     Remove(KeptId),
-    /// The human has read this report, so main need not be told of it.
+    /// Marks a pending update as read by the user, so that main does not read it.
     Read(ReportId),
 }
 
-/// What can be done to the main conversation as a whole.
+/// A command about the main conversation as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reshape {
-    /// A summary stands for what was said, with these wishes in mind.
+    /// Replaces the conversation by a summary, with these instructions.
     Compact(String),
-    /// The last such change is taken back.
+    /// Undoes the last such change.
     Undo,
-    /// It starts over.
+    /// Starts over.
     Clear,
 }
 
-/// Into a side conversation and out of it.
+/// A fork command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Aside, to talk about this.
+    /// Enters a fork, on this topic.
     Aside(String),
-    /// Back to main.
+    /// Returns to main.
     Back(Way),
 }
 
-/// What can be known.
+/// A query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// What waits to be told?
+    /// The pending updates.
     Reports,
-    /// What is in the inbox?
+    /// The inbox.
     Inbox,
-    /// How is it going?
+    /// A status text.
     Status,
-    /// How much waits?
+    /// Counts for status displays.
     Numbers,
-    /// How is the human's attention spared, and what waits because of it?
+    /// The attention state, and deferred messages.
     Attention,
-    /// What is planned, and what is being done about it?
+    /// Plans and their open occurrences.
     Plans,
-    /// What is set?
+    /// All settings.
     Settings,
-    /// What is this set to?
+    /// One setting.
     Setting(Setting),
-    /// May the program look for a newer one of itself, or become it, or end?
+    /// Whether the daemon may check for an update, install it, or restart.
     MayRenew(Renewal),
 }
 
-/// What can be chosen.
+/// A command that changes a setting. Without a value, most of them show the current one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// This model from now on; to know which it is, if no name is given.
+    /// The model.
     Model(String),
-    /// To think so much from now on; to know how much it is, if nothing is given.
+    /// The thinking mode, until the next start.
     Thinking(Option<Thinking>),
-    /// Another effort from now on.
+    /// The effort, until the next start.
     Effort(EffortChoice),
-    /// To set this to that.
+    /// Any setting in the configuration.
     Setting(Setting, String),
-    /// This pace of pings; to know how many are left, if nothing is given.
+    /// The pace of pings.
     Pings(Pace),
-    /// What is done without asking; to know what that is, if no mode is given.
+    /// The permission mode.
     Permissions(String),
-    /// That something is not allowed always any more, by its number; to know what is, if none is given.
+    /// Revokes a standing approval by its number.
     Revoke(String),
-    /// That less reaches them.
+    /// Quiet, focus and lighter-day commands.
     Ease(Ease),
 }
 
-/// How a turn gets on.
+/// A request of an active turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// It wants to run the tools that the model called in its reply.
+    /// Asks to run the tool calls of the model's reply.
     MayRun {
-        /// The reply.
         blocks: Vec<Block>,
-        /// The calls of the model since the last time.
+        /// Model calls since the last request.
         spent: Vec<Call>,
-        /// The kinds of the tools of servers among the called tools, as the user accepted them.
+        /// Kinds of the called servers' tools, as accepted by the user.
         kinds: ServerKinds,
-        /// How many of the calls may run, by the limit of the turn. The rest is answered with an error.
+        /// How many calls may run within the turn's limit; the others are answered with an error.
         most: usize,
     },
-    /// It is one that nobody waits for, and wants to call the model once more, after these calls.
+    /// An unattended turn asks for one more model call, and reports those it has made.
     MaySpend(Vec<Call>, Next),
-    /// It is one that nobody waits for, and has made these calls.
+    /// An unattended turn reports the model calls it has made.
     Spent(Vec<Call>),
-    /// A tool of it wants to search at the model's vendor, which uses at most these calls.
+    /// Asks for a web search at the model's vendor, which uses at most these calls.
     MaySearch(Vec<Call>),
-    /// That search has ended.
+    /// Reports the end of that search.
     Searched {
-        /// The calls that were announced with `MaySearch`.
+        /// The calls announced with `MaySearch`.
         announced: Vec<Call>,
-        /// The calls that were made.
+        /// The calls made.
         spent: Vec<Call>,
     },
-    /// It tells what came of its tools.
+    /// Reports the results of its tool calls.
     Ran(Vec<ToolResult>),
-    /// It loads a skill, which wants to run the program of these words.
+    /// Asks to run this program for a skill that the turn loads.
     MayRunProgram(Vec<String>),
-    /// It wants something that depends on where it runs.
+    /// Calls a tool whose effect depends on the turn's context.
     Wishes(Wish),
 }
 
-/// Words of the human, and what they show.
+/// A message of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying {
-    /// Where they say it.
+    /// The surface it was sent on.
     pub surface: SurfaceName,
-    /// The words.
     pub text: String,
-    /// The pictures.
     pub images: Vec<Image>,
-    /// The message they reply to, if they do.
+    /// The message it replies to, if any.
     pub reply_to: Option<ReplyTo>,
-    /// What the other side knows them by, if it may tell them twice.
+    /// Its identity on another surface, if it may be delivered twice.
     pub mark: Option<Mark>,
 }
 
 impl Saying {
-    /// Words alone.
+    /// Creates a message without pictures.
     pub fn words(surface: SurfaceName, text: &str) -> Self {
         Self { surface, text: text.to_owned(), images: Vec::new(), reply_to: None, mark: None }
     }
 }
 
-/// A button that the human pressed.
+/// A button press.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Press {
-    /// Where they did.
     pub surface: SurfaceName,
-    /// The message it belongs to.
+    /// The message with the button.
     pub on: SentId,
-    /// What pressing it means.
     pub action: Action,
 }
 
-/// How much waits for the human.
+/// Counts and limits for status displays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers {
-    /// What background runs left.
+    /// Number of pending updates.
     pub updates: usize,
-    /// What is in the inbox.
+    /// Number of inbox items.
     pub inbox: usize,
-    /// How many pings are left.
+    /// The ping budget.
     pub pings: PingBudget,
-    /// How many tokens the last call held where the human is: nothing, before the first one.
+    /// Context size in tokens of the last call on the user's branch; `None` before the first call.
     pub filled: Option<u64>,
-    /// How many there is room for.
+    /// The context window.
     pub room: Room,
-    /// What work nobody waits for may cost in a day.
+    /// Daily limit of unattended work.
     pub limit: Limit,
 }
 
-/// What the asker hears.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// The message is on disk, under this number.
+    /// The message is on disk, with this id.
     Heard(MessageId),
-    /// Work began, or will as soon as nobody speaks; it is shown under this number.
+    /// Work has started or is queued, as this turn.
     Begun(TurnId),
-    /// These calls may run, or not, or the human is asked.
+    /// Rulings on the requested calls.
     Decided(Vec<Ruling>),
-    /// It is on disk.
+    /// Done, and on disk.
     Noted,
-    /// The results are on disk, as the model is to read them.
+    /// The recorded results, as the model reads them.
     Results(Vec<ToolResult>),
-    /// In words.
+    /// A text.
     Told(String),
-    /// What is planned: a copy, which shares what did not change since.
+    /// A copy of the plans; it shares unchanged parts.
     Plans(Box<Plans>),
-    /// How much waits.
     Numbers(Numbers),
-    /// How the human's attention is spared, and what waits because of it.
     Attention(Box<Attention>),
-    /// No: the limit of the day is reached.
+    /// Refused, because the daily limit is reached.
     Overspent(Refusal),
-    /// This is shown to the human, with the tool's result.
+    /// Shown to the user, with this content.
     Shown(Showing),
-    /// No, and what would be right.
+    /// Refused, with the reason and the remedy.
     Refused(String),
 }
 
 impl Assistant {
     pub(super) fn say(&mut self, saying: Saying, now: &Zoned) -> (Answer, Vec<Effect>) {
-        // P6: what is told twice is heard once.
+        // P6: a message delivered twice is accepted once.
         if saying.mark.is_some_and(|mark| self.memory.messages.heard.contains(&mark)) {
             return (Answer::Noted, Vec::new());
         }
@@ -298,14 +288,13 @@ impl Assistant {
         self.hear(Message { id, at, surface, to, text, images, mark, label: Label::PLAIN }, minutes)
     }
 
-    /// The number of the next message.
     pub(super) fn next_message(&mut self) -> MessageId {
         let id = self.memory.messages.next;
         self.memory.messages.next = MessageId(id.0 + 1);
         id
     }
 
-    /// Words of the human: they are on disk, and heard as soon as nobody speaks.
+    /// Records and queues a message of the user, which is answered once no turn is active.
     pub(super) fn hear(&mut self, message: Message, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
         let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
@@ -315,7 +304,7 @@ impl Assistant {
         self.cued_by_talk(&mut minutes);
         self.wait_no_longer(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
-            // MC-7: who compacts is not interrupted.
+            // MC-7: a compaction is not interrupted.
             Some(Running { errand: Errand::Compact(_), .. }) => {
                 self.hurry(&mut minutes);
                 None
@@ -333,7 +322,7 @@ impl Assistant {
                 None
             }
             None => {
-                // A background run may wait for a key.
+                // A background run may be blocked.
                 self.try_held(&mut minutes);
                 self.hear_waiting(&mut minutes);
                 None
@@ -373,7 +362,7 @@ fn check(saying: &Saying) -> Result<(), String> {
     if words.is_empty() && pictures == 0 {
         return Err("there are no words in that message.".to_owned());
     }
-    // It would be kept, and read by a model.
+    // It would be stored, and read by a model.
     if is_secret(words) {
         return Err(
             "that is a code to sign in with, and i keep none. paste it alone, not as a reply.".to_owned()

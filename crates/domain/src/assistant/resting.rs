@@ -1,4 +1,4 @@
-//! Resting: one plan, or all that repeats, for a while or until the human says otherwise.
+//! Pausing one plan, or all routines, for a time or until resumed.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::record::{FileWork, PlanChange};
 use crate::schedule::{Planned, Rest, What};
 
 impl Assistant {
-    /// One plan rests, or goes on; its file says so too.
+    /// Pauses or resumes one plan, in its file too.
     pub(super) fn let_rest(&mut self, source: &Source, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
         let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
         let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
@@ -42,7 +42,7 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    /// All that repeats rests, or goes on.
+    /// Pauses or resumes all routines.
     pub(super) fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         self.rested(&mut minutes);

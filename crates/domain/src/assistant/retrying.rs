@@ -1,15 +1,15 @@
-//! Retry times: when a model that refused a call, or could not be reached, is tried again.
+//! Retry times after a rejected or failed model call.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How the waits grow: each is twice as long as the one before.
+/// Exponential backoff: each wait is twice the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     pub first: SignedDuration,
     pub longest: SignedDuration,
 }
 
-/// When the model is tried again.
+/// The next retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Retry {
     tries: u32,
@@ -17,8 +17,8 @@ pub(super) struct Retry {
 }
 
 impl Retry {
-    /// Plans the try that follows a failure at `now`, at the earliest after the time that the server `asked` for. A failure
-    /// before the planned time, such as that of a second turn, does not make the wait longer.
+    /// Returns the retry after a failure at `now`, not before the wait that the server `asked` for.
+    /// A failure before the planned retry, such as that of a second turn, does not extend the wait.
     pub fn plan(last: Option<Self>, pace: Pace, asked: SignedDuration, now: Timestamp) -> Self {
         let after = |wait| now.checked_add(wait).unwrap_or(Timestamp::MAX);
         if let Some(last) = last.filter(|last| last.again > now) {

@@ -1,6 +1,6 @@
-//! Reverting: what was planned, changed or kept in plain words is taken back, the last change first.
+//! Undo of plan and inbox changes, newest first.
 //!
-//! What is told is read back from what is planned then, never from what was said.
+//! Replies are generated from the restored plans, never from the user's text.
 
 use std::sync::Arc;
 
@@ -15,27 +15,28 @@ use crate::phrase::Cue;
 use crate::record::{FileWork, InboxChange, PlanChange, Record, SurfaceName};
 use crate::schedule::{Planned, Rest, What};
 
-/// The most changes that are kept in mind.
+/// Most undoable changes.
 const CHANGES: usize = 10;
-/// How long one can be taken back.
+/// How long a change can be undone.
 const FRESH: SignedDuration = SignedDuration::from_hours(24);
 
-/// A change in plain words that can be taken back.
+/// An undoable change of plans, inbox items and cards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// What was planned before and is not any more, or otherwise.
+    /// Plans as they were before they were removed or changed.
     pub before: Vec<What>,
-    /// What is planned since.
+    /// Plans that were created or changed.
     pub since: Vec<Source>,
-    /// What was in the inbox before and is not any more.
+    /// Items removed from the inbox.
     pub taken: Vec<Kept>,
-    /// What is in the inbox since.
+    /// Items added to the inbox.
     pub kept: Vec<KeptId>,
-    /// What had rung, and was settled.
+    /// Cards that were settled.
     pub settled: Vec<CardId>,
-    /// What was changed that only the human can set back, and how; then nothing older is taken back either.
+    /// A change that cannot be undone here, as a text on how to reverse it; it blocks the undo of
+    /// older changes.
     pub beyond: Option<String>,
-    /// When that was.
+    /// Time of the change.
     pub at: Option<Timestamp>,
 }
 
@@ -46,7 +47,7 @@ impl Changed {
 }
 
 impl Assistant {
-    /// What was changed last can be taken back, also after a restart.
+    /// Adds an undoable change. It survives a restart.
     pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
         let changes = Arc::make_mut(&mut self.memory.plans.changes);
         changes.retain(|change| change.is_fresh(minutes.at));
@@ -57,7 +58,7 @@ impl Assistant {
         minutes.plan(Some(PlanChange::Changes(Arc::clone(&self.memory.plans.changes))));
     }
 
-    /// The newest change that is `wanted` cannot be taken back once more.
+    /// Removes and returns the newest change for which `matches` is true.
     pub(super) fn take_change(
         &mut self,
         wanted: impl Fn(&Changed) -> bool,
@@ -90,7 +91,7 @@ impl Assistant {
         let mut back: Vec<String> = taken.map(|kept| self.put_back(kept, &mut minutes)).collect();
         back.extend(plans.iter().filter_map(|source| self.echo(source, now)));
         for card in &changed.settled {
-            // In the same writing: a crash finds all of it taken back, or none of it.
+            // In the same transaction, so that a crash undoes all or nothing.
             let effects = self.card_pressed(SurfaceName::House, card, Act::Undo, now).1;
             minutes.absorb(effects);
             let words = self.memory.messages.cards.get(card).map(|(card, _)| card.words.clone());
@@ -104,15 +105,15 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    /// What was planned `before` is planned again, and what is planned only `since` then is not: what comes back, and
-    /// the names of what goes.
+    /// Restores the plans of `before` and removes the others of `since`. Returns the restored
+    /// plans, and the names of the removed ones.
     fn plans_back(
         &mut self,
         before: Vec<What>,
         since: Vec<Source>,
         minutes: &mut Minutes,
     ) -> (Vec<Source>, Vec<String>) {
-        // What has rung meanwhile does not come back at the time it had before.
+        // A reminder that has fired meanwhile is not restored to its old time.
         let (still, rang): (Vec<Source>, Vec<Source>) =
             since.into_iter().partition(|source| self.memory.plans.agenda.get(source).is_some());
         let was: Vec<Source> = before.iter().map(source_of).collect();
@@ -130,8 +131,8 @@ impl Assistant {
         (back.collect(), gone)
     }
 
-    /// A plan that was only moved or let rest has the times of `before` again. Its file keeps all else that stands in
-    /// it, and its session goes on.
+    /// Restores the times of a plan that was moved or paused. Other content of its file, and its
+    /// session, are not affected.
     fn set_back(&mut self, before: &What, minutes: &mut Minutes) -> Source {
         let source = source_of(before);
         let plan = self.memory.plans.agenda.get(&source).map(|plan| Arc::clone(&plan.planned));
@@ -157,14 +158,14 @@ impl Assistant {
         source
     }
 
-    /// What was kept last is not any more, and what it was.
+    /// Removes an item that was added to the inbox, and returns its text.
     fn not_kept(&mut self, id: KeptId, minutes: &mut Minutes) -> Option<String> {
         let kept = self.kept_as(id).ok()?;
         self.take_out(id, minutes);
         Some(kept.text)
     }
 
-    /// Something is in the inbox again, under its number.
+    /// Restores an inbox item with its number, and returns a confirmation.
     fn put_back(&mut self, kept: Kept, minutes: &mut Minutes) -> String {
         minutes.records.push(Record::Inbox(InboxChange::Kept(kept.clone())));
         self.keep_for_model(&kept, minutes);

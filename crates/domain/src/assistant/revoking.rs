@@ -1,4 +1,4 @@
-//! Standing yeses: an "always" makes one, the human reads which there are and takes them back, and time ends them.
+//! Standing approvals: created by an "always", listed and revoked by the user, and limited in time.
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -8,13 +8,13 @@ use crate::approval::{Approval, ApprovalId, Consent, STANDING, STANDING_FOR, Sco
 use crate::record::ApprovalChange;
 
 impl Assistant {
-    /// I5: an "always" to `approval` becomes a standing yes, unless it must not; either way what came of it is told.
+    /// I5: creates a standing approval for `approval` if that is permitted, and returns the reply.
     pub(super) fn stand(&mut self, approval: &Approval, minutes: &mut Minutes) -> String {
         let once = |why: &str| format!("allowed, this once: {why}");
         if approval.waits == Waits::Card {
             return "allowed. i do exactly that now, once.".to_owned();
         }
-        // A branch that is gone may have held words from outside.
+        // A branch that is gone may have held outside text.
         let head = self.memory.conversation.head(&approval.branch);
         if head.is_none_or(|head| head.label.is_tainted()) {
             return once("there are words from outside here, so i go on asking.");
@@ -39,7 +39,7 @@ impl Assistant {
         told
     }
 
-    /// The human takes a standing yes back, or asks which there are.
+    /// Revokes a standing approval, or lists all.
     pub(super) fn revoke(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         self.end_standing(|standing| standing.until <= now.timestamp(), &mut minutes);
@@ -61,7 +61,7 @@ impl Assistant {
         (answer, minutes.effects())
     }
 
-    /// These hold no longer.
+    /// Ends the matching standing approvals.
     pub(super) fn end_standing(&mut self, which: impl Fn(&Standing) -> bool, minutes: &mut Minutes) {
         let at = minutes.at;
         let ended = self.memory.approvals.consent.always.extract_if(.., |standing| which(standing));
@@ -71,7 +71,7 @@ impl Assistant {
 }
 
 impl Consent {
-    /// What is always allowed at `now`, a line each: nothing, if nothing is.
+    /// Returns a list of the standing approvals at `now`, or `None` if there are none.
     pub fn tell(&self, now: &Zoned) -> Option<String> {
         let line = |standing: &Standing| {
             let id = standing.id.0;

@@ -1,4 +1,4 @@
-//! A turn that goes on: what it is for, and since when it is owed.
+//! Active turns: their work and their state.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use crate::record::{Message, MessageId};
 use crate::tool::{ServerKinds, ToolCall};
 use crate::turn::TurnId;
 
-/// A turn that goes on.
+/// An active turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Running {
     pub(super) turn: TurnId,
     pub(super) errand: Errand,
     pub(super) account: Account,
     pub(super) owed: Owed,
-    /// Calls that were let through and have no result yet.
+    /// Allowed calls without a result yet.
     pub(super) unanswered: Vec<ToolCall>,
-    /// What the tools of servers do that are called in this step.
+    /// Kinds of the server tools called in this step.
     pub(super) kinds: ServerKinds,
-    /// The most that the call can use which it makes now, if nobody waits for it.
+    /// Upper bound for the current model call of an unattended turn.
     pub(super) calling: Option<Most>,
-    /// The most that its web searches in progress can use, if nobody waits for it.
+    /// Upper bound for the active web searches of an unattended turn.
     pub(super) searching: Most,
 }
 
 impl Running {
-    /// A turn that has done nothing yet.
+    /// A new turn without any calls.
     pub(super) fn new(turn: TurnId, errand: Errand, account: Account, owed: Owed) -> Self {
         Self {
             turn,
@@ -41,7 +41,7 @@ impl Running {
         }
     }
 
-    /// The message that it answers, if it answers one now.
+    /// Returns the message it is answering.
     pub(super) fn message(&self) -> Option<&Message> {
         match &self.errand {
             Errand::Answer(message, _) => Some(message),
@@ -49,7 +49,7 @@ impl Running {
         }
     }
 
-    /// The number of the message that it answers.
+    /// Returns the id of the message it answers, also while it waits for a compaction.
     pub(super) fn answers(&self) -> Option<MessageId> {
         match &self.errand {
             Errand::Answer(message, _) => Some(message.id),
@@ -58,36 +58,33 @@ impl Running {
     }
 }
 
-/// What a turn that goes on is for.
+/// The work of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Errand {
-    /// To answer this message.
     Answer(Arc<Message>, Sending),
-    /// To sum up what was said.
     Compact(Compacting),
 }
 
-/// Whether words were put to the model before.
+/// Whether the message was sent to the model before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sending {
-    /// For the first time.
     First,
-    /// Again, after a compaction made room for them.
+    /// Once more, after a compaction for this turn.
     Again,
 }
 
-/// Since when an answer is owed.
+/// The state of an active turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owed {
-    /// Since the words it answers.
+    /// Started for a new message.
     Now,
-    /// Since before the program died or lost its key. It has waited long enough: new words wait for it.
+    /// Resumed after a restart or a rejected key. It is not interrupted by new messages.
     SinceBefore,
-    /// It cannot be given before the model takes our key: nobody speaks, and all words wait.
+    /// Blocked until the model accepts the key or is reachable; all messages wait.
     Held,
 }
 
-/// A turn that answers a message somewhere.
+/// An answer turn, by its number, branch and message.
 #[derive(Clone, Debug)]
 pub(super) struct Turned {
     pub(super) turn: TurnId,

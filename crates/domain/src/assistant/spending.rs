@@ -1,4 +1,4 @@
-//! What the assistant writes down of calls, whether one more may be made, and what it remembers of them.
+//! The daily budget: recording model calls, and admitting calls of unattended turns.
 
 use jiff::Zoned;
 
@@ -12,7 +12,7 @@ use crate::thinking::Thinking;
 use crate::turn::TurnId;
 
 impl Assistant {
-    /// The same, knowing prices and limits. What the human said of the limit since it was written holds.
+    /// Sets prices and limits. A limit set by the user takes precedence over the configured one.
     #[must_use]
     pub fn minding(mut self, purse: Purse) -> Self {
         let written = purse.limit;
@@ -21,8 +21,9 @@ impl Assistant {
         self
     }
 
-    /// E4: writes down what the turn has spent, and tells whether it may make the `next` call. While others go on, what is
-    /// left must be enough for all of them; alone, one call may pass the limit.
+    /// E4: records the turn's calls, and returns whether it may make the `next` one. While other
+    /// turns run, the rest of the budget must suffice for all of them; alone, one call may exceed
+    /// the limit.
     pub(super) fn may_spend(
         &mut self,
         turn: TurnId,
@@ -50,7 +51,7 @@ impl Assistant {
         (answer, minutes.effects())
     }
 
-    /// Writes down what the turn has spent: its call has ended.
+    /// Records the calls of a turn whose model call has ended.
     pub(super) fn has_spent(&mut self, turn: TurnId, spent: Vec<Call>, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let mut minutes = Minutes::at(now);
@@ -58,8 +59,9 @@ impl Assistant {
         (Answer::Noted, minutes.effects())
     }
 
-    /// Says whether a web search may be made that uses at most the calls `most`. The search of a turn that the user waits
-    /// for may always be made. Others hold the daily limit, and what they may use is reserved until they end.
+    /// Returns whether a web search may be made that uses at most the calls `most`. An attended
+    /// turn may always search. For others the daily limit applies, and the maximum is reserved
+    /// until the search ends.
     pub(super) fn may_search(&mut self, turn: TurnId, most: &[Call], now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
         if running.account.attended == Attended::Waited {
@@ -80,7 +82,7 @@ impl Assistant {
         (answer, Vec::new())
     }
 
-    /// Writes down what a web search has spent.
+    /// Records the calls of a web search.
     pub(super) fn has_searched(
         &mut self,
         turn: TurnId,
@@ -104,13 +106,13 @@ impl Assistant {
         }
     }
 
-    /// Why work that nobody waits for may not call a model any more today: nothing, if it may.
+    /// Returns why unattended work may not call a model any more today, or `None` if it may.
     pub(super) fn refusal(&self, minutes: &Minutes) -> Option<Refusal> {
         let nobody = Account { source: Source::Main, attended: Attended::Unattended };
         self.may_use(&nobody, &self.today(minutes)).err()
     }
 
-    /// The brain that is always there costs nothing.
+    /// The offline model costs nothing.
     fn may_use(&self, account: &Account, day: &Day) -> Result<(), Refusal> {
         if self.choices.is_offline() { Ok(()) } else { may_spend(account, day, &self.purse.limit) }
     }
@@ -119,7 +121,7 @@ impl Assistant {
         self.purse.days.on(minutes.zone.to_datetime(minutes.at).date())
     }
 
-    /// The most that the calls of other turns which nobody waits for can use.
+    /// Returns the upper bound for the active calls of all other unattended turns.
     fn going_on(&self, but: TurnId) -> Most {
         let abandoned = self.abandoned.values().map(|(_, running)| running);
         let others = self.running.values().chain(abandoned).filter(|running| running.turn != but);
@@ -128,8 +130,8 @@ impl Assistant {
         })
     }
 
-    /// The most that the call `next` on `branch` can use: what it reads, and the longest reply. Thinking counts towards the
-    /// longest reply whatever the effort; only a token budget is granted on top of it.
+    /// Returns the upper bound for the call `next` on `branch`: its input, and the longest reply.
+    /// Thinking counts towards the reply; only a thinking budget in tokens is added to it.
     fn most(&self, branch: &Branch, next: &Next) -> Most {
         let thoughts = match self.thinking(branch) {
             Thinking::Auto | Thinking::Off | Thinking::Adaptive => 0,
@@ -139,14 +141,14 @@ impl Assistant {
         self.purse.most(&next.model, read, self.purse.reply.saturating_add(thoughts))
     }
 
-    /// The `turn` on `branch` calls a model now, or does not any more.
+    /// Sets the upper bound for the model call of `turn`, or clears it.
     fn calls(&mut self, branch: &Branch, turn: TurnId, most: Option<Most>) {
         if let Some(running) = self.running.get_mut(branch).filter(|running| running.turn == turn) {
             running.calling = most;
         }
     }
 
-    /// Writes down the calls that the turn `running` made on `branch`.
+    /// Records the calls that the turn `running` made on `branch`.
     pub(super) fn spend(
         &mut self,
         branch: &Branch,
@@ -155,7 +157,7 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         if !calls.is_empty() {
-            // Who answers is there and takes our key: the next refusal, or absence, is news again.
+            // The model is reachable and accepts the key: the next failure is reported again.
             self.wants.refusal = Known::Unknown;
             self.wants.away = None;
             self.wants.key_refused = None;
@@ -164,7 +166,7 @@ impl Assistant {
         self.write_down(branch, running, calls, minutes);
     }
 
-    /// Writes down `calls` of the turn `running` on its account, and counts them.
+    /// Records `calls` on the turn's account, and counts them.
     fn write_down(&mut self, branch: &Branch, running: &Running, calls: Vec<Call>, minutes: &mut Minutes) {
         let Running { turn, account, .. } = running;
         let before = self.today(minutes);
@@ -182,8 +184,8 @@ impl Assistant {
         self.purse.days.put(day);
     }
 
-    /// Remembers how full the context of `branch` was. The call for a summary is about to be replaced by it, a web
-    /// search reads none of the conversation, and a call that broke off before it was counted tells nothing.
+    /// Stores the context size of `branch`. Calls for a summary or a web search do not count, nor
+    /// do calls that failed before their usage was known.
     fn fill(&mut self, branch: &Branch, source: &Source, call: &Call) {
         let held = call.usage.held();
         if held > 0 && !matches!(source, Source::Compaction | Source::Search) {
@@ -215,7 +217,8 @@ mod tests {
         format!("2026-11-{time}[Europe/Madrid]").parse().unwrap()
     }
 
-    /// An assistant in the middle of a turn that may use 100 millionths of a dollar a day, at one a token.
+    /// Returns an assistant with an active turn, a limit of 100 micro-dollars a day, and a price of
+    /// one per token.
     fn working(account: Account) -> Assistant {
         let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
         let price =
@@ -235,7 +238,7 @@ mod tests {
         Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
     }
 
-    /// What was used on the 15th.
+    /// Returns the usage of the 15th.
     fn days(cost: u64) -> Days {
         let mut days = Days::default();
         days.put(Day { cost: Micros(cost), tokens: cost, ..Day::fresh(date(2026, 11, 15)) });
@@ -254,8 +257,8 @@ mod tests {
         assistant.asked(Request::Turn(TurnId(1), Progress::MaySpend(calls, next())), &at(time)).0
     }
 
-    /// E4: a run that nobody waits for is refused the call after the one that reached the limit, until the
-    /// next day; a price that is not known costs it nothing.
+    /// E4: an unattended run is refused calls once the limit is reached, until the next day; a call
+    /// with an unknown price costs nothing.
     #[test]
     fn the_day_ends_for_unattended_work_at_its_limit_and_begins_anew() {
         let mut assistant = working(routine());
@@ -273,8 +276,8 @@ mod tests {
         assert_eq!(waited.purse.days, days(0), "what is waited for does not count");
     }
 
-    /// E4: a call that goes on counts with the most that it can cost until it is told what it did; who goes alone need not
-    /// mind that.
+    /// E4: an active call counts with its upper bound until its usage is known, except for a turn
+    /// that runs alone.
     #[test]
     fn a_call_waits_for_one_that_may_use_up_what_is_left() {
         let mut assistant = working(routine());
@@ -299,7 +302,8 @@ mod tests {
         assert_eq!(assistant.asked(beside, &at("15T08:02")).0, Answer::Noted);
     }
 
-    /// A full room may cost more than the limit of a day, but most calls of background runs read little.
+    /// A full context may cost more than the daily limit, but small calls of background runs run in
+    /// parallel.
     #[test]
     fn calls_that_read_little_go_on_beside_each_other() {
         let mut assistant = working(routine());
@@ -325,7 +329,8 @@ mod tests {
         assistant.asked(Request::Turn(TurnId(1), progress), &at("15T08:02")).1
     }
 
-    /// E4: a web search holds the daily limit of unattended work, and what it may use is reserved while it goes on.
+    /// E4: a web search of unattended work counts towards the daily limit, and its upper bound is
+    /// reserved.
     #[test]
     fn a_web_search_counts_towards_the_daily_limit() {
         let mut assistant = working(routine());
@@ -359,8 +364,8 @@ mod tests {
         assert_eq!(assistant.memory.turns.filled, BTreeMap::new());
     }
 
-    /// MC-6, E4: words that wait behind a turn which is not interrupted hurry it, and who works for it: what it calls then
-    /// waits for no other and is the human's, so that it takes the day no further. Who holds nobody up is not let through.
+    /// MC-6, E4: a message that waits for a turn which is not interrupted prioritizes this turn and
+    /// its subagents: their calls wait for no others and do not count. Other runs are not affected.
     #[test]
     fn a_call_that_words_wait_behind_waits_for_no_other_and_does_not_count() {
         let mut assistant = working(routine());
@@ -398,8 +403,8 @@ mod tests {
         assert_eq!(assistant.purse.days, days(0), "what is waited for does not count");
     }
 
-    /// E4: the human hears once that the limit is near and once that it is reached, also when the program was started
-    /// again in between; the next day it is news again.
+    /// E4: the user is notified once a day when the limit is near and when it is reached, also
+    /// across a restart.
     #[test]
     fn the_human_hears_of_each_limit_once_a_day() {
         let heard = |assistant: &mut Assistant, tokens: u64, time: &str| {
@@ -411,7 +416,7 @@ mod tests {
         assert_eq!(heard(&mut assistant, 79, "15T08:01"), 0);
         assert_eq!(heard(&mut assistant, 1, "15T08:02"), 1);
         assert_eq!(heard(&mut assistant, 10, "15T08:03"), 0);
-        // What the ledger says is what a start begins with.
+        // A start begins with the recorded usage.
         let days = assistant.purse.days.clone();
         let mut again = working(routine());
         again.purse.days = days;
@@ -421,7 +426,7 @@ mod tests {
         assert_eq!(heard(&mut again, 85, "16T08:00"), 1);
     }
 
-    /// SL-13, E4: what the human says of the limit holds at once and after a start, until they take it back.
+    /// SL-13, E4: a limit set by the user applies at once and after a restart, until it is reset.
     #[test]
     fn the_human_lets_work_go_on_after_its_limit_without_a_restart() {
         let mut assistant = working(routine());

@@ -1,7 +1,8 @@
-//! Standing in: while the model cannot be reached, the offline brain does what it can, and the rest waits.
+//! Offline answers: while the model is unreachable, the offline model does what it understands, and
+//! the rest waits.
 //!
-//! The human is told once. What the brain understands is done at once, without a call that would only fail; what it
-//! does not understand stays open, on disk, and is tried again after a while, until the model answers it.
+//! The user is notified once. Understood messages are handled at once, without a call that would
+//! fail. Other turns stay open, on disk, and are retried at intervals.
 
 use std::sync::Arc;
 
@@ -16,34 +17,35 @@ use crate::failure::Failure;
 use crate::record::{Address, Message, MessageChange, Opened, Record, SurfaceName, TurnChange};
 use crate::turn::{Ending, TurnId};
 
-/// When a model that is away is tried again. The first wait is short, because most overloads are.
+/// Retry intervals for an unreachable model. The first is short, because most overloads are.
 const PACE: Pace = Pace { first: SignedDuration::from_secs(5), longest: SignedDuration::from_mins(10) };
-/// The longest wait that a server can ask for. A server that names a later time, or a wrong one, is tried before.
+/// Longest wait that a server can ask for; a longer one, or a wrong one, is cut to this.
 const LONGEST_ASKED: SignedDuration = SignedDuration::from_hours(6);
-/// What the human hears before the offline brain answers for the first time.
+/// Notice before the first offline answer of an outage.
 const STANDS_IN: &str =
     "can't reach the model right now, so i answer what i can without it. your reminders still work.";
 
 impl Assistant {
-    /// Whether the model was away when it was last tried, and it is not time to try again.
+    /// Returns true during an outage, until the next retry.
     pub(super) fn is_away(&self, now: Timestamp) -> bool {
         self.wants.away.is_some_and(|away| now < away.again)
     }
 
-    /// When what waits for the model is tried again.
+    /// Returns the time of the next retry, if a turn is blocked.
     pub(super) fn tries_model(&self) -> Option<Timestamp> {
         let planned = [self.wants.away, self.wants.key_refused].into_iter().flatten();
         planned.map(|retry| retry.again).min().filter(|_| self.waits_for_key())
     }
 
-    /// Tries again what waits, if it is time.
+    /// Retries blocked turns if it is time.
     pub(super) fn tend_away(&mut self, minutes: &mut Minutes) {
         if self.tries_model().is_some_and(|again| again <= minutes.at) {
             self.try_held(minutes);
         }
     }
 
-    /// The turn did not end because the model is away: what the brain understands is done, the rest waits.
+    /// Handles a turn that failed because the model is unreachable: it is answered offline or
+    /// blocked.
     pub(super) fn model_away(&mut self, turned: Turned, ended: &Ended, why: &Failure, minutes: &mut Minutes) {
         let known = self.wants.away.map_or(Known::Unknown, |_| Known::Told);
         self.note_away(why, minutes);
@@ -69,7 +71,8 @@ impl Assistant {
         self.stand_in_for_waiting(minutes);
     }
 
-    /// A turn that was cut off while it was tried again waits once more, and what cut it off is answered.
+    /// Blocks a turn that was interrupted during a retry, and answers the messages that interrupted
+    /// it.
     pub(super) fn hold_again(&mut self, turned: Turned, minutes: &mut Minutes) {
         let why = Failure::Away("i can't reach the model.".to_owned());
         self.wants.refusal = Known::Told;
@@ -77,7 +80,7 @@ impl Assistant {
         self.stand_in_for_waiting(minutes);
     }
 
-    /// Whether the answer can still come: to words of the human, of which nothing was answered yet.
+    /// Returns true if the turn can be retried: it answers the user, and nothing was answered yet.
     pub(super) fn can_wait(&self, turned: &Turned, ended: &Ended) -> bool {
         let half = match &ended.left {
             Left::Said(said) => said.iter().any(|said| matches!(said, Said::Assistant(..))),
@@ -110,7 +113,7 @@ impl Assistant {
         self.wants.key_refused = None;
     }
 
-    /// Words that wait and that the brain understands are not kept waiting for the model.
+    /// Answers the waiting messages that the offline model understands.
     pub(super) fn stand_in_for_waiting(&mut self, minutes: &mut Minutes) {
         let away = self.wants.away.is_some() || self.waits_for_key();
         if !away || self.is_busy_for_now() {
@@ -124,19 +127,19 @@ impl Assistant {
             let Some(at) = waiting.iter().position(|waiting| waiting.id == message.id) else { continue };
             waiting.remove(at);
             if !self.stood_in(&Arc::new(message.clone()), minutes) {
-                // It was not so clear after all.
+                // The offline model did not understand it after all.
                 let waiting = &mut self.memory.messages.waiting;
                 waiting.insert(at.min(waiting.len()), message);
             }
         }
     }
 
-    /// Whether somebody speaks who can be spoken over by nobody: not one who only waits for the model.
+    /// Returns true if a turn with the user is running, not blocked.
     fn is_busy_for_now(&self) -> bool {
         self.speaking().is_some_and(|(_, running)| running.owed != Owed::Held)
     }
 
-    /// Whether the brain would do something about `message`.
+    /// Returns true if the offline model can handle `message`.
     pub(super) fn understands(&self, message: &Message, minutes: &Minutes) -> bool {
         let plain = message.surface != SurfaceName::House && message.images.is_empty();
         plain && message.to == Address::Here && {
@@ -145,7 +148,7 @@ impl Assistant {
         }
     }
 
-    /// Answers `message` without the model, in a turn of its own; whether it did.
+    /// Answers `message` offline, in a turn of its own. Returns false if it could not.
     pub(super) fn stood_in(&mut self, message: &Arc<Message>, minutes: &mut Minutes) -> bool {
         let branch = self.here();
         if branch == Branch::Main {
@@ -167,13 +170,13 @@ impl Assistant {
         let owed = self.running.get(&branch).and_then(Running::message).map(|owed| owed.text.clone());
         minutes.shown.push(Shown::Ended { turn, branch: branch.clone(), answers, ending: Ending::Finished });
         if let Some(owed) = owed {
-            // Whoever goes on with the open turn reads last what it is about.
+            // The open turn's context must end with the message that it answers.
             self.say_on(&branch, Said::Human(Heard::note(context::still_owed(&owed))), minutes);
         }
         true
     }
 
-    /// Does what the brain understands of `message`, and gives what to tell.
+    /// Carries out `message` offline, and returns the reply.
     fn done_without(&mut self, message: &Message, minutes: &mut Minutes) -> Option<String> {
         if !self.understands(message, minutes) {
             return None;
@@ -188,7 +191,7 @@ impl Assistant {
         }
     }
 
-    /// A turn that was only tried again is cut off for words that the brain can answer, and waits once more.
+    /// Selects a retried turn to interrupt for a message that the offline model can answer.
     pub(super) fn recall_try(&mut self, message: &Message, minutes: &Minutes) -> Option<TurnId> {
         self.wants.away?;
         let (_, running) = self.speaking().filter(|(_, running)| running.owed == Owed::SinceBefore)?;
@@ -201,11 +204,11 @@ impl Assistant {
     }
 }
 
-/// Whether no model is needed for it.
+/// Returns true if no model is needed.
 fn is_done_here(meant: &Meant) -> bool {
     match meant {
         Meant::Plan(reading) => reading.when.is_some(),
-        // The model may know what is meant by a time that we cannot read.
+        // The model may understand a time that the parser cannot read.
         Meant::Change(Change::Move { to: Err(_), .. } | Change::Pause(Until::Unread(_))) => false,
         Meant::List(_) | Meant::Keep(_) | Meant::Change(_) | Meant::Ease(_) => true,
         Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => false,
@@ -217,7 +220,7 @@ fn plain(text: String) -> Said {
 }
 
 impl Minutes {
-    /// What another decision of the same moment says is part of these.
+    /// Adds the effects of a nested decision to this transaction.
     pub(super) fn absorb(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {

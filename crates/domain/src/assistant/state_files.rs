@@ -1,6 +1,6 @@
-//! State files that other programs changed: the assistant follows them.
+//! State files changed by other programs: applies each change.
 //!
-//! A change may be reported more than once, so each is followed only as far as it is not yet.
+//! A change may be reported more than once, so applying is idempotent.
 
 use std::sync::Arc;
 
@@ -26,26 +26,21 @@ pub enum StateEdit {
     /// The session file of a routine names a session that is not known.
     UnknownRoutineSession(ItemId, SessionId),
     /// An update was added to `pending_updates.json`.
-    UpdateAdded {
-        /// Its time.
-        at: Timestamp,
-        /// Its text.
-        text: String,
-    },
+    UpdateAdded { at: Timestamp, text: String },
     /// An update was removed from `pending_updates.json`.
     UpdateRemoved(ReportId),
     /// Records in `fork_messages.json` were changed.
     RunMessages {
-        /// Those that were added or say something else.
+        /// Added or changed records.
         kept: Vec<Origin>,
-        /// Those that were removed.
+        /// Removed records.
         gone: Vec<SentId>,
     },
-    /// A file was damaged. What is told of it.
+    /// A file was damaged; with the notice for the user.
     Damaged(String),
 }
 
-/// The source of an update of another program.
+/// The source of an update from another program.
 const ELSEWHERE: &str = "elsewhere";
 
 impl Assistant {
@@ -136,7 +131,7 @@ impl Assistant {
         }
     }
 
-    /// Like `report`, with the time that the other program gave.
+    /// Like [`Self::leave_update`], with the time that the other program gave.
     fn add_update(&mut self, at: Timestamp, text: String, minutes: &mut Minutes) {
         if self.memory.reports.waiting.iter().any(|report| report.at == at && report.text == text) {
             return;

@@ -1,4 +1,5 @@
-//! Suggesting: what the human moves to the same time again and again could come then; they are asked once a week at most.
+//! Suggestions: if the user keeps moving a routine to the same time, asks once a week at most
+//! whether to change its time.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::record::{FileWork, PlanChange};
 use crate::schedule::{Beat, Charter, Cron, Planned, Routine, What};
 
 impl Assistant {
-    /// A routine that the human hears has rung.
+    /// Records that a routine on main has fired.
     pub(super) fn routine_rang(&mut self, what: &What, due: jiff::Timestamp, minutes: &mut Minutes) {
         let What::Routine(routine) = what else { return };
         if matches!(routine.charter, Charter::Main(_)) {
@@ -21,8 +22,8 @@ impl Assistant {
         }
     }
 
-    /// R20: the human wants at `to` what rang as `what`. If that follows a pattern, they are asked whether it should come
-    /// then: once a week at most.
+    /// R20: records that the user moved a fired routine to `to`, and suggests a new time if that
+    /// follows a pattern.
     pub(super) fn routine_moved(&mut self, what: &What, to: jiff::Timestamp, minutes: &mut Minutes) {
         let What::Routine(routine) = what else { return };
         self.feels(minutes, |mood| mood.moves.moved(routine.id.as_str(), to));
@@ -40,17 +41,17 @@ impl Assistant {
         self.feels(minutes, |mood| mood.moves.suggested = Some(at));
     }
 
-    /// The routine that `card` is about comes at the time that it suggests.
+    /// Sets the routine to the suggested time.
     pub(super) fn comes_as_suggested(&mut self, card: &Card, minutes: &mut Minutes) -> Result<State, String> {
         let (_, times) = card.suggestion().ok_or_else(changed)?;
         self.comes_at(card, times.to, minutes)?;
         Ok(State::Done(minutes.at))
     }
 
-    /// That is taken back.
+    /// Sets the routine back to its former time.
     pub(super) fn comes_as_before(&mut self, card: &Card, minutes: &mut Minutes) {
         if let (State::Done(_), Some((_, times))) = (&card.state, card.suggestion()) {
-            // Who changed its file since then wants it as it is now.
+            // If its file was changed meanwhile, that time stays.
             let _ = self.comes_at(card, times.from, minutes);
         }
     }
@@ -73,7 +74,7 @@ impl Assistant {
     }
 }
 
-/// The time of the day at which a routine comes, if there is one.
+/// Returns the time of day of a routine, if it has a fixed one.
 fn clock_of(routine: &Routine) -> Option<Time> {
     match &routine.rhythm.beat {
         Beat::Cron(cron) => Cron::clock(cron),

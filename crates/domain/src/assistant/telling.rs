@@ -1,7 +1,8 @@
-//! Telling: what a webhook brings goes to the human as it is, with no model, as a ping like any other.
+//! Webhook deliveries without a model: their text goes to the user unchanged, as a ping.
 //!
-//! It stands in the tree as the run of a job that pinged once, so that it is charged, tracked and answered like one. What
-//! may not ring now is held for the digest: nothing that was taken in is lost.
+//! The delivery is stored as a run that pinged once, so that it is charged, recorded and replied to
+//! like any run. A ping that may not be sent now is deferred to the digest, so that no delivery is
+//! lost.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::schedule::{Prompt, Reporting, Terms, ToolRule};
 use crate::tool::{Outcome, Showing, ToolCall, ToolResult};
 use crate::wish::Urgency;
 
-/// What became of words for the human.
+/// How the text of a delivery was handled.
 enum Told {
     Rang,
     Held(HeldFor),
@@ -26,7 +27,7 @@ enum Told {
 }
 
 impl Assistant {
-    /// The human gets `words`, now or when there is a good moment, and the delivery has ended.
+    /// Sends or defers `content`, and ends the delivery.
     pub(super) fn tell_delivery(
         &mut self,
         occurrence: Occurrence,
@@ -54,7 +55,7 @@ impl Assistant {
             Told::Held(why) => self.keep_back((source.clone(), name), (words.clone(), label), *why, minutes),
             Told::Kept => {}
         }
-        // What is held is reported when it is told.
+        // A deferred text is left as an update when its digest is shown.
         if voice.reporting != Reporting::Blocked && !matches!(told, Told::Held(_)) {
             self.report(&source.to_string(), label, words, minutes);
         }
@@ -84,7 +85,7 @@ impl Assistant {
         }
     }
 
-    /// The ping, as a run would have asked for it.
+    /// Appends the ping in the form of a run's tool call.
     fn ring_with(&mut self, branch: &Branch, words: &str, minutes: &mut Minutes) {
         let id = format!("delivery-{branch}");
         let name = PlacedTool::Ping.name().to_owned();
@@ -95,7 +96,7 @@ impl Assistant {
         self.say_on(branch, Said::Tools(vec![result]), minutes);
     }
 
-    /// What it owed main was left by us.
+    /// Clears the run's duty to report, because the update was left here.
     fn forgive_report(&mut self, branch: &Branch) {
         if let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) {
             run.doings.untold = false;

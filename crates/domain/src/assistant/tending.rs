@@ -1,4 +1,4 @@
-//! What the assistant tends by itself: turns cut by a crash, the inbox, and how things stand.
+//! Resumption of interrupted turns after a start, inbox commands, and the status.
 
 use std::sync::Arc;
 
@@ -21,17 +21,18 @@ use crate::tool::{Outcome, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 impl Assistant {
-    /// Goes on with a turn that the program died under, or gives it up after too many tries.
+    /// Resumes a turn that was interrupted by the end of the process, or gives it up after too many
+    /// attempts.
     pub(super) fn resume(&mut self, left: Unfinished, minutes: &mut Minutes) {
         self.tell_unknown(left.turn, &left.branch, &left.unanswered, minutes);
         let Unfinished { turn, branch, answers, attempts, calls, .. } = left;
         if calls > 0 {
-            // What it has done already is not done once more without it.
+            // It must not be answered offline: its tools may have had effects.
             self.wants.tried.worked.insert(turn);
         }
         let source = self.memory.turns.runs.get(&branch).map(|run| run.source.clone());
         if matches!(source, Some(Source::Agent(_) | Source::Reader)) {
-            // Whoever asked for it does not wait any more.
+            // The turn that requested it is gone.
             minutes.close(turn, Ending::Interrupted, Usage::default());
             return self.run_ended(&branch, &Ending::Interrupted, minutes);
         }
@@ -50,7 +51,8 @@ impl Assistant {
         minutes.shown.push(Shown::Ended { turn, branch, answers: answers.id, ending });
     }
 
-    /// Runs that have no turn were about to end when the program died: those that only had to be compacted are.
+    /// Ends runs without a turn: the process ended while they were ending, or during their
+    /// compaction.
     pub(super) fn resume_runs(&mut self, unfinished: &[Unfinished], minutes: &mut Minutes) {
         let runs: Vec<Branch> = self.memory.turns.runs.keys().cloned().collect();
         for branch in runs {
@@ -61,8 +63,8 @@ impl Assistant {
         }
     }
 
-    /// Answers the calls of a turn that nobody answered, so that none is repeated: one that only waited for the
-    /// human is known not to have run, and nobody knows of the others.
+    /// Records results for calls without one, so that none is repeated: a call that only waited for
+    /// approval did not run; the outcome of all others is unknown.
     pub(super) fn tell_unknown(
         &mut self,
         turn: TurnId,
@@ -93,7 +95,7 @@ impl Assistant {
         (Answer::Told(format!("kept as {}", id.0)), minutes.effects())
     }
 
-    /// Keeps `text` in the inbox, and gives its number there.
+    /// Adds `text` to the inbox, and returns its number.
     pub(super) fn put_in_inbox(&mut self, text: &str, minutes: &mut Minutes) -> KeptId {
         let id = self.memory.inbox.next;
         self.memory.inbox.next = KeptId(id.0 + 1);
@@ -104,7 +106,7 @@ impl Assistant {
         id
     }
 
-    /// Takes something out of the inbox for good.
+    /// Removes an item from the inbox, without undo.
     pub(super) fn remove(&mut self, id: KeptId, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some(at) = self.memory.inbox.kept.iter().position(|kept| kept.id == id) else {
             let why = format!("there is no {} in the inbox. `inbox_list` tells the numbers.", id.0);
@@ -121,7 +123,7 @@ impl Assistant {
         (Answer::Told(read_out(&self.memory.inbox.kept)), Vec::new())
     }
 
-    /// How much waits for the human.
+    /// Returns the counts for status displays.
     pub(super) fn numbers(&self, now: &Zoned) -> Numbers {
         let pings = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now);
         let updates = self.memory.reports.waiting.len();

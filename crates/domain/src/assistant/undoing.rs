@@ -1,6 +1,6 @@
-//! Undoing: a change of the main conversation's shape is taken back, because it only moved a name.
+//! Undo of compactions, promotions and clears of main: each only moved a branch head.
 //!
-//! Changes are taken back in the order in which they were made, the last one first, for thirty days.
+//! Changes are undone newest first, for thirty days.
 
 use std::sync::Arc;
 
@@ -12,44 +12,42 @@ use crate::conversation::{Branch, EntryId, Head, Move, Said, Why};
 use crate::record::{Record, SessionChange};
 use crate::report::Report;
 
-/// For how many days a change can be taken back.
+/// How many days a change can be undone.
 pub const UNDO_DAYS: i64 = 30;
-/// The most changes that are kept in mind.
+/// Most undoable changes.
 const CHANGES: usize = 20;
 
-/// A change that can be taken back.
+/// An undoable change of main.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it was.
     pub what: Changed,
-    /// Where main was before.
+    /// Main's head before the change.
     pub from: Head,
-    /// When.
     pub at: Timestamp,
-    /// The reports that main has read since, or by it.
+    /// Pending updates that main has read through it or since.
     pub read: Vec<Report>,
 }
 
-/// What changed the shape of main.
+/// The kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// This entry, a summary, stands for what came before.
+    /// Replaced by the summary in this entry.
     Compacted(EntryId),
-    /// A fork became main.
+    /// Replaced by a fork.
     Promoted,
-    /// Main started over.
+    /// Cleared.
     Cleared,
 }
 
 impl Change {
-    /// Whether it can still be taken back at the time `now`.
+    /// Returns true if it can still be undone at the time `now`.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         now.duration_since(self.at) <= SignedDuration::from_hours(24 * UNDO_DAYS)
     }
 }
 
 impl Assistant {
-    /// Keeps in mind how `moved` can be taken back.
+    /// Adds an undoable change of main.
     pub(super) fn can_undo(&mut self, what: Changed, moved: &Move) {
         let Some(from) = moved.from.clone() else { return };
         let changes = Arc::make_mut(&mut self.memory.main.changes);
@@ -60,7 +58,7 @@ impl Assistant {
         changes.push(Change { what, from, at: moved.at, read: Vec::new() });
     }
 
-    /// Takes the last change back.
+    /// Handles `/undo`: undoes the last change.
     pub(super) fn undo(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         if self.memory.fork.is_some() {
             return refused("we are in a side conversation. leave it first: /save, /report or /exit.");
@@ -92,7 +90,7 @@ impl Assistant {
         (Answer::Told(text.to_owned()), minutes.effects())
     }
 
-    /// The summary stands for nothing any more. What was said since stays said.
+    /// Undoes a compaction. Entries written since stay in the context.
     fn recall(&mut self, change: Change, summary: EntryId, minutes: &mut Minutes) -> &'static str {
         let here = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
         let to = if here == Some(summary) {
@@ -111,7 +109,7 @@ impl Assistant {
         "taken back: i remember every word again."
     }
 
-    /// Main stands where it stood, and what it read since waits again.
+    /// Moves main back to its former head; updates read since are pending again.
     fn go_back(&mut self, change: Change, minutes: &mut Minutes) {
         self.point_main(change.from, minutes);
         self.unread(change.read, minutes);

@@ -1,4 +1,4 @@
-//! What the assistant makes of a wish: the place of the run that wished it decides.
+//! Context tools: tool calls whose effect depends on where the turn runs.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::turn::TurnId;
 use crate::wish::Wish;
 
 impl Assistant {
-    /// TL-2: where `turn` runs and what it may use there: nothing, if it has ended.
+    /// TL-2: returns the place and permissions of `turn`, or `None` if it has ended.
     pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
         let (branch, running) = self.run_of(turn)?;
         let modes = self.memory.chosen.modes;
@@ -36,14 +36,15 @@ impl Assistant {
         Some(Authority { place, tools, mode, knows, links, request, kinds: ServerKinds::new(), clock: None })
     }
 
-    /// The addresses that the user wrote, to us or into the file of the job that runs, and those that were seen.
+    /// Returns the addresses written by the user, in messages or in the file of the active job, and
+    /// those seen in results.
     fn links_for(&self, branch: &Branch, running: &Running) -> Vec<String> {
         let known = self.memory.messages.links.iter().chain(self.memory.messages.seen.iter()).cloned();
         let written = self.written_for(branch, running).map(|words| links(&words).collect::<Vec<_>>());
         known.chain(written.unwrap_or_default()).collect()
     }
 
-    /// What the user asks in this turn: their message, or what the file of the job says.
+    /// Returns the user's request in this turn: a message, or the text of the job's file.
     fn request_of(&self, branch: &Branch, running: &Running) -> Option<String> {
         if let Some(written) = self.written_for(branch, running) {
             return Some(written);
@@ -53,17 +54,19 @@ impl Assistant {
         by_user.then(|| message.text.clone())
     }
 
-    /// What the user wrote into the file of the routine or reminder that runs on `branch`.
+    /// Returns the text that the user wrote into the file of the routine or reminder that runs on
+    /// `branch`.
     fn written_for(&self, branch: &Branch, running: &Running) -> Option<String> {
         let source = self.memory.turns.runs.get(branch).map(|run| &run.source)?;
         if !matches!(source, Source::Routine(_) | Source::Reminder(_)) {
             return None;
         }
-        // A model wrote it where outside text was, so nobody knows whose words they are.
+        // A model wrote it in a conversation with outside text, so it may not be the user's
+        // request.
         if self.label_of_words(source).is_tainted() {
             return None;
         }
-        // What it was told may hold what commands of its skills printed; its file does not.
+        // The prompt of the run may contain output of its skills' commands; the file does not.
         let planned =
             self.memory.plans.agenda.get(source).map(|plan| plan.planned.message().as_str().to_owned());
         planned.or_else(|| running.message().map(|message| message.text.clone()))
@@ -82,7 +85,7 @@ impl Assistant {
             (Wish::Show(embed, _), Place::Fork) => self.show(embed, Footer::Fork, label, now),
             (Wish::FollowUp(wait), Place::Background(_) | Place::Main(_)) => self.follow_up(turn, wait, now),
             (wish, Place::Background(_)) => self.wished_aside(turn, wish, now),
-            // MC-20: main may speak while a fork is open, and forks are never nested.
+            // MC-20: main may be active while a fork is open; forks are never nested.
             (Wish::EnterFork(_), Place::Main(_)) if self.memory.fork.is_some() => (
                 Answer::Refused(
                     Place::Fork.admits(PlacedTool::EnterFork).err().unwrap_or_default().to_owned(),
@@ -118,8 +121,8 @@ impl Assistant {
         }
     }
 
-    /// The embed is part of the tool's result, which is written down before anybody sees it. XB-6: what its
-    /// buttons ask is kept now, each under a number of its own.
+    /// Shows an embed, as part of the tool's result, which is recorded before it is shown. XB-6:
+    /// registers the questions of its buttons, each under its own id.
     fn show(&mut self, embed: Embed, footer: Footer, label: Label, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let mut embed = Embed { footer, ..embed }.fitted();
@@ -136,7 +139,7 @@ impl Assistant {
         (Answer::Shown(Showing::Embed(embed)), minutes.effects())
     }
 
-    /// What a background run shows now.
+    /// Shows the ping of a background run.
     pub(super) fn show_aside(
         &mut self,
         showing: Showing,
@@ -149,7 +152,7 @@ impl Assistant {
         }
     }
 
-    /// What a background run wishes that its place admits.
+    /// Carries out a context tool of a background run.
     fn wished_aside(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, _)) = self.run_of(turn) else { return super::progressing::gone() };
         let minutes = Minutes::at(now);

@@ -1,6 +1,6 @@
-//! Plans in plain words: what they say, and what is made of it, the same with a model and without one.
+//! Planner: applies plain-language texts to the plans, with or without a model.
 //!
-//! What is told is read back from what was planned, never from what was said.
+//! Replies are generated from the resulting plans, never from the user's text.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::schedule::{
     Charter, ItemId, Moment, Plan, Planned, Prompt, Reminder, Rest, Rhythm, Routine, What, slug,
 };
 
-/// How many of the next times are told.
+/// How many of the next times are shown.
 const NEXT: usize = 3;
 
 impl Assistant {
-    /// The human, or a model for them, says in plain words what to plan or to change.
+    /// Applies a text of the user, or of a model on their behalf.
     pub(super) fn plan_words(&mut self, text: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         if let Some(answer) = self.answer_offer(text, now) {
             return answer;
@@ -44,7 +44,7 @@ impl Assistant {
             Meant::Change(Change::Pause(Until::Unread(note))) => refused(&format!("{note}.")),
             Meant::Change(Change::Resume) => self.pause(Rest::Never, now),
             Meant::Change(Change::ClearInbox) => self.clear_inbox(now),
-            // The model is told it among its instructions, so no model says it.
+            // The name is part of the model's instructions, so only the user may change it.
             Meant::Change(Change::Name(_)) => refused("what they are called the human says: `/name NAME`."),
             Meant::Change(Change::Leave) => told("it stays in your inbox.".to_owned()),
             Meant::Ease(ease) => self.ease(ease, now),
@@ -53,7 +53,7 @@ impl Assistant {
         }
     }
 
-    /// What to be reminded of and the words for its time stand apart: a time in the first is none.
+    /// Creates a reminder from separate text and time; a time within `what` is ignored.
     pub(super) fn plan_apart(&mut self, what: String, when: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         let reading = phrase::read(when, now, &self.memory.chosen.settings.habits());
         self.plan_reading(&Reading { what, ..reading }, now)
@@ -83,7 +83,7 @@ impl Assistant {
         (Answer::Told(format!("{echo}{notes}{}", other.unwrap_or_default())), minutes.effects())
     }
 
-    /// What is to be planned, as it will stand in its files.
+    /// Returns the plans for a text, as they will be written to files.
     fn things(&mut self, what: &str, when: &When, now: &Zoned) -> Result<Vec<What>, String> {
         let mut once = |what: &str, at: &Zoned| -> Result<What, String> {
             let id = ItemId::parse(&self.dice.id8()).map_err(|invalid| invalid.to_string())?;
@@ -116,7 +116,7 @@ impl Assistant {
         }
     }
 
-    /// Plans `what` from now on; its file follows.
+    /// Adds a plan and writes its file.
     pub(super) fn write_plan(&mut self, what: What, minutes: &mut Minutes) -> Source {
         minutes.plan(Some(PlanChange::File(FileWork::Write(Box::new(what.clone())))));
         let file = match &what {
@@ -129,7 +129,7 @@ impl Assistant {
         source
     }
 
-    /// Takes a plan back; its file goes with it.
+    /// Removes a plan and its file.
     pub(super) fn unplan(&mut self, source: &Source, minutes: &mut Minutes) -> Option<Arc<Planned>> {
         let planned = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
         let file = planned.as_ref().map(|planned| planned.file.clone()).unwrap_or_default();
@@ -139,14 +139,14 @@ impl Assistant {
         planned
     }
 
-    /// What is planned under `source`, as the human is told.
+    /// Returns the confirmation for the plan `source`.
     pub(super) fn echo(&self, source: &Source, now: &Zoned) -> Option<String> {
         let plan = self.memory.plans.agenda.get(source)?;
         Some(format!("✓ {} · {}", told_when(plan, now), plan.planned.name()))
     }
 }
 
-/// When a plan comes next, as the human is told.
+/// Returns the next time of a plan as text.
 pub(super) fn told_when(plan: &Plan, now: &Zoned) -> String {
     let zone = now.time_zone();
     match (&plan.planned.what, plan.next) {
@@ -160,7 +160,7 @@ pub(super) fn told_when(plan: &Plan, now: &Zoned) -> String {
     }
 }
 
-/// The next times: days alone, or hours too where several are on one day.
+/// Formats the next times: dates only, or with hours where several are on one day.
 fn next_times(fires: &[Timestamp], zone: &TimeZone) -> String {
     let fires: Vec<Zoned> = fires.iter().map(|fire| fire.to_zoned(zone.clone())).collect();
     let several = fires.windows(2).any(|pair| pair[0].date() == pair[1].date());

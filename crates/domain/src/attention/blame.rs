@@ -1,12 +1,12 @@
-//! Blame: words about the human's own things that press instead of helping.
+//! Finds words that put pressure on the user or blame them.
 
-/// What presses: each stands alone among other words.
+/// Pressuring words, matched as whole words.
 const PRESSING: [&str; 6] = ["overdue", "failed", "again", "streak", "lazy", "forgot"];
-/// What presses as several words.
+/// Pressuring phrases.
 const PRESSING_TOGETHER: [&str; 5] =
     ["still haven't", "still not", "you should have", "you didn't", "why haven't you"];
 
-/// The first of the words in `text` that press: nothing, if none does. Words of ours have none of them.
+/// The first pressuring word or phrase in `text`. Texts of the program must contain none.
 pub fn pressing(text: &str) -> Option<&'static str> {
     if text.contains('!') {
         return Some("!");
@@ -17,7 +17,8 @@ pub fn pressing(text: &str) -> Option<&'static str> {
     alone.or_else(|| PRESSING_TOGETHER.into_iter().find(|pressing| plain.contains(pressing)))
 }
 
-/// The same in words of a model: what it says of a machine may well have failed, and a train may go again.
+/// Like [`find_pressure`], for texts of a model: words are allowed where they are not about the
+/// user ("the backup failed").
 pub fn blaming(text: &str) -> Option<&'static str> {
     let lower = text.to_lowercase();
     let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
@@ -29,7 +30,7 @@ pub fn blaming(text: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// Words that count misses, compare or shout are found; words that only contain them are not.
+    /// Pressuring words and exclamation marks are found; words that merely contain them are not.
     #[test]
     fn words_that_press_are_found() {
         for (text, found) in [

@@ -1,4 +1,4 @@
-//! What the human sets about being reached: quiet hours, digests, how much is enough, and following up.
+//! Notification settings: quiet hours, digest times, caps, and follow-ups.
 
 use std::fmt;
 
@@ -7,16 +7,13 @@ use jiff::{Timestamp, Zoned};
 
 use crate::phrase::Habits;
 
-/// The settings about being reached.
+/// The notification settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calm {
-    /// When nothing rings that can wait.
     pub quiet: Quiet,
-    /// When what was held is told.
     pub digests: Digests,
-    /// How much may ring without having been asked for.
     pub caps: Caps,
-    /// After how many minutes a reminder that nobody answered is put otherwise, once; nothing, for never.
+    /// Minutes until an unanswered reminder is repeated once in other words; `None` for never.
     pub follow_up_minutes: Option<u32>,
 }
 
@@ -29,12 +26,11 @@ impl Default for Calm {
     }
 }
 
-/// When nothing rings that can wait.
+/// Daily hours without notifications that can wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
-    /// There is no such time.
     Never,
-    /// From the first of these times on, until before the second.
+    /// From the first time (inclusive) to the second (exclusive).
     Between(Time, Time),
 }
 
@@ -45,7 +41,7 @@ impl Default for Quiet {
 }
 
 impl Quiet {
-    /// Reads `22-8`, `22:30 - 07:00` or `off`: nothing, if it is neither.
+    /// Parses `22-8`, `22:30 - 07:00` or `off`.
     pub fn read(words: &str) -> Option<Self> {
         if is_off(words) {
             return Some(Self::Never);
@@ -56,7 +52,7 @@ impl Quiet {
         (from != to).then_some(Self::Between(from, to))
     }
 
-    /// What the human's words for times of day mean: they are awake when it is not quiet.
+    /// The habits that follow from it: the user is awake outside quiet hours.
     pub fn habits(self) -> Habits {
         match self {
             Self::Never => Habits::default(),
@@ -64,7 +60,7 @@ impl Quiet {
         }
     }
 
-    /// Until when it is quiet at `now`, if it is.
+    /// The end of the quiet hours if `now` is within them.
     pub fn until(&self, now: &Zoned) -> Option<Timestamp> {
         let Self::Between(from, to) = *self else { return None };
         let clock = now.time();
@@ -84,7 +80,7 @@ impl fmt::Display for Quiet {
     }
 }
 
-/// The times of day at which what was held is told, in order; none, if it is told only when the human asks.
+/// The daily times of digests, in order; if empty, digests are shown only on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digests(pub Vec<Time>);
 
@@ -95,7 +91,7 @@ impl Default for Digests {
 }
 
 impl Digests {
-    /// Reads `8:30 17:30`, one time, or `off`: nothing, if it is none of these.
+    /// Parses one or two times (`8:30 17:30`) or `off`.
     pub fn read(words: &str) -> Option<Self> {
         if is_off(words) {
             return Some(Self(Vec::new()));
@@ -107,7 +103,7 @@ impl Digests {
         (1..=2).contains(&times.len()).then_some(Self(times))
     }
 
-    /// The first of them after `now`.
+    /// The first digest after `now`.
     pub fn next(&self, now: &Zoned) -> Option<Timestamp> {
         let days = [now.date(), now.date().tomorrow().ok()?];
         let times = days.iter().flat_map(|day| self.0.iter().map(|time| day.to_datetime(*time)));
@@ -125,16 +121,15 @@ impl fmt::Display for Digests {
     }
 }
 
-/// How much may ring without having been asked for.
+/// The cap on notifications initiated by the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caps {
-    /// As much as the budget of pings has.
+    /// Limited only by the ping budget.
     None,
-    /// So many a day, and so many minutes from one to the next.
     Rare {
-        /// How many a day.
+        /// The maximum number per day.
         a_day: u32,
-        /// How many minutes from one to the next.
+        /// The minimum distance in minutes.
         apart: u32,
     },
 }
@@ -146,7 +141,7 @@ impl Default for Caps {
 }
 
 impl Caps {
-    /// Reads `6 45` or `off`: nothing, if it is neither.
+    /// Parses `6 45` or `off`.
     pub fn read(words: &str) -> Option<Self> {
         if is_off(words) {
             return Some(Self::None);
@@ -170,7 +165,7 @@ fn is_off(words: &str) -> bool {
     ["off", "none", "never"].iter().any(|word| words.trim().eq_ignore_ascii_case(word))
 }
 
-/// A time of day: `8`, `08:30`, `22.15`, `10pm`.
+/// Parses a time of day: `8`, `08:30`, `22.15`, `10pm`.
 fn clock(words: &str) -> Option<Time> {
     let words = words.trim().to_ascii_lowercase();
     let (digits, later) = match (words.strip_suffix("am"), words.strip_suffix("pm")) {
@@ -202,7 +197,7 @@ mod tests {
         format!("2026-11-{time}[Europe/Madrid]").parse().unwrap()
     }
 
-    /// Quiet hours are read in the ways in which people write them, and told in one.
+    /// Quiet hours are parsed in common notations and formatted in one.
     #[test]
     fn quiet_hours_are_read_and_told() {
         let check = |words: &str, told: Option<&str>| {
@@ -220,7 +215,7 @@ mod tests {
         }
     }
 
-    /// It is quiet from the first minute of the hours on and not any more at their end, over midnight and by day.
+    /// Quiet hours include their start and exclude their end, over midnight and by day.
     #[test]
     fn it_is_quiet_until_the_hours_end() {
         let check = |quiet: &str, now: &str, until: Option<&str>| {
@@ -236,7 +231,7 @@ mod tests {
         check("off", "16T23:00", None);
     }
 
-    /// Digests are one or two times of a day, and the next one may be tomorrow's.
+    /// There are one or two digests per day, and the next may be tomorrow.
     #[test]
     fn a_digest_comes_next_today_or_tomorrow() {
         let usual = Digests::default();
@@ -250,7 +245,7 @@ mod tests {
         }
     }
 
-    /// How much is enough is two numbers, or nothing.
+    /// A cap is two numbers or `off`.
     #[test]
     fn caps_are_two_numbers() {
         assert_eq!(Caps::read(" 4  60 "), Some(Caps::Rare { a_day: 4, apart: 60 }));

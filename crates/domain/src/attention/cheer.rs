@@ -1,20 +1,20 @@
-//! Cheers: a line when something is done that is worth one, at most twice a day.
+//! Encouragements: a short line when a task is done, at most twice a day.
 
 use jiff::civil::Date;
 
 use crate::card::SNOOZES;
 
-/// The most cheers of a day.
+/// The maximum number per day.
 const A_DAY: u32 = 2;
-/// After how many days without anything done the human is back.
+/// After more days than this without a finished task the user is welcomed back.
 const AWAY_DAYS: i32 = 3;
 
-/// How often something done was worth a line.
+/// The last active day and its encouragements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cheers {
-    /// The last day on which something was done, where the human lives.
+    /// The last day with a finished task, in the user's zone.
     pub last: Date,
-    /// How many lines were said that day.
+    /// The number of lines on that day.
     pub count: u32,
 }
 
@@ -25,11 +25,12 @@ impl Default for Cheers {
 }
 
 impl Cheers {
-    /// The lines that can be said.
+    /// All possible lines.
     pub const LINES: [&'static str; 3] =
         ["good to have you back.", "that one kept moving, and now it is done.", "first one today."];
 
-    /// Something was done `today` that had been put off so often: what is kept, and the line, if it is worth one.
+    /// Records that a task that was snoozed `snoozes` times was done; returns the new state and a
+    /// line, if one is due.
     pub fn done(self, today: Date, snoozes: u32) -> (Self, Option<&'static str>) {
         let [back, moved, first] = Self::LINES;
         let known = self.last != Date::ZERO;
@@ -51,7 +52,8 @@ mod tests {
     use super::*;
     use jiff::civil::date;
 
-    /// The first of a day, one that kept moving, and a return are worth a line; the third line of a day is not said.
+    /// The first task of a day, one that was snoozed often, and a return get a line, but not a
+    /// third one on a day.
     #[test]
     fn a_line_is_said_now_and_then() {
         let [back, moved, first] = Cheers::LINES;

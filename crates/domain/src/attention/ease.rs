@@ -1,38 +1,37 @@
-//! Ease: what the human asks for so that less reaches them.
+//! Commands for fewer interruptions: quiet time, focus, a lighter day.
 
 use jiff::SignedDuration;
 
 use super::Quiet;
 use crate::phrase;
 
-/// The longest focus, in minutes.
+/// The longest focus session, in minutes.
 pub const LONGEST_FOCUS: u32 = 8 * 60;
-/// How long a focus is if no number is said.
+/// The default length of a focus session, in minutes.
 const USUAL_FOCUS: u32 = 25;
-/// The longest quiet that is not by the hours.
+/// The longest quiet time set by command.
 const LONGEST_QUIET: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// What the human asks for.
+/// A command for fewer interruptions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ease {
-    /// To know how it stands.
+    /// Show the current state.
     Tell,
-    /// Quiet at these hours from now on.
+    /// Set the daily quiet hours.
     Hours(Quiet),
-    /// Quiet for so long from now on.
+    /// Quiet for a duration from now on.
     QuietFor(SignedDuration),
-    /// To have their mind on something for so many minutes; on what may be empty.
+    /// Focus for a number of minutes on a topic, which may be empty.
     Focus(u32, String),
-    /// To end that.
     Unfocus,
-    /// What is left of today can wait until tomorrow.
+    /// Move the rest of today to tomorrow.
     Lighter,
-    /// To be told now what is held.
+    /// Show the deferred items now.
     Held,
 }
 
 impl Ease {
-    /// Reads what follows `/quiet`: `23-7`, `off`, `for 2h`, or nothing.
+    /// Parses the argument of `/quiet`: `23-7`, `off`, `for 2h`, or empty.
     pub fn quiet(words: &str) -> Result<Self, String> {
         let words = words.trim();
         if words.is_empty() {
@@ -52,7 +51,7 @@ impl Ease {
         }
     }
 
-    /// Reads what follows `/focus`: minutes, and on what; `off` ends it.
+    /// Parses the argument of `/focus`: minutes and a topic; `off` ends the focus.
     pub fn focus(words: &str) -> Result<Self, String> {
         let words = words.trim();
         if ["off", "stop", "end", "done"].contains(&words.to_ascii_lowercase().as_str()) {
@@ -80,7 +79,7 @@ impl Ease {
 mod tests {
     use super::*;
 
-    /// Quiet is asked for by hours or for a while, and a mistake is told what would be right.
+    /// Quiet is requested by hours or by duration; an error contains a valid example.
     #[test]
     fn quiet_is_read_as_hours_or_a_while() {
         assert_eq!(Ease::quiet(""), Ok(Ease::Tell));
@@ -92,7 +91,7 @@ mod tests {
         assert!(Ease::quiet("please").unwrap_err().contains("`/quiet 23-7`"));
     }
 
-    /// A focus has minutes, and may have something it is on.
+    /// A focus has a duration and an optional topic.
     #[test]
     fn a_focus_has_minutes_and_something_it_is_on() {
         let focus = |minutes, on: &str| Ok(Ease::Focus(minutes, on.to_owned()));

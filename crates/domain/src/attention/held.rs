@@ -1,4 +1,4 @@
-//! What is held: why it waits, and how it is told when its time comes.
+//! Deferred notifications, their reasons, and the digest that delivers them.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -6,57 +6,51 @@ use jiff::tz::TimeZone;
 use crate::cost::Source;
 use crate::label::Label;
 
-/// What is said before times that nobody kept.
+/// The heading of missed times in a digest.
 pub const PASSED: &str = "while i was away these times passed, and it is too late for them now";
 
-/// The number of something that is held.
+/// The id of a deferred item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HeldId(pub u64);
 
-/// Something that waits to be told.
+/// A deferred notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Its number.
     pub id: HeldId,
-    /// When it came about.
+    /// The time at which it was deferred.
     pub at: Timestamp,
-    /// Whose it is.
     pub source: Source,
-    /// What the human calls that.
+    /// The display name of the source.
     pub name: String,
-    /// What it says.
     pub words: String,
-    /// Why it waits.
     pub why: HeldFor,
-    /// What is known of what it says.
+    /// The provenance of the text.
     pub label: Label,
 }
 
-/// Why something waits.
+/// Why a notification was deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldFor {
-    /// It was quiet.
+    /// Quiet hours or quiet time.
     Quiet,
-    /// The human had their mind on something.
     Focus,
-    /// Something else had rung a short while before.
+    /// The previous notification was too recent.
     Soon,
-    /// Enough had rung that day.
+    /// The daily cap was reached.
     Enough,
-    /// It rang twice, and nobody answered.
+    /// It was shown twice without an answer.
     Unanswered,
-    /// The human was in the middle of talking with us.
+    /// The user was in a conversation with the assistant.
     Talking,
-    /// Its time passed while nobody was there.
+    /// Its time passed while the assistant was not running.
     Missed,
 }
 
 impl HeldFor {
-    /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Quiet, Self::Focus, Self::Soon, Self::Enough, Self::Unanswered, Self::Talking, Self::Missed];
 
-    /// The word under which it is kept.
+    /// The stored name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Quiet => "quiet",
@@ -69,12 +63,12 @@ impl HeldFor {
         }
     }
 
-    /// The reason that `word` names.
+    /// The reason with this stored name.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|why| why.as_str() == word)
     }
 
-    /// The reason in words, as the human reads it.
+    /// A description for the user.
     pub fn tell(self) -> &'static str {
         match self {
             Self::Quiet => "it was quiet",
@@ -88,24 +82,21 @@ impl HeldFor {
     }
 }
 
-/// Things that were held and are told at once.
+/// Deferred items that are delivered together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Telling {
-    /// What is told.
     pub held: Vec<Held>,
-    /// When.
     pub at: Timestamp,
-    /// In these words.
     pub text: String,
 }
 
 impl Telling {
-    /// What is known of all that is told.
+    /// The joined label of all items.
     pub fn label(&self) -> Label {
         self.held.iter().fold(Label::PLAIN, |all, one| all.join(one.label))
     }
 
-    /// Tells all of `held`, where the human lives in `zone`.
+    /// Renders `held` with times in `zone`.
     pub fn of(held: Vec<Held>, at: Timestamp, zone: &TimeZone) -> Self {
         let (asked, rest): (Vec<&Held>, Vec<&Held>) =
             held.iter().partition(|held| held.why == HeldFor::Unanswered);
@@ -144,7 +135,8 @@ fn things(count: usize) -> String {
 mod tests {
     use super::*;
 
-    /// What waited is told with whose it is, when it came and why it waited; what rang in vain is asked about.
+    /// A digest lists deferred items with name, time and reason, and asks about unanswered
+    /// reminders.
     #[test]
     fn a_digest_tells_what_waited_and_asks_about_the_rest() {
         let held = |id, time: &str, words: &str, why| Held {
@@ -171,7 +163,7 @@ mod tests {
         );
     }
 
-    /// Every reason has a word under which it is kept.
+    /// Every reason round-trips through its stored name.
     #[test]
     fn a_reason_is_found_again_by_its_word() {
         for why in HeldFor::ALL {

@@ -1,16 +1,17 @@
-//! The limits on the pings of background runs: one value decides whether a ping rings, and tells a run what would happen.
+//! Limits on the pings of background runs: decides whether a ping is delivered, and describes the
+//! outcome to a run in advance.
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::{Calm, Caps, HeldFor, Quiet};
 use crate::ping_budget::{CRITICAL, PingBudget};
 
-/// The limits that hold for pings at one moment.
+/// The limits that apply to pings at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PingLimits {
-    /// The pings that are left, calculated for now.
+    /// The remaining pings, calculated for that time.
     pub budget: PingBudget,
-    /// The ordinary and the critical pings that other runs are about to send.
+    /// The ordinary and critical pings reserved by other runs.
     pub set_aside: (u32, u32),
     /// The user's settings.
     pub calm: Calm,
@@ -35,7 +36,7 @@ impl PingLimits {
         CRITICAL.saturating_sub(self.budget.critical.count + self.set_aside.1)
     }
 
-    /// Returns why an ordinary ping would not ring now: nothing, if it would.
+    /// Returns the reason to defer an ordinary ping now; `None` if it would ring.
     pub fn holds(&self, now: Timestamp) -> Option<HeldFor> {
         if self.quiet_until.is_some() {
             return Some(HeldFor::Quiet);
@@ -50,7 +51,7 @@ impl PingLimits {
         self.gap_ends(now).map(|_| HeldFor::Soon)
     }
 
-    /// Returns when the least time between two pings has passed: nothing, if it has.
+    /// Returns the end of the minimum gap between two pings; `None` if it has passed.
     fn gap_ends(&self, now: Timestamp) -> Option<Timestamp> {
         let Caps::Rare { apart, .. } = self.calm.caps else { return None };
         let apart = SignedDuration::from_mins(i64::from(apart));
@@ -60,7 +61,8 @@ impl PingLimits {
         about_to.or(after_last).map(|last| last.checked_add(apart).unwrap_or(last))
     }
 
-    /// Tells a run what an ordinary ping would lead to now, where the user may be `talking`.
+    /// Describes to a run the outcome of an ordinary ping now; `talking` if the user is in a
+    /// conversation.
     pub fn tell_ordinary(&self, talking: bool, now: &Zoned) -> String {
         let clock = |at: Timestamp| at.to_zoned(now.time_zone().clone()).strftime("%-I:%M %p").to_string();
         let until =
@@ -89,7 +91,8 @@ impl PingLimits {
         format!("An ordinary ping now would not ring: {why}. Its words would {digest}.")
     }
 
-    /// Tells a run what a critical ping would lead to now, where text from outside may be in it (`outside`).
+    /// Describes to a run the outcome of a critical ping now; `outside` if its context contains
+    /// untrusted text.
     pub fn tell_critical(&self, outside: bool) -> String {
         if outside {
             return "A critical ping would be refused: text from outside is in this run.".to_owned();
@@ -100,7 +103,7 @@ impl PingLimits {
         }
     }
 
-    /// Tells the rules behind that, a line each.
+    /// Describes the underlying rules, one per line.
     pub fn tell_rules(&self) -> Vec<String> {
         let quiet = match self.calm.quiet {
             Quiet::Never => None,

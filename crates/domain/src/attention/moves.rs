@@ -1,52 +1,51 @@
-//! Moves: when what repeats rang, to when the human put it off, and the one change that follows from it.
+//! Records when routines fired and to which time the user moved them, and suggests a new time.
 
 use std::collections::BTreeMap;
 
 use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-/// How many rings of one routine are remembered.
+/// The maximum number of firings stored per routine.
 const REMEMBERED: usize = 8;
-/// Of how many routines.
+/// The maximum number of routines.
 const ROUTINES: usize = 64;
-/// How often something was moved to the same time before a change is suggested.
+/// The number of moves to the same time that leads to a suggestion.
 const ENOUGH: usize = 5;
-/// How near two times are that count as the same.
+/// The tolerance within which two times count as the same.
 const NEAR: SignedDuration = SignedDuration::from_mins(20);
-/// The least time between two suggestions.
+/// The minimum time between two suggestions.
 const APART: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// How the times of routines were kept lately.
+/// The recent firings of routines, and moves by the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moves {
-    /// The last rings of each routine, oldest first.
+    /// The last firings of each routine, oldest first.
     pub rings: BTreeMap<String, Vec<Ring>>,
-    /// When a change was suggested last.
+    /// The time of the last suggestion.
     pub suggested: Option<Timestamp>,
 }
 
-/// A routine rang.
+/// One firing of a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// When it was due.
     pub due: Timestamp,
-    /// When the human wanted it instead.
+    /// The time to which the user moved it.
     pub to: Option<Timestamp>,
 }
 
-/// A change that follows from what the human did.
+/// A suggestion to move a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suggestion {
-    /// So often it was moved to that time.
+    /// The number of moves to that time.
     pub moved: usize,
-    /// Of so many times.
+    /// The number of firings considered.
     pub of: usize,
-    /// That time of the day.
+    /// The suggested time of day.
     pub to: Time,
 }
 
 impl Moves {
-    /// A routine rang.
+    /// Records a firing.
     pub fn rang(&mut self, routine: &str, due: Timestamp) {
         let rings = self.rings.entry(routine.to_owned()).or_default();
         rings.push(Ring { due, to: None });
@@ -60,14 +59,15 @@ impl Moves {
         }
     }
 
-    /// What rang last of a routine is wanted at another time. Who moves it twice means the second one.
+    /// Records a move of the last firing of a routine; a later move replaces it.
     pub fn moved(&mut self, routine: &str, to: Timestamp) {
         if let Some(ring) = self.rings.get_mut(routine).and_then(|rings| rings.last_mut()) {
             ring.to = Some(to);
         }
     }
 
-    /// R20: the change that the last rings of a routine suggest, unless one was suggested within a week.
+    /// R20: the suggestion that follows from the last firings, at most one per week over all
+    /// routines.
     pub fn suggests(&self, routine: &str, now: &Zoned) -> Option<Suggestion> {
         let since = self.suggested.map(|last| now.timestamp().duration_since(last));
         if since.is_some_and(|since| since < APART) {
@@ -99,7 +99,7 @@ mod tests {
         format!("2026-11-{time}[Europe/Madrid]").parse().unwrap()
     }
 
-    /// A routine that rang at 11:00 on days from the 2nd on, and was moved to these times.
+    /// A routine that fired at 11:00 daily from the 2nd on, and was moved to these times.
     fn moves(to: &[Option<&str>]) -> Moves {
         let mut moves = Moves::default();
         for (day, to) in (2..).zip(to) {
@@ -111,8 +111,8 @@ mod tests {
         moves
     }
 
-    /// Five moves to about the same time suggest it, with the numbers; fewer, or scattered ones, do not; and a week
-    /// passes before the next.
+    /// Five moves to about the same time lead to a suggestion; fewer or scattered moves do not, and
+    /// the next suggestion comes a week later at the earliest.
     #[test]
     fn five_moves_to_one_time_suggest_it() {
         let one = Some("14:00");
@@ -133,7 +133,7 @@ mod tests {
         assert!(told(&asked).is_some());
     }
 
-    /// What is remembered has a bound.
+    /// The number of stored routines is limited.
     #[test]
     fn only_so_much_is_remembered() {
         let mut moves = Moves::default();

@@ -1,4 +1,4 @@
-//! Changes to what there is: done, moved, cancelled, and being quiet.
+//! Requests that change items: done, move, cancel, and pause.
 
 use jiff::{SignedDuration, ToSpan, Zoned};
 
@@ -17,7 +17,7 @@ const DONE_HEADS: [&str; 9] = [
     "i did",
 ];
 const DONE: [&str; 6] = ["done", "/done", "all done", "it's done", "that's done", "i did it"];
-/// Words after or before `done` with which it is no report of something done.
+/// Words before or after `done` with which it does not report completion.
 const NOT_DONE: [&str; 16] = [
     "is", "not", "get", "getting", "have", "need", "want", "to", "almost", "nearly", "half", "nothing",
     "well", "when", "if", "was",
@@ -25,16 +25,16 @@ const NOT_DONE: [&str; 16] = [
 const MOVE_HEADS: [&str; 7] = ["move ", "reschedule ", "postpone ", "push ", "shift ", "delay ", "change "];
 const CANCEL_HEADS: [&str; 7] =
     ["cancel", "delete", "drop", "forget about", "forget", "remove", "never mind"];
-/// What follows `drop` or `forget` when nothing is to be cancelled.
+/// Words after `drop` or `forget` with which nothing is cancelled.
 const NOT_CANCELLED: [&str; 12] =
     ["off", "by", "in", "out", "to", "what", "how", "everything", "everyone", "all", "yourself", "me"];
 const PAUSE: [&str; 5] = ["pause", "pause everything", "pause all", "pause pings", "pause reminders"];
-/// The most words that something snoozed is called by.
+/// The maximum number of words in the name of a snoozed item.
 const SPLITS: usize = 12;
-/// What a snooze is when no time is said.
+/// The duration of a snooze without a time.
 const SNOOZE: SignedDuration = SignedDuration::from_mins(10);
 
-/// What is to be changed, if the sentence asks for a change.
+/// Parses a request for a change.
 pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     done(said)
         .or_else(|| snooze(said, now, habits))
@@ -67,7 +67,7 @@ fn ticked<'a>(said: &Said<'a>) -> Option<&'a str> {
     ends.iter().find_map(|end| rest.strip_suffix(end))
 }
 
-/// `dentist done`, `dentist is done`: a few words, and none that turns it around.
+/// `dentist done`, `dentist is done`: a short name without a word that negates it.
 fn called_done<'a>(said: &Said<'a>) -> Option<&'a str> {
     let what = said.plain.strip_suffix(" done")?;
     let what = what.strip_suffix(" is").unwrap_or(what);
@@ -101,12 +101,13 @@ fn moved(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     splits(said.after_any(&MOVE_HEADS)?).find_map(|(what, when)| to(what, when, now, habits))
 }
 
-/// What may be moved, and where to, at each small word between the two.
+/// The possible splits into item and destination, one per preposition.
 fn splits(rest: &str) -> impl Iterator<Item = (&str, &str)> {
     [" to ", " until ", " till ", " by "].into_iter().filter_map(|small| rest.rsplit_once(small))
 }
 
-/// `move dentist to purple`, `pause until purple`: a change, if what it names is known, to a time that nobody can read.
+/// `move dentist to purple`, `pause until purple`: a change with an invalid time, used if the named
+/// item exists.
 pub(super) fn unread(said: &Said<'_>) -> Option<Meant> {
     if said.asks() {
         return None;
@@ -122,12 +123,12 @@ fn no_time(words: &str) -> Note {
     Note::Wrong(format!("`{words}` is no time that i know; say one like `thu 11` or `tomorrow evening`"))
 }
 
-/// Moves `what`, if `when` is a time from its first word to its last.
+/// Moves `what` if all of `when` is a time.
 fn to(what: &str, when: &str, now: &Zoned, habits: &Habits) -> Option<Meant> {
     Some(Meant::Change(Change::Move { what: Which::of(what), to: target(without(when), now, habits)? }))
 }
 
-/// A time without the small word before it.
+/// Removes the preposition before a time.
 fn without(when: &str) -> &str {
     ["until ", "till ", "to ", "for "].iter().find_map(|small| strip(when, small)).unwrap_or(when)
 }
@@ -148,7 +149,7 @@ fn pause(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     Some(Meant::Change(Change::Pause(Until::Then(until))))
 }
 
-/// Until when all is to rest, as it was said.
+/// The end of a pause as written.
 fn pause_until<'a>(said: &Said<'a>) -> Option<&'a str> {
     let mut heads = PAUSE;
     heads.reverse();
@@ -156,7 +157,7 @@ fn pause_until<'a>(said: &Said<'a>) -> Option<&'a str> {
     ["until ", "till ", "for "].iter().find_map(|small| strip(rest, small))
 }
 
-/// `cancel dentist`; with a time in it, it is rather something to do then.
+/// `cancel dentist`; with a time it is something to do at that time instead.
 fn cancel(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&["cancel", "never mind", "nevermind", "drop it", "forget it"]) {
         return Some(Meant::Change(Change::Cancel(Which::This)));
@@ -169,7 +170,7 @@ fn cancel(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
         .then(|| Meant::Change(Change::Cancel(Which::of(what))))
 }
 
-/// `tomorrow 9` or `2h` and nothing else: an answer to something that has just come.
+/// `tomorrow 9` or `2h` alone: the answer to a reminder that has just been delivered.
 fn only_a_time(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     match target(said.plain, now, habits)? {
         Ok(to) => Some(Meant::Change(Change::Move { what: Which::This, to: Ok(to) })),

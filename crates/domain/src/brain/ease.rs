@@ -1,4 +1,5 @@
-//! Words that ask for less: to focus, to have quiet for a while, to have a lighter day, to hear what waits.
+//! Requests for fewer interruptions: focus, quiet hours, a lighter day, and the list of deferred
+//! items.
 
 use jiff::Zoned;
 
@@ -21,7 +22,7 @@ const LIGHTER: [&str; 11] = [
 ];
 const HELD: [&str; 4] = ["held", "/held", "what did you hold", "what is held"];
 
-/// What is asked for, if it is that less reaches them.
+/// Parses a request for fewer interruptions.
 pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     let ease = if said.is(&LIGHTER) {
         Ease::Lighter
@@ -33,7 +34,8 @@ pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Mean
     Some(Meant::Ease(ease))
 }
 
-/// `focus`, `focus 25`, `focus 25 on taxes`; with a time in it, it is rather something to do then.
+/// `focus`, `focus 25`, `focus 25 on taxes`; with a time it is something to do at that time
+/// instead.
 fn focus(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Ease> {
     if said.is(&["focus", "/focus"]) {
         return Ease::focus("").ok();

@@ -1,4 +1,5 @@
-//! Questions about what there is: today, a day, the week, the next thing, the inbox, when something is.
+//! Questions about planned items: today, a day, the week, the next item, the inbox, the time of an
+//! item.
 
 use jiff::Zoned;
 use jiff::civil::Date;
@@ -6,22 +7,18 @@ use jiff::civil::Date;
 use super::{Change, Meant, Said, strip};
 use crate::phrase::{Habits, Target, target};
 
-/// What the human wants to see.
+/// The range that the user asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// What is left of today.
+    /// The rest of today.
     Today,
-    /// The day after it.
     Tomorrow,
-    /// Another day.
     Day(Date),
     /// The seven days from today on.
     Week,
-    /// The one thing that is next.
     Next,
-    /// What was kept.
     Inbox,
-    /// When that is.
+    /// The time of the item with this name.
     About(String),
 }
 
@@ -63,7 +60,7 @@ const ABOUT: [&str; 8] = [
     "when are ",
     "when do i see ",
 ];
-/// What opens a question about a day; a day must follow, and nothing else.
+/// Openings of a question about a day; only a day may follow.
 const OPENINGS: [&str; 24] = [
     "what's on for",
     "what's on",
@@ -91,7 +88,7 @@ const OPENINGS: [&str; 24] = [
     "how does",
 ];
 
-/// What is asked for, if it is a question about what there is.
+/// Parses a question about planned items.
 pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&CLEAR) {
         return Some(Meant::Change(Change::ClearInbox));
@@ -117,7 +114,7 @@ fn about(said: &Said<'_>) -> Option<Span> {
     Some(Span::About(what.to_owned()))
 }
 
-/// A day that is asked for, or said and nothing else.
+/// A question about a day, or a day alone.
 fn day(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Span> {
     let (asked, rest) = match said.after_any(&OPENINGS) {
         Some(rest) => (true, rest),
@@ -133,7 +130,7 @@ fn day(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Span> {
         "week" | "this week" | "the week" | "my week" | "the next 7 days" => Some(Span::Week),
         "next" | "now" if asked => Some(Span::Next),
         "my inbox" | "the inbox" if asked => Some(Span::Inbox),
-        // The dot that ends a date was taken for that of a sentence.
+        // The dot of a date such as `24.12.` was removed as the end of the sentence.
         _ => match target(rest, now, habits)
             .or_else(|| target(&format!("on {rest}"), now, habits).filter(|_| asked))?
         {

@@ -1,4 +1,4 @@
-//! Whether a sentence asks or tells: then a time in it is no wish to be reminded.
+//! Recognizes questions and statements, in which a time does not request a reminder.
 
 const ASKING: [&str; 28] = [
     "what", "what's", "whats", "when", "when's", "where", "where's", "who", "who's", "why", "how", "how's",
@@ -12,13 +12,13 @@ const TOLD: [&str; 34] = [
     "think", "thought", "hate", "love", "didn't", "haven't", "wasn't", "can't", "ran",
 ];
 
-/// Whether it opens like a question.
+/// Returns whether the text begins like a question.
 pub(super) fn asks(text: &str) -> bool {
     let first = text.split([' ', ',']).next().unwrap_or_default().to_ascii_lowercase();
     ASKING.contains(&first.as_str())
 }
 
-/// Whether it tells of something that was, or of how somebody is.
+/// Returns whether the text is about the past or about how the user feels.
 pub(super) fn tells(text: &str) -> bool {
     let lower = unquoted(text).to_ascii_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
@@ -31,7 +31,7 @@ pub(super) fn tells(text: &str) -> bool {
         || words.iter().any(|word| ["was", "were", "wasn't", "weren't"].contains(word))
 }
 
-/// The text without what stands in double quotation marks.
+/// The text without double-quoted parts.
 fn unquoted(text: &str) -> String {
     text.split('"').step_by(2).collect()
 }

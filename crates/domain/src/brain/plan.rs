@@ -1,11 +1,11 @@
-//! Something with a time: a reminder, a repeat, a timer; and what is kept because it has none.
+//! Requests with a time (reminders, recurrences, timers), and items that are kept without one.
 
 use jiff::{SignedDuration, Zoned};
 
 use super::{Meant, Said, mood, strip};
 use crate::phrase::{self, Habits, Note, Reading, When, span};
 
-/// How people ask to be reminded.
+/// Openings that ask for a reminder.
 const ASKED: [&str; 10] = [
     "remind me",
     "please remind me",
@@ -30,9 +30,9 @@ const KEEP: [&str; 10] = [
     "add: ",
     "todo: ",
 ];
-/// Those of them after which a time counts.
+/// The prefixes after which a time counts.
 const TIMED: [&str; 4] = ["remember to ", "add: ", "add ", "todo: "];
-/// What opens a wish that somebody thinks, and not one to be reminded.
+/// Openings of a request that needs thinking and is not a reminder.
 const THINKING: [&str; 26] = [
     "plan",
     "write",
@@ -61,7 +61,7 @@ const THINKING: [&str; 26] = [
     "hello",
     "please",
 ];
-/// The most words of a thing to do or to get.
+/// The maximum number of words of a thing to do or to get.
 const THING: usize = 8;
 const TIMER: [&str; 7] = [
     "set a timer for ",
@@ -73,10 +73,10 @@ const TIMER: [&str; 7] = [
     "timer ",
 ];
 
-/// The most words of a timer that are looked at.
+/// The maximum number of words of a timer that are searched for a duration.
 const SPLITS: usize = 12;
 
-/// What is planned, if a time is said and meant as one.
+/// Parses a request with a time that is meant as one.
 pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if let Some(timer) = timer(said, now) {
         return Some(timer);
@@ -97,18 +97,19 @@ pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Mean
     reading.when.is_some().then_some(Meant::Plan(reading))
 }
 
-/// What follows a word that asks to keep it.
+/// Parses an explicit request to keep a text.
 pub(super) fn kept(said: &Said<'_>) -> Option<Meant> {
     after_lead(said.words).map(|rest| Meant::Keep(rest.to_owned()))
 }
 
-/// What follows a word that asks to keep it.
+/// The text after a prefix that asks to keep it.
 pub(super) fn after_lead(text: &str) -> Option<&str> {
     let after = |lead: &&str| strip(text, lead).map(str::trim).filter(|rest| !rest.is_empty());
     KEEP.iter().find_map(after)
 }
 
-/// Whether it is a thing to do or to get: a few words that neither ask, tell, nor want something thought about.
+/// Returns whether it names a thing to do or to get: a few words, and neither a question, a
+/// statement, nor a request that needs thinking.
 pub(super) fn is_a_thing(said: &Said<'_>) -> bool {
     let words: Vec<&str> = said.lower.split(' ').collect();
     let thought = words.first().is_some_and(|first| THINKING.contains(first));
@@ -117,7 +118,8 @@ pub(super) fn is_a_thing(said: &Said<'_>) -> bool {
     plain && !thought && !said_to_us && words.len() <= THING
 }
 
-/// What is wrong with a time in a sentence that is not understood. What is over is no mistake where somebody tells of it.
+/// The errors of time phrases in a sentence that is not understood. A past time is not an error in
+/// a question or statement.
 pub(super) fn mistakes(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Vec<Note> {
     let told = said.asks() || mood::asks(said.plain) || mood::tells(said.plain);
     let wrong = |note: &Note| note.is_trouble() && !(told && note.is_past());
@@ -139,7 +141,7 @@ fn timer(said: &Said<'_>, now: &Zoned) -> Option<Meant> {
     Some(Meant::Plan(Reading { what: what.to_owned(), when, other: None, notes: Vec::new() }))
 }
 
-/// A length at the beginning or the end, and the other words.
+/// Splits a duration off the beginning or end.
 fn apart(text: &str) -> Option<(&str, SignedDuration)> {
     if let Some(length) = span(text) {
         return Some(("", length));

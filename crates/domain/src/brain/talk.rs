@@ -1,17 +1,15 @@
-//! Words that want an answer and nothing done: greetings, thanks, questions about the assistant.
+//! Messages that only need a reply (greetings, thanks, questions about the assistant), and fixed
+//! one-phrase requests.
 
 use super::{Change, Meant, Said};
 
-/// What wants an answer and nothing more.
+/// A message that only needs a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Talk {
-    /// A greeting.
     Greeting,
-    /// Thanks.
     Thanks,
-    /// A farewell.
     Farewell,
-    /// What can you do?
+    /// A question about the capabilities of the assistant.
     Help,
 }
 
@@ -57,7 +55,7 @@ const UNDO: [&str; 5] = ["undo", "/undo", "undo that", "undo it", "take that bac
 const RESUME: [&str; 6] = ["resume", "/resume", "unpause", "resume pings", "resume everything", "go on"];
 const LEAVE: [&str; 4] = ["no time", "without a time", "leave it in the inbox", "keep it in the inbox"];
 
-/// What a whole sentence means that people always say in the same words.
+/// Parses sentences with a fixed wording.
 pub(super) fn read(said: &Said<'_>) -> Option<Meant> {
     let known: [(&[&str], Meant); 8] = [
         (&GREETINGS, Meant::Talk(Talk::Greeting)),
@@ -69,14 +67,14 @@ pub(super) fn read(said: &Said<'_>) -> Option<Meant> {
         (&RESUME, Meant::Change(Change::Resume)),
         (&LEAVE, Meant::Change(Change::Leave)),
     ];
-    // One letter is easily part of something else, so that it must stand quite alone.
+    // A single letter must be the whole sentence, because it is easily part of another.
     if said.words.eq_ignore_ascii_case("u") {
         return Some(Meant::Change(Change::Undo));
     }
     known.into_iter().find(|(list, _)| said.is(list)).map(|(_, meant)| meant).or_else(|| named(said))
 }
 
-/// `name julia`, `my name is Julia Smith`. Longer words name something else.
+/// `name julia`, `my name is Julia Smith`. Longer texts are not names of the user.
 fn named(said: &Said<'_>) -> Option<Meant> {
     let name = said.after_any(&["my name is ", "name is ", "name: ", "name "])?;
     let short = name.split(' ').count() <= 3;

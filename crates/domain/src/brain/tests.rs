@@ -1,4 +1,4 @@
-//! What plain words mean, and what they do not.
+//! Tables of messages and their interpretation.
 
 use expect_test::{Expect, expect};
 
@@ -59,7 +59,7 @@ fn told(meant: &Meant) -> String {
     }
 }
 
-/// Reads what stands before the bar in every row, and expects what stands after it.
+/// Interprets the text before the bar of every row and compares the result with the whole row.
 fn check(rows: &Expect) {
     let texts = rows.data().lines().map(str::trim).filter(|line| !line.is_empty());
     let texts = texts.map(|line| line.split_once(" |").expect("a row has a bar"));
@@ -102,7 +102,7 @@ fn plain_words_mean_what_people_mean_by_them() {
     "#]]);
 }
 
-/// What asks for less is no reminder, and what only sounds like it is.
+/// Requests for fewer interruptions are not planned, and similar texts with a time are.
 #[test]
 fn words_that_ask_for_less_are_no_plans() {
     check(&expect![[r#"
@@ -124,7 +124,7 @@ fn words_that_ask_for_less_are_no_plans() {
     "#]]);
 }
 
-/// What is asked to be planned, and how.
+/// Texts with a time are planned.
 #[test]
 fn something_with_a_time_is_planned() {
     check(&expect![[r#"
@@ -230,7 +230,7 @@ fn what_there_is_can_be_changed() {
     "#]]);
 }
 
-/// Sentences with the right words and another meaning: nothing is planned or changed.
+/// Sentences with matching keywords and another meaning do not plan or change anything.
 #[test]
 fn false_friends_change_nothing() {
     check(&expect![[r#"
@@ -274,7 +274,7 @@ fn false_friends_change_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
-    /// Nothing that can be typed is too much, also after the words that ask for something.
+    /// Interpreting arbitrary text does not panic, also after a known prefix.
     #[test]
     fn anything_can_be_said(
         head in proptest::sample::select(&["", "snooze ", "move ", "timer ", "done ", "pause until ", "what's ", "cancel "][..]),

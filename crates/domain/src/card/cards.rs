@@ -1,4 +1,4 @@
-//! The cards that can be pressed.
+//! The collection of cards that can still be pressed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use super::{Card, CardId, Chase, KEPT, State};
 use crate::cost::Source;
 use crate::post::PostKey;
 
-/// The cards that can be pressed, each with what it was posted under.
+/// The cards that can still be pressed, each with its post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cards {
     all: BTreeMap<CardId, (Card, PostKey)>,
-    /// Those that nobody has answered and that may be put otherwise.
+    /// Open cards that may still get a follow-up.
     unanswered: BTreeSet<CardId>,
 }
 
 impl Cards {
-    /// Those of these cards that are not too old beside the newest one.
+    /// Drops cards that are older than [`CARD_LIFETIME`] relative to the newest one.
     pub fn new(mut cards: Vec<(Card, PostKey)>) -> Self {
         let newest = cards.iter().map(|(card, _)| card.rang).max();
         let oldest = newest.and_then(|newest| newest.checked_sub(KEPT).ok()).unwrap_or(Timestamp::MIN);
@@ -28,12 +28,12 @@ impl Cards {
         Self { all, unanswered }
     }
 
-    /// The card `id`: nothing, if it is too old.
+    /// Returns the card `id` if it is not too old.
     pub fn get(&self, id: &CardId) -> Option<&(Card, PostKey)> {
         self.all.get(id)
     }
 
-    /// The card that was posted under `key`, the first time or when it was put otherwise; of several, one that is open.
+    /// The card whose delivery or follow-up has this post; prefers open cards.
     pub fn posted(&self, key: &PostKey) -> Option<&CardId> {
         let cards =
             self.all.values().filter(|(card, post)| post == key || card.followed.as_ref() == Some(key));
@@ -42,11 +42,11 @@ impl Cards {
         cards.first().map(|card| &card.id)
     }
 
-    /// All that rang together under `key`, in the order in which they are told.
+    /// The cards of a group post, in the order of their list.
     pub fn under(&self, key: &PostKey) -> Vec<&Card> {
         let all = self.all.values().filter(|(_, post)| post == key).map(|(card, _)| card);
-        // The order they rang in: a number means the same thing after a press as before it. Of two with the same words
-        // each has a line of its own.
+        // Uses the positions in the message, so that numbers stay the same after a press. Cards
+        // with the same text each get their own position.
         let mut taken = BTreeSet::new();
         let mut placed: Vec<(usize, &Card)> = Vec::new();
         for card in all {
@@ -58,25 +58,25 @@ impl Cards {
         placed.into_iter().map(|(_, card)| card).collect()
     }
 
-    /// The newest open card with which `is` agrees.
+    /// The newest open card that matches `is`.
     pub fn find_open(&self, is: impl Fn(&Card) -> bool) -> Option<&CardId> {
         let open = self.all.values().map(|(card, _)| card).filter(|card| card.state == State::Open);
         open.filter(|card| is(card)).max_by_key(|card| card.rang).map(|card| &card.id)
     }
 
-    /// How often what rings now as `source` was put off before.
+    /// The number of snoozes before the reminder `source`.
     pub fn put_off(&self, source: &Source) -> u32 {
         let became = |card: &&Card| matches!(&card.state, State::Moved(_, again) | State::Planned(again) if again == source);
         let before = self.all.values().map(|(card, _)| card).find(became);
         before.map_or(0, |card| card.snoozes + 1)
     }
 
-    /// Those that nobody has answered and that may be put otherwise.
+    /// Open cards that may still get a follow-up.
     pub fn unanswered(&self) -> impl Iterator<Item = &(Card, PostKey)> {
         self.unanswered.iter().filter_map(|id| self.all.get(id))
     }
 
-    /// Keeps `card` beside all others that are not too old.
+    /// Inserts or replaces `card`, and drops cards that are too old.
     pub fn keep(&mut self, card: Card, post: PostKey) {
         let oldest = card.rang.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
         self.all.retain(|_, (card, _)| card.rang > oldest);

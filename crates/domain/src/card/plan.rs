@@ -1,7 +1,8 @@
-//! Plans on a card: one rehearsed sentence, `when this is over → that`, which one press makes true.
+//! Rehearsed plans: a card can offer one sentence, `when this is over → that`, which one press
+//! accepts.
 //!
-//! It stands in the last line of what was said when the card rang, and is read back from there: what the human reads
-//! is what is done.
+//! The plan is the last line of the card's message and is parsed from there, so that exactly what
+//! the user reads is done.
 
 use super::Card;
 use crate::phrase::Cue;
@@ -10,15 +11,14 @@ const LEAD: &str = "a plan: when ";
 const ARROW: &str = " → ";
 const OVER: &str = " is over";
 const TALK: &str = "we talk next";
-/// The longest name that fits on a button.
+/// The longest name of an event that fits on a button, in characters.
 pub const NAME: usize = 40;
 
-/// `words`, planned for when `cue` comes.
+/// The line that offers to do `words` when `cue` occurs.
 pub fn rehearsed(cue: &Cue, words: &str) -> String {
     format!("{LEAD}{}{ARROW}{words}", told(cue))
 }
 
-/// When that is.
 fn told(cue: &Cue) -> String {
     match cue {
         Cue::After(name) => format!("{name}{OVER}"),
@@ -27,7 +27,7 @@ fn told(cue: &Cue) -> String {
 }
 
 impl Card {
-    /// What its plan waits for, if it has one.
+    /// The cue of the offered plan, if there is one.
     pub fn plan(&self) -> Option<Cue> {
         let line = self.said.lines().last()?.strip_prefix(LEAD)?;
         let (when, _) = line.split_once(ARROW)?;
@@ -40,13 +40,13 @@ impl Card {
         }
     }
 
-    /// When its plan lets it ring.
+    /// Describes when the planned reminder fires.
     pub(super) fn planned_for(&self) -> String {
         self.plan().map_or_else(|| "later".to_owned(), |cue| format!("when {}", told(&cue)))
     }
 }
 
-/// What the button says that makes it true.
+/// The label of the button that accepts the plan.
 pub(super) fn label(cue: &Cue) -> String {
     match cue {
         Cue::After(name) => format!("After {name}"),

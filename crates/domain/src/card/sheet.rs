@@ -1,4 +1,4 @@
-//! What the human sees of a card: when it rings, when it is put otherwise, when several ring together.
+//! Renders cards: on delivery, as follow-up, in a group, and in the digest menu.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use crate::embed::{Action, Button, Style};
 use crate::post::{Menu, OPTIONS, Sheet};
 use crate::schedule::ItemId;
 
-/// What is said of something that was put off again and again.
+/// Added to a reminder that was snoozed often.
 const KEEPS_MOVING: &str = "this one keeps moving.";
-/// How something is put otherwise: smaller, and never the same for everything.
+/// Templates of follow-ups, each suggesting a smaller task.
 const SMALLER: [&str; 5] = [
     "smaller version: just open what you need for \"{}\". 2 minutes.",
     "smaller version: only the first step of \"{}\". stopping after it is fine.",
@@ -22,31 +22,31 @@ const SMALLER: [&str; 5] = [
     "smaller version: put what \"{}\" needs in front of you. that is all.",
     "smaller version: find one thing about \"{}\" that takes a minute.",
 ];
-/// What separates what is done from what it is done with, in a menu.
+/// The separator between action and card in a menu option.
 const BETWEEN: &str = " · ";
-/// The most characters of a card's words in a menu.
+/// The maximum length of a card's text in a menu, in characters.
 const NAMED: usize = 70;
 
-/// The words of a reminder that no model put otherwise.
+/// The message of a reminder that the model did not phrase.
 pub fn as_written(words: &str) -> String {
     format!("⏰ {words}")
 }
 
-/// The same thing, smaller: how it is put when nobody answered.
+/// The follow-up text of an unanswered card; the template depends on its text.
 pub fn put_otherwise(card: &Card) -> String {
     let sum: usize = card.words.bytes().map(usize::from).sum();
     let template = SMALLER.get(sum % SMALLER.len()).copied().unwrap_or_default();
     template.replace("{}", &card.words)
 }
 
-/// Several things that ring together, in words.
+/// The text of several reminders delivered together.
 pub fn together(words: &[String]) -> String {
     let lines = words.iter().enumerate().map(|(place, words)| format!("{}. {words}", place + 1));
     let head = format!("⏰ {} things for now", words.len());
     [head].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// Several things that rang together, as they stand; the `last` that was settled can be taken back.
+/// Renders a group of cards; `last` is the card whose action can be undone.
 pub fn together_sheet(cards: &[&Card], last: Option<&CardId>) -> Sheet {
     let lines: Vec<String> = cards.iter().map(|card| card.line()).collect();
     let words = together(&lines);
@@ -61,7 +61,7 @@ pub fn together_sheet(cards: &[&Card], last: Option<&CardId>) -> Sheet {
     Sheet { words, buttons, menu, ..Sheet::default() }
 }
 
-/// What can be chosen about the things in `telling` that nobody answered.
+/// The menu for the unanswered reminders of a digest.
 pub fn digest_menu(telling: &Telling) -> Option<Menu> {
     let asked: Vec<(CardId, String)> = telling
         .held
@@ -73,7 +73,7 @@ pub fn digest_menu(telling: &Telling) -> Option<Menu> {
         })
         .take(OPTIONS / 3)
         .collect();
-    // The same words twice would be the same choice twice, and no menu may have that.
+    // Menu options must be distinct.
     let mut told = BTreeSet::new();
     let asked: Vec<_> = asked.into_iter().filter(|(_, words)| told.insert(words.clone())).collect();
     let acts = ["tomorrow 09:00", DROP, KEEP];
@@ -82,13 +82,13 @@ pub fn digest_menu(telling: &Telling) -> Option<Menu> {
     asked.first().map(|(id, _)| picking(id, "Keep, move or drop…", options))
 }
 
-/// What is to be done with which card, as it was chosen from a menu.
+/// Parses an option of a digest or card menu into an action and a predicate for its card.
 pub fn chosen(option: &str) -> Option<(&str, impl Fn(&Card) -> bool)> {
     let (act, words) = option.split_once(BETWEEN)?;
     Some((act, move |card: &Card| named(&card.words) == words))
 }
 
-/// Which of the cards that rang together was chosen from their menu, and for what.
+/// Parses an option of a group menu into an action and an open card.
 pub fn chosen_of<'a>(option: &'a str, cards: &[&Card]) -> Option<(&'a str, CardId)> {
     let (act, rest) = option.split_once(BETWEEN)?;
     let (number, _) = rest.split_once(". ")?;
@@ -97,7 +97,7 @@ pub fn chosen_of<'a>(option: &'a str, cards: &[&Card]) -> Option<(&'a str, CardI
     (same && card.state == State::Open).then(|| (act, card.id.clone()))
 }
 
-/// A choice among several, each with its number: two may have the same words.
+/// A group option with the position of its card, because several may have the same text.
 fn numbered(act: &str, number: usize, words: &str) -> String {
     format!("{act}{BETWEEN}{number}. {}", named(words))
 }
@@ -112,7 +112,7 @@ fn named(words: &str) -> String {
 }
 
 impl Card {
-    /// What the human sees of it.
+    /// Renders the card in its current state.
     pub fn sheet(&self, now: &Zoned) -> Sheet {
         self.suggestion_sheet().unwrap_or_else(|| self.reminder_sheet(now))
     }
@@ -169,7 +169,7 @@ impl Card {
         }
     }
 
-    /// What the human sees when it is put otherwise.
+    /// Renders the follow-up of the card.
     pub fn otherwise_sheet(&self, now: &Zoned) -> Sheet {
         match self.state {
             State::Open => Sheet {
@@ -184,7 +184,7 @@ impl Card {
         }
     }
 
-    /// Where it may stand among those that rang with it: the places of its line in what was said.
+    /// The byte offsets of its line in a group message; several if the text occurs more than once.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         let is_line = |at: usize| {
             let before = &self.said[..at];
@@ -196,7 +196,7 @@ impl Card {
         self.said.match_indices(&self.words).map(|(at, _)| at).filter(move |at| is_line(*at))
     }
 
-    /// It in one line among others.
+    /// The line of the card in a group.
     fn line(&self) -> String {
         let words = &self.words;
         match &self.state {
@@ -221,7 +221,7 @@ impl Card {
         self.button("Undo", Style::Secondary, Act::Undo)
     }
 
-    /// Times that fit most days; those of today only while they are ahead.
+    /// The menu of common times; those of today only while they are in the future.
     fn times(&self, now: &Zoned) -> Menu {
         let tonight = (now.hour() < 19).then_some("tonight 20:00");
         let times = ["in 1 hour", "in 3 hours"].into_iter().chain(tonight);
@@ -257,7 +257,7 @@ mod tests {
         "2026-11-16T10:00[Europe/Madrid]".parse().unwrap()
     }
 
-    /// Everything of ours that can be seen about a reminder.
+    /// All messages that can be rendered for reminders.
     fn sheets() -> Vec<Sheet> {
         let at = now().timestamp();
         let moved = State::Moved(at, Source::Reminder("b1".to_owned()));
@@ -292,7 +292,7 @@ mod tests {
         each.chain([digest, together]).collect()
     }
 
-    /// Nobody has to choose among more than three buttons and one menu, and nothing can be confused with another.
+    /// A message has at most three buttons and one menu, all with distinct actions.
     #[test]
     fn a_sheet_has_at_most_three_buttons_and_one_menu() {
         for sheet in sheets() {
@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// None of our own words about the human's things press them.
+    /// Texts of the program contain no pressuring words.
     #[test]
     fn our_own_words_never_press() {
         for sheet in sheets() {
@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    /// What is put otherwise is never the same words, and things are not all put the same way.
+    /// Follow-ups differ from the original message, and use all templates.
     #[test]
     fn a_second_word_is_another_one() {
         let said: BTreeSet<String> = (0..40)
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(said.len(), SMALLER.len(), "{said:?}");
     }
 
-    /// What is chosen from a menu names its card, however long the words are.
+    /// A menu option identifies its card, however long the text is.
     #[test]
     fn a_choice_names_its_card() {
         let long = Card { words: "x · ".repeat(60), ..card("a1", State::Open, 0) };
@@ -351,8 +351,8 @@ mod tests {
         assert!(chosen("nothing").is_none());
     }
 
-    /// Those that ring together keep their numbers, two with the same words are two choices, and the last that was
-    /// settled can be taken back.
+    /// Cards of a group keep their positions, cards with the same text have distinct options, and
+    /// the last action can be undone.
     #[test]
     fn things_that_ring_together_keep_their_numbers() {
         let rang = |id: &str, words: &str| {

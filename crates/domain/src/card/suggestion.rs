@@ -1,6 +1,6 @@
-//! A suggestion as a card: `5 of 6 times you moved stretch from 11:00 to 14:00. move it?`
+//! Suggestion cards: `5 of 6 times you moved stretch from 11:00 to 14:00. move it?`
 //!
-//! The times are read back from what was said, so what the human reads is what is done.
+//! The times are parsed from the message, so that exactly what the user reads is done.
 
 use jiff::civil::Time;
 
@@ -10,21 +10,21 @@ use crate::embed::Style;
 use crate::post::Sheet;
 use crate::schedule::ItemId;
 
-/// What stands before the id of the routine in the id of the card.
+/// The prefix of the routine's id in the id of the card.
 const ABOUT: &str = "move.";
 const ASKS: &str = ". move it?";
 
-/// The times between which something is moved.
+/// The current and the suggested time of a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// When it comes.
+    /// The current time.
     pub from: Time,
-    /// When it would come.
+    /// The suggested time.
     pub to: Time,
 }
 
 impl Card {
-    /// The card that asks whether the routine `id`, called `name`, is to come at another time.
+    /// The card that suggests another time for the routine `id` with the display name `name`.
     pub fn suggesting(
         id: &ItemId,
         name: &str,
@@ -42,7 +42,7 @@ impl Card {
         Some(Self { id, words, said, rang: at, state, snoozes: 0, chase, followed: None })
     }
 
-    /// The routine that it suggests to move, and from when to when: nothing, if it suggests nothing.
+    /// The routine and the times of a suggestion card; `None` for other cards.
     pub fn suggestion(&self) -> Option<(&str, Times)> {
         let routine = self.id.0.as_str().strip_prefix(ABOUT)?;
         let (rest, to) = self.said.strip_suffix(ASKS)?.rsplit_once(" to ")?;
@@ -51,7 +51,7 @@ impl Card {
         Some((routine, Times { from: clock(from)?, to: clock(to)? }))
     }
 
-    /// What the human sees of it, if it suggests something.
+    /// Renders a suggestion card; `None` for other cards.
     pub(super) fn suggestion_sheet(&self) -> Option<Sheet> {
         let (_, Times { from, to }) = self.suggestion()?;
         let settled =

@@ -1,4 +1,4 @@
-//! Every command there is: its name, what may follow it, and what it asks.
+//! The table of all commands with names, arguments, help texts and parsers.
 
 use super::{Command, LOGIN, Look, REPLY};
 use crate::approval::{Reply, Verdict};
@@ -12,25 +12,22 @@ use crate::renewal::Renew;
 use crate::settings::Setting;
 use crate::signing_in::SignIn;
 
-/// Commands about one thing.
+/// A group of related commands.
 pub(super) struct Group {
-    /// The thing.
     pub title: &'static str,
-    /// The commands.
     pub specs: &'static [Spec],
 }
 
-/// A command that the human can give.
+/// The definition of a command.
 pub(super) struct Spec {
-    /// Its name, with the slash.
+    /// The name with the slash.
     pub name: &'static str,
-    /// Its other names.
     pub also: &'static [&'static str],
-    /// What may follow it.
+    /// The arguments as shown in the help text.
     pub takes: &'static str,
-    /// What it does.
+    /// The help text.
     pub does: &'static str,
-    /// What it asks, given what followed it; or what would be right.
+    /// Parses the arguments; the error is a message for the user.
     pub read: fn(&str) -> Result<Command, String>,
 }
 
@@ -306,7 +303,7 @@ fn effort(words: &str) -> Result<Command, String> {
     Ok(choose(Choice::Effort(choice)))
 }
 
-/// SL-13: no key, a key, or a key and its value.
+/// SL-13: shows all settings, shows one, or changes one.
 fn config(words: &str) -> Result<Command, String> {
     if words.is_empty() {
         return ask(Request::Tell(Question::Settings));
@@ -323,7 +320,7 @@ fn why(words: &str) -> Result<Command, String> {
     Subject::read(words).map(|subject| Command::Look(Look::Why(subject)))
 }
 
-/// Whoever reads the command says where it was given.
+/// The surface is a placeholder, which [`parse_on`](super::parse_on) replaces.
 fn approve(which: &str, verdict: Verdict) -> Result<Command, String> {
     ask(Request::Approve(Reply { which: which.to_owned(), verdict, by: SurfaceName::Terminal }))
 }

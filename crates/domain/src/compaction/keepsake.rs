@@ -1,23 +1,23 @@
-//! Keepsakes: what of a conversation must survive a summary, found by plain rules.
+//! Finds the facts of a conversation that its summary must contain, by plain rules.
 //!
-//! Promises first, then what cannot be guessed again: numbers of things, dates and times, names. Newer ones
-//! come before older ones, and there are never more than a summary can hold.
+//! Promises come first, then ids, dates and times, and names, newest first. Their number is
+//! limited.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::conversation::{Said, Text};
 
-/// The most keepsakes of one compaction.
+/// The most facts of one compaction.
 const MOST: usize = 40;
-/// The longest word that is looked for letter by letter; a longer one is a paste, which nobody writes down again.
+/// The longest id in characters; a longer word is pasted data that a summary does not repeat.
 const ID_CHARS: usize = 80;
-/// The longest promise that is quoted, in characters.
+/// The longest quotation of a promise in characters.
 const PROMISE_CHARS: usize = 160;
-/// The share of a promise's words that must come back.
+/// The share of a promise's stems that must appear in the summary.
 const PROMISE_SHARE: f64 = 0.6;
 
-/// What begins a promise, or asks for one.
+/// Phrases that mark a promise or a request for one.
 const PROMISES: [&str; 16] = [
     "remind me",
     "remember to",
@@ -36,7 +36,7 @@ const PROMISES: [&str; 16] = [
     "todo",
     " due ",
 ];
-/// Words that mean nothing on their own.
+/// Words that carry no meaning of their own.
 const SMALL: [&str; 36] = [
     "about", "after", "again", "agreed", "before", "could", "does", "dont", "forget", "from", "have", "into",
     "just", "make", "more", "must", "need", "please", "promise", "remember", "remind", "should", "some",
@@ -46,30 +46,27 @@ const SMALL: [&str; 36] = [
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// Something that must be in the summary.
+/// A fact that the summary must contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keepsake {
-    /// What it is.
     pub kind: Kind,
-    /// As it was said.
+    /// Its original text.
     pub text: String,
 }
 
-/// What can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Something that somebody said they would do, or wants to be reminded of.
+    /// An announced action, or a request to be reminded.
     Promise,
-    /// A number or name that only makes sense exactly.
+    /// A number or code that must be repeated exactly.
     Id,
-    /// A day or a time.
     Date,
-    /// A person or a place that came up more than once.
+    /// A person or place that was mentioned more than once.
     Name,
 }
 
 impl Keepsake {
-    /// Whether `summary` still holds it.
+    /// Returns whether `summary` contains it.
     pub fn is_in(&self, summary: &str) -> bool {
         let summary = summary.to_lowercase();
         match self.kind {
@@ -83,19 +80,19 @@ impl Keepsake {
     }
 }
 
-/// What of `said` must be kept, the most important first.
+/// Extracts the required facts of `said`, most important first.
 pub fn keepsakes(said: &[Arc<Said>]) -> Vec<Keepsake> {
     let mut found = Found::default();
     for (age, said) in said.iter().rev().enumerate() {
         match &**said {
-            // What a background job is told stands in its file, and it is told so again the next time.
+            // The prompt of a background job is in its file and is sent again with each run.
             Said::Human(heard) if heard.text.is_empty() && is_job(&heard.preface) => {}
-            // Words that were put to the model again stand in a note, after the time.
+            // A message that was sent to the model again is in a note, after the time.
             Said::Human(heard) if heard.text.is_empty() => {
                 found.read(heard.preface.split_once("] ").map_or("", |(_, words)| words), age);
             }
             Said::Human(_) | Said::Assistant(..) | Said::Summary(_) => found.read(&said.text(), age),
-            // What a tool said can be asked again; what came of it is in the words around it.
+            // Tool results can be requested again; the surrounding text contains their outcome.
             Said::Tools(_) | Said::Recalled(_) => {}
         }
     }
@@ -108,7 +105,7 @@ fn is_job(preface: &str) -> bool {
 
 #[derive(Default)]
 struct Found {
-    /// How long ago each was last said.
+    /// The age of the newest mention.
     kept: BTreeMap<(Kind, String), usize>,
     names: BTreeMap<String, (usize, usize)>,
 }
@@ -157,7 +154,8 @@ impl Found {
     }
 }
 
-/// The most important ones, with a share for each kind: many promises leave room for a booking number.
+/// Limits the number of facts with a share for each kind, so that many promises do not displace
+/// ids.
 fn shared(ranked: Vec<Keepsake>) -> Vec<Keepsake> {
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
     let (mut first, rest): (Vec<Keepsake>, Vec<Keepsake>) = ranked.into_iter().partition(|keepsake| {
@@ -186,14 +184,15 @@ fn shortened(sentence: &str) -> String {
     sentence.chars().take(PROMISE_CHARS).collect()
 }
 
-/// The beginnings of the words that carry the meaning.
+/// Returns the first letters of the meaningful words.
 fn stems(sentence: &str) -> Vec<String> {
     let words = sentence.split_whitespace().map(|word| trimmed(word).to_lowercase());
     let meaningful = words.filter(|word| word.chars().count() > 3 && !SMALL.contains(&word.as_str()));
     meaningful.map(|word| word.chars().take(5).collect()).collect()
 }
 
-/// `2026-11-17`, `15:00`, `24.12`, or a day of a month in two words.
+/// Returns a date or time such as `2026-11-17`, `15:00` or `24.12`, or a day and a month in two
+/// words.
 fn date(word: &str, next: &str) -> Option<String> {
     let digits = |text: &str| !text.is_empty() && text.len() <= 2 && text.bytes().all(|b| b.is_ascii_digit());
     let parts: Vec<&str> = word.split(['-', ':', '.', '/']).collect();
@@ -215,7 +214,7 @@ fn date(word: &str, next: &str) -> Option<String> {
     (is_day && is_month(next)).then(|| format!("{word} {next}"))
 }
 
-/// Letters and digits together, a long number, an address: what nobody can guess.
+/// Returns whether the word is a code with letters and digits, a long number, or an address.
 fn is_id(word: &str) -> bool {
     if word.chars().count() > ID_CHARS {
         return false;
@@ -291,7 +290,8 @@ mod tests {
         assert!(!promise.is_in("They talked about teeth."));
     }
 
-    /// RP-25: what we tell a background job must not be in the summary of its session; what it found must.
+    /// RP-25: The prompt of a background job is not required in the summary of its session, but its
+    /// findings are.
     #[test]
     fn what_a_job_is_told_need_not_be_kept() {
         let told =

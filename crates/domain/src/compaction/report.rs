@@ -1,20 +1,19 @@
-//! What a compaction came to, in one line for the human.
+//! The one-line report of a compaction for the user.
 
 use jiff::SignedDuration;
 
-/// What is known about a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// How many messages of the human the summary stands for.
+    /// The number of user messages that the summary replaces.
     pub turns: usize,
-    /// How old the conversation is, if anybody knows.
+    /// The age of the conversation, if known.
     pub age: Option<SignedDuration>,
-    /// How many tokens it had, if the model told.
+    /// The tokens of the conversation, if the model reported them.
     pub tokens: Option<u64>,
 }
 
 impl Report {
-    /// CP-4: `12 turns · 3h 12m · 90k tokens compacted`; what is not known is left out.
+    /// CP-4: Returns `12 turns · 3h 12m · 90k tokens compacted`; unknown parts are left out.
     pub fn line(&self) -> String {
         let turns = format!("{} turns", self.turns);
         let tokens = self.tokens.map(|tokens| format!("{} tokens compacted", thousands(tokens)));
@@ -22,7 +21,7 @@ impl Report {
     }
 }
 
-/// So many tokens in thousands: `90k`.
+/// Formats a token count in thousands, such as `90k`.
 pub fn thousands(tokens: u64) -> String {
     format!("{}k", (tokens + 500) / 1000)
 }
@@ -41,7 +40,7 @@ fn age(age: SignedDuration) -> String {
 mod tests {
     use super::*;
 
-    /// CP-4: hours are not folded into days, and what is not known is not there.
+    /// CP-4: Hours are not converted to days, and unknown parts are left out.
     #[test]
     fn the_line_tells_turns_age_and_tokens() {
         let check = |minutes: Option<i64>, tokens, expected: &str| {

@@ -1,23 +1,22 @@
-//! Room: how much a conversation may hold before it is compacted by itself.
+//! The context window of a model and the fill level at which a conversation is compacted.
 
-/// How much a model reads at once, and how full that may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// What the model reads at once, in tokens.
+    /// The window in tokens.
     pub limit: u64,
     /// The share of it that may be filled before a turn begins, in percent.
     pub percent: u64,
 }
 
-/// How much must be added, in percent of the room, before a compaction that was refused is tried again.
+/// The growth after which a refused compaction is tried again, in percent of the window.
 const STEP: u64 = 5;
 
 impl Room {
-    /// What the house assumes of a model it knows nothing about: 200,000 tokens, four fifths of them.
+    /// The default for unknown models.
     pub const HOUSE: Self = Self { limit: 200_000, percent: 80 };
 
-    /// Whether a conversation that fills so many tokens is to be compacted before it goes on. One that was
-    /// refused at `refused` gets another chance after it has grown.
+    /// Returns whether a conversation of `filled` tokens must be compacted before the next turn.
+    /// After a refusal at `refused` tokens it must have grown first.
     pub fn is_full(self, filled: u64, refused: Option<u64>) -> bool {
         let part = |percent: u64| self.limit / 100 * percent;
         let least = refused.map_or(0, |refused| refused + part(STEP));

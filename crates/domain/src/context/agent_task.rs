@@ -1,9 +1,9 @@
-//! What an agent is asked, and what the caller reads when the agent came to nothing.
+//! Texts around subagent tasks: the task for the agent and the errors for the caller.
 
 use crate::agent::Agent;
 use crate::occurrence::LIMIT_REACHED;
 
-/// What an agent is told: who it is, and what it is asked.
+/// Returns the first message of a subagent: its prompt and its task.
 pub fn agent_task(agent: &Agent, task: &str) -> String {
     if task.is_empty() {
         String::new()
@@ -12,7 +12,7 @@ pub fn agent_task(agent: &Agent, task: &str) -> String {
     }
 }
 
-/// There is nobody of that name.
+/// Reports an unknown agent name.
 pub fn no_such_agent(name: &str, names: &[&str]) -> String {
     match names {
         [] => "Error: there are no agents to ask. go on yourself.".to_owned(),
@@ -20,12 +20,12 @@ pub fn no_such_agent(name: &str, names: &[&str]) -> String {
     }
 }
 
-/// Whoever was asked came to nothing.
+/// Reports that an agent failed.
 pub fn agent_failed(name: &str) -> String {
     format!("Error: `{name}` could not finish. go on without it, or try once more.")
 }
 
-/// The same, where no model may be called for it.
+/// Reports that an agent was stopped by the daily limit.
 pub fn agent_unpaid(name: &str) -> String {
     format!("Error: `{name}` could not finish: {LIMIT_REACHED} for work nobody waits for. go on without it.")
 }

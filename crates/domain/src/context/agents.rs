@@ -1,8 +1,8 @@
-//! The subagents that come with the program. Their files are placed in the data directory, and are read from there.
+//! The bundled subagents. Their files are installed into the data directory and read from there.
 
 use super::{Names, Reference};
 
-/// All of them, by the name of their file without its ending.
+/// The bundled agents, by file stem.
 const AGENTS: [Reference; 5] = [
     Reference { name: "gmail-reader", text: include_str!("../../../../prompts/agents/gmail-reader.md") },
     Reference {
@@ -17,12 +17,12 @@ const AGENTS: [Reference; 5] = [
     Reference { name: "guide", text: include_str!("../../../../prompts/agents/guide.md") },
 ];
 
-/// All of them, by name and text.
+/// Returns the name and text of each bundled agent.
 pub fn bundled(names: &Names) -> Vec<(&'static str, String)> {
     AGENTS.iter().map(|agent| (agent.name, with_names(agent.text, names))).collect()
 }
 
-/// SA-1: the text of a file that comes with the program, with the names filled in; other braces stay as they are.
+/// SA-1: Fills in the names of user and assistant; other braces stay.
 fn with_names(text: &str, names: &Names) -> String {
     text.replace("{USER_NAME}", &names.human).replace("{BOT_NAME}", &names.assistant)
 }
@@ -31,7 +31,7 @@ fn with_names(text: &str, names: &Names) -> String {
 mod tests {
     use super::*;
 
-    /// SA-1: only the two names are filled in.
+    /// SA-1: Only the two names are filled in.
     #[test]
     fn names_are_filled_in_and_other_braces_stay() {
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };

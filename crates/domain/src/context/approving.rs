@@ -1,10 +1,10 @@
-//! What the model reads when the human allows something after its turn had gone on.
+//! The message for the model when an approval is answered after its turn had gone on.
 
 use jiff::Zoned;
 
 use crate::tool::ToolCall;
 
-/// The words that tell it to make `call` again, allowed at the time `at`.
+/// Returns the request to repeat `call`, which was asked for at `at`.
 pub fn allowed_late(call: &ToolCall, at: &Zoned) -> String {
     let name = &call.name;
     let input = &call.input.0;

@@ -1,5 +1,5 @@
-//! Data blocks: how text that may come from outside stands in the conversation. The model reads all of it, between
-//! two lines with a delimiter that its author could not know.
+//! Data blocks: delimit text that may come from outside. The model reads all of it between two
+//! lines with a delimiter that the text's author could not know.
 
 use crate::label::{Label, Realm};
 

@@ -1,15 +1,13 @@
-//! Who the model is and how it behaves: the same words on every branch.
+//! The system instructions of the model, which are the same on every branch.
 
 use std::sync::Arc;
 
 use super::skills::{SkillSummary, skill_catalogue};
 
-/// The names the instructions speak of.
+/// The names that the instructions contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// The assistant's.
     pub assistant: String,
-    /// The human's.
     pub human: String,
 }
 
@@ -19,7 +17,7 @@ pub fn instructions(names: &Names) -> Arc<str> {
     SYSTEM.replace("{assistant}", &names.assistant).replace(HUMAN, &names.human).into()
 }
 
-/// Stands for the name of the user in instructions that are rendered before the name is known.
+/// The placeholder for the user's name in instructions that are rendered before the name is known.
 pub const HUMAN: &str = "{human}";
 
 /// Returns `instructions` with the name of the user in them. The user may change it at any time.
@@ -31,7 +29,7 @@ pub fn addressed(instructions: &Arc<str>, human: &str) -> Arc<str> {
     }
 }
 
-/// The instructions with a last section that names the skills which the model can load.
+/// Returns the instructions with a last section that names the skills which the model can load.
 ///
 /// They are part of the prompt prefix: within a conversation they may only change where the prefix may change.
 pub fn instructions_with_skills(names: &Names, skills: &[SkillSummary]) -> Arc<str> {
@@ -81,7 +79,8 @@ mod tests {
         );
     }
 
-    /// SP-1, SP-2, SP-3: who it is, how it speaks, and that it captures at once.
+    /// SP-1, SP-2, SP-3: The instructions define the role, the tone, and that plans are captured at
+    /// once.
     #[test]
     fn the_model_knows_who_it_is_and_how_to_speak() {
         conveys(&["ADHD", "Discord", "Concise, warm and direct", "Break big things down", "small wins"]);
@@ -90,7 +89,7 @@ mod tests {
         conveys(&["When the intent is clear, capture at once", "Ask only when"]);
     }
 
-    /// SP-4: what a time and a tag before a prompt mean.
+    /// SP-4: The instructions explain the time and the tag before a prompt.
     #[test]
     fn the_model_knows_what_reaches_it() {
         conveys(&[
@@ -101,7 +100,7 @@ mod tests {
         conveys(&["`[routine-bg:ID]`, `[reminder-bg:ID]`", "What you write is discarded: only tools"]);
     }
 
-    /// SP-5, SP-6, SP-7: the commands, whose routines are, and chains.
+    /// SP-5, SP-6, SP-7: The instructions explain the commands, the owner of routines, and chains.
     #[test]
     fn the_model_knows_the_commands_and_the_files() {
         conveys(&[
@@ -122,7 +121,7 @@ mod tests {
         conveys(&["`follow_up_chain(minutes_from_now)` for one more check, or let the chain end"]);
     }
 
-    /// SP-8, SP-9: whom to ask for help, and when to show an embed.
+    /// SP-8, SP-9: The instructions name the subagents and the use of embeds.
     #[test]
     fn the_model_knows_its_helpers_and_its_embeds() {
         conveys(&["mail: `gmail-reader`", "past sessions: `history-reviewer`", "`responsiveness-reviewer`"]);
@@ -136,7 +135,7 @@ mod tests {
         conveys(&["`discord_embed` for structured data", "carry the ids", "Plain text is for conversation"]);
     }
 
-    /// SP-10, SP-11, SP-12: forks, background runs, and what there is.
+    /// SP-10, SP-11, SP-12: The instructions explain forks, background runs, and the tools.
     #[test]
     fn the_model_knows_its_places_and_its_tools() {
         conveys(&[

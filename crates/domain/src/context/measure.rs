@@ -1,45 +1,41 @@
-//! How much of the conversation one request holds: all of it, unless the model cannot take that.
+//! Reduces the conversation in a request to what the model accepts.
 //!
-//! A model that refuses pictures is asked again without them, and a summary of a conversation that is longer
-//! than the model reads is written from less of it. What was said stays as it is.
+//! A model that refuses pictures is asked again without them, and the summary of a conversation
+//! that exceeds the context window is written from a shorter excerpt. The stored entries do not
+//! change.
 
 use std::sync::Arc;
 
 use crate::conversation::{Block, Heard, Opaque, Said};
 use crate::tool::ToolResult;
 
-/// The longest text at the first shortening, in characters; each one halves it.
+/// The longest text at level 1 in characters; each further level halves it.
 const LONGEST: usize = 8_000;
 
-/// How much of what was said is read.
+/// The reduction of the entries in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measure {
-    /// Whether pictures are.
     pub pictures: Pictures,
-    /// How often it was shortened.
+    /// The number of times that the request was shortened.
     pub shortened: u32,
 }
 
-/// Whether pictures are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pictures {
-    /// There are none.
     #[default]
     None,
-    /// They are.
     Shown,
-    /// They are left out.
     LeftOut,
 }
 
 impl Measure {
-    /// All of `said`.
+    /// Returns the reduction that sends all of `said`.
     pub fn all(said: &[Arc<Said>]) -> Self {
         let shows = said.iter().any(|said| matches!(&**said, Said::Human(heard) if !heard.images.is_empty()));
         Self { pictures: if shows { Pictures::Shown } else { Pictures::None }, shortened: 0 }
     }
 
-    /// What of `said` is read; nothing, if that is all of it.
+    /// Returns the reduced entries; `None` if nothing is left out.
     pub fn of(self, said: &[Arc<Said>]) -> Option<Vec<Arc<Said>>> {
         if self.shortened == 0 && self.pictures != Pictures::LeftOut {
             return None;
@@ -51,7 +47,8 @@ impl Measure {
         Some(newest.iter().enumerate().map(cut).collect())
     }
 
-    /// The newest part, from words of the human on: a result without its call could not be read.
+    /// Returns the newest part. It begins with a user message, because a tool result without its
+    /// call is invalid.
     fn newest(self, said: &[Arc<Said>]) -> &[Arc<Said>] {
         let share = said.len() >> self.shortened.saturating_sub(1).min(63);
         let from = said.len() - share.max(1).min(said.len());
@@ -59,7 +56,7 @@ impl Measure {
         &said[human.map_or(0, |human| from + human)..]
     }
 
-    /// `in_tool_loop` says whether `said` belongs to the answer that is still being worked on.
+    /// Reduces one entry. `in_tool_loop` says whether it belongs to the unfinished answer.
     fn cut(self, said: &Said, in_tool_loop: bool) -> Said {
         match said {
             Said::Human(heard) => Said::Human(self.cut_heard(heard)),
@@ -148,7 +145,7 @@ mod tests {
         Arc::new(Said::Tools(vec![ToolResult { call: id.to_owned(), text, outcome, label: Label::PLAIN }]))
     }
 
-    /// The ids of the calls whose reasoning is still there.
+    /// Returns the ids of the calls whose reasoning is still sent.
     fn with_reasoning(origin: &str) -> Vec<String> {
         let image = Image { media_type: "image/png".to_owned(), data: "iVBORw0KGgo".to_owned() };
         let said = [
@@ -170,8 +167,8 @@ mod tests {
         read.iter().filter_map(kept).collect()
     }
 
-    /// Anthropic's blocks are bound to the messages before them, which change. Other servers refuse the results of an open
-    /// tool loop without the reasoning that led to its calls.
+    /// Anthropic's blocks are bound to the messages before them, which change. Other servers refuse
+    /// the results of an open tool loop without the reasoning that led to its calls.
     #[test]
     fn reasoning_of_an_open_tool_loop_is_kept_for_servers_that_want_it_back() {
         assert_eq!(with_reasoning(Opaque::ANTHROPIC), [""; 0]);

@@ -1,7 +1,8 @@
-//! The beginning of the requests of one conversation: instructions and tools, kept as they were first sent.
+//! The prompt prefix of one conversation: instructions and tools as they were first sent.
 //!
-//! The vendor caches a request from its start and binds signed thinking to it. Newer instructions are therefore
-//! appended as a note, and tools keep their descriptions, until a summary begins the conversation anew.
+//! The vendor caches a request from its start and binds signed thinking to it. Newer instructions
+//! are therefore appended as a note, and tools keep their descriptions, until a summary starts a
+//! new prefix.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,20 +13,19 @@ use super::SystemNote;
 use crate::conversation::EntryId;
 use crate::tool::ToolSpec;
 
-/// The most changes that are appended. After that the conversation gets a new beginning, which costs one reading of it
-/// without the cache.
+/// The most changes that are appended. After that the conversation gets a new prefix, which is read
+/// once without the cache.
 const MAX_CHANGES: usize = 8;
 
-/// The beginning of the requests of one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// The first entry of the conversation: its root, or the summary that it goes on from.
+    /// The first entry of the conversation: its root, or the latest summary.
     pub root: EntryId,
     /// The instructions in the system prompt.
     pub instructions: Arc<str>,
     /// The tools in the order in which they are sent.
     pub tools: Vec<ToolText>,
-    /// Changes of the instructions, oldest first. Those of one branch are not read on another.
+    /// Changes of the instructions, oldest first. A branch reads only the changes on its own path.
     pub changes: Vec<Change>,
 }
 
@@ -37,19 +37,19 @@ pub struct ToolText {
     pub schema: String,
 }
 
-/// A change of the instructions in the course of a conversation.
+/// A change of the instructions during a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The entry that the note follows.
     pub after: EntryId,
-    /// The whole instructions from there on.
+    /// The complete new instructions.
     pub instructions: Arc<str>,
     /// The note that the model reads.
     pub note: Arc<str>,
 }
 
 impl Opening {
-    /// A conversation that begins at `root` now.
+    /// Creates the prefix of a conversation that begins at `root`.
     pub fn new(root: EntryId, instructions: Arc<str>, tools: &[ToolSpec]) -> Self {
         let tool = |tool: &ToolSpec| ToolText {
             name: tool.name.to_owned(),
@@ -64,7 +64,8 @@ impl Opening {
         self.on(path).last().map_or(&self.instructions, |(_, change)| &change.instructions)
     }
 
-    /// Lets `instructions` hold from the last entry of `path` on. Returns `false` if there are too many changes.
+    /// Replaces the instructions from the last entry of `path` on. Returns `false` if there are too
+    /// many changes.
     pub fn change(&mut self, path: &[EntryId], instructions: Arc<str>) -> bool {
         let Some(after) = path.last().copied() else { return false };
         let note: Arc<str> = change_note(self.in_force(path), &instructions).into();
@@ -74,8 +75,8 @@ impl Opening {
         self.changes.len() <= MAX_CHANGES
     }
 
-    /// Returns the tools `current` with the descriptions of the beginning; nothing if there are other tools now, or if
-    /// one takes another input.
+    /// Returns the tools `current` with the descriptions of the prefix; `None` if the set of tools
+    /// or an input schema differs.
     pub fn tools(&self, current: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
         if self.tools.len() != current.len() {
             return None;
@@ -94,14 +95,15 @@ impl Opening {
         self.on(path).into_iter().map(note).collect()
     }
 
-    /// The changes on `path`, each with the index of the entry it follows. Ids on a path ascend.
+    /// Returns the changes on `path`, each with the index of the entry it follows. Ids on a path
+    /// ascend.
     fn on(&self, path: &[EntryId]) -> Vec<(usize, &Change)> {
         let found = self.changes.iter().map(|change| (path.binary_search(&change.after), change));
         found.filter_map(|(at, change)| Some((at.ok()?, change))).collect()
     }
 }
 
-/// Returns the words that tell the model of new instructions: the lines that differ, or the whole text if most do.
+/// Returns the note about new instructions: the lines that differ, or the whole text if most do.
 fn change_note(before: &str, now: &str) -> String {
     let removed = missing_lines(before, now);
     let added = missing_lines(now, before);
@@ -124,7 +126,7 @@ fn change_note(before: &str, now: &str) -> String {
     note
 }
 
-/// The lines of `text` that `other` does not have.
+/// Returns the lines of `text` that are not in `other`.
 fn missing_lines<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for line in other.lines() {

@@ -1,25 +1,24 @@
-//! What a request costs, where nobody counts it: before anything was said, and when its server does not say.
+//! Token estimates for requests before they are sent, and for servers that report no usage.
 
 use super::Context;
 use crate::conversation::{Block, Said, Usage};
 use crate::tool::ToolSpec;
 
-/// How many bytes are taken for a token. Vendors' tokens hold about four of English and a little over three of
-/// JSON, so this counts too many rather than too few.
+/// The assumed bytes per token. Real tokens average about four bytes of English and over three of
+/// JSON, so the estimate is rather too high.
 const TOKEN_BYTES: usize = 3;
 
-/// How many tokens are taken for a picture. Its bytes tell nothing: vendors count the picture, not the file.
+/// The assumed tokens of a picture. Vendors count its dimensions, not the bytes of the file.
 const PICTURE_TOKENS: usize = 1_500;
 
-/// A careful guess at the tokens of the instructions and the tools.
+/// Estimates the tokens of instructions and tools.
 pub fn overhead(instructions: &str, tools: &[ToolSpec]) -> usize {
     let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + tool.schema.len();
     let bytes = instructions.len() + tools.iter().map(tool).sum::<usize>();
     bytes.div_ceil(TOKEN_BYTES)
 }
 
-/// A careful guess at what a call used that read `context` and answered `blocks`: nothing of it from the cache, since
-/// nobody said so.
+/// Estimates the usage of a call that read `context` and answered `blocks`, without cache hits.
 pub fn guessed(context: &Context, blocks: &[Block]) -> Usage {
     let said: usize = context.said.iter().map(|said| bytes(said)).sum();
     let pictures: usize = context.said.iter().map(|said| pictures(said)).sum();
@@ -70,7 +69,7 @@ mod tests {
     const TOOL: ToolSpec =
         ToolSpec { name: "abc", description: Cow::Borrowed("def"), schema: "{}", class: Class::Own };
 
-    /// What is read and what is written are guessed from their bytes, and a picture is not taken for its file.
+    /// The estimate uses text bytes, and a fixed number for a picture.
     #[test]
     fn a_call_that_nobody_counted_is_guessed_from_its_words() {
         let image = Image { media_type: "image/png".to_owned(), data: "x".repeat(9_000_000) };

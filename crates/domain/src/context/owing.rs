@@ -1,9 +1,10 @@
-//! What the model reads when it comes back and something is still unanswered.
+//! The note for the model about a message that the offline assistant left unanswered.
 
-/// The most characters of the words that are quoted.
+/// The most quoted characters.
 const QUOTED: usize = 2_000;
 
-/// That the words before this were answered without the model, and what still waits for it.
+/// Returns the note: the messages before it were answered without the model, and `words` is still
+/// unanswered.
 pub fn still_owed(words: &str) -> String {
     let quoted: String = words.chars().take(QUOTED).collect();
     format!(

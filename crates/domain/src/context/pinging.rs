@@ -1,26 +1,26 @@
-//! What a background run reads when it may not ping, may not report, or may not stop yet.
+//! The replies that a background run reads when a ping, a report or its end is refused.
 
 use crate::attention::HeldFor;
 use crate::schedule::Reporting;
 
-/// Why a ping is not sent.
+/// The reason why a ping is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPing {
-    /// The job may not ping at all.
+    /// The job may not ping.
     Disabled,
-    /// The run has pinged already.
+    /// The run has already pinged.
     AlreadySent,
-    /// The human is talking with us.
+    /// The user is in a conversation.
     MidConversation,
-    /// There are no pings left.
+    /// The budget is empty.
     Exhausted,
-    /// The run has sent a critical one already.
+    /// The run has already sent a critical ping.
     CriticalSent,
-    /// There are no critical ones left today.
+    /// The critical pings of today are used up.
     CriticalExhausted,
 }
 
-/// BF-21: what the run is told instead, and what it can do.
+/// BF-21: Returns the reply to a refused ping, with the alternative.
 pub fn no_ping(why: NoPing, reporting: Reporting) -> String {
     let (what, unless) = match why {
         NoPing::Disabled => {
@@ -41,7 +41,7 @@ pub fn no_ping(why: NoPing, reporting: Reporting) -> String {
     format!("{what}{instead}{unless}")
 }
 
-/// What a run reads when its words wait for a better time.
+/// Returns the reply to a ping that was deferred to the digest.
 pub fn held_back(why: HeldFor) -> String {
     let why = match why {
         HeldFor::Quiet => "It is quiet time",
@@ -57,7 +57,7 @@ pub fn held_back(why: HeldFor) -> String {
     )
 }
 
-/// What a run reads when its words press the human.
+/// Returns the reply to a ping whose text puts pressure on the user.
 pub fn say_otherwise(word: &str) -> String {
     format!(
         "Nothing was sent: `{word}` presses the human. Say it once more without blame, counting or shouting: one \
@@ -67,11 +67,11 @@ pub fn say_otherwise(word: &str) -> String {
 
 const UNLESS_CRITICAL: &str = " Only if it is too grave to wait, call again with `critical=True`.";
 
-/// BF-25: what a run reads when it reports and may not.
+/// BF-25: The reply to a report of a run that may not report.
 pub const REPORTS_BLOCKED: &str =
     "Reporting to the main conversation is disabled for this task. Nothing was written; go on without it.";
 
-/// BF-27: what a run reads when it stops and still has to report.
+/// BF-27: The reply to a run that ends without the required report.
 pub const STOP_REFUSED: &str = "You cannot stop yet: the main conversation has not heard of this run. Call \
     `report_updates` now with a short summary of what you found or did, and then stop.";
 
@@ -79,7 +79,7 @@ pub const STOP_REFUSED: &str = "You cannot stop yet: the main conversation has n
 mod tests {
     use super::*;
 
-    /// BF-21, BF-25, BF-27: a refusal says why, and what to do instead.
+    /// BF-21, BF-25, BF-27: A refusal contains the reason and the alternative.
     #[test]
     fn a_refusal_says_what_to_do_instead() {
         let said = |why| no_ping(why, Reporting::OnPing);

@@ -1,7 +1,7 @@
-//! The preamble of a background run: what holds for it, before it reads what it is told to do.
+//! The preamble of a background run: the conditions of the run, before its prompt.
 //!
-//! It is made of sections, and each is there only if it says something that is true of this run. A run whose
-//! reports are blocked never reads the name of the tool that it does not have.
+//! It consists of sections, each only if it applies to the run. A run whose reports are blocked
+//! never reads the name of the report tool.
 
 mod budget;
 
@@ -14,27 +14,24 @@ use crate::schedule::{Pings, Reporting, ToolRule, Upcoming, Voice, declares_noth
 use crate::tool::ToolCall;
 use crate::tool::pattern::{MAIN, allows_nothing, forbidden_as_told, forbids};
 
-/// What holds for a background run.
+/// The conditions of a background run.
 #[derive(Clone, Debug)]
 pub struct Preamble {
-    /// What it stands on.
     pub session: Kind,
-    /// How it may reach the human.
     pub voice: Voice,
-    /// Whether the human talks with us right now.
+    /// The activity of the user.
     pub busy: Busy,
-    /// The limits on its pings.
     pub limits: PingLimits,
-    /// Text from outside is in what it reads first.
+    /// True if the first message contains text from outside.
     pub outside: bool,
-    /// What else fires around now.
+    /// Other jobs that run around now.
     pub ahead: Vec<Upcoming>,
-    /// Which tools it may use, after everything that adds to them or takes from them.
+    /// The effective tool rule.
     pub tools: ToolRule,
 }
 
 impl Preamble {
-    /// PR-1: all sections that apply, in order, with a blank line after each.
+    /// PR-1: Returns all sections that apply, in order, with a blank line after each.
     pub fn write(&self, now: &Zoned) -> String {
         let sections = [
             self.session().map(str::to_owned),
@@ -48,7 +45,7 @@ impl Preamble {
         sections.into_iter().flatten().map(|section| section + "\n\n").collect()
     }
 
-    /// PR-2: a session of its own.
+    /// PR-2: The section about a persistent session.
     fn session(&self) -> Option<&'static str> {
         match self.session {
             Kind::Persistent => Some(
@@ -60,7 +57,7 @@ impl Preamble {
         }
     }
 
-    /// PR-3, PR-4: whether it may interrupt.
+    /// PR-3, PR-4: The section about pings.
     fn ping(&self) -> &'static str {
         match self.voice.pings {
             Pings::Allowed => {
@@ -74,7 +71,7 @@ impl Preamble {
         }
     }
 
-    /// PR-5 to PR-9, PR-13: what main hears of it.
+    /// PR-5 to PR-9, PR-13: The section about reports to the main session.
     fn update(&self) -> String {
         let rule = match (self.voice.reporting, self.voice.pings) {
             (Reporting::Always, _) => {
@@ -116,7 +113,7 @@ impl Preamble {
         }
     }
 
-    /// PR-10: the human is in the middle of something.
+    /// PR-10: The section about a busy user.
     fn busy(&self) -> Option<&'static str> {
         match (self.busy, self.voice.pings, self.voice.reporting) {
             (Busy::No, _, _) | (_, Pings::Never, _) => None,
@@ -130,9 +127,10 @@ impl Preamble {
         }
     }
 
-    /// PR-14: the tools it is limited to: exactly the lines that hold when a call is decided.
+    /// PR-14: The section about tool restrictions, with exactly the rules that are checked at a
+    /// call.
     fn tools(&self) -> Option<String> {
-        // PR-8: the name of the tool would only tempt it to report.
+        // PR-8: The name of the tool would only tempt the model to report.
         let named =
             |tool: &String| self.voice.reporting != Reporting::Blocked || !tool.contains("report_updates");
         let list = |tools: Vec<String>| -> String {
@@ -162,7 +160,7 @@ impl Preamble {
         }
     }
 
-    /// The tools of a run whose file only says what it must do without.
+    /// Returns the tools of a run whose file only excludes some.
     fn usual_tools(&self, forbidden: &[String]) -> Vec<String> {
         let is_elsewhere = |tool: &str| match tool {
             "mcp__discord__save_context" | "mcp__discord__enter_fork" | "mcp__discord__exit_fork" => true,
@@ -179,7 +177,7 @@ impl Preamble {
         tools.filter(|tool| !is_elsewhere(tool) && !is_forbidden(tool)).map(str::to_owned).collect()
     }
 
-    /// PR-15: whom to ask about what the human would like.
+    /// PR-15: The section about the agent that knows the user's preferences.
     fn proxy(&self) -> Option<&'static str> {
         let names_task = |tools: &[String]| tools.iter().any(|tool| tool == "Task");
         let has_task = match &self.tools {

@@ -1,13 +1,13 @@
-//! What the model reads of a message that the human replies to: its words, quoted.
+//! Quotes the message that the user replies to.
 
 use crate::conversation::{Said, Text};
 use crate::embed::{Embed, Field};
 use crate::tool::{Outcome, Showing};
 
-/// The most characters that are quoted.
+/// The most quoted characters.
 pub const QUOTE_CHARS: usize = 500;
 
-/// MT-12: the words of a message: what was said, or else what its first embed says.
+/// MT-12: Returns the text of a message, or the text of its first embed.
 pub fn message_words(said: &Said) -> String {
     match said {
         Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => said.text(),
@@ -40,7 +40,8 @@ fn embed_words(embed: &Embed) -> String {
     parts.flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// MT-12, MT-13: `words` as a quotation with a blank line after it; nothing, if there are none.
+/// MT-12, MT-13: Returns `words` as a quotation with a blank line after it; empty for an empty
+/// text.
 pub fn quotation(words: &str) -> String {
     if words.trim().is_empty() {
         return String::new();
@@ -68,7 +69,8 @@ mod tests {
         Said::Tools(showings.into_iter().map(result).collect())
     }
 
-    /// MT-12: plain words first, then the first embed, part by part, and nothing of what only the model reads.
+    /// MT-12: Plain text comes first, then the first embed; text that only the model reads is left
+    /// out.
     #[test]
     fn a_message_has_its_words_or_those_of_its_first_embed() {
         let field = Field { name: "15:00".to_owned(), value: "dentist".to_owned(), stands: Stands::Beside };
@@ -87,7 +89,7 @@ mod tests {
         assert_eq!(message_words(&shown(Vec::new())), "");
     }
 
-    /// MT-12, MT-13: every line is quoted, and 500 characters are enough, each of them whole.
+    /// MT-12, MT-13: Every line is quoted, and the text is cut after 500 whole characters.
     #[test]
     fn a_quotation_is_short_and_every_line_says_that_it_is_one() {
         assert_eq!(quotation("a\n\nb"), "> a\n> \n> b\n\n");

@@ -1,15 +1,13 @@
-//! The reference documents: what the model looks up before it writes a file of ours.
+//! The reference documents that the model reads before it writes job, webhook or skill files.
 
-/// A document for the model, kept in the data directory.
+/// A document for the model, stored in the data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The name of its file.
+    /// Its file name.
     pub name: &'static str,
-    /// What it says.
     pub text: &'static str,
 }
 
-/// All of them.
 pub const REFERENCES: [Reference; 3] = [
     Reference {
         name: "routine-reminder-spec.md",

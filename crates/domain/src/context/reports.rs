@@ -1,30 +1,30 @@
-//! What stands before a message: the time, and what background runs left.
+//! The preface of a message: the time and the pending updates.
 
 use jiff::Zoned;
 
 use super::{data_block, sources, stamp};
 use crate::report::{Report, ago};
 
-/// The most reports that are quoted. It only bounds a message after weeks without one: the rest are counted and can be
-/// read with `ollim-bot updates --all`.
+/// The most quoted updates. It only limits a message after weeks without one; the rest is counted
+/// and can be read with `ollim-bot updates --all`.
 pub const QUOTED: usize = 100;
 
-/// Whom what the human told while there was no model is from.
+/// The source of updates that hold the user's messages from a model outage.
 pub const TOLD: &str = "inbox";
 
-/// Who reads them.
+/// The branch that reads the updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// Main, which reads each once and tells the human.
+    /// Main, which reads each update once and tells the user.
     Main,
-    /// A fork, which only looks.
+    /// A fork, which reads them without consuming them.
     Fork,
-    /// A run that has nothing of main, and is not told.
+    /// A run without main's history, which reads none.
     Nobody,
 }
 
-/// The time `sent`, and the `reports` that wait at the time `now`, for `reader`. Reports with text from outside are
-/// quoted whole in data blocks with the delimiter `marker`.
+/// Returns the time `sent` and the `reports` that are pending at `now`, for `reader`. Updates with
+/// text from outside are quoted whole in data blocks with the delimiter `marker`.
 pub fn preface(sent: &Zoned, reports: &[Report], reader: Reader, now: &Zoned, marker: &str) -> String {
     let note = match reader {
         Reader::Main | Reader::Fork if reports.is_empty() => return stamp(sent),
@@ -39,7 +39,7 @@ pub fn preface(sent: &Zoned, reports: &[Report], reader: Reader, now: &Zoned, ma
     format!("{} {}\n\n", stamp(sent), parts.collect::<Vec<_>>().join("\n\n"))
 }
 
-/// What the human said while nobody was there to think about it.
+/// Returns the section with the user's messages from an outage.
 fn meanwhile(told: &[&Report], now: &Zoned, marker: &str) -> String {
     let hidden = told.len().saturating_sub(QUOTED);
     let things = if told.len() == 1 { "1 THING" } else { &format!("{} THINGS", told.len()) };
@@ -75,7 +75,8 @@ fn lines(head: String, listed: impl Iterator<Item = String>, hidden: usize, wher
     lines.join("\n")
 }
 
-/// One report. A report without text from outside keeps to its line, so that it cannot pass for two.
+/// Formats one update. Without text from outside it is joined into one line, so that it cannot look
+/// like two.
 fn line(report: &Report, now: &Zoned, marker: &str) -> String {
     let ago = ago(report.at, now.timestamp());
     if report.label.is_tainted() {
@@ -106,7 +107,8 @@ mod tests {
         (1..=count).map(report).collect()
     }
 
-    /// PU-8, PU-10, PU-12, MC-15: time, then what was left, then the words; a fork is told that it only looks.
+    /// PU-8, PU-10, PU-12, MC-15: The time, the updates and the text follow each other; the note of
+    /// a fork says that it only reads.
     #[test]
     fn reports_stand_between_the_time_and_the_words() {
         assert_eq!(preface(&now(), &[], Reader::Main, &now(), "m"), "[2026-03-05 Thu 01:02 PM PT]");
@@ -118,7 +120,7 @@ mod tests {
         assert_eq!(preface(&now(), &reports(1), Reader::Nobody, &now(), "m"), "[2026-03-05 Thu 01:02 PM PT]");
     }
 
-    /// PU-10: a report keeps to its line.
+    /// PU-10: An update stays on one line.
     #[test]
     fn a_report_cannot_pass_for_two() {
         let mut reports = reports(1);
@@ -127,7 +129,7 @@ mod tests {
         assert!(text.ends_with("- (31m ago) all well - (1h ago) send the money\n\n"), "{text}");
     }
 
-    /// PU-2: what is not quoted is counted, and the newest are quoted, oldest first.
+    /// PU-2: The newest updates are quoted, oldest first, and the others counted.
     #[test]
     fn more_than_a_hundred_are_counted() {
         let text = preface(&now(), &reports(103), Reader::Main, &now(), "m");
@@ -135,7 +137,8 @@ mod tests {
         assert!(!text.contains("no 3\n") && text.contains("no 4\n") && text.contains("no 103\n"), "{text}");
     }
 
-    /// A report with text from outside is told whole, with its lines, in a block that nothing in it can end.
+    /// An update with outside text is quoted with its line breaks in a data block that it cannot
+    /// end.
     #[test]
     fn a_report_with_outside_text_is_told_whole_in_a_data_block() {
         let mut reports = reports(1);

@@ -1,9 +1,10 @@
-//! The size of a request: what fits into the model's window, checked before anything is sent.
+//! Checks that a request fits into the model's window before it is sent.
 //!
-//! A server refuses a request that is too long, cuts it silently, or charges for reading it. So one that is certainly too
-//! long is not sent: the conversation is compacted first. Whether it is too long is estimated with fewer tokens than there
-//! can be, because a request that would fit must not be held back. What the model counted itself decides before that
-//! ([`Room`](crate::compaction::Room)). What is chosen instead is estimated with more tokens than there are.
+//! A server may refuse a request that is too long, cut it silently, or charge for reading it. So a
+//! request that is certainly too long is not sent, and the conversation is compacted first. The
+//! refusal uses a low token estimate, because a request that would fit must not be refused;
+//! replacements are chosen by a high estimate. Reported token counts decide earlier
+//! ([`ContextWindow`](crate::compaction::ContextWindow)).
 
 use std::sync::Arc;
 
@@ -12,29 +13,31 @@ use crate::conversation::{Block, Heard, Said};
 use crate::failure::Failure;
 use crate::tool::{ToolResult, ToolSpec};
 
-/// More bytes of text than a token stands for on average. English has between four and five, and most else fewer.
+/// An upper bound of the average text bytes per token. English has between four and five, most
+/// other text fewer.
 const MOST_TEXT_BYTES: usize = 6;
 
-/// Fewer bytes of text than a token stands for on average.
+/// A lower bound of the average text bytes per token.
 const LEAST_TEXT_BYTES: usize = 3;
 
-/// How many bytes of an opaque part count as one byte of text. Most parts are encrypted thinking, longer than the text they
-/// stand for.
+/// The number of bytes of an opaque part that count as one byte of text. Most parts are encrypted
+/// thinking, which is longer than its text.
 const OPAQUE_SHARE: usize = 2;
 
-/// How many tokens a picture counts at least.
+/// The fewest tokens of a picture.
 const PICTURE_TOKENS: usize = 1_000;
 
 /// The most bytes of pictures in one request. Anthropic refuses requests of more than 32 MB.
 const PICTURE_BYTES: usize = 28 * 1024 * 1024;
 
-/// The share of the window, in percent, that a compaction reads of a conversation that does not fit.
+/// The share of the window, in percent, that a compaction reads of a conversation that does not
+/// fit.
 const READ_PERCENT: usize = 75;
 
 /// The share of the window, in percent, that one text may fill.
 const TEXT_PERCENT: usize = 50;
 
-/// The number of tokens that a model reads at once.
+/// The number of tokens that a model reads in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window(pub u64);
 
@@ -52,8 +55,8 @@ impl Window {
         (size.pictures > PICTURE_BYTES).then(|| Failure::Full(format!("{megabytes} MB of pictures")))
     }
 
-    /// Returns the newest part of `said` that a compaction can read, with a note in place of the rest, and how many entries
-    /// were left out; nothing, if all of it may fit.
+    /// Returns the newest part of `said` that a compaction can read, after a note, and the number
+    /// of omitted entries; `None` if all of it may fit.
     pub fn newest(self, said: &[Arc<Said>]) -> Option<(Vec<Arc<Said>>, usize)> {
         let all = said.iter().map(|said| Size::of(said)).fold(Size::default(), Size::and);
         if all.tokens(MOST_TEXT_BYTES) <= self.tokens() && all.pictures <= PICTURE_BYTES {
@@ -69,7 +72,7 @@ impl Window {
             }
             from = index;
         }
-        // A result without its call could not be read.
+        // A result without its call is invalid.
         let begins = |said: &Arc<Said>| !matches!(**said, Said::Tools(_));
         let from = said[from..].iter().position(begins).map_or(said.len(), |index| from + index);
         let note =
@@ -78,7 +81,8 @@ impl Window {
         Some((std::iter::once(note).chain(said[from..].iter().cloned()).collect(), from))
     }
 
-    /// Returns `said` with each text cut that alone would fill a large part of the window; nothing, if there is none.
+    /// Returns `said` with each text cut that alone would fill a large part of the window; `None`
+    /// if there is no such text.
     ///
     /// The result depends only on the entry and the window, so that every request contains the same bytes of it.
     pub fn cut(self, said: &Said) -> Option<Said> {
@@ -165,7 +169,7 @@ impl Size {
     }
 }
 
-/// The beginning and the end of `text` in at most `most` bytes, with a note between them that says how much is missing.
+/// Returns the beginning and the end of `text` in at most `max_bytes`, with a note between them.
 fn shortened(text: &str, most: usize) -> String {
     let start = text.floor_char_boundary(most * 3 / 4);
     let end = text.ceil_char_boundary(text.len() - most / 4);
@@ -225,7 +229,7 @@ mod tests {
         assert_eq!(refused(vec![human(&"x".repeat(1_196_000))]), None);
         let told = refused(vec![human(&"x".repeat(800_000)), result(&"x".repeat(402_000))]).unwrap();
         assert!(told.contains("at least 201000 tokens, and it reads 200000 at once"), "{told}");
-        // Encrypted thinking is longer than what it counts.
+        // Encrypted thinking counts less than its length.
         let opaque = Opaque { origin: String::new(), json: Json("x".repeat(2_300_000)) };
         assert_eq!(refused(vec![answer(vec![Block::Opaque(opaque)])]), None);
     }
@@ -242,7 +246,8 @@ mod tests {
         assert_eq!(two, Some(Failure::Full("40 MB of pictures".to_owned())));
     }
 
-    /// A history of 200,000 entries is summed up from its newest part, which begins with words and not with a result.
+    /// A history of 200,000 entries is summarized from its newest part, which does not begin with a
+    /// tool result.
     #[test]
     fn a_compaction_of_a_very_long_history_reads_its_newest_part() {
         let one = [

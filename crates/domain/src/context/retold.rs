@@ -1,4 +1,4 @@
-//! What was said, told again to a model that keeps its own memory and did not hear it.
+//! Renders a conversation as plain text for models that keep their own state and have not read it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::conversation::{Block, Said};
 use crate::tool::Outcome;
 
-/// The most characters of what is told again; the newest stay, what is left out is counted.
+/// The most characters of a transcript. The newest part is sent, and the rest counted.
 pub const RETOLD_CHARS: usize = 60_000;
 
 const OPENING: &str = "[what was said in this conversation, and is not in your memory]";
 const CLOSING: &str = "[end of what was said]";
 
-/// `said`, in plain words; nothing, if nothing was said.
+/// Returns `said` as plain text; empty if there is no text.
 pub fn retold(said: &[Arc<Said>]) -> String {
     let mut names = HashMap::new();
     let told: Vec<String> = said.iter().flat_map(|said| lines(said, &mut names)).collect();

@@ -1,40 +1,34 @@
-//! The words of a routine or a reminder whose time has come, from its tag to what it is told.
+//! The prompt of a due routine or reminder.
 
 use jiff::Zoned;
 
 use crate::schedule::{Chain, Reporting};
 
-/// A job whose time has come.
+/// The parts of a job's prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduled<'a> {
-    /// Who it is.
     pub id: &'a str,
-    /// Where it runs.
     pub at: Where<'a>,
-    /// That it is late, in the words of [`late`]; empty if it is not.
+    /// The note from [`late_note`]; empty if the job is on time.
     pub late: &'a str,
-    /// The section of the skills it loads; may be empty.
+    /// The section of its skills; may be empty.
     pub skills: &'a str,
-    /// What it is told.
     pub body: &'a str,
 }
 
-/// Where a job runs.
+/// The place where a job runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Where<'a> {
-    /// In the main conversation.
     Main,
-    /// Aside.
+    /// In a background run.
     Aside {
-        /// What it reads first.
         preamble: &'a str,
-        /// Whether main hears of it.
         reporting: Reporting,
     },
 }
 
 impl Scheduled<'_> {
-    /// SC-23, SC-25: what a routine reads.
+    /// SC-23, SC-25: Returns the prompt of a routine.
     pub fn routine(&self) -> String {
         let Self { id, at, skills, body, .. } = self;
         let late = if self.late.is_empty() { String::new() } else { format!("{} ", self.late) };
@@ -48,7 +42,7 @@ impl Scheduled<'_> {
         }
     }
 
-    /// SC-24: what a reminder reads that stands at this place of its chain.
+    /// SC-24: Returns the prompt of a reminder at this position of its chain.
     pub fn reminder(&self, chain: &Chain) -> String {
         let (tag, preamble) = match self.at {
             Where::Main => (format!("[reminder:{}]", self.id), ""),
@@ -61,7 +55,7 @@ impl Scheduled<'_> {
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// CH-4 to CH-6: where it stands in its chain; nothing, if it has none.
+    /// CH-4 to CH-6: Describes the position in the chain; empty without a chain.
     fn chain(&self, chain: &Chain) -> String {
         let number = chain.depth.saturating_add(1);
         let all = chain.max.saturating_add(1);
@@ -114,7 +108,7 @@ impl Scheduled<'_> {
     }
 }
 
-/// SC-22: that something which was due at `due` only happens `now`.
+/// SC-22: Returns the note that a job which was due at `due` runs at `now`.
 pub fn late(due: &Zoned, now: &Zoned) -> String {
     let due = due.with_time_zone(now.time_zone().clone());
     let time = if due.date() == now.date() {
@@ -142,7 +136,7 @@ mod tests {
         Chain { depth, max, parent: None }
     }
 
-    /// SC-21, SC-23, SC-25: the tag, then what comes before the words.
+    /// SC-21, SC-23, SC-25: The tag comes first, the body last.
     #[test]
     fn a_routine_reads_its_tag_its_preamble_its_skills_and_its_words() {
         let skills = "SKILL INSTRUCTIONS:\n### tidy\nTidy up.\n";
@@ -160,7 +154,7 @@ mod tests {
         );
     }
 
-    /// SC-21, SC-24, CH-6: a reminder's parts stand on lines of their own.
+    /// SC-21, SC-24, CH-6: The parts of a reminder's prompt are on separate lines.
     #[test]
     fn a_reminder_reads_its_parts_one_below_the_other() {
         assert_eq!(job(Where::Main).reminder(&chain(0, 0)), "[reminder:mail]\n\nLook at the mail.");
@@ -182,7 +176,7 @@ mod tests {
             Look at the mail."#]].assert_eq(&whole.reminder(&chain(1, 3)));
     }
 
-    /// CH-4, CH-5, CH-6: a check knows its number, and the last one that it is the last.
+    /// CH-4, CH-5, CH-6: A check contains its number, and the last one says that it is the last.
     #[test]
     fn a_check_knows_its_place_in_the_chain() {
         let blocked = Where::Aside { preamble: "", reporting: Reporting::Blocked };
@@ -205,7 +199,7 @@ mod tests {
         "#]].assert_eq(&told);
     }
 
-    /// SC-22: the time without a zero before it, and the day unless it is today.
+    /// SC-22: The time has no leading zero, and the day is shown unless it is today.
     #[test]
     fn what_is_late_says_when_it_was_due() {
         let check = |due: &str, time: &str| {

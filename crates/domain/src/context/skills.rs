@@ -1,7 +1,7 @@
-//! Skills as a job reads them: their instructions, with what their commands print in the place of the commands.
+//! Skills as a job reads them: instructions in which commands are replaced by their output.
 //!
-//! A command is an exclamation mark and words between backticks. Only what is written in a skill is a command: what
-//! one prints is not looked at again.
+//! A command is an exclamation mark followed by text in backticks. Output is not scanned for
+//! further commands.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,65 +10,60 @@ use super::data_block;
 use crate::label::Label;
 use crate::schedule::ToolRule;
 
-/// SK-7: the longest that one command may take.
+/// SK-7: The timeout of one command.
 pub const EACH: Duration = Duration::from_secs(10);
-/// SK-7: the longest that all commands of a job may take.
+/// SK-7: The timeout of all commands of a job.
 pub const ALL: Duration = Duration::from_secs(30);
-/// SK-8: the most characters of what a command prints.
+/// SK-8: The most characters of a command's output.
 const MOST: usize = 2_000;
 
-/// Skills that a job names, to be loaded before it begins.
+/// Skills of a job, loaded before it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSkills {
-    /// Their names, in order.
     pub names: Vec<String>,
     /// The tools that the job may use. Commands of skills that it forbids are not run.
     pub tools: ToolRule,
 }
 
-/// What a job gets of its skills.
+/// The result of loading a job's skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// SK-10: the section before what the job is told; empty, if nothing was loaded.
+    /// SK-10: The section before the job's body; empty if nothing was loaded.
     pub section: String,
-    /// SK-12: the tools that they bring along, in order, each once.
+    /// SK-12: The tools that the skills allow, in order, without duplicates.
     pub tools: Vec<String>,
-    /// What is known of what their commands printed.
+    /// The label of the commands' output.
     pub label: Label,
 }
 
-/// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// It printed this.
+    /// Its output, which is trusted.
     Printed(String),
-    /// It printed `text`, which may be text from outside.
+    /// Output that may contain text from outside.
     Quoted {
-        /// The marker of the data block around it. No author of the text can know it.
+        /// The marker of the data block, which the text's author cannot know.
         marker: String,
-        /// Where the text may be from.
+        /// The possible source of the text.
         source: String,
-        /// What was printed.
         text: String,
     },
-    /// Its words cannot be told apart.
+    /// The command line cannot be split.
     Unreadable,
-    /// It took too long.
     TimedOut,
-    /// There is no such program.
     NotFound,
-    /// It failed with this code, and said this on the side.
+    /// The exit code and stderr.
     Failed(i32, String),
-    /// There was no time left for it.
+    /// The total timeout was reached.
     Skipped,
-    /// The human has not accepted the skill as it is.
+    /// The user has not accepted the current version of the skill.
     NotAccepted,
-    /// The file of the job forbids it.
+    /// The job's file forbids it.
     Forbidden,
 }
 
 impl Ran {
-    /// SK-8: what stands in the place of `command`.
+    /// SK-8: Returns the text that replaces `command`.
     fn tell(&self, command: &str) -> String {
         match self {
             Self::Printed(text) => cut(text.trim_end_matches(['\n', '\r'])),
@@ -88,7 +83,7 @@ impl Ran {
     }
 }
 
-/// The commands in `instructions`, in order, each once.
+/// Returns the commands in `instructions`, in order, without duplicates.
 pub fn commands(instructions: &str) -> Vec<&str> {
     let mut commands = Vec::new();
     for part in parts(instructions) {
@@ -101,7 +96,7 @@ pub fn commands(instructions: &str) -> Vec<&str> {
     commands
 }
 
-/// SK-5: `instructions`, with what became of each command in its place.
+/// SK-5: Replaces each command in `instructions` by its outcome.
 pub fn expand(instructions: &str, ran: &BTreeMap<String, Ran>) -> String {
     let told = |part| match part {
         Part::Words(words) => words.to_owned(),
@@ -110,7 +105,8 @@ pub fn expand(instructions: &str, ran: &BTreeMap<String, Ran>) -> String {
     parts(instructions).into_iter().map(told).collect()
 }
 
-/// SK-10: the section of the skills that were loaded, by name and instructions; empty, if none was.
+/// SK-10: Returns the section with the names and instructions of the loaded skills; empty if there
+/// are none.
 pub fn section(skills: &[(String, String)]) -> String {
     if skills.is_empty() {
         return String::new();
@@ -119,10 +115,10 @@ pub fn section(skills: &[(String, String)]) -> String {
     format!("SKILL INSTRUCTIONS:\n{}\n", skills.iter().map(skill).collect::<Vec<_>>().join("\n\n"))
 }
 
-/// A skill as the model is told of it before it loads it.
+/// A skill in the catalogue that the model reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSummary {
-    /// The name under which it is loaded: that of its directory.
+    /// The name of its directory, under which it is loaded.
     pub name: String,
     /// Its purpose, and when to use it.
     pub description: String,
@@ -130,7 +126,7 @@ pub struct SkillSummary {
 
 /// The most characters of the catalogue.
 const MAX_CATALOGUE: usize = 4_000;
-/// The characters that are kept free for the line that counts the skills left out.
+/// The characters that are reserved for the line that counts the skills left out.
 const LEFT_OUT_LINE: usize = 80;
 /// The most characters of a description in the catalogue.
 const MAX_SUMMARY: usize = 400;
@@ -168,7 +164,8 @@ pub fn skill_catalogue(skills: &[SkillSummary]) -> String {
     text
 }
 
-/// `text` on one line, without control characters and backticks, cut to `MAX_SUMMARY` characters.
+/// Returns `text` on one line, without control characters and backticks, cut to `MAX_SUMMARY`
+/// characters.
 fn one_line(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() || c == '`', " ");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -178,7 +175,7 @@ fn one_line(text: &str) -> String {
     }
 }
 
-/// The paragraph after the instructions of a skill that names the files beside it; empty, if there are none.
+/// Returns the paragraph that lists the other files of a skill; empty if there are none.
 pub fn beside(name: &str, files: &[String]) -> String {
     if files.is_empty() {
         return String::new();
@@ -190,7 +187,7 @@ pub fn beside(name: &str, files: &[String]) -> String {
     )
 }
 
-/// SK-6: the words of a command, split as a shell splits them: nothing, if a quote is not closed or there are none.
+/// SK-6: Splits a command like a shell; `None` if a quote is not closed or the command is empty.
 pub fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word = None::<String>;
@@ -216,7 +213,6 @@ pub fn words(command: &str) -> Option<Vec<String>> {
     (quote.is_none() && !words.is_empty()).then_some(words)
 }
 
-/// A part of instructions.
 enum Part<'a> {
     Words(&'a str),
     Command(&'a str),
@@ -255,7 +251,7 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// SK-5, SK-6: commands are found in order, each once, and only where they are written whole.
+    /// SK-5, SK-6: Commands are found in order, without duplicates, and only if they are complete.
     #[test]
     fn commands_are_what_stands_between_a_mark_and_two_backticks() {
         let check = |text: &str, expected: &[&str]| assert_eq!(commands(text), expected, "{text}");
@@ -266,7 +262,7 @@ mod tests {
         check("!!`date`!`w`", &["date", "w"]);
     }
 
-    /// SK-5, SK-8: every outcome stands in the place of its command, and what was printed is not looked at again.
+    /// SK-5, SK-8: Each outcome replaces its command, and output is not scanned again.
     #[test]
     fn what_became_of_a_command_stands_in_its_place() {
         let check = |ran: Ran, expected: &str| {
@@ -302,7 +298,7 @@ mod tests {
         check(Ran::NotAccepted, "[command not accepted: x y]");
     }
 
-    /// SK-10: a heading, then each skill under its name.
+    /// SK-10: The section has a heading and each skill under its name.
     #[test]
     fn the_section_names_each_skill() {
         assert_eq!(section(&[]), "");
@@ -358,7 +354,7 @@ mod tests {
         assert!(text.contains("`skills/trip`: `references/a.md`, `scripts/b.sh`."), "{text}");
     }
 
-    /// SK-6: split as a shell would, and nothing else of a shell.
+    /// SK-6: Commands are split like in a shell, without other shell features.
     #[test]
     fn words_are_split_as_a_shell_splits_them() {
         let check = |line: &str, expected: &[&str]| assert_eq!(words(line).unwrap(), expected, "{line}");

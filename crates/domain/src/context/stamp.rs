@@ -1,11 +1,11 @@
-//! The time as it stands before every message.
+//! The time stamp before every message.
 
 use jiff::Zoned;
 
-/// The zones whose people say "PT".
+/// The zones that are abbreviated as "PT".
 const PACIFIC: [&str; 2] = ["America/Los_Angeles", "US/Pacific"];
 
-/// `[2026-03-05 Thu 09:07 AM PT]`.
+/// Returns a time stamp such as `[2026-03-05 Thu 09:07 AM PT]`.
 pub fn stamp(now: &Zoned) -> String {
     let zone = now.time_zone();
     let pacific = zone.iana_name().is_some_and(|name| PACIFIC.contains(&name));
@@ -17,7 +17,8 @@ pub fn stamp(now: &Zoned) -> String {
 mod tests {
     use super::*;
 
-    /// MC-12, MC-13: twelve-hour clock, English day, `PT` for Pacific and the truth for everybody else.
+    /// MC-12, MC-13: The stamp uses the twelve-hour clock, the English day, and `PT` for Pacific
+    /// time.
     #[test]
     fn the_time_before_a_message_is_true_for_its_zone() {
         let check = |time: &str, expected: &str| assert_eq!(stamp(&time.parse().unwrap()), expected);

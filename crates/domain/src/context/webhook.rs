@@ -1,11 +1,11 @@
-//! The words of a run that a webhook set off, and of whoever looks at the values before.
+//! The prompts of webhook runs and of the check of their values.
 //!
-//! The instruction is the file's own text, to the byte. Values stand only in the data, whose length is told first; the
-//! instruction names them by their places.
+//! The instruction is the unchanged text of the file. Values only appear in the data, whose length
+//! is given first; the instruction refers to them by placeholders.
 
 use crate::delivery::Delivery;
 
-/// WH-12: what a run of `delivery` reads, after `preamble`.
+/// WH-12: Returns the prompt of a run for `delivery`, after `preamble`.
 pub fn called(delivery: &Delivery, preamble: &str) -> String {
     let id = &delivery.hook.id;
     let template = delivery.hook.template.as_str();
@@ -16,7 +16,7 @@ pub fn called(delivery: &Delivery, preamble: &str) -> String {
     )
 }
 
-/// WH-12: the values, as data.
+/// WH-12: Returns the values as a data section.
 fn data(delivery: &Delivery) -> String {
     if delivery.values.is_empty() {
         return "WEBHOOK DATA. (no data)".to_owned();
@@ -29,7 +29,7 @@ fn data(delivery: &Delivery) -> String {
     )
 }
 
-/// WH-15: what somebody without tools is asked about the values of `delivery` that can say anything.
+/// WH-15: Returns the prompt that asks a run without tools to check free-text values.
 pub fn to_be_checked(values: &str) -> String {
     format!(
         "Another program has called a webhook and brought some values. Before anything is done with them, you look at them. \
@@ -43,7 +43,7 @@ pub fn to_be_checked(values: &str) -> String {
     )
 }
 
-/// What stands in the record of a delivery that went to the human without a model.
+/// Returns the entry for a delivery that was sent to the user without a model.
 pub fn shown_as_it_came(delivery: &Delivery) -> String {
     format!(
         "[webhook:{}] Somebody called this webhook, and what they brought went to the human without a model.\n{}",

@@ -1,19 +1,17 @@
-//! The names of branches.
-
 use std::fmt;
 use std::str::FromStr;
 
-/// A name for a place in the tree.
+/// The name of a position in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Branch {
-    /// The one conversation.
+    /// The main conversation.
     Main,
-    /// A side conversation, or a background run.
+    /// An interactive fork, or a background run.
     Fork(ForkName),
 }
 
 impl Branch {
-    /// The fork called `name`.
+    /// Returns the fork called `name`.
     pub fn fork(name: &str) -> Result<Self, InvalidName> {
         Ok(Self::Fork(name.parse()?))
     }
@@ -40,7 +38,7 @@ impl FromStr for Branch {
     }
 }
 
-/// What a fork is called: 1 to 64 letters, digits, `.`, `_`, `-` or `:`.
+/// The name of a fork: 1 to 64 letters, digits, `.`, `_`, `-` or `:`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ForkName(String);
 
@@ -68,7 +66,7 @@ impl FromStr for ForkName {
     }
 }
 
-/// A name that no branch can have.
+/// The error for an invalid branch name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a branch: use `main`, or `fork/` and 1 to 64 letters, digits, `.`, `_`, `-` or `:`")]
 pub struct InvalidName(String);

@@ -1,7 +1,7 @@
-//! The tree, drawn in text: the trunk on the left, newest on top, forks in lanes beside it.
+//! Draws the branches as text: main on the left, newest on top, forks in lanes beside it.
 //!
-//! Only the moves of names are drawn, with the number of entries between them, so that a year fits on a
-//! screen.
+//! Only the moves of branches are drawn, with the number of entries between them, so that a year
+//! fits on a screen.
 
 mod wires;
 
@@ -11,10 +11,10 @@ use self::wires::Wires;
 use super::lineage::{Line, Lineage, Row, Tip};
 use super::{Branch, SessionId, Why};
 
-/// The most characters of what a fork is about that are drawn.
+/// The most characters of a fork's topic.
 const LABEL_CHARS: usize = 60;
 
-/// Draws `lineage`, telling times in `zone`.
+/// Draws `lineage` with times in `zone`.
 pub fn draw(lineage: &Lineage, zone: &TimeZone) -> String {
     let picture = lineage.picture();
     let mut wires = Wires::of(picture.lanes);
@@ -28,7 +28,7 @@ pub fn draw(lineage: &Lineage, zone: &TimeZone) -> String {
     if rows.is_empty() { "nothing was said yet.\n".to_owned() } else { rows.join("\n") + "\n" }
 }
 
-/// How many older moves are not told of, in words.
+/// Returns the note about older moves that are not drawn.
 pub fn left_out(older: u64) -> Option<String> {
     match older {
         0 => None,
@@ -81,7 +81,7 @@ fn tell(row: &Row<'_>, zone: &TimeZone) -> String {
     }
 }
 
-/// What an undoing took back, in words.
+/// Returns the text about the move that was undone.
 fn took_back(undid: Option<&Row<'_>>) -> &'static str {
     match undid.map(|row| row.line.why) {
         Some(Why::Compacted) => " · took the compaction back",
@@ -100,7 +100,7 @@ fn took_back(undid: Option<&Row<'_>>) -> &'static str {
     }
 }
 
-/// What a fork is about, in one short line.
+/// Returns the topic of a fork in one short line.
 fn about(label: Option<&str>) -> String {
     let Some(label) = label else { return String::new() };
     let line = label.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());

@@ -1,4 +1,4 @@
-//! One thing said, and what it was said after.
+//! Entries of the conversation tree and their content.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,19 +14,18 @@ use crate::tool::{ToolCall, ToolResult};
 pub struct EntryId(pub u64);
 
 impl EntryId {
-    /// The number after this one.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
-/// The name of a lineage: a plain string without white space at its ends.
+/// The session id of a branch: a plain string without white space at its ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// Reads an id as it is kept on disk: nothing, if it is blank or a leftover of an older format.
+    /// Parses a stored id; `None` if it is blank or a leftover of an older format.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty() && !text.starts_with('{')).then(|| Self(text.to_owned()))
@@ -36,12 +35,11 @@ impl SessionId {
         Self(text)
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first eight characters, for people.
+    /// Returns the first eight characters, for display.
     pub fn short(&self) -> &str {
         self.0.char_indices().nth(8).map_or(&self.0, |(end, _)| &self.0[..end])
     }
@@ -53,47 +51,40 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// An entry on the way to the newest one, as a model reads it.
+/// An entry on the path to the newest one, as a model reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathEntry {
     pub id: EntryId,
     pub said: Arc<Said>,
 }
 
-/// One thing said, and what it was said after.
+/// An entry with its position in the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its number.
     pub id: EntryId,
-    /// What it was said after: nothing, for the first.
+    /// The previous entry; `None` for the root.
     pub parent: Option<EntryId>,
-    /// When it was said.
     pub at: Timestamp,
-    /// What was said.
     pub said: Said,
-    /// What is known of these words.
+    /// The label of this entry alone.
     pub own: Label,
-    /// What is known of all words on the way here, these among them.
+    /// The joined label of all entries on the path, including this one.
     pub label: Label,
 }
 
-/// What can be said.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
-    /// By the human.
     Human(Heard),
-    /// By the model: words and calls for tools.
     Assistant(Vec<Block>, Reach),
-    /// By the tools it called.
     Tools(Vec<ToolResult>),
-    /// What stands for everything before it.
+    /// Replaces all earlier entries.
     Summary(String),
-    /// That the summary at this entry no longer does. Nobody reads this out: it changes what is read.
+    /// Cancels the summary at this entry. It has no text; it changes which entries are read.
     Recalled(EntryId),
 }
 
 impl Said {
-    /// What is known of these words by themselves. A summary knows no more than what it stands for.
+    /// Returns the label of the content alone. A summary is covered by the label of the path.
     pub fn label(&self) -> Label {
         match self {
             Self::Human(heard) => heard.label(),
@@ -103,51 +94,45 @@ impl Said {
     }
 }
 
-/// A message of the human, as the model reads it.
+/// A message of the user as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// What we put before it: the time, and what background runs left.
+    /// The program's text before it: the time, and pending updates.
     pub preface: String,
-    /// What the human wrote.
     pub text: String,
-    /// What the human showed.
     pub images: Vec<Image>,
 }
 
 impl Heard {
-    /// A note of ours, with nothing of the human in it.
+    /// Creates a note of the program, without text of the user.
     pub fn note(preface: String) -> Self {
         Self { preface, text: String::new(), images: Vec::new() }
     }
 
-    /// What the human says is private, and what they show may hold words of anybody.
+    /// Returns the label: the user's text is private, and pictures may contain any text.
     fn label(&self) -> Label {
         let words = if self.is_note() { Label::PLAIN } else { Label::private(Realm::Chat) };
         let pictures = if self.images.is_empty() { Label::PLAIN } else { Label::outside(Realm::Picture) };
         words.join(pictures)
     }
 
-    /// Whether it is one.
+    /// Returns whether it contains nothing of the user.
     pub fn is_note(&self) -> bool {
         self.text.is_empty() && self.images.is_empty()
     }
 }
 
-/// Whether an answer is all that was meant.
+/// Whether an answer is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// It was said to its end.
     Whole,
-    /// It was cut off: by the human, or by a failure.
+    /// It was cut off by the user or by a failure.
     Cut,
 }
 
-/// A part of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// Words for the human.
     Text(String),
-    /// A tool to run.
     Call(ToolCall),
     /// A part that only the service that wrote it can read, such as signed thinking.
     Opaque(Opaque),
@@ -158,7 +143,7 @@ pub enum Block {
 pub struct Opaque {
     /// The service that wrote it: `anthropic`, or a name that another client gives itself and its model.
     pub origin: String,
-    /// The part as it came.
+    /// The unchanged JSON.
     pub json: Json,
 }
 
@@ -166,17 +151,17 @@ impl Opaque {
     /// The origin of blocks that the Messages API wrote.
     pub const ANTHROPIC: &str = "anthropic";
 
-    /// A block that the Messages API wrote.
+    /// Creates a block of the Messages API.
     pub fn anthropic(json: impl Into<String>) -> Self {
         Self { origin: Self::ANTHROPIC.to_owned(), json: Json(json.into()) }
     }
 }
 
-/// A JSON text, kept byte for byte.
+/// A JSON text, unchanged byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(pub String);
 
-/// The calls in a reply, in order.
+/// Returns the tool calls in a reply, in order.
 pub fn calls(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
     blocks.iter().filter_map(|block| match block {
         Block::Call(call) => Some(call),
@@ -184,34 +169,33 @@ pub fn calls(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
     })
 }
 
-/// What a model call used, in tokens.
+/// The token usage of a model call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Read in full.
+    /// Tokens read without the cache.
     pub input: u64,
-    /// Read from the cache.
+    /// Tokens read from the cache.
     pub cache_read: u64,
-    /// Written to the cache, whatever the lifetime of the cache entry.
+    /// Tokens written to the cache, with any lifetime.
     pub cache_write: u64,
-    /// The part of `cache_write` that was written with a lifetime of one hour. It is already contained in
-    /// `cache_write`, so sums such as `read` do not add it again.
+    /// The part of `cache_write` that was written with a lifetime of one hour. It is already
+    /// contained in `cache_write`, so sums such as `total_input` do not add it again.
     pub cache_write_1h: u64,
-    /// Produced.
     pub output: u64,
 }
 
 impl Usage {
-    /// All that was read.
+    /// Returns all tokens of the prompt.
     pub fn read(&self) -> u64 {
         self.input.saturating_add(self.cache_write).saturating_add(self.cache_read)
     }
 
-    /// All that the model held in mind: what it read, and what it said.
+    /// Returns all tokens of prompt and reply.
     pub fn held(&self) -> u64 {
         self.read().saturating_add(self.output)
     }
 
-    /// What was not read from the cache.
+    /// Returns the tokens that were not read from the cache.
     pub fn fresh(&self) -> u64 {
         self.input.saturating_add(self.cache_write).saturating_add(self.output)
     }
@@ -227,9 +211,9 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Words a person can read in something that was said.
+/// Content with text for display.
 pub trait Text {
-    /// The words, without what only machines read.
+    /// Returns the text without parts that only programs read.
     fn text(&self) -> String;
 }
 

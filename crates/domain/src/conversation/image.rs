@@ -1,30 +1,28 @@
-//! Pictures: what the human shows, encoded as the wire wants it.
+//! Pictures of the user, in base64.
 
-/// The most bytes that one picture may have.
+/// The most bytes of one picture.
 pub const IMAGE_BYTES: usize = 20 * 1024 * 1024;
 
-/// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Such as `image/png`.
     pub media_type: String,
-    /// Base64.
+    /// The base64 text.
     pub data: String,
 }
 
-/// Why something is no picture. The human must act.
+/// The error for data that is not a supported picture. The user must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoImage {
-    /// Nobody knows how to read it.
+    /// The format is not supported.
     #[error("that is no picture i can see. jpeg, png, gif and webp work.")]
     Unknown,
-    /// It is too large.
     #[error("that picture is larger than {} MB. make it smaller, and show it again.", IMAGE_BYTES / 1024 / 1024)]
     TooLarge,
 }
 
 impl Image {
-    /// AT-1: the picture whose base64 is `data`. What it is, its first bytes tell, and nobody else.
+    /// AT-1: Creates a picture from base64. The first bytes decide its media type.
     pub fn read(data: String) -> Result<Self, NoImage> {
         if data.len() / 4 * 3 > IMAGE_BYTES {
             return Err(NoImage::TooLarge);
@@ -48,7 +46,7 @@ fn media_type(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The first twelve bytes, or as many as there are.
+/// Decodes the first twelve bytes, or as many as there are.
 fn first_bytes(base64: &str) -> Vec<u8> {
     let digits: Vec<u32> = base64.bytes().take(16).map_while(value).collect();
     let bytes = digits.chunks(4).flat_map(|four| {
@@ -75,7 +73,7 @@ fn value(digit: u8) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// AT-1: the first bytes decide.
+    /// AT-1: The first bytes decide the media type.
     #[test]
     fn a_picture_is_known_by_its_first_bytes() {
         let check = |base64: &str, expected: Result<&str, NoImage>| {
@@ -93,7 +91,7 @@ mod tests {
         check("", Err(NoImage::Unknown));
     }
 
-    /// AT-3: what is too large is said to be.
+    /// AT-3: A picture that is too large is refused with this reason.
     #[test]
     fn a_picture_has_a_largest_size() {
         let large = "/9j/".to_owned() + &"A".repeat(IMAGE_BYTES / 3 * 4);

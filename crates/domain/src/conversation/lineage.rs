@@ -1,8 +1,8 @@
-//! The lineage: how the names of the tree moved, and the picture that follows from it.
+//! The moves of the branches, and the graph that is drawn from them.
 //!
-//! The picture is one row for each thing that happened, newest on top: main is the trunk, and every other
-//! branch has a lane beside it for as long as it exists. Text and page draw the same rows. All of it is found
-//! in one walk over the moves, so that a year of them is drawn as fast as it is read.
+//! The graph has one row per move, newest on top: main is the trunk, and every other branch has a
+//! lane beside it while it exists. The terminal and the page draw the same rows. The graph is built
+//! in one pass over the moves.
 
 mod lanes;
 
@@ -13,97 +13,91 @@ use jiff::Timestamp;
 use self::lanes::Lanes;
 use super::{Branch, SessionId, Why};
 
-/// The moves of the names, oldest first, and where the names are now.
+/// The moves of the branches, oldest first, and the open branches.
 #[derive(Clone, Debug, Default)]
 pub struct Lineage {
-    /// What happened. The beginning of a branch that is still told of is always among it.
+    /// The moves. They contain the start of every branch that occurs.
     pub lines: Vec<Line>,
-    /// The branches that exist, with their session and their depth.
+    /// The open branches with their session and depth.
     pub open: Vec<(Branch, SessionId, u64)>,
-    /// How many older moves were left out.
+    /// The number of older moves that were left out.
     pub older: u64,
 }
 
-/// One move, with how deep in the tree it went from and to.
+/// A move with the depths in the tree.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// When.
     pub at: Timestamp,
-    /// The branch.
     pub branch: Branch,
-    /// Why.
     pub why: Why,
-    /// What the branch is about, where it begins and that is known.
+    /// The topic, at the start of a branch whose topic is known.
     pub label: Option<String>,
-    /// The session and depth before.
+    /// The previous session and depth.
     pub from: Option<(SessionId, u64)>,
-    /// The session and depth after.
+    /// The new session and depth.
     pub to: Option<(SessionId, u64)>,
 }
 
-/// The picture of a lineage.
+/// The graph of a lineage.
 #[derive(Clone, Debug)]
 pub struct Picture<'a> {
-    /// The branches that exist, main first.
+    /// The open branches, main first.
     pub open: Vec<Tip<'a>>,
-    /// What happened, newest first.
+    /// The moves, newest first.
     pub rows: Vec<Row<'a>>,
-    /// How many lanes there are beside the trunk.
+    /// The number of lanes beside the trunk.
     pub lanes: usize,
-    /// How many older moves were left out.
+    /// The number of older moves that were left out.
     pub older: u64,
 }
 
-/// Where a branch is now.
+/// An open branch.
 #[derive(Clone, Debug)]
 pub struct Tip<'a> {
-    /// The branch.
     pub branch: &'a Branch,
-    /// Its session.
     pub session: &'a SessionId,
-    /// What it is about, if that is known.
+    /// Its topic, if known.
     pub label: Option<&'a str>,
     /// Its lane; the trunk is 0.
     pub lane: usize,
-    /// How much was said: on main from its first word, on a fork since it began.
+    /// The number of entries: on main since its first entry, on a fork since its start.
     pub entries: u64,
 }
 
-/// One thing that happened.
+/// One move in the graph.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
-    /// The move. A fork that became main is told by the move of its own name.
+    /// The move. A promotion is shown by the move of the fork.
     pub line: &'a Line,
-    /// The move of main that belongs to it, when a fork became main.
+    /// The move of main that belongs to it, for a promotion.
     pub main: Option<&'a Line>,
-    /// What the branch is about, if that is known.
+    /// The topic, if known.
     pub label: Option<&'a str>,
     /// Its lane; the trunk is 0.
     pub lane: usize,
-    /// How much had been said: on main from its first word, on a fork since it began.
+    /// The number of entries before it: on main since its first entry, on a fork since its start.
     pub entries: u64,
-    /// How many entries of main are on no way to it any more.
+    /// The number of entries of main that are no longer on its path.
     pub left_behind: u64,
-    /// The row that this took back, if it took one back and that is told of.
+    /// The row of the move that this one undid, if it is in the graph.
     pub undid: Option<usize>,
 }
 
-/// A change of main that can be taken back: the last one is taken back first.
+/// A change of main that can be undone; the last one is undone first.
 struct Change {
     row: usize,
     ground: Ground,
 }
 
-/// What main has in common before and after a change.
+/// The common path of main before and after a change.
 #[derive(Clone, Copy)]
 enum Ground {
-    /// All of it.
     Whole,
-    /// The way down to this depth.
+    /// The path down to this depth.
     Down(u64),
 }
 
-/// A fork that has begun.
+/// The start of a fork.
 #[derive(Clone, Copy)]
 struct Begun<'a> {
     lane: usize,
@@ -113,7 +107,7 @@ struct Begun<'a> {
 }
 
 impl Lineage {
-    /// The picture of it.
+    /// Builds the graph.
     pub fn picture(&self) -> Picture<'_> {
         let mut walk = Walk { rows: Vec::with_capacity(self.lines.len()), ..Walk::default() };
         for line in &self.lines {
@@ -126,7 +120,7 @@ impl Lineage {
     }
 }
 
-/// A walk over the moves, oldest first.
+/// Builds the rows in one pass over the moves, oldest first.
 #[derive(Default)]
 struct Walk<'a> {
     rows: Vec<Row<'a>>,
@@ -157,7 +151,7 @@ impl<'a> Walk<'a> {
         }
         let left_behind = match undone.as_ref().map(|change| change.ground) {
             None => 0,
-            // If something was said since, it stays said: main only goes on.
+            // Entries that were appended since then stay on the path of main.
             Some(Ground::Whole) => entries.saturating_sub(depth(&line.to)),
             Some(Ground::Down(ground)) => entries.saturating_sub(ground),
         };
@@ -194,7 +188,7 @@ impl<'a> Walk<'a> {
         Row { line, main, label, lane, entries, left_behind, undid: None }
     }
 
-    /// A branch whose beginning nobody told.
+    /// Creates the start of a fork whose first move is unknown.
     fn unknown(&mut self, place: &Option<(SessionId, u64)>) -> Begun<'a> {
         Begun { lane: self.lanes.take(), depth: depth(place), label: None, row: None }
     }
@@ -211,14 +205,14 @@ impl<'a> Walk<'a> {
         Tip { branch, session, label: begun.label, lane: begun.lane, entries }
     }
 
-    /// Newest first.
+    /// Reverses the rows, so that the newest is first.
     fn turn_over(&mut self) {
         self.rows.reverse();
         let last = self.rows.len().saturating_sub(1);
         self.rows.iter_mut().for_each(|row| row.undid = row.undid.map(|undid| last - undid));
     }
 
-    /// The row where a branch began tells how much was said on it.
+    /// Stores the final number of entries in the row of a fork's start.
     fn grown(&mut self, row: Option<usize>, entries: u64) {
         if let Some(row) = row.and_then(|row| self.rows.get_mut(row)) {
             row.entries = entries;
@@ -226,7 +220,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether `main` is the move by which the fork that ended became the main conversation.
+/// Returns whether `main` is the move of main that belongs to the end of a promoted fork.
 fn became_main(main: &Line, ended: &Line) -> bool {
     let to = main.to.as_ref();
     let from = ended.from.as_ref();

@@ -1,14 +1,15 @@
-//! Alerts: the human hears once that the limit of the day is near, and once that it is reached.
+//! Alerts the user once when the daily limit is near, and once when it is reached.
 //!
-//! They follow from what was counted before and after a call. What was counted is in the ledger, so nobody hears twice
-//! of a day, whoever was started again in between.
+//! An alert is computed from the spending before and after a call. The spending is in the ledger,
+//! so no alert is repeated after a restart.
 
 use super::{Day, Limit, short};
 
-/// How much of the limit is near, in percent.
+/// The share of the limit at which the user is warned, in percent.
 pub(super) const NEAR: u64 = 80;
 
-/// What to say when a day goes from `before` to `after`: nothing, if no limit was passed.
+/// Returns the alert for a day that changes from `before` to `after`; `None` if no threshold was
+/// passed.
 pub fn alert(before: &Day, after: &Day, limit: &Limit) -> Option<String> {
     let passes = |before: u64, after: u64, most: u64, percent: u64| {
         let bound = (u128::from(most) * u128::from(percent)).div_ceil(100);

@@ -1,7 +1,7 @@
-//! The forecast: what today and this month will have cost, if everything goes on as it did.
+//! Forecasts the cost of today and this month.
 //!
-//! A routine costs what one of its runs cost until now, as often as it is still planned, and all of them no more than
-//! the limit of a day. All else costs what it cost on an average day. That is all; the reader is told it.
+//! A routine is expected to cost its average per run for each planned run, limited by the daily
+//! limit. All other spending is expected to equal the daily average.
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
@@ -10,15 +10,15 @@ use jiff::ToSpan;
 
 use super::{Micros, Report, Total, short};
 
-/// How many days a report has to look back for a forecast: all of the month, and thirty.
+/// The number of days that a report must cover for a forecast: the whole month, and thirty days.
 pub const LOOKS_BACK: u16 = 31;
 
-/// How often something is still planned, day by day until the month is over; today first.
+/// The number of planned runs per day until the end of the month; today first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times(Vec<u64>);
 
 impl Times {
-    /// It is planned once more, so many days from today.
+    /// Adds a run that is planned this many days from today.
     pub fn add(&mut self, ahead: usize) {
         self.0.resize(self.0.len().max(ahead + 1), 0);
         self.0[ahead] += 1;
@@ -33,14 +33,12 @@ impl Times {
     }
 }
 
-/// Some money, and the tokens behind it; those of calls without a price too.
+/// Money and tokens, including tokens of calls without a price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// The money.
     pub money: Micros,
-    /// All tokens.
     pub tokens: u64,
-    /// Those that were not read from the cache.
+    /// Tokens that were not read from the cache.
     pub fresh: u64,
 }
 
@@ -57,20 +55,20 @@ impl Amount {
         self.each(|part| part.saturating_mul(count))
     }
 
-    /// So much of it: `part` of `whole`.
+    /// Returns the fraction `part` of `whole`.
     fn share(self, part: u64, whole: u64) -> Self {
         let share = |all: u64| (u128::from(all) * u128::from(part)).checked_div(u128::from(whole));
         self.each(|all| u64::try_from(share(all).unwrap_or_default()).unwrap_or(u64::MAX))
     }
 
-    /// What is left of it when `spent` is gone.
+    /// Returns the rest after `spent`.
     fn less(self, spent: Self) -> Self {
         let tokens = self.tokens.saturating_sub(spent.tokens);
         let fresh = self.fresh.saturating_sub(spent.fresh);
         Self { money: self.money.less(spent.money), tokens, fresh }
     }
 
-    /// As much of it as the limits let through.
+    /// Returns the part that the limits allow.
     fn within(self, (money, tokens): (Option<Micros>, Option<u64>)) -> Self {
         let paid = match money {
             Some(most) if most < self.money => self.share(most.0, self.money.0),
@@ -94,29 +92,30 @@ impl Sum for Amount {
     }
 }
 
-/// What will have been spent.
+/// The expected spending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// When today is over.
+    /// At the end of today.
     pub today: Amount,
-    /// When the month is over.
+    /// At the end of the month.
     pub month: Amount,
-    /// What an average day costs besides routines.
+    /// The average per day without routines.
     pub a_day: Amount,
-    /// How many runs are planned until the end of the month, of what ran before.
+    /// The number of planned runs until the end of the month, of routines that ran before.
     pub runs: u64,
-    /// How many routines are planned of which no run is known: nobody knows what they cost.
+    /// The number of planned routines that never ran; their cost is unknown.
     pub unrun: u64,
-    /// How many days before today it follows from.
+    /// The number of days before today that the average covers.
     pub days: u16,
-    /// How many calls, and how many of those without a price.
+    /// The number of calls, and of calls without a price.
     pub calls: (u64, u64),
-    /// Whether the limit of a day lets less through than is planned.
+    /// True if the daily limit allows less than is planned.
     pub limited: bool,
 }
 
 impl Report {
-    /// What follows, if each account is still planned so often; nothing, before a whole day has passed.
+    /// Returns the forecast for the planned runs of each account; `None` before a whole day has
+    /// passed.
     pub fn foresee(&self, planned: &BTreeMap<String, Times>) -> Option<Forecast> {
         let first = self.lists.days.keys().next().filter(|day| **day < self.date)?;
         let days = u16::try_from(first.until(self.date).ok()?.get_days()).ok()?.clamp(1, LOOKS_BACK);
@@ -147,7 +146,7 @@ impl Report {
         })
     }
 
-    /// What was spent besides routines on the days that are `wanted`.
+    /// Returns the spending without routines on the `wanted` days.
     fn besides(
         &self,
         planned: &BTreeMap<String, Times>,
@@ -160,7 +159,7 @@ impl Report {
             .sum()
     }
 
-    /// What one run on the account `name` cost until now.
+    /// Returns the average cost of a run on the account `name`.
     fn a_run(&self, name: &str) -> Amount {
         let all = self.lists.sources.get(name).map(Amount::of).unwrap_or_default();
         all.share(1, self.lists.runs_of(name))
@@ -173,7 +172,7 @@ impl Report {
 }
 
 impl Forecast {
-    /// It, and what it follows from.
+    /// Returns the forecast and its basis as text.
     pub fn tell(&self) -> String {
         let days =
             if self.days == 1 { "yesterday".to_owned() } else { format!("the last {} days", self.days) };
@@ -191,7 +190,7 @@ impl Forecast {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// What has no price at all is told in tokens.
+    /// Formats an amount; in tokens if no call has a price.
     fn about(&self, amount: Amount) -> String {
         match self.calls {
             (calls, unpriced) if calls == unpriced => format!("{} tokens", short(amount.tokens)),
@@ -242,7 +241,7 @@ mod tests {
         Source::Routine("mail".to_owned())
     }
 
-    /// Planned so often on each of these days.
+    /// Returns this many planned runs on each day.
     fn times(days: &[usize]) -> Times {
         let mut times = Times::default();
         for (ahead, count) in days.iter().enumerate() {
@@ -260,7 +259,7 @@ mod tests {
         report
     }
 
-    /// What is planned costs what a run of it cost, and the rest what an average day cost.
+    /// Planned runs cost their average, and other spending the daily average.
     #[test]
     fn the_forecast_follows_from_the_schedule_and_the_average() {
         assert_eq!(report(Limit::default(), &[]).foresee(&BTreeMap::new()), None, "nothing is known yet");
@@ -279,7 +278,8 @@ mod tests {
         );
         let planned = BTreeMap::from([("routine:mail".to_owned(), times(&[1; 11]))]);
         let seen = report.foresee(&planned).unwrap();
-        // Ten days, 100 a day; a run of mail costs 50; today 40 of 100 are spent, and one run is to come.
+        // Ten days with 100 each; a run of mail costs 50; 40 of 100 are spent today, and one run is
+        // to come.
         assert_eq!((seen.days, seen.a_day.money, seen.runs), (10, Micros(100), 11));
         assert_eq!(seen.today.money, Micros(40 + 60 + 50));
         let until_now = 900 + 100 + 60 + 40 + 7 + 40;
@@ -292,7 +292,7 @@ mod tests {
         );
     }
 
-    /// E4: routines stop at the limit, so no day is foreseen to cost more; a day with less in it costs less.
+    /// E4: Routines stop at the limit, so no day is expected to exceed it.
     #[test]
     fn no_day_is_foreseen_to_pass_its_limit() {
         let limit = Limit { money: Some(Micros(100)), tokens: None };
@@ -300,7 +300,8 @@ mod tests {
             limit,
             &[("2026-11-19", mail(), "mail-1", Some(50)), ("2026-11-20", mail(), "mail-2", Some(50))],
         );
-        // 50 of 100 are left today; tomorrow four runs want 200 and get 100, and the day after one gets its 50.
+        // 50 of 100 are left today; four runs tomorrow need 200 and get 100; one run on the day
+        // after gets its 50.
         let planned = BTreeMap::from([("routine:mail".to_owned(), times(&[3, 4, 1]))]);
         let seen = report.foresee(&planned).unwrap();
         assert_eq!((seen.today.money, seen.month.money), (Micros(50 + 50), Micros(100 + 50 + 100 + 50)));
@@ -317,7 +318,8 @@ mod tests {
         assert_eq!(free.foresee(&planned).unwrap().today.money, Micros(50 + 150));
     }
 
-    /// What has no price is told in tokens, or counted; what never ran is told apart.
+    /// Spending without a price is shown in tokens or counted, and routines that never ran are
+    /// named.
     #[test]
     fn the_forecast_says_what_it_does_not_know() {
         let new = ("routine:new".to_owned(), times(&[0, 1]));

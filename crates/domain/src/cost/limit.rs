@@ -1,40 +1,37 @@
-//! The daily limit for work that nobody waits for.
+//! The daily limit of unattended work.
 //!
-//! It is asked before every call. A call that goes on counts with the most that it can use, so that calls at the same time
-//! do not pass the limit together: the day ends at most one call above it.
+//! It is checked before every call. A running call counts with the most that it can use, so that
+//! concurrent calls do not exceed the limit together: a day ends at most one call above it.
 
 use jiff::civil::Date;
 use rpds::RedBlackTreeMapSync;
 
 use super::{Account, Attended, Micros, Spent};
 
-/// What unattended work may cost in a day; nothing is no limit.
+/// The limit of unattended work per day; `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// In money.
     pub money: Option<Micros>,
-    /// In tokens that were not read from the cache.
+    /// In tokens that are not read from the cache.
     pub tokens: Option<u64>,
 }
 
-/// What unattended work used on one day.
+/// The spending of unattended work on one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Day {
-    /// The day, where the human lives.
+    /// The date in the user's zone.
     pub date: Date,
-    /// The money.
     pub cost: Micros,
     /// The tokens that were not read from the cache.
     pub tokens: u64,
 }
 
 impl Day {
-    /// A day on which nothing was used.
     pub fn fresh(date: Date) -> Self {
         Self { date, cost: Micros::default(), tokens: 0 }
     }
 
-    /// Counts `spent`, if nobody waited for it.
+    /// Adds `spent` if it is unattended.
     pub fn count(&mut self, spent: &Spent) {
         match spent.account.attended {
             Attended::Waited => {}
@@ -46,7 +43,7 @@ impl Day {
         }
     }
 
-    /// The day as it is when so much more was used.
+    /// Returns the day with `more` added.
     #[must_use]
     pub fn and(self, more: Most) -> Self {
         let Most { cost, tokens } = Most { cost: self.cost, tokens: self.tokens }.and(more);
@@ -54,17 +51,16 @@ impl Day {
     }
 }
 
-/// The most that a call can use.
+/// The cost of calls, or an upper bound of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Most {
-    /// The money; nothing, if nobody knows the price.
+    /// The money; zero if the price is unknown.
     pub cost: Micros,
     /// The tokens that are not read from the cache.
     pub tokens: u64,
 }
 
 impl Most {
-    /// Both together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.cost += other.cost;
@@ -72,38 +68,35 @@ impl Most {
         self
     }
 
-    /// What is left of it without `other`.
     #[must_use]
     pub fn less(self, other: Self) -> Self {
         Self { cost: self.cost.less(other.cost), tokens: self.tokens.saturating_sub(other.tokens) }
     }
 }
 
-/// What unattended work used, by the day. A clock that is set does not give a day its limit again: each has its own sum,
-/// whichever comes first. Copies share what did not change.
+/// The spending of unattended work by date. Each date has its own sum, so a changed clock does not
+/// reset a limit. Copies share unchanged parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Days(RedBlackTreeMapSync<Date, Day>);
 
 impl Days {
-    /// The day `date`.
     pub fn on(&self, date: Date) -> Day {
         self.0.get(&date).copied().unwrap_or_else(|| Day::fresh(date))
     }
 
-    /// From now on this is what is known of its date.
     pub fn put(&mut self, day: Day) {
         self.0.insert_mut(day.date, day);
     }
 }
 
-/// Before the first word of a day is known, there was no day.
+/// A placeholder before the first day is known.
 impl Default for Day {
     fn default() -> Self {
         Self::fresh(Date::ZERO)
     }
 }
 
-/// Whether `account` may make one more call on this `day`.
+/// Checks whether `account` may make another call on this `day`.
 pub fn may_spend(account: &Account, day: &Day, limit: &Limit) -> Result<(), Refusal> {
     match account.attended {
         Attended::Waited => return Ok(()),
@@ -118,55 +111,42 @@ pub fn may_spend(account: &Account, day: &Day, limit: &Limit) -> Result<(), Refu
     Ok(())
 }
 
-/// Why not. The human must act, or wait.
+/// The reason of a refused call. The user must act, or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The money of the day is gone.
     #[error(
         "what i may spend in a day while you don't wait is spent ({spent} of {most}). i go on tomorrow; `/config \
          daily_limit` and a higher one lets me go on today."
     )]
-    Money {
-        /// What was spent.
-        spent: Micros,
-        /// The limit.
-        most: Micros,
-    },
-    /// The tokens of the day are gone.
+    Money { spent: Micros, most: Micros },
     #[error(
         "what i may use in a day while you don't wait is used up ({spent} of {most} tokens). i go on tomorrow; `/config \
          daily_limit` and a higher one lets me go on today."
     )]
-    Tokens {
-        /// What was used.
-        spent: u64,
-        /// The limit.
-        most: u64,
-    },
-    /// What is left may go to calls that go on now: when they have ended, one knows.
+    Tokens { spent: u64, most: u64 },
+    /// The rest is reserved for running calls. It is known when they have ended.
     #[error("what i may still use today may be used by what i am doing now.")]
     Taken,
 }
 
-/// A call of the model that is wanted.
+/// A call that is about to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// Who would answer: the vendor, and its id of the model.
+    /// The vendor and its model id.
     pub model: String,
-    /// The most tokens that it reads.
+    /// The most tokens of its prompt.
     pub read: u64,
-    /// Whether others go on meanwhile.
     pub pace: Pace,
 }
 
-/// Whether calls that nobody waits for go on beside each other.
+/// Whether unattended calls run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Others may go on.
+    /// Other calls may run.
     Beside,
-    /// None does.
+    /// No other call runs.
     Alone,
-    /// It does not matter: somebody waits for it after all.
+    /// The limit does not apply, because the user waits after all.
     Hurried,
 }
 
@@ -181,7 +161,8 @@ mod tests {
         Account { source: Source::Routine("mail".to_owned()), attended }
     }
 
-    /// E4: whoever is waited for is never refused; the rest stops at whichever limit is reached first.
+    /// E4: Attended work is never refused; unattended work stops at the first limit that is
+    /// reached.
     #[test]
     fn unattended_work_stops_at_its_limit_and_a_waiting_human_never_meets_it() {
         let day =
@@ -199,7 +180,7 @@ mod tests {
         check(Attended::Waited, day(u64::MAX, u64::MAX), both, Ok(()));
     }
 
-    /// C4: a clock that goes to and fro finds each day as it left it.
+    /// C4: A clock that moves back and forth keeps the sum of each date.
     #[test]
     fn a_new_day_begins_with_nothing_spent_and_an_old_one_as_it_was() {
         let spent = Day { cost: Micros(5), tokens: 7, ..Day::fresh(date(2026, 11, 15)) };

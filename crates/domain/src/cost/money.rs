@@ -1,10 +1,9 @@
-//! Money: millionths of a dollar, so that a single call can be counted and a year can be added up.
+//! Money in millionths of a dollar, precise enough for single calls and large enough for years.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-/// Millionths of a dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Micros(pub u64);
 
@@ -13,24 +12,24 @@ const DOLLAR: u64 = 1_000_000;
 const CENT: u64 = DOLLAR / 100;
 
 impl Micros {
-    /// The amount of `dollars`; nothing, if that is no amount of money.
+    /// Returns the amount of `dollars`; `None` if it is negative, too large or not a number.
     pub fn dollars(dollars: f64) -> Option<Self> {
         let micros = dollars * DOLLAR as f64;
         (micros.is_finite() && (0.0..9e15).contains(&micros)).then(|| Self(micros.round() as u64))
     }
 
-    /// The amount in dollars, for programs.
+    /// Returns the amount in dollars, for programs.
     pub fn as_dollars(self) -> f64 {
         self.0 as f64 / DOLLAR as f64
     }
 
-    /// The same as people can write it, rounded up.
+    /// Returns the amount rounded up to cents.
     #[must_use]
     pub fn in_whole_cents(self) -> Self {
         Self(self.0.div_ceil(CENT).saturating_mul(CENT))
     }
 
-    /// What is left of it when `spent` is gone.
+    /// Returns the rest after `spent`.
     #[must_use]
     pub fn less(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
@@ -52,7 +51,7 @@ impl Sum for Micros {
     }
 }
 
-/// Dollars and cents; less than a cent is not shown as nothing.
+/// Dollars and cents. Amounts below a cent are not shown as zero.
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = (self.0 + CENT / 2) / CENT;

@@ -1,4 +1,4 @@
-//! Prices: what a model costs, found by how its name begins.
+//! Prices of models, looked up by the prefix of the model name.
 
 use super::{Call, Micros};
 use crate::conversation::Usage;
@@ -6,15 +6,15 @@ use crate::conversation::Usage;
 /// The price of a million tokens of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
-    /// Read in full.
+    /// Tokens read without the cache.
     pub input: Micros,
-    /// Produced.
+    /// Tokens written by the model.
     pub output: Micros,
-    /// Read from the cache.
+    /// Tokens read from the cache.
     pub cache_read: Micros,
-    /// Written to the cache for five minutes.
+    /// Tokens written to the cache for five minutes.
     pub cache_write: Micros,
-    /// Written to the cache for one hour.
+    /// Tokens written to the cache for one hour.
     pub cache_write_1h: Micros,
 }
 
@@ -31,7 +31,8 @@ impl Rates {
         Micros(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
 
-    /// Returns the highest cost of a call that reads `read` tokens, cached or not, and produces `gives`.
+    /// Returns the highest cost of a call that reads `read` tokens, cached or not, and writes
+    /// `output`.
     fn most(&self, read: u64, gives: u64) -> Micros {
         let input = self.input.max(self.cache_write).max(self.cache_write_1h).max(self.cache_read);
         Self { input, ..*self }.of(Usage { input: read, output: gives, ..Usage::default() })
@@ -45,7 +46,7 @@ pub struct Price {
     pub rates: Rates,
     /// The rates of a call with a long prompt.
     pub long: Option<LongPrompt>,
-    /// The price of the call itself, whatever it reads: web searches have one.
+    /// The price of each call in addition to its tokens, such as for web searches.
     pub per_call: Micros,
 }
 
@@ -53,7 +54,7 @@ pub struct Price {
 /// reply included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongPrompt {
-    /// The threshold: a prompt of exactly this many tokens (`Usage::read`) is not long.
+    /// The threshold: a prompt of exactly this many tokens (`Usage::total_input`) is not long.
     pub above: u64,
     /// The rates of a call above it.
     pub rates: Rates,
@@ -71,7 +72,8 @@ impl Price {
         cost
     }
 
-    /// Returns the highest cost of a call that reads at most `read` tokens and produces at most `gives`.
+    /// Returns the highest cost of a call that reads at most `read` tokens and writes at most
+    /// `output`.
     fn most(&self, read: u64, gives: u64) -> Micros {
         let short = |read: u64| self.rates.most(read, gives);
         let mut most = match &self.long {
@@ -83,23 +85,23 @@ impl Price {
     }
 }
 
-/// What models cost, each by the beginning of its name.
+/// Prices by the prefix of the model name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prices(Vec<(String, Price)>);
 
 impl Prices {
-    /// These prices.
     pub fn new(prices: impl IntoIterator<Item = (String, Price)>) -> Self {
         Self(prices.into_iter().collect())
     }
 
-    /// What `call` cost; nothing, if nobody knows the price of its model.
+    /// Returns the cost of `call`; `None` if the price is unknown.
     pub fn of(&self, call: &Call) -> Option<Micros> {
         self.price(&call.model).map(|price| price.of(call.usage))
     }
 
-    /// The most that a call of `model` costs which reads so many tokens and gives so many. The claude program says only
-    /// afterwards which model it was: until then it is the dearest that it can mean.
+    /// Returns the highest cost of a call of `model` with this many tokens. The claude program
+    /// reports the exact model only afterwards; until then the most expensive model that the name
+    /// can mean is used.
     pub fn most(&self, model: &str, read: u64, gives: u64) -> Option<Micros> {
         let dearest = |name: &str| {
             let named = self.0.iter().filter(|(begin, _)| begin.contains(name));
@@ -117,7 +119,7 @@ impl Prices {
         self.price(model)?.long.as_ref().map(|long| long.above)
     }
 
-    /// The price under the longest beginning of `model`, with its vendor before it or without.
+    /// Returns the price with the longest matching prefix, with or without the vendor.
     fn price(&self, model: &str) -> Option<&Price> {
         let bare = model.split_once(':').map_or(model, |(_, bare)| bare);
         let fits = |begin: &str| model.starts_with(begin) || bare.starts_with(begin);
@@ -142,7 +144,7 @@ mod tests {
         Price { rates, ..Price::default() }
     }
 
-    /// E4: what the claude program calls by a short name costs at most what the dearest of that name does.
+    /// E4: A short name of the claude program costs the most expensive model that it can mean.
     #[test]
     fn a_short_name_is_taken_for_the_dearest_that_it_can_mean() {
         let prices = Prices::new([
@@ -234,7 +236,7 @@ mod tests {
         assert_eq!(falling.most(2_000, 100), Micros(1_000 + 500), "a shorter prompt can be the dearer one");
     }
 
-    /// E4: no call costs more than the most that was counted for it, in whichever way it is read.
+    /// E4: No call costs more than the computed maximum, however its prompt is cached.
     #[test]
     fn the_most_of_a_call_is_read_in_the_dearest_way() {
         for price in [price(3, 15, 1, 4), price(3, 15, 1, 0), price(1, 15, 9, 1)] {

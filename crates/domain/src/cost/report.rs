@@ -1,4 +1,4 @@
-//! The report: what was spent today, in the last days, and on whose account.
+//! The cost report: the spending of today, the last days, and by account.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,28 +9,26 @@ use super::{Day, Forecast, Limit, Micros, Spent};
 use crate::conversation::{Branch, Usage};
 use crate::turn::TurnId;
 
-/// Some calls, added up.
+/// The total of some calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many.
     pub calls: u64,
-    /// How many of them nobody knows the price of.
+    /// The number of calls without a price.
     pub unpriced: u64,
-    /// What they used.
     pub usage: Usage,
-    /// What those with a price cost.
+    /// The cost of the calls with a price.
     pub cost: Micros,
 }
 
 impl Total {
-    /// The part of what was read that came from the cache, in percent; nothing, if nothing was read.
+    /// Returns the share of prompt tokens that came from the cache, in percent; `None` without
+    /// prompt tokens.
     pub fn cached_percent(&self) -> Option<u64> {
         let Usage { input, cache_read, cache_write, .. } = self.usage;
         let read = input + cache_read + cache_write;
         (read > 0).then(|| cache_read * 100 / read)
     }
 
-    /// Counts `spent`.
     pub fn add(&mut self, spent: &Spent) {
         self.calls += 1;
         self.usage += spent.call.usage;
@@ -41,50 +39,41 @@ impl Total {
     }
 }
 
-/// What was spent.
+/// The spending up to a day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The day on which it is told.
+    /// The day of the report.
     pub date: Date,
-    /// How many days the lists look back, today included.
+    /// The number of days in the breakdown, today included.
     pub days: u16,
-    /// Today.
     pub today: Total,
-    /// The last seven days.
     pub week: Total,
-    /// The last thirty days.
     pub month: Total,
-    /// The lists.
     pub lists: Lists,
-    /// What unattended work used today.
+    /// The spending of unattended work today.
     pub unattended: Day,
-    /// What it may use.
+    /// Its limit.
     pub limit: Limit,
-    /// What will have been spent, if somebody reckoned it.
     pub forecast: Option<Forecast>,
 }
 
-/// The days of the report, added up by what one may ask for.
+/// The totals of the reported days by different keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lists {
-    /// By account.
     pub sources: BTreeMap<String, Total>,
-    /// By model.
     pub models: BTreeMap<String, Total>,
-    /// By day.
     pub days: BTreeMap<Date, Total>,
-    /// By day and account.
     pub days_of: BTreeMap<(Date, String), Total>,
-    /// The runs of each account: each has a branch of its own, and on main each is a turn.
+    /// The runs of each account: a branch for a background run, a turn on main.
     runs: BTreeMap<String, BTreeSet<(Branch, Option<TurnId>)>>,
 }
 
-/// The spans that are always told.
+/// The spans that are always reported.
 const WEEK: u16 = 7;
 const MONTH: u16 = 30;
 
 impl Report {
-    /// A report as of `now` whose lists look `days` back. Nothing is counted yet.
+    /// Creates an empty report as of `now` with a breakdown of the last `days`.
     pub fn new(now: &Zoned, days: u16, limit: Limit) -> Self {
         let date = now.date();
         let (today, week, month) = Default::default();
@@ -101,12 +90,12 @@ impl Report {
         }
     }
 
-    /// The first day that is looked at.
+    /// Returns the first day that is needed.
     pub fn since(&self) -> Date {
         self.first(self.days.max(MONTH))
     }
 
-    /// Counts `spent`, which happened on `date` where the human lives.
+    /// Adds `spent`, which was on `date` in the user's zone.
     pub fn add(&mut self, spent: &Spent, date: Date) {
         if date == self.date {
             self.today.add(spent);
@@ -123,21 +112,21 @@ impl Report {
         }
     }
 
-    /// What unattended work may still use today: money, and tokens.
+    /// Returns the money and the tokens that unattended work may still use today.
     pub fn left(&self) -> (Option<Micros>, Option<u64>) {
         let Day { cost, tokens, .. } = self.unattended;
         let money = self.limit.money.map(|most| most.less(cost));
         (money, self.limit.tokens.map(|most| most.saturating_sub(tokens)))
     }
 
-    /// The first of the last `days`.
+    /// Returns the first of the last `days`.
     fn first(&self, days: u16) -> Date {
         self.date.saturating_sub((i64::from(days) - 1).days())
     }
 }
 
 impl Lists {
-    /// How many runs there were on the account `name`; in a conversation, how many answers.
+    /// Returns the number of runs on the account `name`, or of answers for a conversation.
     pub fn runs_of(&self, name: &str) -> u64 {
         self.runs.get(name).map_or(0, |runs| runs.len() as u64)
     }
@@ -224,7 +213,7 @@ mod tests {
         assert_eq!(of, [("main", 7), ("routine:mail", 30)], "a day is told apart by account");
     }
 
-    /// A run aside has a branch of its own, however often it calls; in a conversation every answer is one.
+    /// A background run counts once however many calls it makes; on main each answer counts.
     #[test]
     fn runs_are_counted_apart_from_calls() {
         let mut report = report(1);

@@ -1,21 +1,19 @@
-//! Source: on whose account a call is made.
+//! The account of a call: its source, and whether the user waits.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::conversation::Branch;
 
-/// Why a turn runs, and whether somebody waits for it.
+/// The account of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// On whose account.
     pub source: Source,
-    /// Whether somebody waits.
     pub attended: Attended,
 }
 
 impl Account {
-    /// An answer to the human on `branch`.
+    /// Returns the account of an answer on `branch`.
     pub fn answer_on(branch: &Branch) -> Self {
         let source = match branch {
             Branch::Main => Source::Main,
@@ -24,28 +22,27 @@ impl Account {
         Self { source, attended: Attended::Waited }
     }
 
-    /// A web search for a turn on the account of which `attended` is taken.
+    /// Returns the account of a web search in a turn with this attendance.
     pub fn search(attended: Attended) -> Self {
         Self { source: Source::Search, attended }
     }
 
-    /// A summary that makes room.
+    /// Returns the account of a compaction.
     pub fn compaction(attended: Attended) -> Self {
         Self { source: Source::Compaction, attended }
     }
 }
 
-/// Whether somebody waits for what comes of a call.
+/// Whether the user waits for the result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attended {
-    /// The human does.
     Waited,
-    /// Nobody does: the daily limit holds.
+    /// The user does not wait, so the daily limit applies.
     Unattended,
 }
 
 impl Attended {
-    /// The word under which it is kept.
+    /// Returns the stored word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waited => "waited",
@@ -54,26 +51,22 @@ impl Attended {
     }
 }
 
-/// On whose account a call is made.
+/// The source of a call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// The main conversation.
     Main,
-    /// A side conversation.
     Fork,
-    /// A summary that makes room.
     Compaction,
-    /// The routine of this id.
+    /// The routine with this id.
     Routine(String),
-    /// The reminder of this id.
+    /// The reminder with this id.
     Reminder(String),
-    /// The webhook of this id.
+    /// The webhook with this id.
     Webhook(String),
-    /// The agent of this name.
+    /// The agent with this name.
     Agent(String),
-    /// Who reads words from outside.
+    /// The reader of text from outside.
     Reader,
-    /// Web searches at the model's vendor.
     Search,
 }
 
@@ -114,7 +107,6 @@ impl FromStr for Source {
     }
 }
 
-/// Nobody spends on such an account.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("nobody spends on the account of `{0}`")]
 pub struct UnknownSource(String);

@@ -1,4 +1,5 @@
-//! How near the limit of today is, for whoever looks. An alert is heard once, and perhaps nobody was there to hear it.
+//! The use of today's limits. It is shown on request, because an alert appears only once and may be
+//! missed.
 
 use std::fmt;
 
@@ -6,27 +7,22 @@ use super::alert::NEAR;
 use super::{Day, Limit, Micros, Report, short};
 use crate::settings::DailyLimit;
 
-/// One limit of the day, and what is used of it.
+/// One daily limit and its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// In money.
     Money {
-        /// What is used.
         used: Micros,
-        /// What may be.
         most: Micros,
     },
     /// In tokens that were not read from the cache.
     Tokens {
-        /// What is used.
         used: u64,
-        /// What may be.
         most: u64,
     },
 }
 
 impl Bound {
-    /// How much of it is used, in percent: of nothing, all.
+    /// Returns the used share in percent; 100 for a limit of zero.
     pub fn percent(&self) -> u64 {
         match *self {
             Self::Money { used, most } => percent(used.0, most.0),
@@ -34,7 +30,7 @@ impl Bound {
         }
     }
 
-    /// Whether nothing is allowed at all: who set it so knows it.
+    /// Returns whether the limit is zero. The user set it, so no notice is needed.
     fn is_nothing(&self) -> bool {
         matches!(self, Self::Money { most: Micros(0), .. } | Self::Tokens { most: 0, .. })
     }
@@ -45,7 +41,7 @@ fn percent(used: u64, most: u64) -> u64 {
     percent.map_or(100, |percent| u64::try_from(percent).unwrap_or(u64::MAX))
 }
 
-/// `$0.82 of $1.00`.
+/// Formats it such as `$0.82 of $1.00`.
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,7 +52,7 @@ impl fmt::Display for Bound {
 }
 
 impl Report {
-    /// The limits of today: money, and tokens.
+    /// Returns today's limits: money, then tokens.
     pub fn bounds(&self) -> impl Iterator<Item = Bound> {
         let Limit { money, tokens } = self.limit;
         let Day { cost, tokens: used, .. } = self.unattended;
@@ -64,12 +60,12 @@ impl Report {
         money.into_iter().chain(tokens.map(|most| Bound::Tokens { used, most }))
     }
 
-    /// The limit of today that ends first, if there is one.
+    /// Returns the limit with the largest used share.
     pub fn nearest(&self) -> Option<Bound> {
         self.bounds().max_by_key(Bound::percent)
     }
 
-    /// What whoever looks should know of the limit of today: nothing, while there is enough of it.
+    /// Returns the notice about a limit that is nearly or fully used.
     pub fn standing(&self) -> Option<String> {
         let nearest = self.pressing()?;
         let more = self.raised()?;
@@ -88,8 +84,8 @@ impl Report {
         })
     }
 
-    /// The limit that would let more through, while the one of today is near or reached. What is said of one half of a
-    /// limit says nothing of the other, so both are named.
+    /// Returns a limit that would allow more, if today's limit is nearly or fully used. Both parts
+    /// are named, because setting one part replaces the other.
     pub fn raised(&self) -> Option<DailyLimit> {
         let least = if self.pressing()?.percent() < 100 { NEAR } else { 100 };
         let raise = |used: u64, most: u64| {
@@ -105,7 +101,7 @@ impl Report {
         Some(DailyLimit::Set(Limit { money, tokens: tokens.map(|most| raise(used, most)) }))
     }
 
-    /// The limit of today that ends first, if it is near or reached.
+    /// Returns the limit with the largest used share, if it is nearly or fully used.
     fn pressing(&self) -> Option<Bound> {
         let nearest = self.bounds().filter(|bound| !bound.is_nothing()).max_by_key(Bound::percent);
         nearest.filter(|bound| bound.percent() >= NEAR)
@@ -125,7 +121,7 @@ mod tests {
         report
     }
 
-    /// The limit that ends first is the one that counts, whether it is one of money or of tokens.
+    /// The notice names the limit with the largest used share, whether money or tokens.
     #[test]
     fn whoever_looks_is_told_of_the_limit_that_ends_first() {
         let both = Limit { money: Some(Micros(1_000_000)), tokens: Some(5_000_000) };
@@ -177,7 +173,8 @@ mod tests {
         );
     }
 
-    /// Where the limit is near, what is near is raised; where it is reached, what is reached, and above all that was used.
+    /// Near the limit the nearly used parts are raised, at the limit the used ones, and always
+    /// above what was used.
     #[test]
     fn a_raised_limit_lets_more_through() {
         let both = Limit { money: Some(Micros(1_000_000)), tokens: Some(5_000_000) };

@@ -1,10 +1,10 @@
-//! What was spent, in words.
+//! Formats the cost report as text.
 
 use super::{Report, Total};
 
 impl Report {
-    /// SL-6: what was spent today, and on whose account, what the week cost, and how much of the limit is used. It
-    /// looks back one day.
+    /// SL-6: Returns today's cost by account, the cost of the week, and the use of the limit. The
+    /// breakdown must cover one day.
     pub fn today_in_words(&self) -> String {
         let rows = self.lists.sources.iter().map(|(name, total)| format!("  {name}: {}", brief(total)));
         let week = (self.week.calls > 0).then(|| format!("7 days: {}.", brief(&self.week)));
@@ -21,7 +21,7 @@ impl Report {
         format!("today: {}{}.", brief(&self.today), cached.unwrap_or_default())
     }
 
-    /// What work that nobody waits for may still use today.
+    /// Returns the use of today's limits.
     pub fn allowance(&self) -> String {
         let said: Vec<String> = self.bounds().map(|bound| bound.to_string()).collect();
         if said.is_empty() {
@@ -42,7 +42,7 @@ fn brief(total: &Total) -> String {
     format!("{money}, {}, {} tokens", calls(total.calls), short(total.usage.held()))
 }
 
-/// A count of tokens in three digits or so.
+/// Formats a token count with about three digits.
 pub fn short(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
@@ -60,7 +60,7 @@ mod tests {
     use crate::conversation::{Branch, Usage};
     use crate::turn::TurnId;
 
-    /// SL-6: today and the week in a few lines, with the limit; and what has no price is said.
+    /// SL-6: The summary has a few lines with the limit, and names calls without a price.
     #[test]
     fn today_is_told_by_who_spent_it() {
         let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();

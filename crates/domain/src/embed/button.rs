@@ -1,4 +1,4 @@
-//! The buttons of an embed, and what pressing one means.
+//! The buttons of an embed and their actions.
 
 use super::cut;
 use crate::approval::{ApprovalId, Verdict};
@@ -9,83 +9,78 @@ use crate::sent::InquiryId;
 
 /// The most characters on a button.
 pub const LABEL_CHARS: usize = 80;
-/// The most characters of what a surface sends back when a button is pressed.
+/// The most characters of a button id that a surface sends back.
 pub const PRESS_CHARS: usize = 100;
 
-/// A button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What stands on it.
     pub label: String,
-    /// How it looks.
     pub style: Style,
-    /// What pressing it means.
     pub action: Action,
 }
 
-/// How a button looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Good to press.
+    /// A positive action.
     Success,
-    /// Dangerous to press.
+    /// A destructive action.
     Danger,
-    /// The one to press.
+    /// The recommended action.
     Primary,
-    /// One among others.
+    /// One of several actions.
     #[default]
     Secondary,
 }
 
-/// What pressing a button means.
+/// The action of a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The task of this id is done.
+    /// Completes the task with this id.
     TaskDone(String),
-    /// The task of this id is deleted.
+    /// Deletes the task with this id.
     TaskDelete(String),
-    /// The event of this id is deleted.
+    /// Deletes the calendar event with this id.
     EventDelete(String),
-    /// The assistant is asked this, once it is kept under a number.
+    /// Asks the assistant this, before it is stored under an id.
     Ask(String),
-    /// The assistant is asked what is kept under this number.
+    /// Asks the assistant the prompt that is stored under this id.
     Inquire(InquiryId),
-    /// The message is put away.
+    /// Hides the message.
     Dismiss,
-    /// The side conversation ends in this way.
+    /// Ends the fork in this way.
     Leave(Exiting),
-    /// This is done with the card of a reminder.
+    /// Acts on the card of a reminder.
     Card(CardId, Act),
-    /// This is done with the card that was posted under this key: no button says that.
+    /// Acts on the card that was posted under this key. No button has this action.
     Posted(PostKey, Act),
-    /// The message was not useful: no button says that.
+    /// Marks the message as not useful. No button has this action.
     Dislike,
-    /// The human says this to what we asked for.
+    /// Answers an approval.
     Answer(ApprovalId, Verdict),
-    /// All approvals of the step that begins with this one are answered so.
+    /// Answers all approvals of the step that begins with this one.
     AnswerStep(ApprovalId, Verdict),
-    /// Something nobody knows yet, as it was written.
+    /// An unknown action, as it was written.
     Unknown(String),
 }
 
-/// The three ways out of a side conversation, as buttons.
+/// The three exits of a fork, as buttons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exiting {
-    /// It becomes the main conversation.
+    /// The fork becomes the main conversation.
     Save,
-    /// With a summary for main.
+    /// A report is left for main.
     Report,
-    /// Nothing is kept.
     Drop,
 }
 
-/// What a button of this action sends.
+/// Returns the button id of an action.
 fn pressing(action: &str) -> String {
     let data = if action.contains(':') { "" } else { ":_" };
     cut(&format!("act:{action}{data}"), PRESS_CHARS).to_owned()
 }
 
-/// I5: what a model wrote never means something that only our own buttons mean, such as the human's yes.
+/// I5: Returns a text of the model that cannot be read as an action of the program's own buttons,
+/// such as an approval.
 fn unknown(text: &str) -> String {
     match Action::pressed(&pressing(text)) {
         Some(Action::Unknown(_)) => text.to_owned(),
@@ -93,11 +88,11 @@ fn unknown(text: &str) -> String {
     }
 }
 
-/// What is kept before the number of a question. No action that a model writes is read as one.
+/// The prefix of a stored prompt's id. An action that a model writes is never parsed as one.
 const INQUIRY: &str = "inquiry";
 
 impl Button {
-    /// The same, cut where a surface has no room for more.
+    /// Returns the button with its label cut to the limit.
     #[must_use]
     pub fn fitted(self) -> Self {
         Self { label: cut(&self.label, LABEL_CHARS).to_owned(), ..self }
@@ -105,15 +100,13 @@ impl Button {
 }
 
 impl Style {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Success, Self::Danger, Self::Primary, Self::Secondary];
 
-    /// The style of that name, or the plainest one.
+    /// Returns the style with this name, or the default.
     pub fn read(name: &str) -> Self {
         Self::ALL.into_iter().find(|style| style.name() == name.trim()).unwrap_or_default()
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -125,7 +118,7 @@ impl Style {
 }
 
 impl Action {
-    /// Reads an action as the model writes it: `task_done:<id>`.
+    /// Parses an action that a model wrote, such as `task_done:<id>`.
     pub fn read(text: &str) -> Self {
         let owned = |rest: &str| rest.trim().to_owned();
         match text.trim().split_once(':') {
@@ -138,7 +131,7 @@ impl Action {
         }
     }
 
-    /// Reads an action as it is kept with an embed that was shown.
+    /// Parses an action that is stored with an embed.
     pub fn kept(text: &str) -> Self {
         match text.split_once(':') {
             Some((INQUIRY, id)) => Self::Inquire(InquiryId(id.to_owned())),
@@ -146,7 +139,7 @@ impl Action {
         }
     }
 
-    /// The action as it is kept: as the model writes it, but for a question that has a number.
+    /// Returns the stored text: like the model writes it, except for stored prompts.
     pub fn to_text(&self) -> String {
         match self {
             Self::TaskDone(id) => format!("task_done:{id}"),
@@ -167,7 +160,7 @@ impl Action {
         }
     }
 
-    /// XB-6: what a surface sends back when the button is pressed: nothing, if there is no such thing.
+    /// XB-6: Returns the id that a surface sends back; `None` if the action has no button.
     pub fn press(&self) -> Option<String> {
         let text = match self {
             Self::Ask(_) | Self::Posted(..) | Self::Dislike => return None,
@@ -180,7 +173,8 @@ impl Action {
         Some(pressing(&text))
     }
 
-    /// XB-7: the action that a surface sent back: nothing, if no button of ours sends that.
+    /// XB-7: Parses the id that a surface sent back; `None` if it is not from a button of the
+    /// program.
     pub fn pressed(press: &str) -> Option<Self> {
         let (action, data) = press.strip_prefix("act:")?.split_once(':')?;
         let named = |c: char| c.is_ascii_lowercase() || c == '_';
@@ -247,7 +241,7 @@ fn answer(action: &str, data: &str) -> Option<Action> {
 mod tests {
     use super::*;
 
-    /// TL-3, TL-5: the four actions are read, everything else is kept as it was written.
+    /// TL-3, TL-5: The four actions are parsed, and other texts are kept unchanged.
     #[test]
     fn an_action_is_read_and_written_back() {
         let check = |text: &str, action: Action| {
@@ -266,7 +260,7 @@ mod tests {
         assert_eq!(Style::read("sparkling"), Style::Secondary);
     }
 
-    /// XB-6, XB-7, XB-11: what a button sends when it is pressed is read as what it means.
+    /// XB-6, XB-7, XB-11: A button's id is parsed back into its action.
     #[test]
     fn a_press_is_read_as_what_the_button_means() {
         let inquiry = Action::Inquire(InquiryId("0a1b2c3d".to_owned()));
@@ -296,7 +290,7 @@ mod tests {
         assert_eq!(long.press().unwrap().chars().count(), PRESS_CHARS);
     }
 
-    /// XB-4: a button has room for 80 characters.
+    /// XB-4: A label is cut to 80 characters.
     #[test]
     fn a_long_label_is_cut() {
         let button = Button { label: "é".repeat(100), style: Style::Primary, action: Action::read("x") };

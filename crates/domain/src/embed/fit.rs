@@ -1,18 +1,17 @@
-//! Fitting text into a given room.
+//! Cuts text to a budget of characters.
 //!
-//! Lengths are counted in UTF-16 units, as the strictest surface may count them, and no character is cut in
-//! half.
+//! Lengths are in UTF-16 units, like on the strictest surface, and no character is split.
 
-/// What is left of a room that several texts share.
+/// The rest of a budget that several texts share.
 pub struct Room(usize);
 
 impl Room {
-    /// A room of `units`.
+    /// Creates a budget of `units`.
     pub fn of(units: usize) -> Self {
         Self(units)
     }
 
-    /// As much of `text` as fits into `most` and into what is left.
+    /// Takes as much of `text` as fits into `max` and into the rest.
     pub fn take(&mut self, text: &str, most: usize) -> String {
         let fits = cut(text, most.min(self.0));
         self.0 -= units(fits);
@@ -20,7 +19,7 @@ impl Room {
     }
 }
 
-/// The beginning of `text` that has at most `most` units.
+/// Returns the beginning of `text` with at most `max` units.
 pub fn cut(text: &str, most: usize) -> &str {
     let mut length = 0;
     for (at, c) in text.char_indices() {
@@ -32,7 +31,7 @@ pub fn cut(text: &str, most: usize) -> &str {
     text
 }
 
-/// `text` without pictures, each with the white space after it.
+/// Returns `text` without emoji and the white space after each of them.
 pub fn without_emoji(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut skipping = false;

@@ -1,4 +1,4 @@
-//! What is asked about, as a person names it.
+//! The subject of an explanation, as the user writes it.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,27 +8,26 @@ use crate::conversation::EntryId;
 use crate::schedule::Moment;
 use crate::turn::TurnId;
 
-/// What an explanation is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The last answer.
     Last,
-    /// What has this number: a ping as it is shown, or else an answer.
+    /// A ping or an answer with this number; the ping wins.
     Number(u64),
     /// The answer with this number.
     Answer(TurnId),
-    /// What was shown to the human under this number.
+    /// The message that was shown under this number.
     Ping(EntryId),
-    /// What is held under this number, or was.
+    /// The message that is or was deferred under this number.
     Held(HeldId),
-    /// The last times of this job: its source, its id, or its name.
+    /// The last occurrences of this job, given by source, id or name.
     Job(String),
-    /// The time of this job that is written so.
+    /// The occurrence of this job at this time, as it was written.
     Occurrence(String, String),
 }
 
 impl Subject {
-    /// Reads what a person wrote.
+    /// Parses the user's text.
     pub fn read(words: &str) -> Result<Self, String> {
         let number = |words: &str| words.parse::<u64>().ok();
         let named = |name: &str| words.strip_prefix(name).and_then(|rest| number(rest.trim()));
@@ -52,7 +51,7 @@ impl Subject {
         }
     }
 
-    /// What is told if nobody knows anything of it.
+    /// Returns the reply if nothing is known about it.
     pub fn unknown(&self) -> String {
         match self {
             Self::Last => "i have not answered anything yet.".to_owned(),
@@ -72,7 +71,7 @@ impl Subject {
     }
 }
 
-/// The time that is written so, on a clock in `zone`.
+/// Parses a time in `zone`.
 pub fn moment(text: &str, zone: &TimeZone) -> Result<Timestamp, String> {
     let moment = Moment::parse(text.trim(), zone);
     moment.map(|moment| moment.at).map_err(|_| {

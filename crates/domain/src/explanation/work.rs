@@ -1,4 +1,4 @@
-//! Why a job reached the human, or did not: one time at which it was due, and all that came of it.
+//! Explains one occurrence of a job: its runs, pings, refusals and end.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -12,38 +12,35 @@ use crate::occurrence::{End, Occurrence, Stage};
 use crate::record::Charge;
 use crate::schedule::Lateness;
 
-/// What is known of one time at which a job was due, or of a run that no clock set off.
+/// The facts about one occurrence of a job, or about a run that was started manually.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Whose it is.
     pub source: Source,
-    /// The time at which it was due, and when something was done about it.
+    /// The occurrence, and the time when it was handled.
     pub due: Option<(Occurrence, Timestamp)>,
-    /// Its turns, oldest first.
     pub turns: Vec<Explanation>,
-    /// What it showed to the human, oldest first.
+    /// Its messages to the user, oldest first.
     pub pings: Vec<Ping>,
-    /// The calls that were not let through, and what was said instead.
+    /// The refused calls with the reply to each.
     pub refused: Vec<(String, String)>,
-    /// What it wanted to show and what had to wait, oldest first, each with when it was told.
+    /// Its deferred messages, oldest first, each with the time of its digest.
     pub held: Vec<(Held, Option<Timestamp>)>,
-    /// The reminder that rang, and what became of it.
+    /// The card of the reminder.
     pub card: Option<Card>,
 }
 
-/// Something that was shown to the human.
+/// A message that was shown to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ping {
-    /// The entry that holds it, which is the number it is shown under.
+    /// The entry that contains it; its id is the shown number.
     pub entry: EntryId,
-    /// What it says.
     pub text: String,
-    /// What was charged for it: nothing, if it took no ping.
+    /// The charge; `None` if the message took no ping.
     pub charge: Option<Charge>,
 }
 
 impl Work {
-    /// In a few lines, with times of `zone`.
+    /// Returns the explanation as text, with times in `zone`.
     pub fn tell(&self, zone: &TimeZone) -> String {
         let mut lines = vec![self.trigger(zone)];
         lines.extend(self.gates());
@@ -58,7 +55,7 @@ impl Work {
         lines.join("\n")
     }
 
-    /// In one line, for a list.
+    /// Returns one line for a list.
     pub fn line(&self, zone: &TimeZone) -> String {
         let Some((occurrence, began)) = &self.due else {
             return format!("{} was begun by hand", self.source);
@@ -82,7 +79,7 @@ impl Work {
         format!("- {due}  {how:<9}  {}  {reached}", lateness(occurrence, *began))
     }
 
-    /// Why the human was not interrupted: nothing, if they were.
+    /// Returns why the user was not interrupted; `None` if they were.
     pub fn silence(&self) -> Option<String> {
         if !self.pings.is_empty() || self.card.is_some() {
             return None;
@@ -107,12 +104,12 @@ impl Work {
         })
     }
 
-    /// Whether something was said for it, or wanted to be: what takes no model is not counted among the tries.
+    /// Returns whether it produced a message. Messages without a model do not count as tries.
     fn reached_out(&self) -> bool {
         !self.pings.is_empty() || !self.held.is_empty() || self.card.is_some()
     }
 
-    /// The calls of all its turns, added up.
+    /// Returns the total of the calls of all turns.
     pub fn total(&self) -> Total {
         let mut total = Total::default();
         let calls = self.turns.iter().flat_map(|turn| &turn.calls);
@@ -196,14 +193,14 @@ impl Work {
     }
 }
 
-/// What is said of something that waits and was brought from outside.
+/// The state of a queued webhook delivery.
 const BROUGHT: &str = "it waits for its turn, or for tomorrow if today's limit is used up";
 
 fn is_brought(occurrence: &Occurrence) -> bool {
     matches!(occurrence.key.source, Source::Webhook(_))
 }
 
-/// What became of a reminder that rang.
+/// Returns the outcome of a reminder's card.
 fn state(card: &Card) -> &'static str {
     match card.state {
         State::Open => "it is open",
@@ -260,7 +257,7 @@ mod tests {
     use super::*;
     use crate::occurrence::Key;
 
-    /// What a webhook brings goes out without a model, and so without a try.
+    /// A webhook message without a model counts as begun, although it has no tries.
     #[test]
     fn what_went_out_as_it_came_was_begun() {
         let source = Source::Webhook("build".to_owned());

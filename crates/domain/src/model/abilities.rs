@@ -1,33 +1,34 @@
-//! What a model lets its caller choose about thinking and effort.
+//! The settings of thinking and effort that a model accepts.
 //!
-//! The table covers Anthropic's models by the family in their id. It is the only one: the client of the Messages API
-//! takes its defaults from here too, and then learns from the vendor's models endpoint and from refusals.
+//! The table covers Anthropic's models by the family in their id. The client of the Messages API
+//! takes its defaults from here, and then learns from the vendor's models endpoint and from
+//! refusals.
 
 use crate::effort::Effort;
 use crate::thinking::Thinking;
 
-/// What can be chosen about a model's thinking and effort.
+/// The settings of thinking and effort of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Thinking can be turned off.
+    /// True if thinking can be turned off.
     pub can_turn_off: bool,
-    /// The model can decide itself how much it thinks.
+    /// True if the model can decide how much it thinks.
     pub adaptive: bool,
-    /// Thinking can be limited to a number of tokens.
+    /// True if thinking can be limited to a number of tokens.
     pub budgets: bool,
-    /// The efforts that can be asked for, lowest first; none, if the model has no effort.
+    /// The accepted efforts, lowest first; empty if the model has no effort.
     pub efforts: Vec<Effort>,
-    /// The most tokens that the model reads at once, if that is known.
+    /// The context window in tokens, if known.
     pub window: Option<u64>,
 }
 
-/// The budget of a model that only has budgets, where it is to decide itself how much to think.
+/// The budget for adaptive thinking of a model that only has budgets.
 pub const USUAL_BUDGET: u32 = 8192;
 
-/// Families of Anthropic's models that only have token budgets. They read 200,000 tokens.
+/// Families of Anthropic's models that only have token budgets. Their window is 200,000 tokens.
 const BUDGETS_ONLY: [&str; 3] = ["haiku-4-5", "sonnet-4-5", "opus-4-5"];
 
-/// Families that have token budgets and can also decide themselves how much to think.
+/// Families that have token budgets and adaptive thinking.
 const BUDGETS_AND_ADAPTIVE: [&str; 2] = ["opus-4-6", "sonnet-4-6"];
 
 /// Families without token budgets whose thinking can be turned off.
@@ -48,13 +49,15 @@ const ALWAYS_THINKING: [&str; 9] = [
 ];
 
 impl Abilities {
-    /// Abilities of a model that always thinks and takes every effort, as all of Anthropic's newest models do.
+    /// Returns the abilities of a model that always thinks and takes every effort, as Anthropic's
+    /// newest models do.
     pub fn always_thinking() -> Self {
         let efforts = Effort::ALL.to_vec();
         Self { can_turn_off: false, adaptive: true, budgets: false, efforts, window: None }
     }
 
-    /// Abilities of the model with the vendor's id `id`, by its family. An id of no known family counts as the newest.
+    /// Returns the abilities of the model `id` by its family. An unknown family counts as the
+    /// newest.
     pub fn of_family(id: &str) -> Self {
         let is = |families: &[&str]| families.iter().any(|family| is_of(id, family));
         let newest = Self::always_thinking();
@@ -73,24 +76,26 @@ impl Abilities {
         }
     }
 
-    /// Whether `id` is of a family that this version of the program knows.
+    /// Returns whether the family of `id` is known.
     pub fn knows(id: &str) -> bool {
         let known = [&BUDGETS_ONLY[..], &BUDGETS_AND_ADAPTIVE, &CAN_TURN_OFF, &ALWAYS_THINKING];
         known.into_iter().flatten().any(|family| is_of(id, family))
     }
 
-    /// Whether nothing about the thinking can be chosen, as with a server that refuses the fields for it.
+    /// Returns whether no setting of thinking is accepted, such as by a server that refuses the
+    /// fields.
     fn is_fixed(&self) -> bool {
         !self.adaptive && !self.budgets && self.efforts.is_empty()
     }
 
-    /// Returns the effort that is used when `effort` is asked for: the next lower one that the model has.
+    /// Returns the effort that is used for `effort`: the same or the next lower one that the model
+    /// has.
     pub fn nearest(&self, effort: Effort) -> Option<Effort> {
         let lower = self.efforts.iter().rev().find(|known| **known <= effort);
         lower.or(self.efforts.first()).copied()
     }
 
-    /// Explains the ways to think that `model` has.
+    /// Explains the thinking modes of `model`.
     pub fn explain(&self, model: &str) -> String {
         if self.is_fixed() {
             return format!("The server takes no settings for the thinking of {model}.");
@@ -117,7 +122,7 @@ impl Abilities {
         sentences.join(" ")
     }
 
-    /// Returns the remark that `model` does something else than `thinking` says, if it does.
+    /// Returns a remark if `model` cannot follow `thinking`.
     pub fn remark(&self, model: &str, thinking: Thinking) -> Option<String> {
         if self.is_fixed() && thinking != Thinking::Auto {
             return Some(format!(
@@ -140,14 +145,14 @@ impl Abilities {
     }
 }
 
-/// One example says enough: the others follow the same order.
+/// One example is enough, because the others follow the same order.
 fn budgets_become_efforts() -> String {
     let example = "8k".parse().map(Effort::for_thinking).unwrap_or_default();
     format!("Token budgets become an effort: 8k = {example}.")
 }
 
-/// Whether `id` is of the family, such as `claude-opus-5-20260301` of `opus-5`. A second version number makes another
-/// family: `opus-5-5` is not of `opus-5`.
+/// Returns whether `id` is of the family, such as `claude-opus-5-20260301` of `opus-5`. A second
+/// version number makes another family: `opus-5-5` is not of `opus-5`.
 fn is_of(id: &str, family: &str) -> bool {
     let Some((_, rest)) = id.split_once(family) else { return false };
     let next = rest.strip_prefix('-').unwrap_or(rest);
@@ -225,7 +230,7 @@ mod tests {
         assert!(text("claude-haiku-4-5", "adaptive").contains("so it gets a budget of 8192 tokens"));
     }
 
-    /// A server that refused every field for thinking.
+    /// Tests a server that refuses every field of thinking.
     #[test]
     fn a_server_without_settings_for_thinking_is_explained() {
         let nothing = Abilities {

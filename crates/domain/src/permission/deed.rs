@@ -1,51 +1,48 @@
-//! Deeds: what a call would do, from its tool and what it is given. Nobody guesses what a shell would make of a text:
-//! either it is one command of ours, word by word, or it goes into the cage as a whole.
+//! The action of a call, from its tool and input. Shell text is not interpreted: it is either one
+//! command of this program, word by word, or runs in the sandbox as a whole.
 
 use super::own_command;
 use super::path;
 use crate::label::{Label, Realm};
 use crate::tool::{Class, ServerKind, ToolCall};
 
-/// What a call would do.
+/// The action of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deed {
-    /// What it has power over.
     pub power: Power,
-    /// Where its words go.
     pub to: To,
-    /// What it reads, as far as that is known before it runs.
+    /// The label of what it reads, as far as known before it runs.
     pub reads: Label,
 }
 
-/// What a call has power over.
+/// The kind of effect that a call has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
-    /// It speaks to the human or to main, within the rules for that.
+    /// It notifies the user or main, within the rules for that.
     Tells,
-    /// It looks at what is the human's.
+    /// It reads the user's data.
     Reads,
     /// It writes a note.
     Notes,
-    /// It changes what somebody may do, or what runs by itself.
+    /// It changes permissions or jobs.
     Authority,
-    /// It plans a routine that brings no tools of its own, or sets quiet hours.
+    /// It plans a routine without tools of its own, or sets quiet hours.
     Routine,
-    /// It changes something of the user's own, and that can be taken back.
+    /// It changes the user's data, and that can be undone.
     Reversible,
-    /// It destroys something, or reaches others.
+    /// It deletes data or reaches other people.
     Destructive,
-    /// Its words leave this machine.
+    /// It sends data to another machine.
     Egress,
-    /// It runs a command in the cage, without a network.
+    /// It runs a command in the sandbox without a network.
     Caged,
-    /// It runs a command in the cage, with one.
+    /// It runs a command in the sandbox with a network.
     Networked,
-    /// Only the human does that.
+    /// Only the user may do it.
     Human,
 }
 
 impl Power {
-    /// All of them.
     pub const ALL: [Self; 11] = [
         Self::Tells,
         Self::Reads,
@@ -60,7 +57,7 @@ impl Power {
         Self::Human,
     ];
 
-    /// Whether it is among the lower rows of the matrix, which text from outside must not cause without a yes.
+    /// Returns whether outside text must not cause it without an approval.
     pub fn is_grave(self) -> bool {
         match self {
             Self::Authority
@@ -74,44 +71,40 @@ impl Power {
     }
 }
 
-/// Where the words of a call go.
+/// The destination of a call's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum To {
-    /// Nowhere that matters here.
+    /// It stays on this machine.
     Nobody,
-    /// To the address `url`, at `host`.
-    Address {
-        /// The whole address.
-        url: String,
-        /// Whose it is.
-        host: String,
-    },
-    /// To the search that the human has set up.
+    /// The address `url` at `host`.
+    Address { url: String, host: String },
+    /// The configured search provider.
     Search,
-    /// To a server that lends us tools.
+    /// A tool server.
     Server,
-    /// To this address, which a tool of a server opens. Unlike our own fetch it may send a sign-in of the user along.
+    /// An address that a server tool opens. Unlike the own fetch tool, the server may send the
+    /// user's credentials.
     ServerAddress(String),
-    /// Into a note.
+    /// A note.
     File(Corner),
 }
 
-/// Which files a note is among.
+/// The origin of the text in a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corner {
-    /// Those that may hold anybody's words.
+    /// Notes that may contain outside text.
     Outside,
-    /// The human's own.
+    /// The user's own notes.
     Ours,
 }
 
-/// What `call`, of a tool of this class, would do.
+/// Returns the action of `call` of a tool of this class.
 pub fn deed(call: &ToolCall, class: Class) -> Deed {
     let plain = |power, reads| Deed { power, to: To::Nobody, reads };
     match class {
         Class::Own => plain(Power::Tells, Label::PLAIN),
         Class::Notes => plain(Power::Notes, Label::PLAIN),
-        // What it does is in its words, see `deed_at`.
+        // The effect depends on the text, see `tool_action_at`.
         Class::Plans => plain(Power::Authority, Label::private(Realm::Tasks)),
         Class::Reads => plain(Power::Reads, path::read_label(call)),
         Class::Edits => path::edit(call),
@@ -127,8 +120,8 @@ pub fn deed(call: &ToolCall, class: Class) -> Deed {
     }
 }
 
-/// What a call of a tool of a server would do, if the user accepted the tool as one of this kind. A kind never makes a
-/// call freer than the same row of the matrix.
+/// Returns the action of a call of a server tool with its accepted kind. A kind never makes a call
+/// freer than its row of the matrix.
 pub fn server_deed(call: &ToolCall, kind: Option<ServerKind>) -> Deed {
     let unknown = deed(call, Class::Foreign);
     match kind {
@@ -137,7 +130,7 @@ pub fn server_deed(call: &ToolCall, kind: Option<ServerKind>) -> Deed {
         Some(ServerKind::Search) => Deed { to: To::Search, ..unknown },
         Some(ServerKind::Fetch) => match call.input.only_text_in("input") {
             Some(url) => Deed { to: To::ServerAddress(url), ..unknown },
-            // More than an address is a request that the model composed.
+            // Input with more than an address is a request that the model composed.
             None => unknown,
         },
         Some(ServerKind::Send) => Deed { power: Power::Destructive, to: To::Nobody, ..unknown },
@@ -153,14 +146,14 @@ fn shell(call: &ToolCall) -> Deed {
     }
     let files = Label::private(Realm::Files);
     let (power, reads) = match call.input.says_yes("network") {
-        // What it fetches and prints was written by anybody.
+        // Text from the network is outside text.
         true => (Power::Networked, files.join(Label::outside(Realm::Web))),
         false => (Power::Caged, files),
     };
     Deed { power, to: To::Nobody, reads }
 }
 
-/// Where an address leads: nowhere that anybody declared, if it cannot be read.
+/// Parses an address; the host is empty if it cannot be read.
 fn address(url: &str) -> To {
     let url = url.trim();
     let rest =
@@ -171,7 +164,8 @@ fn address(url: &str) -> To {
     To::Address { url: url.to_owned(), host: host.to_ascii_lowercase() }
 }
 
-/// The site of an address, such as `https://news.example:8443`: nothing, unless everybody reads the same one in it.
+/// Returns the site of an address, such as `https://news.example:8443`; `None` if parsers could
+/// disagree about it.
 pub fn site(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = ["https", "http"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))?;
@@ -181,12 +175,12 @@ pub fn site(url: &str) -> Option<String> {
     known.then(|| format!("{scheme}://{}", host.to_ascii_lowercase()))
 }
 
-/// A word without the punctuation around it.
+/// Returns a word without surrounding punctuation.
 pub(super) fn address_in(word: &str) -> &str {
     word.trim_matches(|c: char| "<>()[]{}\"'`,;:.!?".contains(c))
 }
 
-/// The addresses in words of the human.
+/// Returns the addresses in a text.
 pub fn links(words: &str) -> impl Iterator<Item = String> {
     let link = |word: &str| {
         let word = address_in(word);

@@ -1,25 +1,25 @@
-//! The matrix: what may be done where, with what is known there. Labels gate actions and never information, so reading
-//! is always free. One row for each power: in a context without text from outside, and in one with it.
+//! The permission matrix. Labels restrict actions and never reading. There is one row per
+//! capability, with a column without and one with outside text:
 //!
-//! | Power | without outside text | with outside text |
+//! | Capability | without outside text | with outside text |
 //! | --- | --- | --- |
 //! | own and reversible, notes | free | free, marked with its origin |
 //! | read, sandboxed shell | free | free |
-//! | web search | free | free; with private things around only a search that the user asked for |
+//! | web search | free | free; with private data only a search that the user asked for |
 //! | fetch of an address that was written by the user or seen | free | free |
-//! | fetch of a composed address, a tool of a server without an accepted kind | ask | ask |
+//! | fetch of a composed address, a server tool without an accepted kind | ask | ask |
 //! | authority | ask; a routine without tools, and quiet hours, are free if the user asked for them in this turn | ask |
 //! | third parties, deletion | ask | ask |
 //! | shell with a network | ask | never |
 //!
-//! Words for the planner are in the row of what they mean. Those that the user wrote in this turn, and that the model only
-//! passes on, are free.
+//! Planner text is in the row of its meaning. Text that the user wrote in this turn, and that the
+//! model only forwards, is free.
 //!
-//! A tool of a server is in the row of the kind that the user accepted for it. One that opens an address is free only if
-//! the user wrote that address in this turn: what the server sends along is not known here.
+//! A server tool is in the row of its accepted kind. One that opens an address is free only if the
+//! user wrote that address in this turn, because the data that the server adds is unknown.
 //!
-//! In the background `ask` leaves a card. There the file of the job may name hosts and server tools: without outside
-//! text those are free, because the user wrote them down.
+//! In the background `ask` leaves a card. There the job's file may name hosts and server tools,
+//! which are free without outside text because the user wrote them.
 
 use super::deed::{Corner, Deed, Power, To, address_in};
 use super::{Allowed, Authority, Mode, Refused, Shut, plan_words};
@@ -27,18 +27,18 @@ use crate::place::Place;
 use crate::tool::ToolCall;
 use crate::tool::pattern::{MAIN, Pattern};
 
-/// What the matrix says of a deed.
+/// The result of the matrix for an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
-    /// It is done.
+    /// It may run.
     Free(Allowed),
-    /// The user is asked: now, or by a card.
+    /// The user is asked now or by a card.
     Ask,
-    /// It is not done, whatever anybody says.
+    /// It may not run, and no approval helps.
     Never(Refused),
 }
 
-/// The cell for `deed`, which is `call`.
+/// Returns the result for `call`, whose action is `action`.
 pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
     let free = Cell::Free(Allowed::Context);
     let tainted = authority.knows.is_tainted();
@@ -60,15 +60,15 @@ pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell 
     }
 }
 
-/// Returns true if the call passes on exactly the message that the user wrote in this turn. The model then chose none of
-/// the words, so text from outside could not influence them.
+/// Returns whether the call forwards exactly the message that the user wrote in this turn. The
+/// model then chose none of the words, so outside text could not influence them.
 fn passes_on(call: &ToolCall, authority: &Authority) -> bool {
     let same = |(words, request): (String, &String)| words.split_whitespace().eq(request.split_whitespace());
     !is_unattended(authority.place)
         && plan_words::said(call).zip(authority.request.as_ref()).is_some_and(same)
 }
 
-/// A note is free. An edit of another file of the user is asked for, unless the job may make it.
+/// Decides on a note. An edit of another file of the user is asked for, unless the job may make it.
 fn notes(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
     let is_listed = || {
         is_unattended(authority.place)
@@ -77,7 +77,8 @@ fn notes(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
     if deed.to == To::File(Corner::Ours) && !is_listed() { Cell::Ask } else { Cell::Free(Allowed::Context) }
 }
 
-/// Words that leave. An address that the user wrote, or that was seen, carries no private bytes.
+/// Decides on data that leaves. An address that the user wrote, or that was seen, carries no
+/// private data.
 fn egress(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
     let tainted = authority.knows.is_tainted();
     let private = authority.knows.is_private();
@@ -93,20 +94,20 @@ fn egress(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
     if is_free { Cell::Free(Allowed::Context) } else { Cell::Ask }
 }
 
-/// Whether the user wrote this address in this turn, as a word of its own.
+/// Returns whether the user wrote this address in this turn, as a separate word.
 fn wrote(address: &str, authority: &Authority) -> bool {
     let request = authority.request.as_deref().unwrap_or_default();
     !address.is_empty() && request.split_whitespace().any(|word| address_in(word) == address)
 }
 
-/// Words that say nothing alone, which a query may have besides those of the user.
+/// Words without a meaning of their own, which a query may contain besides the user's words.
 const SMALL: [&str; 24] = [
     "a", "an", "and", "are", "at", "by", "for", "from", "how", "in", "is", "near", "of", "on", "or", "the",
     "to", "vs", "what", "when", "where", "who", "why", "with",
 ];
 
-/// Returns true if the user asked for this search in this turn: every significant word of the query is in their message, and
-/// the query has no other characters than letters, digits, spaces and ASCII punctuation.
+/// Returns whether the user asked for this search in this turn: every significant word of the query
+/// is in their message, and the query only has letters, digits, spaces and ASCII punctuation.
 fn asked_for(call: &ToolCall, authority: &Authority) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -114,15 +115,15 @@ fn asked_for(call: &ToolCall, authority: &Authority) -> bool {
     };
     let asked = words(authority.request.as_deref().unwrap_or_default());
     let query = call.input.text("query").unwrap_or_default();
-    // Other characters, such as those that nobody sees, could spell something.
+    // Other characters, such as invisible ones, could encode data.
     let is_plain = query.chars().all(|c| c.is_alphanumeric() || c == ' ' || c.is_ascii_punctuation());
     let is_said = |word: &String| asked.contains(word) || SMALL.contains(&word.as_str());
     let query = words(&query);
     is_plain && query.iter().all(is_said) && query.iter().any(|word| asked.contains(word))
 }
 
-/// Whether the file of the job names the host or the tool of a server, and not only that anything may be reached. An
-/// agent has no such file: it may do no more than the turn that sent it.
+/// Returns whether the job's file names the host or the server tool explicitly. A subagent has no
+/// such file: it may do no more than the turn that started it.
 fn is_declared(call: &ToolCall, authority: &Authority) -> bool {
     let lines = authority.tools.allowed().unwrap_or_default();
     let covers = |text: &String| {
@@ -133,8 +134,8 @@ fn is_declared(call: &ToolCall, authority: &Authority) -> bool {
     is_job && lines.iter().any(covers)
 }
 
-/// Why `call` may be done without asking although the matrix asks: the user has said so before. With text from outside
-/// around, a wide yes covers nothing.
+/// Returns an earlier permission of the user that covers a call for which the matrix asks. With
+/// outside text, standing approvals and modes cover nothing.
 pub(super) fn said_before(deed: &Deed, authority: &Authority, session: Option<Allowed>) -> Option<Allowed> {
     let tainted = authority.knows.is_tainted();
     let gives_authority = matches!(deed.power, Power::Authority | Power::Routine);
@@ -153,7 +154,7 @@ fn shut(shut: Shut) -> Cell {
     Cell::Never(Refused::Shut(shut))
 }
 
-/// Whether nobody is there to be asked.
+/// Returns whether no user is present to be asked.
 pub(super) fn is_unattended(place: Place) -> bool {
     match place {
         Place::Background(_) => true,

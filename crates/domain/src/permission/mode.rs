@@ -1,12 +1,12 @@
-//! Modes: what may be done without asking, as the human has set it.
+//! Permission modes: what may run without asking, as set by the user.
 
-/// What may be done without asking.
+/// A permission mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// What is not allowed is refused without asking.
+    /// Calls that would need an approval are refused.
     #[default]
     DontAsk,
-    /// What is not allowed is asked for.
+    /// The user is asked.
     Ask,
     /// Files may be edited without asking.
     AcceptEdits,
@@ -15,10 +15,9 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::DontAsk, Self::Ask, Self::AcceptEdits, Self::Bypass];
 
-    /// The name by which people know it.
+    /// Returns the name that the user sees.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DontAsk => "dontAsk",
@@ -28,12 +27,12 @@ impl Mode {
         }
     }
 
-    /// The mode of that name, letter by letter.
+    /// Returns the mode with exactly this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == name)
     }
 
-    /// What it means, for the human.
+    /// Returns the explanation for the user.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::DontAsk => "i don't ask; what would need your yes is refused",
@@ -46,11 +45,11 @@ impl Mode {
     }
 }
 
-/// The modes that hold: that of the side conversation ends with it.
+/// The modes in force. The mode of a fork ends with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
-    /// In the main conversation, and wherever nothing else was said.
+    /// In the main conversation, and where no other mode is set.
     pub main: Mode,
-    /// In the side conversation that is open.
+    /// In the open fork.
     pub fork: Option<Mode>,
 }

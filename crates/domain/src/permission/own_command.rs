@@ -1,21 +1,23 @@
-//! Commands of ours that the model types into its shell. They never reach one: they are words, and each has a power.
+//! Commands of this program in the model's shell calls. They are parsed here and never reach a
+//! shell.
 
 use super::deed::Power;
 use crate::label::{Label, Realm};
 
-/// What our program is called, and what an older one was called that told of the past.
+/// The name of this program, and of an older program for the history.
 const OURSELVES: &str = "ollim-bot";
 const HISTORY: &str = "claude-history";
 
-/// What means something else to a shell than itself.
+/// Characters with a special meaning in a shell.
 const SIGNS: &str = ";&|<>`$(){}[]*?~#!\\\n\r\0";
 
-/// The words of `command`, if it is one command of ours and nothing else; the first is what is asked of the program.
+/// Returns the arguments if `command` is a single command of this program; the first is the
+/// subcommand.
 pub fn words(command: &str) -> Option<Vec<String>> {
     ours(&split(command.trim())?)
 }
 
-/// The same words without the name of the program, if they begin with it.
+/// Returns the words after the name of this program, if they begin with it.
 pub fn ours(words: &[String]) -> Option<Vec<String>> {
     let (first, rest) = words.split_first()?;
     match first.as_str() {
@@ -25,7 +27,7 @@ pub fn ours(words: &[String]) -> Option<Vec<String>> {
     }
 }
 
-/// What a command has power over, and what it reads. What is not known here is taken for the worst.
+/// Returns the capability and the read label of a command. Unknown commands count as the worst.
 pub fn power(words: &[String]) -> (Power, Label) {
     let word = |index: usize| words.get(index).map_or("", String::as_str);
     let private = |realm| (Power::Reads, Label::private(realm));
@@ -33,7 +35,7 @@ pub fn power(words: &[String]) -> (Power, Label) {
     let change = |power, realm| (power, Label::private(realm));
     match (word(0), word(1)) {
         ("" | "help" | "--help" | "--version" | "status", _) => (Power::Tells, Label::PLAIN),
-        // These add the labels of the entries that they show.
+        // The command itself adds the labels of the entries that it shows.
         ("history" | "sessions" | "updates", _) => private(Realm::History),
         ("why" | "pings", _) => foreign(Realm::History),
         ("now" | "today" | "cost", _) | ("inbox", "" | "list") => private(Realm::Tasks),
@@ -51,7 +53,7 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("mcp-servers", "" | "list") => foreign(Realm::Server),
         ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),
         ("routine", "add") if !widens(words) => change(Power::Routine, Realm::Tasks),
-        // What it does is in its words, see `deed_at`.
+        // The effect depends on the text, see `tool_action_at`.
         ("add", _) => change(Power::Authority, Realm::Tasks),
         ("done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
             change(Power::Reversible, Realm::Tasks)
@@ -62,14 +64,14 @@ pub fn power(words: &[String]) -> (Power, Label) {
     }
 }
 
-/// Whether a plan is given more than words and a time.
+/// Returns whether a plan has options besides its text and time.
 fn widens(words: &[String]) -> bool {
     let plain = ["--message", "-m", "--delay", "--at", "--cron", "--description", "--json"];
     let flag = |word: &&String| word.starts_with('-') && word.len() > 1;
     words.iter().filter(flag).any(|word| !plain.contains(&word.split('=').next().unwrap_or_default()))
 }
 
-/// Splits as a shell would, where a shell would only split.
+/// Splits a command like a shell; `None` if a shell would do more than split it.
 fn split(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word = None::<String>;
@@ -77,7 +79,7 @@ fn split(command: &str) -> Option<Vec<String>> {
     for c in command.chars() {
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,
-            // Between double quotes a shell still looks for these.
+            // A shell interprets these characters even between double quotes.
             (Some('"'), '$' | '`' | '\\' | '!') | (_, '\0') => return None,
             (Some(_), _) => word.get_or_insert_default().push(c),
             (None, '"' | '\'') => {
@@ -97,7 +99,7 @@ fn split(command: &str) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// I7: only a command that a shell would read as nothing but words is one of ours.
+    /// I7: Only a command that a shell would read as plain words is a command of this program.
     #[test]
     fn a_command_is_ours_word_by_word_or_not_at_all() {
         let ours = |command: &str| words(command).map(|words| words.join("|"));
@@ -136,8 +138,8 @@ mod tests {
         }
     }
 
-    /// A plan with words and a time is one thing, a plan with tools of its own another; what nobody knows is for the
-    /// human.
+    /// A plan with text and time differs from one with its own tools, and unknown commands are for
+    /// the user.
     #[test]
     fn a_command_has_the_power_of_what_it_does() {
         let check = |command: &str, expected: Power| {

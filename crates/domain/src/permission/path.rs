@@ -1,20 +1,20 @@
-//! Paths as a call names them: which of them bear authority, and which may hold anybody's words.
+//! Classifies paths in calls: authority files, and files that may contain outside text.
 //!
-//! Nobody here knows where the data directory is, and links are for the tool not to follow. So a name counts wherever
-//! it stands in a path, unless that would make something less dangerous than it may be.
+//! The data directory is not known here, and the tools do not follow links. So a name counts at any
+//! position of a path, unless that would make a path look less dangerous.
 
 use super::deed::{Corner, Deed, Power, To};
 use crate::label::{Label, Realm};
 use crate::tool::ToolCall;
 
-/// The folder that only the program itself writes to.
+/// The directory that only the program writes to.
 const STATE: &str = "state";
 
-/// The folder for words that nobody here wrote. What is written after reading such words goes there, and whoever reads
-/// something there has read them.
+/// The directory for outside text. Text that is written after reading outside text goes there, and
+/// reading it taints again.
 pub const OUTSIDE: &str = "outside";
 
-/// What says who may do what, or what runs by itself.
+/// Files and directories that grant permissions or define jobs.
 const AUTHORITY: [&str; 13] = [
     "routines",
     "reminders",
@@ -27,27 +27,27 @@ const AUTHORITY: [&str; 13] = [
     ".mcp.json",
     "claude.md",
     "agents.md",
-    // Where the model is and who answers for it, and what work may cost.
+    // These set the model, its endpoint, and the spending limits.
     "settings.toml",
     "prices.toml",
 ];
 
-/// What is planned in files that other programs read too.
+/// Plan files that other programs read too.
 const PLANS: [&str; 2] = ["tasks.md", "calendar.ics"];
 
-/// Whether `path` may lead into the folder of the program.
+/// Returns whether `path` may lead into the program's directory.
 pub fn is_protected(path: &str) -> bool {
     parts(path).any(|part| part == STATE)
 }
 
-/// What is known of what a reading call will find, before it has: what lies outside is not ours.
+/// Returns the label of the files that a reading call may return.
 pub fn read_label(call: &ToolCall) -> Label {
     let given = ["file_path", "path", "pattern", "glob"].into_iter().filter_map(|key| call.input.text(key));
     let outside = given.into_iter().any(|path| parts(&path).any(|part| part == OUTSIDE));
     if outside { Label::both(Realm::Files) } else { Label::private(Realm::Files) }
 }
 
-/// What an edit would do.
+/// Returns the action of an edit.
 pub fn edit(call: &ToolCall) -> Deed {
     let path = call.input.text("file_path").unwrap_or_default();
     let among = |names: &[&str]| parts(&path).any(|part| names.contains(&part.as_str()));
@@ -60,7 +60,7 @@ pub fn edit(call: &ToolCall) -> Deed {
     Deed { power, to: To::File(corner), reads: Label::PLAIN }
 }
 
-/// Whether `path` is certainly beneath the folder for words from outside.
+/// Returns whether `path` is certainly below the directory for outside text.
 fn is_outside(path: &str) -> bool {
     let path = path.strip_prefix("./").unwrap_or(path);
     let mut parts = path.split('/');

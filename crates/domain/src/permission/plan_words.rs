@@ -1,5 +1,6 @@
-//! Words for the planner, of `schedule` or of `ollim-bot add`: they are read here as they are read when the call runs,
-//! because it is the words that say whether a reminder is planned, a routine begins or the inbox is cleared.
+//! Classifies text for the planner, from the `schedule` tool or `ollim-bot add`. It is read in the
+//! same way as when the call runs, because the text decides whether it plans a reminder, adds a
+//! routine or clears the inbox.
 
 use jiff::Zoned;
 
@@ -11,21 +12,20 @@ use crate::label::{Label, Realm};
 use crate::phrase::{Habits, Reading, When};
 use crate::tool::{Class, ToolCall};
 
-/// The tool that takes words for the planner, and the command that does.
+/// The tool and the command that take planner text.
 const SCHEDULE: &str = "schedule";
 const ADD: &str = "add";
 
-/// The time and the habits of the user by which words for the planner are read.
+/// The time and the user's habits for reading planner text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// The time.
     pub now: Zoned,
-    /// The hours that words such as `morning` stand for.
+    /// The hours of words such as `morning`.
     pub habits: Habits,
 }
 
-/// Returns the deed of `call`, of a tool of this class, at the time of `clock`. Unlike [`deed`], it reads the words for the
-/// planner; without a clock they count as their worst meaning.
+/// Returns the action of `call` at the time of `clock`. Unlike [`tool_action`], it reads planner
+/// text; without a clock such text counts as its worst meaning.
 pub fn deed_at(call: &ToolCall, class: Class, clock: Option<&Clock>) -> Deed {
     let plans = matches!(class, Class::Plans | Class::Shell);
     match plans.then(|| said(call)).flatten().zip(clock) {
@@ -43,14 +43,14 @@ impl Clock {
     }
 }
 
-/// The words that `call` gives to the planner: nothing, if it gives none, or some that could be read in two ways.
+/// Returns the planner text of `call`; `None` if there is none or it is ambiguous.
 pub(super) fn said(call: &ToolCall) -> Option<String> {
     match call.name.as_str() {
         SCHEDULE => call.input.text("words"),
         "Bash" => {
             let words = own_command::words(&call.input.text("command")?)?;
             let (first, words) = words.split_first()?;
-            // A flag may be taken for one of the words, or be read and left out of them.
+            // A flag could be read as a word or as an option.
             let is_plain = first == ADD && !words.iter().any(|word| word.starts_with('-'));
             is_plain.then(|| words.join(" "))
         }
@@ -58,14 +58,14 @@ pub(super) fn said(call: &ToolCall) -> Option<String> {
     }
 }
 
-/// Returns the power that words with this meaning have when they are given to `tool`.
+/// Returns the capability of text with this meaning when it is given to `tool`.
 fn power(meant: &Meant, tool: &str) -> Power {
     match meant {
         Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => Power::Routine,
-        // Like a routine without tools, quiet hours are free only where the user asked for something and nothing from
-        // outside can be behind it.
+        // Like a routine without tools, quiet hours are free only if the user asked for something
+        // and no outside text can be the cause.
         Meant::Ease(Ease::Hours(_)) => Power::Routine,
-        // The planner refuses a name; what is captured sets it.
+        // The planner refuses to set a name, but the capture command does it.
         Meant::Change(Change::Name(_)) if tool != SCHEDULE => Power::Authority,
         Meant::Change(Change::ClearInbox) => Power::Destructive,
         Meant::Plan(_) | Meant::Ease(_) | Meant::Change(_) => Power::Reversible,
@@ -78,8 +78,8 @@ fn power(meant: &Meant, tool: &str) -> Power {
     }
 }
 
-/// The commands of ours that do the same as `call`, which gives words to the planner. Without a clock it could be any of
-/// them.
+/// Returns the program's commands that are equivalent to `call` if it contains planner text.
+/// Without a clock it could be any of them.
 pub(crate) fn same_commands(call: &ToolCall, clock: Option<&Clock>) -> Vec<&'static str> {
     let gives_words = call.name == SCHEDULE || said(call).is_some();
     if !gives_words {
@@ -89,7 +89,7 @@ pub(crate) fn same_commands(call: &ToolCall, clock: Option<&Clock>) -> Vec<&'sta
     match (said(call), clock) {
         (Some(words), Some(clock)) => commands.extend(commands_for(&clock.read(&words))),
         (Some(_), None) => commands.extend(ALL.iter().flat_map(|commands| commands.iter())),
-        // No words were given, so nothing is known of the call but its tool.
+        // Without text only the tool of the call is known.
         (None, _) => {}
     }
     commands
@@ -111,7 +111,7 @@ const NAME: &[&str] = &["ollim-bot config name x"];
 const ALL: [&[&str]; 12] =
     [ROUTINE, CLEAR, DONE, CANCEL, MOVE, UNDO, PAUSE, RESUME, QUIET, FOCUS, LIGHTER, NAME];
 
-/// The commands of ours that do what words mean which change something.
+/// Returns the changing commands that are equivalent to the meaning of a text.
 fn commands_for(meant: &Meant) -> &'static [&'static str] {
     match meant {
         Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => ROUTINE,

@@ -1,34 +1,33 @@
-//! Refusals: why a call may not run, and what the model reads instead of a result. It says what to do instead.
+//! The reasons of refused calls, and the text that the model reads instead of a result.
 
 use crate::approval::ApprovalId;
 use crate::tool::Outcome;
 
-/// Why a call may not run.
+/// The reason why a call may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No such tool exists; these do.
+    /// The tool does not exist; these exist.
     Unknown(Vec<&'static str>),
-    /// It does not work where it was called, for this reason.
+    /// It does not work at this place, for this reason.
     OutOfPlace(&'static str),
-    /// The job may not use it.
+    /// The job's file does not allow it.
     Unlisted,
-    /// It would write where only the program writes.
+    /// It would write to the program's directory.
     Protected,
-    /// It does not say which file it would write.
+    /// It names no file.
     Pathless,
-    /// It needs a yes, and nobody is there to give it: a card waits for the human, and does it if they say so.
+    /// It needs an approval in a background run: a card runs it if the user approves.
     Deferred(ApprovalId),
-    /// Nobody's yes helps.
+    /// No approval helps.
     Shut(Shut),
-    /// It needs a yes, and the human does not want to be asked.
+    /// It needs an approval, and the mode does not allow questions.
     Unasked,
-    /// It needs a yes, and too many approvals wait already.
+    /// It needs an approval, and too many approvals are open.
     Crowded,
-    /// The human said no.
     Denied(ApprovalId),
-    /// Something else happened before the human answered.
+    /// Another message or a stop came before the answer.
     Cancelled(ApprovalId),
-    /// The human has not answered, and may still.
+    /// The user has not answered yet, and still may.
     Unanswered(ApprovalId),
 }
 
@@ -50,7 +49,7 @@ impl Refused {
         }
     }
 
-    /// A call that makes no sense has failed; one that would have made sense was denied.
+    /// Invalid calls have failed; valid ones were denied.
     pub(super) fn outcome(&self) -> Outcome {
         match self {
             Self::Unknown(_) | Self::OutOfPlace(_) => Outcome::Failed,
@@ -67,7 +66,7 @@ impl Refused {
         }
     }
 
-    /// What the model is told instead of a result of the tool `name`.
+    /// Returns the text for the model instead of a result of the tool `name`.
     pub(super) fn told(&self, name: &str) -> String {
         match self {
             Self::Unknown(names) => format!(
@@ -115,16 +114,16 @@ impl Refused {
     }
 }
 
-/// What no yes opens.
+/// A refusal that no approval lifts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shut {
-    /// A shell with a network, where text from outside is.
+    /// A shell with a network, in a conversation with outside text.
     Network,
-    /// Only the human does this.
+    /// Only the user may do it.
     Human,
-    /// Words from outside ring no alarm.
+    /// A critical ping, in a run with outside text.
     Critical,
-    /// What the call is given means one thing to one reader and another to the next.
+    /// Input that different parsers could read differently.
     Unreadable,
 }
 

@@ -1,4 +1,4 @@
-//! The table of what may run, where, and in which mode.
+//! Tests of decisions by place, tool list and mode.
 
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -33,7 +33,7 @@ fn decided(call: &ToolCall, authority: &Authority, consent: &Consent) -> Option<
     decide(call, &TOOLS.map(spec), authority, consent)
 }
 
-/// The rule about a call of `name`, or that the human is asked.
+/// Returns the rule for a call of `name`, or `ask`.
 fn rule(name: &str, place: Place, mode: Mode, consent: &Consent) -> &'static str {
     let authority = Authority { place, tools: ToolRule::Usual, mode, ..Authority::MAIN };
     let decision = decided(&call(name, NOTE), &authority, consent);
@@ -49,7 +49,7 @@ fn list(patterns: &[&str]) -> Vec<String> {
     patterns.iter().map(|pattern| (*pattern).to_owned()).collect()
 }
 
-/// TL-2, PM-5, TP-1, TP-14, TP-16: the place comes first, then the list of the job.
+/// TL-2, PM-5, TP-1, TP-14, TP-16: The place is checked first, then the job's list.
 #[test]
 fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
     let check = |name: &str, place: Place, tools: ToolRule, expected: &str| {
@@ -81,7 +81,7 @@ fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
     check("ping_user", ASIDE, except(), "own-tool");
 }
 
-/// TP-9, TP-10: a line with an error allows nothing, and a line that forbids still forbids.
+/// TP-9, TP-10: An invalid line allows nothing, but an invalid line that forbids still forbids.
 #[test]
 fn a_line_with_an_error_allows_nothing() {
     let check = |tools: ToolRule, expected: &str| {
@@ -97,7 +97,7 @@ fn a_line_with_an_error_allows_nothing() {
     check(ToolRule::Except(list(&["", "Wrte("])), "mode");
 }
 
-/// What a list says about arguments holds for the arguments, before any mode or yes.
+/// Patterns with arguments apply to the arguments of a call, before any mode or approval.
 #[test]
 fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
     const ALL: [(&str, Class); 14] = [
@@ -126,7 +126,7 @@ fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
         let decision = decide(&call, &specs, &authority, &always(&call));
         decision.is_none_or(|decision| decision.rule.id() != "unlisted-tool")
     };
-    // A pattern, a call, and whether the pattern is about that call.
+    // A pattern, a call, and whether the pattern covers that call.
     let table = [
         ("Bash(ollim-bot cal *)", "Bash", "command", "ollim-bot cal today", true),
         ("Bash(ollim-bot cal *)", "Bash", "command", "ollim-bot tasks list", false),
@@ -163,7 +163,7 @@ fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
         let except = is_listed(ToolRule::Except(list(&[pattern])), name, key, value);
         assert_eq!((only, except), (is_about, !is_about), "{pattern}: {name} {value}");
     }
-    // What is forbidden stays forbidden however it is written, and is not allowed because of a part of it.
+    // Forbidden calls stay forbidden in every spelling, and a partial match does not allow a call.
     for (pattern, name, key, value) in [
         ("Bash(ollim-bot cal *)", "Bash", "command", "ollim-bot help && ollim-bot cal today"),
         ("Bash(ollim-bot cal *)", "Bash", "command", "X=1 ollim-bot cal today"),
@@ -192,7 +192,7 @@ fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
     assert!(!is_listed(both(), "Bash", "command", "git status && git push"));
 }
 
-/// PM-1, PM-2, PM-5, TP-16: every class in every mode, where the human is and where nobody is.
+/// PM-1, PM-2, PM-5, TP-16: Every class in every mode, attended and in the background.
 #[test]
 fn a_mode_decides_what_is_asked_for() {
     let table = [
@@ -215,8 +215,8 @@ fn a_mode_decides_what_is_asked_for() {
     assert_eq!(Mode::named("DONTASK"), None);
 }
 
-/// PM-5, PM-6, TP-17: `state/` is written by nobody, in no mode, with no yes; and who does not say where it writes
-/// does not write.
+/// PM-5, PM-6, TP-17: `state/` cannot be written in any mode or with any approval, and an edit
+/// without a path is refused.
 #[test]
 fn the_folder_of_the_program_is_protected_in_every_mode() {
     let check = |input: &str, expected: &str| {
@@ -254,7 +254,7 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
     }
 }
 
-/// What stands after an "always" to `call`.
+/// Returns the consent after an "always" to `call`.
 fn always(call: &ToolCall) -> Consent {
     let tool = call.name.clone();
     let scope = Scope::of(call);
@@ -262,8 +262,8 @@ fn always(call: &ToolCall) -> Consent {
     Consent { always: vec![standing], grants: Vec::new() }
 }
 
-/// PM-7, PM-14, I5: what is always allowed is not asked for, and is what was asked for then; a late yes is for one call
-/// with the same input, and for nobody in the background.
+/// PM-7, PM-14, I5: A standing approval covers what was approved; a grant covers one call with the
+/// same input; neither applies in the background.
 #[test]
 fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
     let always = always(&call("Bash", NOTE));
@@ -287,7 +287,7 @@ fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
     check("Write", NOTE, "ask");
 }
 
-/// PM-5, PM-6: who is refused is told why, and what to do instead.
+/// PM-5, PM-6: A refusal contains the reason and the alternative.
 #[test]
 fn a_refusal_says_what_to_do_instead() {
     let aside = |tools: ToolRule| Authority { place: ASIDE, tools, mode: Mode::Ask, ..Authority::MAIN };

@@ -1,4 +1,4 @@
-//! The calendar: names of days and months, and what a clock on a wall shows.
+//! Names of days and months, and conversion of wall-clock times.
 
 use jiff::Zoned;
 use jiff::civil::{Date, DateTime, Time, Weekday};
@@ -28,7 +28,7 @@ const MONTHS: [(&str, &str); 12] = [
     ("dec", "december"),
 ];
 
-/// The weekday called `text`.
+/// Parses the name of a weekday.
 pub(super) fn weekday(text: &str) -> Option<Weekday> {
     let text = match text.trim_end_matches('.') {
         "tues" => "tue",
@@ -40,13 +40,13 @@ pub(super) fn weekday(text: &str) -> Option<Weekday> {
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 
-/// The weekday of which `text` is the plural: `mondays`.
+/// Parses the plural of a weekday: `mondays`.
 pub(super) fn weekdays(text: &str) -> Option<Weekday> {
     let single = text.strip_suffix('s')?;
     (single.len() > 4).then(|| weekday(single))?
 }
 
-/// The month called `text`.
+/// Parses the name of a month.
 pub(super) fn month(text: &str) -> Option<i8> {
     let text = match text.trim_end_matches('.') {
         "sept" => "sep",
@@ -106,13 +106,13 @@ pub(super) fn clock(time: Time) -> String {
     }
 }
 
-/// The next such day, never `today`.
+/// The next such weekday after `today`.
 pub(super) fn coming(today: Date, day: Weekday) -> Option<Date> {
     today.nth_weekday(1, day).ok()
 }
 
-/// The moment when a clock in `zone` shows `wall`: of two the first, and of none the first minute after the
-/// clocks changed.
+/// The instant at which a clock in `zone` shows `wall`: the first of two in a fold, the first
+/// instant after the change in a gap.
 pub(super) fn on_the_clock(zone: &TimeZone, wall: DateTime) -> Option<Zoned> {
     let ambiguous = zone.to_ambiguous_zoned(wall);
     if !matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. }) {

@@ -8,16 +8,16 @@ use super::note::Note;
 use super::number::{leading, whole};
 use super::words::{Found, Words};
 
-/// A time of day as it was said.
+/// A time of day as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// One that cannot be mistaken.
+    /// An unambiguous time.
     Exact(Time),
-    /// One on a clock of twelve hours, whose half of the day was not said.
+    /// A time on the 12-hour clock without am or pm.
     Bare(Time),
-    /// A number after a day, which may also be that of the day: `thu 11`, `mon 16`.
+    /// A number after a weekday, which may also be the day of the month: `thu 11`, `mon 16`.
     Lone(i8),
-    /// One whose distance from Greenwich was said.
+    /// A time with a UTC offset.
     Offset(Time, Offset),
     /// The end of one day and the beginning of the next.
     Midnight,
@@ -26,21 +26,17 @@ pub(super) enum Clock {
 /// A part of the day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Before noon.
     Morning,
-    /// Noon itself.
     Noon,
-    /// After noon.
     Afternoon,
     /// The end of the working day.
     EndOfDay,
-    /// After work.
     Evening,
-    /// Before going to bed.
     Night,
 }
 
-/// Whether an hour may stand without anything that marks it as one.
+/// Whether a number needs a marker (`am`, `:30`, `o'clock`) to be read as an hour, or one was
+/// found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Needed,
@@ -48,13 +44,13 @@ enum Mark {
 }
 
 const BEFORE: [&str; 5] = ["at", "by", "around", "about", "@"];
-/// What is counted after a number, so that the number is no hour.
+/// Units after a number which show that it is not an hour.
 const COUNTED: [&str; 18] = [
     "%", "percent", "people", "persons", "places", "points", "euro", "euros", "eur", "dollars", "usd", "km",
     "kg", "degrees", "pages", "times", "items", "x",
 ];
 
-/// A time of day, or a part of the day, at `at`.
+/// Parses a time of day or a part of the day.
 pub(super) fn clock(words: &Words, at: usize, near: Near) -> Found<Piece> {
     if let Some((part, next)) = part(words, at, near) {
         return Some((Piece::Part(part), next));
@@ -76,7 +72,7 @@ pub(super) fn clock(words: &Words, at: usize, near: Near) -> Found<Piece> {
     }
 }
 
-/// A number that follows a day and ends the sentence or a part of it: `thu 11`.
+/// A number after a day, at the end of a clause: `thu 11`.
 fn alone(words: &Words, at: usize) -> Found<Piece> {
     let (number, next) = whole(words, at)?;
     let ends = words.closes(next)
@@ -85,7 +81,7 @@ fn alone(words: &Words, at: usize) -> Found<Piece> {
     Some((Piece::Clock(Clock::Lone(number)), next))
 }
 
-/// A part of the day that needs `in the` or `this` before it, or a day.
+/// A part of the day; needs `in the`, `this` or a day before it.
 fn part(words: &Words, at: usize, near: Near) -> Found<Part> {
     let named = |at: usize| match words.at(at) {
         "morning" => Some(Part::Morning),
@@ -116,7 +112,7 @@ fn part(words: &Words, at: usize, near: Near) -> Found<Part> {
     }
 }
 
-/// An hour with all that belongs to it.
+/// An hour with everything that belongs to it.
 fn hour(words: &Words, at: usize, mark: Mark) -> Found<Piece> {
     if words.any(at, &["noon", "midday"]) {
         return Some((Piece::Part(Part::Noon), at + 1));
@@ -192,7 +188,7 @@ fn in_digits(words: &Words, at: usize, hour: i64, rest: &str, mark: Mark) -> Fou
     }
 }
 
-/// A number alone: `9 pm`, `9 o'clock`, or `9` after `at`.
+/// A bare number: `9 pm`, `9 o'clock`, or `9` after `at`.
 fn unmarked(words: &Words, next: usize, hour: i64, mark: Mark) -> Found<Piece> {
     if half(words.at(next)).is_some() || words.at(next) == "o'clock" {
         return Some(half_day(words, words.past(next, &["o'clock"]), hour, 0));
@@ -206,7 +202,7 @@ fn unmarked(words: &Words, next: usize, hour: i64, mark: Mark) -> Found<Piece> {
     }
 }
 
-/// The time, with the half of the day if it is said at `next`.
+/// The time, with am or pm if `next` says so.
 fn half_day(words: &Words, next: usize, hour: i64, minute: i64) -> (Piece, usize) {
     let said = if minute == 0 { hour.to_string() } else { format!("{hour}:{minute:02}") };
     match half(words.at(next)) {
@@ -219,7 +215,7 @@ fn half_day(words: &Words, next: usize, hour: i64, minute: i64) -> (Piece, usize
     }
 }
 
-/// What follows the minutes: `:30`, `+01:00`, or both.
+/// Parses the text after the minutes: `:30`, `+01:00`, or both.
 fn with_seconds(said: &str, hour: i64, minute: i64, tail: &str) -> Option<Piece> {
     let (second, tail) = match tail.strip_prefix(':').and_then(leading) {
         Some((second, 2, tail)) => (second, tail),
@@ -249,7 +245,6 @@ fn offset(text: &str) -> Option<Offset> {
     Offset::from_seconds(sign * seconds).ok()
 }
 
-/// Half a day: before noon, or after it.
 #[derive(Clone, Copy)]
 enum Half {
     Am,
@@ -265,14 +260,14 @@ fn half(text: &str) -> Option<Half> {
 }
 
 impl Clock {
-    /// The hour that a number alone names: `11` may be two, `17` is one.
+    /// The hour named by a bare number: `11` is ambiguous, `17` is not.
     pub fn of_number(number: i8) -> Option<Self> {
         let time = Time::new(number, 0, 0, 0).ok()?;
         Some(if (1..=12).contains(&number) { Self::Bare(time) } else { Self::Exact(time) })
     }
 }
 
-/// A time on a clock of twelve hours.
+/// A time on the 12-hour clock.
 fn twelve(said: &str, hour: i64, minute: i64, half: Half) -> Piece {
     let (suffix, shift) = match half {
         Half::Am => ("am", 0),
@@ -290,7 +285,7 @@ fn twelve(said: &str, hour: i64, minute: i64, half: Half) -> Piece {
     }
 }
 
-/// A time on a clock of twenty-four hours.
+/// A time on the 24-hour clock.
 fn exact(said: &str, hour: i64, minute: i64, second: i64) -> Piece {
     match (civil(hour, minute, second), hour) {
         (Some(time), _) => Piece::Clock(Clock::Exact(time)),

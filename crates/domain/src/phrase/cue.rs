@@ -1,4 +1,4 @@
-//! Cues: times that no clock shows, such as `after standup: send notes`.
+//! Cues: events without a set time, such as `after standup: send notes`.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use super::Cue;
 use super::group::groups;
 use super::words::Words;
 
-/// How the next words of the human are written in a file.
+/// The spelling of [`Cue::NextTalk`] in files.
 const NEXT_TALK: &str = "next-talk";
 
 impl Cue {
-    /// Reads a cue as a file has it; or what would be right.
+    /// Parses a cue as written in a file; the error says what would be valid.
     pub fn parse(text: &str) -> Result<Self, String> {
         match (text.trim(), text.trim().strip_prefix("after ")) {
             (NEXT_TALK, _) => Ok(Self::NextTalk),
@@ -32,15 +32,15 @@ impl fmt::Display for Cue {
     }
 }
 
-/// The most words that something is called by.
+/// The maximum number of words in the name of an event.
 const NAME: usize = 6;
 
-/// The cue that a sentence gives, and the words it stands in.
+/// The cue of a sentence, and the range of words that express it.
 pub(super) fn read(text: &str, words: &Words) -> Option<(Cue, Range<usize>)> {
     next_talk(words).or_else(|| after(text, words))
 }
 
-/// `next time we talk: ask about lisbon`, or at the end of a sentence.
+/// `next time we talk: ask about lisbon`, or the same at the end of a sentence.
 fn next_talk(words: &Words) -> Option<(Cue, Range<usize>)> {
     let talk = |at: &usize| {
         words

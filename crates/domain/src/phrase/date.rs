@@ -1,7 +1,7 @@
 //! Dates: `24.12.`, `dec 24`, `24th of december`, `12/24`, `2026-12-24`.
 //!
-//! A dot stands after the day. A slash stands after the month or after the day, depending on whom one asks, so
-//! both are read where both exist.
+//! A dot follows the day. A slash may follow the month or the day, so both orders are considered
+//! where both exist.
 
 use jiff::civil::Weekday;
 
@@ -12,53 +12,48 @@ use super::note::Note;
 use super::number::{digits, ordinal};
 use super::words::{Found, Words};
 
-/// A date as it was said.
+/// A date as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dated {
     /// The next such day of the year.
     Yearly {
-        /// From 1.
+        /// 1 to 12.
         month: i8,
-        /// From 1.
+        /// 1 to 31.
         day: i8,
     },
-    /// A day that comes once.
     Once {
         /// With the century.
         year: i16,
-        /// From 1.
         month: i8,
-        /// From 1.
         day: i8,
     },
     /// Two numbers, either of which may be the month.
     Either(i8, i8),
-    /// Two numbers, either of which may be the month, and a year.
+    /// The same with a year.
     EitherOnce(i8, i8, i16),
     /// The last day of a month.
     EndOf(i8),
     /// The first day of a month.
     StartOf(i8),
-    /// A day of the month after this one.
+    /// A day of the next month.
     NextMonth(i8),
-    /// Such a weekday of a month; -1 is the last.
+    /// The n-th such weekday of a month; -1 is the last.
     Nth(i8, Weekday, Of),
-    /// So many days after the next such weekday.
+    /// A number of days after the next such weekday.
     Further(Weekday, i64),
 }
 
-/// Which month.
+/// The month in which an n-th weekday is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
-    /// The one we are in.
     ThisMonth,
-    /// The one after it.
     NextMonth,
-    /// The next of that name.
+    /// The next month of that name.
     Month(i8),
 }
 
-/// A date at `at`.
+/// Parses a date.
 pub(super) fn date(words: &Words, at: usize) -> Found<Piece> {
     iso(words, at)
         .or_else(|| dotted(words, at))
@@ -72,7 +67,7 @@ fn piece(dated: Dated) -> Piece {
     Piece::Day(Day::Dated(dated))
 }
 
-/// A date with or without a year, if there is such a day.
+/// A date with or without a year, if that day exists.
 fn checked(day: i64, month: i64, year: Option<i64>) -> Piece {
     let small = (i8::try_from(day).ok(), i8::try_from(month).ok());
     let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -107,7 +102,7 @@ fn no_month(month: i64) -> Piece {
     Piece::Wrong(Note::Wrong(sentence))
 }
 
-/// `2026-12-24`; what follows a `t` is read as the time.
+/// `2026-12-24`; a `t` introduces a time.
 fn iso(words: &Words, at: usize) -> Found<Piece> {
     let text = words.at(at);
     let (date, clock) = text.split_once('t').map_or((text, None), |(date, clock)| (date, Some(clock)));
@@ -175,7 +170,7 @@ fn slashed(words: &Words, at: usize) -> Found<Piece> {
         }
         (false, true, _) => checked(first, second, year),
         (true, false, _) => checked(second, first, year),
-        // A fraction, rather than a date, unless a year says otherwise.
+        // A fraction rather than a date, unless there is a year.
         (false, false, None) => return None,
         (false, false, Some(_)) => checked(second, first, year),
     };
@@ -225,7 +220,7 @@ fn nth_weekday(words: &Words, at: usize) -> Found<Piece> {
     Some((piece(Dated::Nth(nth, day, of)), next))
 }
 
-/// A year at `at`, perhaps after a comma.
+/// Parses a year, perhaps after a comma.
 fn year_at(words: &Words, at: usize) -> (Option<i64>, usize) {
     let start = words.past(at, &[","]);
     let year = digits(words.at(start)).filter(|year| (1900..=9999).contains(year));

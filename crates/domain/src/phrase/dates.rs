@@ -1,4 +1,4 @@
-//! Which dates a day in words can mean, and which is the other one where people differ.
+//! The dates that a [`Day`] can mean, with the alternative where the phrase is ambiguous.
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
@@ -9,14 +9,15 @@ use super::day::{Day, Period};
 use super::length::Length;
 use super::note::Note;
 
-/// How many days ago a date was that is rather a slip than that of next year.
+/// A date that is at most this many days in the past is treated as a mistake, not as that of next
+/// year.
 const JUST_GONE: i32 = 31;
 
 /// The dates that a day can mean.
 pub(super) struct Dates {
-    /// In order: the first of them that is not over counts.
+    /// In order; the first that is not in the past counts.
     pub list: Vec<Date>,
-    /// What others mean by the same words.
+    /// The date of the other common interpretation.
     pub other: Option<Date>,
 }
 
@@ -30,7 +31,7 @@ impl Dates {
     }
 }
 
-/// The dates that `day` can mean, said `today`.
+/// The dates that `day` can mean if said `today`.
 pub(super) fn dates(day: Day, today: Date) -> Result<Dates, Note> {
     if let Day::Dated(dated) = day {
         return of_the_calendar(dated, today);
@@ -52,8 +53,8 @@ pub(super) fn dates(day: Day, today: Date) -> Result<Dates, Note> {
     found.ok_or_else(too_far)
 }
 
-/// That `day` is over, if `weekday` was said with it and fits the last such day but not the next one, which is further
-/// away; or if it was a date that was not long ago, where the next one is a year away.
+/// An error note if `day` is in the past: either the weekday written with it fits the last such
+/// day, which is nearer, but not the next; or it is a yearly date that passed recently.
 pub(super) fn gone(weekday: Option<Weekday>, day: Day, today: Date) -> Option<Note> {
     let Some(weekday) = weekday else { return just_gone(day, today) };
     let last = last_such(day, today).filter(|last| last.weekday() == weekday)?;
@@ -69,7 +70,7 @@ fn just_gone(day: Day, today: Date) -> Option<Note> {
     Some(Note::Over(last, next))
 }
 
-/// The last such day before `today`, of those that come again and again.
+/// The last such day before `today`, for days that recur.
 fn last_such(day: Day, today: Date) -> Option<Date> {
     let over = |date: &Date| *date < today;
     if let Day::Dated(Dated::Yearly { month, day }) = day {
@@ -80,7 +81,7 @@ fn last_such(day: Day, today: Date) -> Option<Date> {
     [0, -1].into_iter().filter_map(|nth| of_month(today, nth, day)).find(over)
 }
 
-/// What is said about a time that no calendar reaches.
+/// The error for a time beyond the supported range.
 pub(super) fn too_far() -> Note {
     Note::Wrong("that is further away than i can plan; say something within the next 100 years".to_owned())
 }
@@ -125,12 +126,12 @@ fn of_the_calendar(dated: Dated, today: Date) -> Result<Dates, Note> {
     found.ok_or_else(too_far)
 }
 
-/// Every such day of the year from `year` on; the 29th of February does not come every year.
+/// Every such day from `year` on; 29 February does not exist every year.
 fn yearly(year: i16, month: i8, day: i8) -> impl Iterator<Item = Date> {
     (year..=year.saturating_add(8)).filter_map(move |year| Date::new(year, month, day).ok())
 }
 
-/// The earlier of two readings, and the later one beside it.
+/// The earlier of two interpretations, with the later one as the alternative.
 fn either(one: Option<Date>, two: Option<Date>) -> Option<Dates> {
     let (first, other) = match (one, two) {
         (Some(one), Some(two)) => (one.min(two), Some(one.max(two)).filter(|_| one != two)),
@@ -148,7 +149,7 @@ fn ahead_days(date: Date, days: i64) -> Option<Date> {
     date.checked_add(Span::new().try_days(days).ok()?).ok()
 }
 
-/// The Monday of the week of `today`.
+/// The Monday of the week that contains `today`.
 fn monday(today: Date) -> Option<Date> {
     ahead_days(today, -i64::from(today.weekday().to_monday_zero_offset()))
 }
@@ -157,7 +158,7 @@ fn in_week(today: Date, day: Weekday, weeks: i64) -> Option<Date> {
     ahead_days(monday(today)?, weeks.checked_mul(7)? + i64::from(day.to_monday_zero_offset()))
 }
 
-/// The day of next week, or a week later if that is tomorrow.
+/// The day of next week, or one week later if that is tomorrow.
 fn next_weekday(today: Date, day: Weekday) -> Option<Dates> {
     let next = in_week(today, day, 1)?;
     let near = ahead_days(today, 2)? > next;
@@ -167,7 +168,7 @@ fn next_weekday(today: Date, day: Weekday) -> Option<Dates> {
     Some(Dates { list: vec![date], other })
 }
 
-/// The next Saturday; on a Saturday, the day after.
+/// The next Saturday; on a Saturday, tomorrow.
 fn weekend(today: Date) -> Option<Date> {
     match today.weekday() {
         Weekday::Saturday => today.tomorrow().ok(),
@@ -203,7 +204,7 @@ fn end(today: Date, period: Period, nth: i64) -> Option<Date> {
     }
 }
 
-/// The `day` of the month that is `nth` months from now, if it has one.
+/// The `day` of the month that is `nth` months from now, if it exists.
 fn of_month(today: Date, nth: i64, day: i8) -> Option<Date> {
     let month = today.first_of_month().checked_add(nth.months()).ok()?;
     Date::new(month.year(), month.month(), day).ok()

@@ -10,61 +10,57 @@ use super::note::Note;
 use super::number::{ordinal, whole};
 use super::words::{Found, Words};
 
-/// A day as it was said.
+/// A day as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Day {
-    /// So long from now, to the second.
+    /// A duration from now, to the second.
     Exactly(Length),
-    /// So many days or months from today.
+    /// A number of days or months from today.
     Ahead(Length),
-    /// The next such day.
+    /// The next such weekday.
     Weekday(Weekday),
-    /// The one of next week.
+    /// The weekday of next week.
     NextWeekday(Weekday),
-    /// The one of the week so many weeks from now.
+    /// The weekday in the week that is this many weeks from now.
     WeekdayIn(Weekday, i64),
     /// The first day of the next such period.
     Start(Period),
-    /// The last day of a period, so many periods from this one.
+    /// The last day of the period that is this many periods from now.
     End(Period, i64),
     /// The first day of the weekend.
     Weekend,
-    /// That of next week.
+    /// The first day of next week's weekend.
     NextWeekend,
     /// A day of this month or the next.
     OfMonth(i8),
-    /// A date.
     Dated(Dated),
-    /// What was said, which is over.
+    /// A day in the past.
     Over(Past),
 }
 
-/// A stretch of the calendar.
+/// A calendar period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Period {
-    /// From Monday on.
+    /// Begins on Monday.
     Week,
-    /// From the first on.
     Month,
-    /// From January on.
     Year,
 }
 
 /// A day that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Past {
-    /// The day before this one.
     Yesterday,
-    /// The last such day.
+    /// The last such weekday.
     Last(Weekday),
-    /// The period before this one.
+    /// The previous period.
     LastPeriod(Period),
-    /// So long ago.
+    /// A duration ago.
     Ago,
 }
 
 impl Past {
-    /// It in words.
+    /// The phrase for it.
     pub fn said(self) -> String {
         match self {
             Self::Yesterday => "yesterday".to_owned(),
@@ -77,11 +73,11 @@ impl Past {
     }
 }
 
-/// What stands before `sun` or `sat` when they are no days.
+/// Words after which `sun` or `sat` does not name a day.
 const NO_DAY: [&str; 14] =
     ["the", "i", "we", "he", "she", "they", "you", "who", "in", "a", "my", "of", "got", "just"];
 
-/// A day at `at`.
+/// Parses a day.
 pub(super) fn day(words: &Words, at: usize, near: Near) -> Found<Piece> {
     relative(words, at)
         .or_else(|| lengths(words, at))
@@ -162,7 +158,7 @@ fn further(words: &Words, at: usize, length: Length) -> Found<Piece> {
     }
 }
 
-/// `in 20` at the end of a part of the sentence, or where it begins.
+/// `in 20`, at the end of a clause or at the beginning of the text.
 fn minutes(words: &Words, at: usize) -> Found<Length> {
     let (minutes, next) = whole(words, at + 1)?;
     let meant = words.at(at) == "in" && (at == 0 || words.closes(next));
@@ -188,7 +184,7 @@ fn ends(words: &Words, at: usize) -> Found<Piece> {
     Some((Piece::Day(found.0), found.1))
 }
 
-/// What follows `end of`: `the month`, `next month`, `november`.
+/// Parses the rest of `end of`: `the month`, `next month`, `november`.
 fn end_of(words: &Words, at: usize) -> Found<Day> {
     let this = words.past(at, &["the", "this"]);
     if let Some(period) = period(words.at(this)) {
@@ -219,7 +215,7 @@ fn numbered(words: &Words, at: usize, near: Near) -> Found<Piece> {
     let of = words.after(number + 1, &["of"]).map(|of| words.past(of, &["the", "this"]));
     let of_month = of.filter(|of| words.at(*of) == "month");
     let of_next = of.and_then(|of| words.after(of, &["next", "month"]));
-    // `the second draft` and `the 2nd draft` are no days; `on the 2nd send it` is one.
+    // `the second draft` and `the 2nd draft` are not days; `on the 2nd send it` is one.
     let ends = words.closes(number + 1) || words.any(number + 1, &["at", "@", "around"]);
     let plain = in_digits && (words.any(at, &["on", "by"]) || ends || near == Near::Time);
     match (i8::try_from(day).ok().filter(|day| (1..=31).contains(day)), of_month, of_next) {
@@ -252,7 +248,7 @@ fn named(words: &Words, at: usize, near: Near) -> Found<Piece> {
     Some((Piece::Day(found.0), found.1))
 }
 
-/// Whether a short name is rather another word: `the sun`, `i sat`.
+/// Returns whether a short weekday name is likely another word: `the sun`, `i sat`.
 fn doubtful(words: &Words, at: usize, near: Near) -> bool {
     let short = words.any(at, &["sun", "sat", "wed", "mon"]);
     let before = at.checked_sub(1).is_some_and(|before| words.any(before, &NO_DAY));

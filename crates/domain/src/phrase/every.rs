@@ -1,4 +1,4 @@
-//! How often: `every weekday`, `daily`, `mon wed fri`, `every 2nd tuesday`, `twice a day`.
+//! Frequencies: `every weekday`, `daily`, `mon wed fri`, `every 2nd tuesday`, `twice a day`.
 
 use jiff::civil::Weekday;
 
@@ -12,46 +12,40 @@ use super::note::Note;
 use super::number::{self, ordinal, whole};
 use super::words::{Found, Words};
 
-/// How often, as it was said.
+/// A frequency as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Every {
-    /// Every so many minutes.
     Minutes(i64),
-    /// Every so many hours.
     Hours(i64),
-    /// Every so many days.
     Days(i64),
-    /// On these days of every so many weeks; on no day in particular, if there are none.
+    /// On these days of every n-th week; on an unspecified day if the list is empty.
     Weeks(i64, Vec<Weekday>),
-    /// Every so many months.
     Months(i64),
-    /// On these days of every month.
     MonthDays(Vec<i8>),
-    /// On the last day of every month.
     MonthEnd,
-    /// On such a weekday of every month; -1 is the last.
+    /// On the n-th such weekday of every month; -1 is the last.
     Nth(i8, Weekday),
-    /// Either that, or every so many weeks: `every 2nd tuesday`.
+    /// Ambiguous: the n-th weekday of the month or every n weeks (`every 2nd tuesday`).
     NthOrWeeks(i8, Weekday),
     /// Once a year.
     YearDay {
-        /// From 1.
+        /// 1 to 12.
         month: i8,
-        /// From 1.
+        /// 1 to 31.
         day: i8,
     },
-    /// So many times a day.
+    /// This many times a day.
     Times(i64),
 }
 
-/// The most days that are read of a list.
+/// The maximum length of a list of days.
 const MOST_DAYS: usize = 14;
 const WORKDAYS: [Weekday; 5] =
     [Weekday::Monday, Weekday::Tuesday, Weekday::Wednesday, Weekday::Thursday, Weekday::Friday];
 const WEEKEND: [Weekday; 2] = [Weekday::Saturday, Weekday::Sunday];
 
 impl Every {
-    /// This and what was said after it, if that names the days: `every 2 weeks on tue and fri`.
+    /// Adds the days of a following frequency: `every 2 weeks on tue and fri`.
     pub fn with_days(&self, days: &Self) -> Option<Self> {
         match (self, days) {
             (Self::Weeks(weeks, none), Self::Weeks(1, days)) if none.is_empty() && !days.is_empty() => {
@@ -64,7 +58,7 @@ impl Every {
         }
     }
 
-    /// Takes the day in that belongs to it: `every 2 weeks on tuesday`.
+    /// Adds a following day: `every 2 weeks on tuesday`. Returns `None` if it does not fit.
     pub fn absorb(&mut self, day: Day) -> Option<()> {
         let both = match (&*self, day) {
             (Self::Weeks(weeks, days), Day::Weekday(day)) if !days.contains(&day) => {
@@ -80,7 +74,7 @@ impl Every {
     }
 }
 
-/// How often, at `at`.
+/// Parses a frequency.
 pub(super) fn every(words: &Words, at: usize, near: Near) -> Found<Piece> {
     if words.any(at, &["every", "each"]) {
         return after_every(words, at + 1);
@@ -135,7 +129,7 @@ fn counted(words: &Words, at: usize) -> Found<Piece> {
     Some((Piece::Every(every), next))
 }
 
-/// `day`, `weekday`, `weekend`, `month`; a part of the day is left for the clock to read.
+/// `day`, `weekday`, `weekend`, `month`; a part of the day is not consumed, [`clock`] parses it.
 fn unit(words: &Words, at: usize, many: i64) -> Found<Piece> {
     let every = match words.at(at) {
         "minute" | "min" => Every::Minutes(many),
@@ -247,7 +241,7 @@ fn times_a_day(words: &Words, at: usize) -> Found<Piece> {
     Some((Piece::Every(every), next + 2))
 }
 
-/// Two weekdays or more, or one in the plural.
+/// Two or more weekdays, or one in the plural.
 fn listed(words: &Words, at: usize, near: Near) -> Found<Piece> {
     let (days, next) = list(words, at)?;
     let plural = weekdays(words.at(at)).is_some();
@@ -305,7 +299,7 @@ pub(super) fn window(words: &Words, at: usize, near: Near) -> Found<Piece> {
         };
         return match (between(&from, to)?, near) {
             (window, Near::Time) if !from.contains(':') || sure => Some((window, at + 1)),
-            // By itself it only says when something begins.
+            // Without a preceding time phrase it only says when something begins.
             (Piece::Window(from, _), Near::Words) if sure => Some((Piece::Clock(from), at + 1)),
             (_, _) => None,
         };

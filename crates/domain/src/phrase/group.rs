@@ -1,4 +1,5 @@
-//! Time phrases: pieces that stand together and say one thing, and which of several counts.
+//! Finds time phrases: adjacent pieces that together express one time, and which of several phrases
+//! counts.
 
 use std::ops::Range;
 
@@ -16,60 +17,52 @@ use super::zone::zone;
 /// A piece of a time phrase.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
-    /// A day.
     Day(Day),
-    /// A time of day.
     Clock(Clock),
-    /// A part of the day.
     Part(Part),
-    /// A day and a time in one word.
+    /// A day and a time in one token.
     Moment(Day, Clock),
     /// The night of today.
     Tonight,
-    /// How often.
     Every(Every),
     /// From one time of day to another.
     Window(Clock, Clock),
-    /// The first or the last day of something that repeats.
+    /// The first or last day of a recurrence.
     Bound(Bound, Day),
-    /// Whose clock.
     Zone(TimeZone),
-    /// Only while the human is at home.
+    /// Only while the user is at home.
     Home,
-    /// So long before it.
+    /// A duration before the time.
     Lead(Length),
-    /// Something that is no time.
+    /// An invalid piece.
     Wrong(Note),
 }
 
-/// Which end of something that repeats.
+/// One end of a recurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// The first day.
     From,
-    /// The last day.
     Until,
-    /// The last day, where it is known that something repeats.
+    /// The last day, if a frequency was already found.
     To,
 }
 
-/// What stands before a word.
+/// The kind of text before a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Near {
-    /// Another piece of the same phrase.
     Time,
-    /// Other words.
+    /// Other text.
     Words,
 }
 
-/// A time phrase, and the words it stands in.
+/// A time phrase and the words that express it.
 pub(super) struct Group {
     pub said: Said,
     pub places: Vec<Range<usize>>,
     link: Link,
 }
 
-/// How a phrase is tied to the one right before it.
+/// The conjunction between a phrase and the one directly before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
     Apart,
@@ -80,9 +73,9 @@ enum Link {
 /// The time phrase that counts.
 pub(super) struct Chosen {
     pub said: Said,
-    /// What it may say just as well.
+    /// An equally likely interpretation.
     pub or: Option<Said>,
-    /// The words it stands in.
+    /// The ranges of words that express it.
     pub places: Vec<Range<usize>>,
 }
 
@@ -90,7 +83,7 @@ const JOINTS: [&str; 11] = ["at", "on", "the", "by", "in", ",", "from", "for", "
 const LEAD_IN: [&str; 11] = ["on", "by", "for", "from", "at", "the", "due", "in", "till", "around", "before"];
 const TWO_TIMES: &str = "those are two times; say each by itself, or say how often, like `daily at 8 and 20`";
 
-/// The time phrase that counts: the last one, with what belongs to it and stands before.
+/// Chooses the phrase that counts: the last one, merged with earlier phrases that complete it.
 pub(super) fn last(words: &Words) -> Option<Chosen> {
     let mut groups: Vec<Group> = groups(words).into_iter().filter(|group| group.said.is_whole()).collect();
     if groups.iter().any(|group| !group.said.is_over()) {
@@ -123,7 +116,7 @@ pub(super) fn last(words: &Words) -> Option<Chosen> {
     said.is_time().then_some(Chosen { said, or, places })
 }
 
-/// Every time phrase, in order.
+/// Returns all time phrases in order.
 pub(super) fn groups(words: &Words) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut at = 0;
@@ -149,7 +142,7 @@ pub(super) fn groups(words: &Words) -> Vec<Group> {
     groups
 }
 
-/// Where the phrase at `at` begins, with the small words before it.
+/// The start of the phrase at `at`, including prepositions before it.
 fn lead_in(words: &Words, at: usize, floor: usize) -> usize {
     let mut start = at;
     while start > floor && !words.any(start, &["at", "on", "in", "by"]) && words.any(start - 1, &LEAD_IN) {
@@ -158,7 +151,7 @@ fn lead_in(words: &Words, at: usize, floor: usize) -> usize {
     start
 }
 
-/// The piece at `at`.
+/// Parses any piece.
 fn piece(words: &Words, at: usize, near: Near) -> Found<Piece> {
     lead(words, at)
         .or_else(|| every::window(words, at, near))
@@ -183,7 +176,7 @@ fn lead(words: &Words, at: usize) -> Found<Piece> {
         .then_some((Piece::Lead(length), next + 1))
 }
 
-/// `except friday`, after how often.
+/// `except friday` after a frequency.
 fn except(words: &Words, at: usize, near: Near) -> Found<Piece> {
     let out = near == Near::Time && words.any(at, &["except", "but", "without"]);
     let (_, next) = day(words, words.past(at + 1, &["not", "on"]), Near::Time).filter(|_| out)?;
@@ -191,7 +184,7 @@ fn except(words: &Words, at: usize, near: Near) -> Found<Piece> {
     Some((Piece::Wrong(Note::Wrong(sentence.to_owned())), next))
 }
 
-/// `until friday`, `from monday`; `to friday` where a time stands before it.
+/// `until friday`, `from monday`; `to friday` only after another piece.
 fn bound(words: &Words, at: usize, near: Near) -> Found<Piece> {
     let which = match words.at(at) {
         "to" if near == Near::Time => Bound::To,
@@ -210,12 +203,12 @@ fn bound(words: &Words, at: usize, near: Near) -> Found<Piece> {
 impl Group {
     fn of(piece: Piece, place: Range<usize>) -> Self {
         let mut said = Said::default();
-        // Nothing is said yet, so that nothing can stand in the way.
+        // Always succeeds: an empty phrase contradicts nothing.
         let _first = said.take(piece);
         Self { said, places: vec![place], link: Link::Apart }
     }
 
-    /// The phrase that is tied to this one by `and` or `or` at `at`, and where it ends.
+    /// The phrase joined to this one by `and` or `or` at `at`, and its end.
     fn next(&self, words: &Words, at: usize) -> Found<Self> {
         let link = match words.at(at) {
             "and" if self.said.every.is_none() => Link::And,
@@ -228,12 +221,12 @@ impl Group {
         time.then(|| (Self { link, ..Self::of(piece, at + 1..next) }, next))
     }
 
-    /// Whether only the word that ties them stands between `before` and this.
+    /// Returns whether only the conjunction stands between `before` and this phrase.
     fn follows(&self, before: &Self) -> bool {
         self.places.first().is_some_and(|place| place.start == before.end() + 1)
     }
 
-    /// What two phrases say that are tied to each other.
+    /// Combines two phrases joined by a conjunction.
     fn tied(mut self, before: Self) -> Chosen {
         let start = before.places.first().map_or(0, |place| place.start);
         let place = start..self.end();
@@ -251,7 +244,7 @@ impl Group {
         Chosen { said: self.said, or: None, places }
     }
 
-    /// Takes the piece at `at` in, if it belongs to the phrase; says where it ends.
+    /// Adds the piece at `at` if it fits the phrase, and returns its end.
     fn add(&mut self, words: &Words, at: usize) -> Option<usize> {
         let (piece, next) = piece(words, at, Near::Time)?;
         self.said.take(piece)?;
@@ -265,7 +258,7 @@ impl Group {
         self.places.last().map_or(0, |place| place.end)
     }
 
-    /// Whether its day was said as a time, and is not the name of something: `monday meeting`.
+    /// Returns whether its day is meant as a time and not as part of a name: `monday meeting`.
     fn is_loose(&self, words: &Words) -> bool {
         let start = self.places.first().map_or(0, |place| place.start);
         let opens = start == 0 || words.after(0, &["remind", "me"]) == Some(start);
@@ -274,7 +267,7 @@ impl Group {
 }
 
 impl Chosen {
-    /// Whether it takes up all of `words`.
+    /// Returns whether the phrase covers all of `words`.
     pub fn is_all(&self, words: &Words) -> bool {
         matches!(&self.places[..], [all] if all.start == 0 && all.end == words.len())
     }

@@ -1,44 +1,37 @@
-//! The human's day: when it begins and ends, and what its parts are called.
+//! The user's daily rhythm: waking hours and the times of the named parts of the day.
 
 use jiff::Zoned;
 use jiff::civil::{Time, time};
 
 use super::calendar::on_the_clock;
 
-/// What the human's words for times of day mean.
+/// The user's waking hours and named times of day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Habits {
-    /// When the human wakes.
     pub wakes: Time,
-    /// When quiet hours begin.
+    /// The beginning of quiet hours.
     pub sleeps: Time,
-    /// The times that have names.
     pub slots: Slots,
 }
 
-/// The times of day that have names.
+/// The times of the named parts of the day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slots {
-    /// In the morning, and on a day of which nothing more is said.
+    /// Also used for a day without a time.
     pub morning: Time,
-    /// At noon.
     pub noon: Time,
-    /// In the afternoon.
     pub afternoon: Time,
-    /// At the end of the working day.
+    /// The end of the working day.
     pub end_of_day: Time,
-    /// In the evening.
     pub evening: Time,
-    /// Tonight.
     pub tonight: Time,
 }
 
-/// A time that is offered when none was said.
+/// A suggested time, offered when the text has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quick {
-    /// What it is called: `1h`, `tonight`, `tomorrow`.
+    /// Its label: `1h`, `tonight`, `tomorrow`.
     pub name: &'static str,
-    /// When that is.
     pub at: Zoned,
 }
 
@@ -62,14 +55,15 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// Every slot, in the order of the usual day.
+    /// Every slot, in default order.
     pub(super) fn all(&self) -> [Time; 6] {
         [self.morning, self.noon, self.afternoon, self.end_of_day, self.evening, self.tonight]
     }
 }
 
 impl Habits {
-    /// Whether the human is awake at `clock`: from waking on, until before quiet hours.
+    /// Returns whether `clock` is in waking hours: from `wakes` (inclusive) to `sleeps`
+    /// (exclusive).
     pub fn awake(&self, clock: Time) -> bool {
         if self.wakes <= self.sleeps {
             (self.wakes..self.sleeps).contains(&clock)
@@ -78,7 +72,7 @@ impl Habits {
         }
     }
 
-    /// The times to offer for something that came without one; `no time` is always the last choice.
+    /// The times to offer for an item without one; the caller adds `no time` as the last choice.
     pub fn quick(&self, now: &Zoned) -> Vec<Quick> {
         let hour = now.checked_add(jiff::SignedDuration::from_hours(1)).ok();
         let tonight = on_the_clock(now.time_zone(), now.date().to_datetime(self.slots.tonight));

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Span, Zoned};
 use super::number::{decimal, digits, leading, thousandths, whole};
 use super::words::{Found, Words};
 
-/// A length. Days and months are those of the calendar, the rest is real time.
+/// A duration. Days and months are calendar units, seconds are elapsed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Length {
     pub months: i64,
@@ -14,35 +14,34 @@ pub(super) struct Length {
 }
 
 impl Length {
-    /// Whether it is made of whole days.
+    /// Returns whether it consists of whole days and months.
     pub fn is_days(self) -> bool {
         self.seconds == 0
     }
 
-    /// Whether it is no time at all.
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 
-    /// The length as a span of the calendar, if a calendar is so long.
+    /// Converts to a calendar span; `None` if it is out of range.
     pub fn span(self) -> Option<Span> {
         let span = Span::new().try_months(self.months).ok()?;
         span.try_days(self.days).ok()?.try_seconds(self.seconds).ok()
     }
 
-    /// The length as real time, if it has no months: a day counts 24 hours.
+    /// Converts to elapsed time, with 24 hours per day; `None` if it contains months.
     pub fn real(self) -> Option<SignedDuration> {
         let days = self.days.checked_mul(86_400)?;
         (self.months == 0).then_some(())?;
         Some(SignedDuration::from_secs(days.checked_add(self.seconds)?))
     }
 
-    /// `clock` moved on by it.
+    /// Adds the duration to `clock`.
     pub fn after(self, clock: &Zoned) -> Option<Zoned> {
         clock.checked_add(self.span()?).ok()
     }
 
-    /// `clock` moved back by it.
+    /// Subtracts the duration from `clock`.
     pub fn before(self, clock: &Zoned) -> Option<Zoned> {
         clock.checked_sub(self.span()?).ok()
     }
@@ -82,7 +81,7 @@ impl Length {
     }
 }
 
-/// A length at `at`, with all its parts.
+/// Parses a duration with all its parts.
 pub(super) fn length(words: &Words, at: usize) -> Found<Length> {
     let (mut sum, mut end) = part(words, at)?;
     if let Some(next) = words.after(end, &["and", "a", "half"]) {
@@ -92,7 +91,7 @@ pub(super) fn length(words: &Words, at: usize) -> Found<Length> {
     while let Some((more, next)) = part(words, words.past(words.past(end, &[","]), &["and"])) {
         (sum, end) = (sum.plus(more)?, next);
     }
-    // `2 h 30`, where nothing follows that could be counted.
+    // `2 h 30`, unless a unit follows.
     let minutes = digits(words.at(end)).filter(|minutes| *minutes < 60 && words.closes(end + 1));
     match minutes.filter(|_| words.any(end - 1, &["h", "hr", "hour", "hours"])) {
         Some(minutes) => Some((sum.plus(Length { seconds: minutes * 60, ..Length::default() })?, end + 1)),
@@ -100,7 +99,7 @@ pub(super) fn length(words: &Words, at: usize) -> Found<Length> {
     }
 }
 
-/// A length that is so many minutes if no unit is said.
+/// Like [`length`], with minutes as the default unit.
 pub(super) fn length_or_minutes(words: &Words, at: usize) -> Found<Length> {
     length(words, at).or_else(|| {
         let (minutes, next) = whole(words, at)?;

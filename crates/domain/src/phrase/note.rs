@@ -1,4 +1,4 @@
-//! What the human should see about how a time was read.
+//! Notes on how a time phrase was interpreted, and errors, for the user.
 
 use std::fmt;
 
@@ -6,45 +6,46 @@ use jiff::civil::{Date, Time, Weekday};
 
 use super::calendar::{clock, date_name, dated, day_name, ordinal, short_day};
 
-/// Something to say about how a time was read.
+/// A remark or error about a time phrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A bare hour was read as one of the two there are.
+    /// A bare hour was interpreted as one of two.
     Hour {
-        /// The hour and minute as said, on a clock of twelve hours.
+        /// The time as written, on the 12-hour clock.
         said: Time,
-        /// How it was read.
+        /// The time it was interpreted as.
         read: Time,
     },
-    /// It rings in quiet hours.
+    /// The time is in quiet hours.
     Quiet(Time),
-    /// The clocks change over that time, so that it does not exist.
+    /// The time does not exist on that day because the clocks change.
     Gap {
-        /// What was said.
+        /// The time as written.
         said: Time,
         /// The first minute after the change.
         rings: Time,
     },
-    /// The weekday that was said is not that of the date, which counts.
+    /// The weekday does not match the date; the date counts.
     OtherWeekday(Date, Weekday),
-    /// It only rings while the human is awake.
+    /// The recurrence is limited to waking hours.
     Waking(Time, Time),
-    /// Months that have no such day are left out.
+    /// Months without this day are skipped.
     ShortMonths(i8),
     /// The time to leave is over, the time itself is not.
     LeaveNow,
-    /// What was said is over; nothing was understood.
+    /// The time is in the past; not interpreted.
     Past(String),
-    /// The date with its weekday is over, and the same weekday to come; nothing was understood.
+    /// The date with that weekday has passed; holds it and the next date with the same weekday. Not
+    /// interpreted.
     Gone(Date, Date),
-    /// The date is over since a few weeks at most, and comes again then; nothing was understood.
+    /// The yearly date passed a few weeks ago; holds it and its next occurrence. Not interpreted.
     Over(Date, Date),
-    /// What was said is no time; a sentence that says why, and what would be right.
+    /// The phrase is invalid; a sentence with the reason and a valid example.
     Wrong(String),
 }
 
 impl Note {
-    /// Whether it says why there is no time.
+    /// Returns whether it explains why the text has no timing.
     pub fn is_trouble(&self) -> bool {
         match self {
             Self::Past(_) | Self::Gone(..) | Self::Over(..) | Self::Wrong(_) => true,
@@ -58,7 +59,7 @@ impl Note {
         }
     }
 
-    /// Whether it says that the time is over.
+    /// Returns whether the time is in the past.
     pub fn is_past(&self) -> bool {
         matches!(self, Self::Past(_) | Self::Gone(..) | Self::Over(..))
     }

@@ -1,4 +1,4 @@
-//! Numbers as people write them: digits, words, and ordinals.
+//! Numbers: digits, number words, and ordinals.
 
 use super::words::{Found, Words};
 
@@ -30,22 +30,22 @@ const ORDINALS: [&str; 12] = [
     "eleventh", "twelfth",
 ];
 
-/// A number beyond which nobody means anything.
+/// Larger numbers are clamped to this.
 const MOST: i64 = 1_000_000_000;
 
-/// Digits alone; a sign is not a number here.
+/// Parses digits without a sign.
 pub(super) fn digits(text: &str) -> Option<i64> {
     let all = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     all.then(|| text.parse().unwrap_or(MOST).min(MOST))
 }
 
-/// The digits that `text` begins with, how many there are, and what follows them.
+/// The leading number of `text`, its length in digits, and the rest.
 pub(super) fn leading(text: &str) -> Option<(i64, usize, &str)> {
     let many = text.bytes().take_while(u8::is_ascii_digit).count();
     Some((digits(&text[..many])?, many, &text[many..]))
 }
 
-/// A whole number, in digits or in words.
+/// A whole number in digits or words.
 pub(super) fn whole(words: &Words, at: usize) -> Found<i64> {
     let text = words.at(at);
     if let Some(number) = digits(text).or_else(|| position(&SMALL, text)) {
@@ -71,7 +71,7 @@ pub(super) fn ordinal(text: &str) -> Option<i64> {
     ["st", "nd", "rd", "th"].contains(&end).then_some(number)
 }
 
-/// A number in thousandths: `20`, `1.5`, `1,5`, `a`, `a couple of`, `two and a half`.
+/// A number, multiplied by 1000: `20`, `1.5`, `1,5`, `a`, `a couple of`, `two and a half`.
 pub(super) fn thousandths(words: &Words, at: usize) -> Found<i64> {
     if let Some(next) = words.after(at, &["a", "couple"]) {
         return Some((2000, words.past(next, &["of"])));
@@ -89,7 +89,7 @@ pub(super) fn thousandths(words: &Words, at: usize) -> Found<i64> {
     }
 }
 
-/// `1.5` or `1,25` in thousandths.
+/// `1.5` or `1,25`, multiplied by 1000.
 pub(super) fn decimal(text: &str) -> Option<i64> {
     let (before, after) = text.split_once(['.', ','])?;
     if !(1..=3).contains(&after.len()) {

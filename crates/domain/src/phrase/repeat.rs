@@ -1,27 +1,27 @@
-//! What repeats: how often, from when and until when, and by whose clock.
+//! Recurrences as parsed from text: rule, first and last day, and time zone.
 
 use jiff::civil::{Date, DateTime, Time};
 
 pub use crate::schedule::MonthDay;
 use crate::schedule::{self, Cron, Invalid, Rhythm, Zone};
 
-/// Something that comes again and again.
+/// A parsed recurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeat {
     /// How often, and at what time of day.
     pub beat: Beat,
-    /// The first day it may come; nothing, if it begins at once.
+    /// The first day; `None` starts immediately.
     pub from: Option<Date>,
-    /// The last day it may come; nothing, if it never ends.
+    /// The last day; `None` never ends.
     pub until: Option<Date>,
-    /// The zone whose clock counts; nothing, for that of wherever the human is.
+    /// The IANA zone whose clock counts; `None` follows the user's current zone.
     pub zone: Option<String>,
-    /// Whether it rests while the human is away.
+    /// Whether it only fires while the user is at home.
     pub home: Home,
 }
 
 impl Repeat {
-    /// The rhythm it is; or why the schedule cannot keep it.
+    /// Converts to a schedule recurrence; the error says why it is not supported.
     pub fn rhythm(&self) -> Result<Rhythm, Invalid> {
         let beat = match &self.beat {
             Beat::Cron(fields) => schedule::Beat::Cron(Cron::parse(fields)?),
@@ -33,33 +33,26 @@ impl Repeat {
     }
 }
 
-/// How often something comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beat {
-    /// By five fields.
+    /// A cron expression with five fields.
     Cron(String),
-    /// Every so many days, counted from a first time.
+    /// Every n-th day, counted from a first time.
     Days {
-        /// How many.
+        /// The interval in days.
         every: u32,
         /// The first time.
         from: DateTime,
     },
-    /// On a day of every month that five fields cannot name.
-    Monthly {
-        /// Which.
-        day: MonthDay,
-        /// At what time.
-        at: Time,
-    },
+    /// On a day of every month that cron cannot express.
+    Monthly { day: MonthDay, at: Time },
 }
 
-/// Where something that repeats may come.
+/// Where a recurrence fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Home {
-    /// Wherever the human is.
+    /// Wherever the user is.
     #[default]
     Anywhere,
-    /// Only at home.
     Only,
 }

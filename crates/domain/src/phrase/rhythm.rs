@@ -1,4 +1,4 @@
-//! From what was said to something that repeats: the times of day, the days, and how far they reach.
+//! Resolves a frequency to a recurrence: times of day, days, and first and last day.
 
 use jiff::Zoned;
 use jiff::civil::{Date, Time, Weekday};
@@ -15,7 +15,7 @@ use super::repeat::{Beat, MonthDay, Repeat};
 use super::said::Said;
 use super::settle::{Hour, Settled, bare, in_part, slot};
 
-/// What is known while a repeat is settled.
+/// The inputs and notes of resolving one recurrence.
 struct Settling<'a> {
     said: &'a Said,
     habits: &'a Habits,
@@ -24,7 +24,7 @@ struct Settling<'a> {
     notes: Vec<Note>,
 }
 
-/// Settles what repeats.
+/// Resolves `every` with the other parts of the phrase.
 pub(super) fn settle(every: &Every, said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     if said.lead.is_some() {
         let sentence = "a ring before the time works for one time only; say the earlier time itself";
@@ -42,14 +42,14 @@ pub(super) fn settle(every: &Every, said: &Said, now: &Zoned, habits: &Habits) -
     let (beat, other) = settling.beats(every)?;
     let zone = said.hours.zone.as_ref().and_then(|zone| zone.iana_name()).map(str::to_owned);
     let repeat = |beat| {
-        // What counts days from a first time has its beginning in it.
+        // A day interval already contains its first day.
         let from = if matches!(beat, Beat::Days { .. }) { None } else { from };
         When::Repeats(Repeat { beat, from, until, zone: zone.clone(), home: said.home })
     };
     Ok(Settled { when: repeat(beat), other: other.map(repeat), notes: settling.notes })
 }
 
-/// The date of a first or last day.
+/// Resolves a first or last day.
 fn bound(day: Option<Day>, today: Date) -> Result<Option<Date>, Note> {
     let Some(day) = day else { return Ok(None) };
     if let Day::Over(past) = day {
@@ -83,7 +83,7 @@ impl Settling<'_> {
         Ok((beat, None))
     }
 
-    /// The times of day, as far as they were said; else the morning.
+    /// The times of day that were given, else the default of the morning.
     fn times(&mut self) -> Vec<Time> {
         let said = self.said;
         let slots = &self.habits.slots;
@@ -95,12 +95,13 @@ impl Settling<'_> {
         }
     }
 
-    /// One time of day; of the two that a bare hour can be, the first in waking hours.
+    /// Resolves one time of day; a bare hour becomes the first of its two times that is in waking
+    /// hours.
     fn time(&mut self, clock: Clock, part: Option<Part>) -> Time {
         match clock {
             Clock::Exact(time) | Clock::Offset(time, _) => time,
             Clock::Midnight => Time::midnight(),
-            // More than 24 is no hour, and was not read as one.
+            // Above 24 is not an hour and was not parsed as one.
             Clock::Lone(number) => match Clock::of_number(number) {
                 Some(clock) => self.time(clock, part),
                 None => Time::midnight(),
@@ -118,7 +119,7 @@ impl Settling<'_> {
         }
     }
 
-    /// The one time of day that something has which comes every few days.
+    /// The time of day of a recurrence that can have only one.
     fn one_time(&mut self) -> Result<Time, Note> {
         match self.times()[..] {
             [time] => Ok(time),
@@ -128,13 +129,13 @@ impl Settling<'_> {
         }
     }
 
-    /// Five fields for the times of day on the days that the last three fields name.
+    /// A cron rule for the times of day, with the given last three fields.
     fn cron(&mut self, day: &str, month: &str, weekday: &str) -> Result<Beat, Note> {
         let times = self.times();
         at_times(&times, &format!("{day} {month} {weekday}"))
     }
 
-    /// The first day of something that comes every so many days.
+    /// The first day of a recurrence every `days` days.
     fn start(&self, days: i64) -> Result<Date, Note> {
         let after = || self.today.checked_add(jiff::Span::new().try_days(days).ok()?).ok();
         self.from.or_else(after).ok_or_else(too_far)
@@ -166,7 +167,7 @@ impl Settling<'_> {
         }
     }
 
-    /// On this day of the month, every so many months.
+    /// Every `months` months on the day of the month of the first day.
     fn months(&mut self, months: i64) -> Result<Beat, Note> {
         let first = self.from.unwrap_or(self.today);
         let step = usize::try_from(months).ok().filter(|step| [1, 2, 3, 4, 6, 12].contains(step));
@@ -208,7 +209,7 @@ impl Settling<'_> {
         at_times(&times, "* * *")
     }
 
-    /// The window of the day in which something comes every few minutes or hours.
+    /// The part of the day in which a recurrence of minutes or hours fires.
     fn window(&mut self) -> (Time, Time) {
         let Some((from, to)) = self.said.hours.window else {
             let Habits { wakes, sleeps, .. } = self.habits;
@@ -227,7 +228,7 @@ impl Settling<'_> {
         (from, if later > from { later } else { to })
     }
 
-    /// The hour of a window, read as it is written.
+    /// A bound of a window, taken literally.
     fn said_hour(&self, clock: Clock) -> Time {
         match clock {
             Clock::Exact(time) | Clock::Bare(time) | Clock::Offset(time, _) => time,
@@ -243,7 +244,7 @@ impl Settling<'_> {
             return Err(Note::Wrong(sentence));
         }
         let (from, to) = self.window();
-        // The last hour is the one that ends with the window.
+        // A window that ends on the hour excludes that hour.
         let last = if to.minute() == 0 && to.hour() > from.hour() { to.hour() - 1 } else { to.hour() };
         let step = if minutes == 1 { "*".to_owned() } else { format!("*/{minutes}") };
         Ok(Beat::Cron(format!("{step} {} * * *", hours(from.hour(), last, 1))))
@@ -259,7 +260,7 @@ impl Settling<'_> {
     }
 }
 
-/// Hours from one to another, which may be over midnight.
+/// The hour field of a cron expression; the range may cross midnight.
 fn hours(from: i8, to: i8, step: i8) -> String {
     match (from <= to, step) {
         (true, 1) if from == to => from.to_string(),
@@ -272,7 +273,7 @@ fn hours(from: i8, to: i8, step: i8) -> String {
     }
 }
 
-/// Five fields for `times`, which must share their minute.
+/// A cron rule for `times`, which must share their minute.
 fn at_times(times: &[Time], days: &str) -> Result<Beat, Note> {
     let minute = times.first().map_or(0, |time| time.minute());
     if times.iter().any(|time| time.minute() != minute) {
@@ -286,7 +287,7 @@ fn at_times(times: &[Time], days: &str) -> Result<Beat, Note> {
     Ok(Beat::Cron(format!("{minute} {} {days}", hours.join(","))))
 }
 
-/// Weekdays as five fields spell them, where Sunday is 0.
+/// The weekday field of a cron expression, where Sunday is 0.
 fn weekdays(days: &[Weekday]) -> String {
     let mut list: Vec<i8> = days.iter().map(|day| day.to_sunday_zero_offset()).collect();
     list.sort_unstable();

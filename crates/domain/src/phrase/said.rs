@@ -1,4 +1,4 @@
-//! What a time phrase says, piece by piece, and which pieces can stand together.
+//! The parts of a time phrase, and the rules for which of them can be combined.
 
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
@@ -11,11 +11,11 @@ use super::length::Length;
 use super::note::Note;
 use super::repeat::Home;
 
-/// What a time phrase says.
+/// The parts of a time phrase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Said {
     pub day: Option<Day>,
-    /// The weekday that was said beside a date.
+    /// The weekday that was given in addition to a date.
     pub weekday: Option<Weekday>,
     pub hours: Hours,
     pub every: Option<Every>,
@@ -26,7 +26,7 @@ pub(super) struct Said {
     pub wrong: Option<Note>,
 }
 
-/// What a time phrase says about the time of day.
+/// The parts that concern the time of day.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Hours {
     pub clocks: Vec<Clock>,
@@ -36,7 +36,7 @@ pub(super) struct Hours {
 }
 
 impl Said {
-    /// Takes a piece in, unless it contradicts what is said already.
+    /// Adds a piece; returns `None` if it contradicts an earlier one.
     pub fn take(&mut self, piece: Piece) -> Option<()> {
         match piece {
             Piece::Day(day) => self.take_day(day),
@@ -119,7 +119,7 @@ impl Said {
         put(&mut self.every, every)
     }
 
-    /// This with the day or the time of day of `other`, where it says none itself.
+    /// Returns a copy with the day or time of day of `other` where it has none.
     pub fn completed(&self, other: &Self) -> Self {
         let mut whole = self.clone();
         if whole.day.is_none() {
@@ -131,7 +131,7 @@ impl Said {
         whole
     }
 
-    /// Whether it repeats, or does not say yet.
+    /// Returns whether it repeats or may still become a recurrence.
     fn may_repeat(&self) -> bool {
         self.every.is_some() || (self.day.is_none() && self.hours.is_empty())
     }
@@ -140,42 +140,42 @@ impl Said {
         matches!(self.day, Some(Day::Exactly(_)))
     }
 
-    /// Whether it is about a day that is over.
+    /// Returns whether its day is in the past.
     pub fn is_over(&self) -> bool {
         matches!(self.day, Some(Day::Over(_)))
     }
 
-    /// Whether it says when, and not only until when or how long before.
+    /// Returns whether it gives a time, and not only an end or a lead.
     pub fn is_time(&self) -> bool {
         let from = self.from.is_some() && self.until.is_none();
         let when = self.day.is_some() || self.every.is_some() || from;
         when || self.wrong.is_some() || !self.hours.clocks.is_empty() || self.hours.part.is_some()
     }
 
-    /// Whether what it says about a repeat has one, or may find one elsewhere in the sentence.
+    /// Returns whether it is complete or can be completed by another phrase of the sentence.
     pub fn is_whole(&self) -> bool {
         let of_a_repeat = self.until.is_some() || self.home == Home::Only;
         self.is_remark() || (self.is_time() && (self.every.is_some() || !of_a_repeat))
     }
 
-    /// Whether it only adds to another phrase.
+    /// Returns whether it only modifies another phrase.
     fn is_remark(&self) -> bool {
         let remark =
             self.lead.is_some() || self.home == Home::Only || self.until.is_some() || self.from.is_some();
         remark && self.day.is_none() && self.every.is_none() && self.hours.is_empty()
     }
 
-    /// Whether it names a day and no more.
+    /// Returns whether it has a day and nothing else.
     pub fn is_day_only(&self) -> bool {
         self.day.is_some() && !self.is_exactly() && self.hours.is_empty() && self.every.is_none()
     }
 
-    /// Whether it names a time of day and no more.
+    /// Returns whether it has a time of day and nothing else.
     pub fn is_hours_only(&self) -> bool {
         !self.hours.is_empty() && self.day.is_none() && self.every.is_none()
     }
 
-    /// This and what was said before it, if they say one thing together.
+    /// Merges with an earlier phrase if they express one time together.
     pub fn joined(&self, early: &Self) -> Option<Self> {
         let adds =
             |remark: &Self, to: &Self| remark.is_remark() && (remark.lead.is_some() || to.every.is_some());
@@ -211,12 +211,12 @@ impl Hours {
     }
 }
 
-/// Puts something where nothing is.
+/// Sets an empty option; returns `None` if it is already set.
 fn put<T>(place: &mut Option<T>, thing: T) -> Option<()> {
     place.is_none().then(|| *place = Some(thing))
 }
 
-/// Puts what there is where nothing is.
+/// Like [`set_once`], where `None` is no change.
 fn merge<T>(place: &mut Option<T>, thing: Option<T>) -> Option<()> {
     match thing {
         Some(thing) => put(place, thing),

@@ -1,10 +1,10 @@
-//! Seams: a sentence from which the time phrase was cut, closed so that it reads well.
+//! Removes a time phrase from a text and repairs spacing and punctuation.
 
 use std::ops::Range;
 
 use super::words::Words;
 
-/// What opens a sentence and is no part of what it is about.
+/// Openings of a sentence that are not part of its subject.
 const OPENINGS: [&str; 15] = [
     "please",
     "pls",
@@ -24,7 +24,7 @@ const OPENINGS: [&str; 15] = [
 ];
 const LOOSE: [char; 7] = [' ', ',', ';', ':', '-', '–', '·'];
 
-/// `text` without the words of `places`.
+/// Returns `text` without the given ranges of words.
 pub(super) fn close(text: &str, words: &Words, places: &[Range<usize>]) -> String {
     let mut kept = String::new();
     let mut from = 0;
@@ -38,7 +38,7 @@ pub(super) fn close(text: &str, words: &Words, places: &[Range<usize>]) -> Strin
     opened(&kept).to_owned()
 }
 
-/// Adds what follows a cut.
+/// Appends the text that follows a removed range.
 fn join(kept: &mut String, rest: &str) {
     let rest = rest.trim();
     let only_marks = !rest.chars().any(|letter| letter.is_alphanumeric() || !letter.is_ascii());
@@ -60,7 +60,7 @@ fn join(kept: &mut String, rest: &str) {
     kept.push_str(rest);
 }
 
-/// The sentence without its polite beginning.
+/// Removes the polite opening of a sentence.
 fn opened(text: &str) -> &str {
     let text = text.trim();
     let after = |opening: &&str| {

@@ -1,4 +1,4 @@
-//! From what was said to a time: the rules of how people mean it.
+//! Resolves a time phrase to an exact time, with the usual assumptions about ambiguous phrases.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
@@ -15,39 +15,37 @@ use super::note::Note;
 use super::said::Said;
 use super::{When, rhythm};
 
-/// A time, the other one if there are two readings, and what to say about them.
+/// The resolved timing, the alternative if the phrase is ambiguous, and notes.
 pub(super) struct Settled {
     pub when: When,
     pub other: Option<When>,
     pub notes: Vec<Note>,
 }
 
-/// The hour that was meant.
+/// The hour of a phrase.
 #[derive(Clone, Copy)]
 pub(super) enum Hour {
-    /// One time of day.
     At(Time),
     /// One of two, twelve hours apart.
     Either(Time, Time),
-    /// The first minute of a day, or of the one after it.
+    /// The beginning of a day, or of the next.
     Midnight,
-    /// One time of day, where clocks stand so far from Greenwich.
+    /// A time at a UTC offset.
     Offset(Time, Offset),
-    /// After midnight, at the end of that day.
+    /// After midnight, at the end of the given day.
     Late(Time),
-    /// Only a part of the day was said.
+    /// Only a part of the day was given.
     Part(Part),
-    /// Nothing was said.
     Unsaid,
 }
 
-/// Two readings of a time on the wall: the one that counts, and the other.
+/// A wall-clock time and its alternative.
 struct Walls {
     first: DateTime,
     other: Option<DateTime>,
 }
 
-/// Settles what was chosen: of two readings that are as likely, the earlier one counts.
+/// Resolves the chosen phrase: of two equally likely interpretations, the earlier one wins.
 pub(super) fn choose(chosen: &Chosen, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     let first = settle(&chosen.said, now, habits)?;
     let Some(second) = chosen.or.as_ref().and_then(|or| settle(or, now, habits).ok()) else {
@@ -59,7 +57,7 @@ pub(super) fn choose(chosen: &Chosen, now: &Zoned, habits: &Habits) -> Result<Se
     Ok(Settled { other: other.or(first.other), ..first })
 }
 
-/// Settles what `said` means at `now`.
+/// Resolves one phrase relative to `now`.
 fn settle(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     match (&said.wrong, said.day, &said.every) {
         (Some(note), _, _) => Err(note.clone()),
@@ -112,13 +110,13 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     Ok(Settled { other: other.map(When::Once), ..settled })
 }
 
-/// The moment when a clock shows `wall`; of a doubled hour the second, if the first is over.
+/// The instant at which a clock shows `wall`; in a fold the second one if the first has passed.
 fn still_to_come(wall: DateTime, here: &Zoned) -> Option<Zoned> {
     let first = on_the_clock(here.time_zone(), wall)?;
     if first > *here { Some(first) } else { here.time_zone().to_ambiguous_zoned(wall).later().ok() }
 }
 
-/// What the human should see about it.
+/// The notes for the user on a resolved time.
 fn remarks(said: &Said, hour: Hour, walls: &Walls, at: &Zoned, now: &Zoned, habits: &Habits) -> Vec<Note> {
     let mut notes = Vec::new();
     let wall = at.datetime();
@@ -140,7 +138,7 @@ fn remarks(said: &Said, hour: Hour, walls: &Walls, at: &Zoned, now: &Zoned, habi
     notes
 }
 
-/// The note about a bare hour; noon and midnight are both called 12.
+/// The note on a bare hour; both noon and midnight are written 12.
 pub(super) fn bare(am: Time, read: Time) -> Note {
     let twelve = am.hour() == 0;
     let said = if twelve { Time::new(12, am.minute(), 0, 0).unwrap_or(am) } else { am };
@@ -159,7 +157,7 @@ fn with_lead(said: &Said, at: Zoned, now: &Zoned, mut notes: Vec<Note>) -> Resul
     Ok(Settled { when, other: None, notes })
 }
 
-/// The hour that was meant, as far as the words tell.
+/// The hour, as far as the phrase determines it.
 fn hour(said: &Said) -> Hour {
     let window = said.hours.window.map(|(from, _)| from);
     let first = match said.hours.clocks.first().copied().or(window) {
@@ -176,7 +174,7 @@ fn hour(said: &Said) -> Hour {
     }
 }
 
-/// A bare hour in a part of the day.
+/// Resolves a bare hour within a part of the day.
 pub(super) fn in_part(time: Time, part: Option<Part>) -> Hour {
     let half = |hours: i8| Time::new(time.hour() % 12 + hours, time.minute(), 0, 0).unwrap_or(time);
     let am = half(0);
@@ -191,7 +189,7 @@ pub(super) fn in_part(time: Time, part: Option<Part>) -> Hour {
     }
 }
 
-/// The time of a part of the day.
+/// The configured time of a part of the day.
 pub(super) fn slot(slots: &Slots, part: Part) -> Time {
     match part {
         Part::Morning => slots.morning,
@@ -203,7 +201,7 @@ pub(super) fn slot(slots: &Slots, part: Part) -> Time {
     }
 }
 
-/// The next time that a clock shows the hour.
+/// The next time at which a clock shows the hour.
 fn any_day(hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
     let today = here.date();
     let days = [today, today.tomorrow().map_err(|_| too_far())?];
@@ -219,7 +217,7 @@ fn any_day(hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
     found.ok_or_else(too_far)
 }
 
-/// The hour on the day that was said.
+/// The hour on the given day.
 fn on_day(said: &Said, day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
     if let Some(gone) = gone(said.weekday, day, here.date()) {
         return Err(gone);
@@ -234,7 +232,7 @@ fn on_day(said: &Said, day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> R
     };
     let other_day = other.and_then(|date| at_hour(date, hour, here, habits));
     match (other_day, is_day_of_month(said, first.first.date())) {
-        // `mon 16` on the fifteenth: rather the date, which is also the earlier one.
+        // `mon 16` on the 15th: the date is more likely, and also earlier.
         (None, true) => {
             let morning = first.first.date().to_datetime(habits.slots.morning);
             Ok(Walls { first: morning.min(first.first), other: Some(first.first.max(morning)) })
@@ -244,13 +242,13 @@ fn on_day(said: &Said, day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> R
     }
 }
 
-/// Whether the bare number after a weekday is the day of the month it falls on.
+/// Returns whether the bare number after a weekday equals the day of the month of `date`.
 fn is_day_of_month(said: &Said, date: Date) -> bool {
     let number = said.hours.clocks.first() == Some(&Clock::Lone(date.day()));
     number && matches!(said.day, Some(Day::Weekday(_)))
 }
 
-/// The hour on `date`, if that is not over.
+/// The hour on `date`, if it is still to come.
 fn at_hour(date: Date, hour: Hour, here: &Zoned, habits: &Habits) -> Option<Walls> {
     let ahead = |wall: DateTime| Some(wall).filter(|wall| *wall > here.datetime());
     match hour {
@@ -272,7 +270,7 @@ fn at_hour(date: Date, hour: Hour, here: &Zoned, habits: &Habits) -> Option<Wall
     }
 }
 
-/// What is left of today, when its morning or the part that was said has begun.
+/// The rest of today, if the morning or the given part of the day has begun.
 fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
     let slots = &habits.slots;
     let (name, over) = match hour {
@@ -294,7 +292,7 @@ fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Wal
     slot.map(|slot| here.date().to_datetime(slot)).or_else(soon).map(Walls::only).ok_or_else(too_far)
 }
 
-/// What is said about a morning hour that is over, where the afternoon may have been meant.
+/// The error for a morning hour that has passed today, which suggests the afternoon.
 fn over_today(time: Time, now: Time) -> Note {
     let said = clock(time);
     let later = time.wrapping_add(SignedDuration::from_hours(12));
@@ -308,7 +306,8 @@ impl Walls {
         Self { first, other: None }
     }
 
-    /// The next reading of a bare hour that falls in waking hours, and the other if it does so within a day.
+    /// Prefers the earlier of two times unless only the later is in waking hours; the other becomes
+    /// the alternative if it is in waking hours and within 24 hours.
     fn choose(am: DateTime, pm: DateTime, here: &Zoned, habits: &Habits) -> Self {
         let (next, later) = if am < pm { (am, pm) } else { (pm, am) };
         let awake = |wall: DateTime| habits.awake(wall.time());

@@ -1,4 +1,4 @@
-//! Where something is moved to: a time, only a day, or only so much later.
+//! Parses the destination of a move: a time, a day, or an offset.
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Zoned};
@@ -11,20 +11,21 @@ use super::settle::choose;
 use super::words::Words;
 use super::{Habits, Note, When};
 
-/// Where something is moved to.
+/// The destination of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// To this time.
+    /// To an exact time or recurrence.
     At(When),
-    /// To this day, at the time of day it had.
+    /// To this day, keeping the time of day.
     Day(Date),
-    /// So many days later, at the time of day it had.
+    /// By a number of days, keeping the time of day.
     Days(u32),
-    /// So much later.
+    /// By a duration.
     Later(SignedDuration),
 }
 
-/// Where to, if `text` is a time from its first word to its last; or why it is none.
+/// Parses `text` as a destination. Returns `None` if it contains anything else, and an error for an
+/// invalid time.
 pub(crate) fn target(text: &str, now: &Zoned, habits: &Habits) -> Option<Result<Target, Note>> {
     let words = Words::of(text);
     if let Some(length) = whole(&words) {
@@ -48,7 +49,7 @@ pub(crate) fn target(text: &str, now: &Zoned, habits: &Habits) -> Option<Result<
     Some(choose(&group, now, habits).map(|settled| Target::At(settled.when)))
 }
 
-/// The length that `text` is, and nothing else: `1h`, `20 min`, `20`.
+/// Parses a text that is only a duration: `1h`, `20 min`, `20`.
 pub(crate) fn span(text: &str) -> Option<SignedDuration> {
     whole(&Words::of(text))?.real()
 }

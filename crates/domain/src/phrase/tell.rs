@@ -1,4 +1,4 @@
-//! Times as they are told: the clock and the distance, always both.
+//! Formats times for the user: always both the clock time and the distance.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -9,16 +9,16 @@ use super::repeat::{Beat, Home, Repeat};
 use super::zone::city;
 use super::{Cue, When};
 
-/// The most times of one day that are told.
+/// The maximum number of times of one day that are listed.
 const CLOCKS: usize = 3;
-/// A day further away than this is told with its year.
+/// Days further away than this include the year.
 const SAME_YEAR: i32 = 300;
-/// What is nearer than this, and not whole minutes away, is told with its seconds.
+/// Times nearer than this (in seconds) that are not whole minutes away include seconds.
 const TO_THE_SECOND: i64 = 600;
 
-/// `when` as the human is told: `mon 16 nov 10:00 · in 19 h 27 min`.
+/// Formats `when` for the user: `mon 16 nov 10:00 · in 19 h 27 min`.
 ///
-/// Of what repeats, the next times are given by `fires`.
+/// `fires` are the next times of a recurrence.
 pub fn tell(when: &When, now: &Zoned, fires: &[Timestamp]) -> String {
     match when {
         When::Once(at) => once(at, now),
@@ -32,7 +32,7 @@ pub fn tell(when: &When, now: &Zoned, fires: &[Timestamp]) -> String {
     }
 }
 
-/// `at` in words that are read as exactly this second again: `thu 24 dec 2026 17:00`.
+/// Formats `at` so that parsing returns exactly this second: `thu 24 dec 2026 17:00`.
 pub fn tell_exact(at: &Zoned) -> String {
     let zone = at.time_zone();
     let first = zone.to_ambiguous_zoned(at.datetime()).compatible();
@@ -40,7 +40,7 @@ pub fn tell_exact(at: &Zoned) -> String {
     let time = at.time();
     let told = match first {
         Ok(first) if first.timestamp() == at.timestamp() => clock(time),
-        // With its seconds, so that the offset is not taken for the end of a stretch of time.
+        // With seconds, so that the offset is not parsed as the end of a time window.
         Ok(_) | Err(_) => time.strftime("%H:%M:%S").to_string() + &offset(at.offset().seconds()),
     };
     format!("{} {} {told}", short_day(date.weekday()), dated(date))
@@ -61,7 +61,7 @@ fn once(at: &Zoned, now: &Zoned) -> String {
     format!("{} {time}{zone} · {}", day(here.date(), now.date()), distance(&here, now))
 }
 
-/// Several times on one day, in order: `wed 18 nov 10:00, 11:00, 12:00 and 4 more · in 10 h`.
+/// Formats several times of one day: `wed 18 nov 10:00, 11:00, 12:00 and 4 more · in 10 h`.
 pub fn tell_times(times: &[Zoned], now: &Zoned) -> Option<String> {
     let (first, rest) = times.split_first()?;
     if rest.is_empty() {
@@ -76,7 +76,8 @@ pub fn tell_times(times: &[Zoned], now: &Zoned) -> Option<String> {
     Some(format!("{day} {}{more} · {}", clocks.join(", "), distance(first, now)))
 }
 
-/// Whether `at` was meant to the second: a delay in minutes ends at the second at which it was said.
+/// Returns whether `at` needs seconds: a delay in minutes ends at the second at which it was
+/// requested.
 fn to_the_second(at: &Zoned, now: &Zoned) -> bool {
     let away = at.timestamp().duration_since(now.timestamp());
     let seconds = away.as_secs() + i64::from(away.subsec_nanos() > 0);
@@ -92,7 +93,7 @@ fn elsewhere(zone: &TimeZone, home: &TimeZone) -> Option<String> {
     (home.iana_name() != Some(name)).then(|| city(name))
 }
 
-/// `today`, `mon 16 nov`, or with the year if that is far away.
+/// `today`, `mon 16 nov`, or with the year if it is far away.
 fn day(date: Date, today: Date) -> String {
     let days = (date - today).get_days();
     match days {
@@ -131,7 +132,7 @@ fn repeated(repeat: &Repeat, now: &Zoned, fires: &[Timestamp]) -> String {
     if fires.is_empty() { told } else { format!("{told} · next {}", next(&fires, now.date()).join(", ")) }
 }
 
-/// The next times: days alone, or hours where several are on one day.
+/// The next times: only days, or days with hours where several are on one day.
 fn next(fires: &[Zoned], today: Date) -> Vec<String> {
     let several = fires.windows(2).any(|pair| pair[0].date() == pair[1].date());
     let near = |date: Date| date.first_of_month() == today.first_of_month();

@@ -1,4 +1,4 @@
-//! What people say about time, and what it means.
+//! Tables of phrases and their interpretation.
 
 use expect_test::Expect;
 
@@ -37,7 +37,7 @@ pub(crate) fn shown(when: &When) -> String {
     }
 }
 
-/// `words -> what is left: when (or the other reading); notes`.
+/// `text -> subject: timing (or alternative); notes`.
 fn row(text: &str, now: &Zoned) -> String {
     let Reading { what, when, other, notes } = read(text, now, &Habits::default());
     let when = when.as_ref().map_or("-".to_owned(), shown);
@@ -46,7 +46,7 @@ fn row(text: &str, now: &Zoned) -> String {
     format!("{text} -> {what}: {when}{other}{notes}\n")
 }
 
-/// Reads what stands before the arrow in every row, and expects what stands after it.
+/// Parses the text before the arrow of every row and compares the result with the whole row.
 fn check(rows: &Expect) {
     let texts = rows.data().lines().map(str::trim).filter(|line| !line.is_empty());
     let texts = texts.map(|line| line.split_once(" ->").expect("a row has an arrow"));

@@ -1,8 +1,8 @@
-//! The words of a sentence, each with its place in it. What stands in quotation marks is one closed word.
+//! Splits a text into words with their byte ranges. A quotation is one opaque word.
 
 use std::ops::Range;
 
-/// A word or mark in lower case, and where it stands.
+/// A word or punctuation mark in lower case, with its byte range.
 struct Word {
     text: String,
     place: Range<usize>,
@@ -16,12 +16,12 @@ enum Kind {
     Quoted,
 }
 
-/// A sentence in words.
+/// A text split into words.
 pub(super) struct Words {
     list: Vec<Word>,
 }
 
-/// What a parser found, and the place after it.
+/// A parsed value and the index of the word after it.
 pub(super) type Found<T> = Option<(T, usize)>;
 
 const OPENING: [char; 3] = ['(', '[', '{'];
@@ -37,7 +37,7 @@ const QUOTES: [(char, &[char]); 7] = [
 ];
 
 impl Words {
-    /// The words of `text`.
+    /// Splits `text`.
     pub fn of(text: &str) -> Self {
         let mut words = Self { list: Vec::new() };
         let mut at = 0;
@@ -51,45 +51,44 @@ impl Words {
         words
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// The word at `at`; empty if it is quoted or beyond the end.
+    /// The word at index `at`; empty if it is quoted or out of range.
     pub fn at(&self, at: usize) -> &str {
         self.list.get(at).map_or("", |word| if word.kind == Kind::Quoted { "" } else { &word.text })
     }
 
-    /// Whether the word at `at` is one of `these`.
+    /// Returns whether the word at `at` is one of `these`.
     pub fn any(&self, at: usize, these: &[&str]) -> bool {
         these.contains(&self.at(at)) && !self.at(at).is_empty()
     }
 
-    /// The place after `these`, if they stand at `at` in this order.
+    /// The index after the sequence `these`, if it begins at `at`.
     pub fn after(&self, at: usize, these: &[&str]) -> Option<usize> {
         let all = these.iter().enumerate().all(|(nth, word)| self.at(at + nth) == *word);
         all.then_some(at + these.len())
     }
 
-    /// The place after `at`, if one of `these` stands there; else `at` itself.
+    /// The index after `at` if the word there is one of `these`, else `at`.
     pub fn past(&self, at: usize, these: &[&str]) -> usize {
         at + usize::from(self.any(at, these))
     }
 
-    /// Whether the sentence or a part of it ends before `at`.
+    /// Returns whether a clause or the text ends before `at`.
     pub fn closes(&self, at: usize) -> bool {
         self.list.get(at).is_none_or(|word| word.kind == Kind::Mark)
     }
 
-    /// Where the words of `range` stand in the text.
+    /// The byte range of a range of words.
     pub fn place(&self, range: &Range<usize>) -> Range<usize> {
         let from = self.list.get(range.start).map_or(0, |word| word.place.start);
         let to = self.list.get(range.end.wrapping_sub(1)).map_or(from, |word| word.place.end);
         from..to.max(from)
     }
 
-    /// Takes in what stands between two spaces, beginning at `from`; says where it ends.
+    /// Adds the text from `from` up to the next space or quotation, and returns its end.
     fn chunk(&mut self, text: &str, from: usize) -> usize {
         let ends = |(nth, letter): &(usize, char)| {
             letter.is_whitespace() || (*nth > 0 && quoted(text, from + nth).is_some())
@@ -99,7 +98,7 @@ impl Words {
         to
     }
 
-    /// Cuts the marks off a chunk and takes in what is left.
+    /// Splits punctuation off both ends of a chunk and adds all parts.
     fn cut(&mut self, text: &str, mut chunk: Range<usize>) {
         while let Some(mark) = text[chunk.clone()].chars().next().filter(|letter| OPENING.contains(letter)) {
             chunk.start = self.push(text, chunk.start..chunk.start + mark.len_utf8(), Kind::Mark);
@@ -115,7 +114,7 @@ impl Words {
         }
     }
 
-    /// Splits `mon,wed` in two, and leaves `1,5` whole.
+    /// Splits `mon,wed` at the comma, but not `1,5`.
     fn split(&mut self, text: &str, chunk: Range<usize>) {
         let inside = &text[chunk.clone()];
         let digit = |side: Option<char>| side.is_some_and(|letter| letter.is_ascii_digit());
@@ -148,7 +147,8 @@ impl Words {
     }
 }
 
-/// The mark at the end of `chunk`. The last dot of `24.12.` and of `p.m.` belongs to the word.
+/// The punctuation mark at the end of `chunk`. The last dot of `24.12.` and of `p.m.` belongs to
+/// the word.
 fn closing(chunk: &str) -> Option<char> {
     let last = chunk.chars().last()?;
     let dotted = || {
@@ -161,7 +161,7 @@ fn closing(chunk: &str) -> Option<char> {
     }
 }
 
-/// Where the quotation that opens at `at` ends; nothing, if none opens here or it is never closed.
+/// The end of the quotation that opens at `at`; `None` if none opens there or it is never closed.
 fn quoted(text: &str, at: usize) -> Option<usize> {
     let opening = text[at..].chars().next()?;
     let (_, closing) = QUOTES.iter().find(|(open, _)| *open == opening)?;

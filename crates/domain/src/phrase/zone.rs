@@ -1,11 +1,11 @@
-//! Whose clock: `9:00 tokyo time`, `17:00 utc`, `9:00 America/Lima`.
+//! Time zones: `9:00 tokyo time`, `17:00 utc`, `9:00 America/Lima`.
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::group::{Near, Piece};
 use super::words::{Found, Words};
 
-/// Cities and countries whose zone has another name, and letters that stand for zones.
+/// Cities that are not the last part of a zone name, and abbreviations.
 const NAMED: [(&str, &str); 47] = [
     ("utc", "UTC"),
     ("gmt", "UTC"),
@@ -56,11 +56,11 @@ const NAMED: [(&str, &str); 47] = [
     ("kyiv", "Europe/Kyiv"),
 ];
 
-/// Letters that stand for a zone without `time` after them.
+/// Abbreviations that do not need `time` after them.
 const LETTERS: [&str; 13] =
     ["utc", "gmt", "cet", "cest", "bst", "est", "edt", "cst", "cdt", "pst", "pdt", "ist", "jst"];
 
-/// A zone at `at`, which must follow a time.
+/// Parses a zone, which must follow another piece.
 pub(super) fn zone(words: &Words, at: usize, near: Near) -> Found<Piece> {
     if near == Near::Words {
         return None;
@@ -77,7 +77,7 @@ pub(super) fn zone(words: &Words, at: usize, near: Near) -> Found<Piece> {
     Some((Piece::Zone(named(&name)?), at + many + 1))
 }
 
-/// The zone that people call `name`: by a city we know, or by the last part of its own name.
+/// Looks up a zone by alias, or by the last part of its IANA name.
 fn named(name: &str) -> Option<TimeZone> {
     let known = TimeZoneDatabase::bundled();
     if let Some((_, zone)) = NAMED.iter().find(|(city, _)| *city == name) {
@@ -89,7 +89,7 @@ fn named(name: &str) -> Option<TimeZone> {
     known.get(found.as_str()).ok()
 }
 
-/// The city of a zone, in the words people use: `tokyo`.
+/// The city of an IANA zone name in lower case: `tokyo`.
 pub(super) fn city(zone: &str) -> String {
     zone.rsplit('/').next().unwrap_or(zone).replace('_', " ").to_lowercase()
 }

@@ -1,7 +1,8 @@
-//! The agenda: what is planned, and what is due next.
+//! The agenda: all planned jobs and their next times.
 //!
-//! Of every plan it knows up to when all its times are accounted for. What is due follows from that and from the
-//! clock alone, so a time that passed while nobody looked is found like any other. Copies share what did not change.
+//! Each [`Plan`] has a [`Watermark`]: all its times up to there were run or recorded as missed. Due
+//! times follow from the watermark and the clock alone, so times that passed during downtime are
+//! found too. Clones share unchanged parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,89 +17,81 @@ use super::{
 };
 use crate::cost::Source;
 
-/// How late a time may be kept and still count as kept.
+/// The maximum delay that still counts as on time.
 const ON_TIME: SignedDuration = SignedDuration::from_secs(60);
-/// How far a clock may be set back without a plan being made anew: until it has caught up, nothing is due twice.
+/// The maximum distance of a watermark in the future. Within it a clock that was set back must
+/// catch up, so nothing is due twice; beyond it the plan restarts at the current time.
 pub const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
-/// The most plans that are looked through for what comes next.
+/// The maximum number of upcoming plans scanned for the forward schedule.
 const NEAREST: usize = 100;
-/// The most plans that were kept just now and are looked through.
+/// The maximum number of recently fired plans scanned for the forward schedule.
 const RECENT: usize = 20;
-/// The most missed times of one plan that are counted one by one.
+/// The maximum number of missed times of a plan that are counted exactly.
 pub const COUNTED: u32 = 1_000;
 
-/// What is planned, and what is due next.
+/// All planned jobs, indexed by next time.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
     plans: RedBlackTreeMapSync<Source, Plan>,
-    /// The next time of every plan.
     next: RedBlackTreeSetSync<(Timestamp, Source)>,
-    /// What was kept in the last minutes.
+    /// The plans that fired within [`RECENT_WINDOW`].
     fired: RedBlackTreeSetSync<(Timestamp, Source)>,
-    /// What is late and waits until it is its turn.
+    /// Plans that are late and wait for their turn.
     late: RedBlackTreeSetSync<(Timestamp, Source)>,
-    /// What waits for something else than the clock.
+    /// Plans that wait for a cue.
     cued: RedBlackTreeSetSync<Source>,
-    /// Whether all routines rest.
+    /// The pause of all routines.
     rest: Rest,
 }
 
-/// Something planned, and how far its times are accounted for.
+/// A planned job and its watermark.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it is.
     pub planned: Arc<Planned>,
-    /// Up to when, and by which rule.
     pub accounted: Accounted,
-    /// Its next time.
     pub next: Option<Timestamp>,
 }
 
-/// Up to when all times of a plan are accounted for.
+/// The time up to which all times of a plan were run or recorded as missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accounted {
-    /// The rule that its times follow; by another rule nothing is accounted for.
+    /// The time rule of the plan; a plan with another rule starts afresh.
     pub rule: String,
-    /// The last time that is.
     pub until: Timestamp,
 }
 
-/// What is due of one plan.
+/// The due and missed times of a plan.
 #[derive(Clone, Debug)]
 pub struct Due {
-    /// The plan.
     pub planned: Arc<Planned>,
-    /// The times that passed and are not kept any more.
+    /// The times that passed and will not run.
     pub missed: Option<Missed>,
-    /// The time that is kept now, or as soon as it is its turn.
+    /// The time that runs now, or as soon as it is its turn.
     pub kept: Option<(Timestamp, Lateness)>,
 }
 
-/// Times that passed and are not kept any more.
+/// Times that passed and will not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// The first of them.
     pub first: Timestamp,
-    /// The last of them.
     pub last: Timestamp,
-    /// How many; [`COUNTED`] or more, if it is that.
+    /// The number of times, capped at [`MAX_COUNTED_MISSES`].
     pub count: u32,
-    /// Why.
+    /// The reason, for the user.
     pub why: String,
 }
 
-/// Whether a time is kept when it comes.
+/// Whether a time runs on schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lateness {
-    /// It is.
     OnTime,
-    /// It passed while nobody could keep it.
+    /// The time passed while the job could not run.
     Late,
 }
 
 impl Agenda {
-    /// Plans `planned` from now on. What was `known` of it before counts if it follows the same rule. Gives what is
-    /// accounted for now, if that is new.
+    /// Adds or replaces a plan. The existing or `known` watermark is used if it has the same rule.
+    /// Returns the watermark if it is new and has to be written.
     pub fn plan(
         &mut self,
         planned: Arc<Planned>,
@@ -119,7 +112,7 @@ impl Agenda {
         fresh.then_some(accounted)
     }
 
-    /// Nothing is planned under `source` any more.
+    /// Removes the plan of `source`.
     pub fn forget(&mut self, source: &Source) -> Option<Plan> {
         let plan = self.plans.get(source).cloned()?;
         self.leave(&plan, source);
@@ -127,7 +120,7 @@ impl Agenda {
         Some(plan)
     }
 
-    /// All times of `source` up to `until` are accounted for.
+    /// Moves the watermark of `source` forward to `until`.
     pub fn account(&mut self, source: &Source, until: Timestamp, zone: &TimeZone) -> Option<Accounted> {
         let plan = self.plans.get(source).cloned()?;
         self.leave(&plan, source);
@@ -137,18 +130,18 @@ impl Agenda {
         Some(accounted)
     }
 
-    /// The plan whose time came first, and what is due of it: nothing, if no time has come.
+    /// What is due for the plan with the earliest time; `None` if no time has come.
     pub fn due(&self, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let (_, source) = self.next.first().filter(|(next, _)| *next <= now)?;
         self.due_of(source, now, zone)
     }
 
-    /// What is late and has waited longest.
+    /// The late plan that has waited longest.
     pub fn late(&self) -> Option<&Source> {
         self.late.first().map(|(_, source)| source)
     }
 
-    /// What is due of `source`: nothing, if its time has not come.
+    /// What is due for `source`; `None` if its time has not come.
     pub fn due_of(&self, source: &Source, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let plan = self.plans.get(source)?;
         let first = plan.next.filter(|next| *next <= now)?;
@@ -161,7 +154,7 @@ impl Agenda {
         };
         let (first, newest) = match &plan.planned.what {
             What::Routine(_) => (first, newest),
-            // However long it rested, it is the one that was due then.
+            // A reminder keeps its original time, however long it was paused.
             What::Reminder(reminder) => (kept_as(reminder.run_at.at), kept_as(reminder.run_at.at)),
         };
         let missed = self.missed(plan, first, newest, lateness.is_some(), zone);
@@ -169,14 +162,14 @@ impl Agenda {
         Some(Due { planned: Arc::clone(&plan.planned), missed, kept })
     }
 
-    /// What is due of `source` waits until it is its turn.
+    /// Moves the due time of `source` to the late queue.
     pub fn hold(&mut self, source: &Source) {
         let Some(next) = self.plans.get(source).and_then(|plan| plan.next) else { return };
         self.next.remove_mut(&(next, source.clone()));
         self.late.insert_mut((next, source.clone()));
     }
 
-    /// A time of `source` is kept now.
+    /// Records that `source` fires now.
     pub fn fired(&mut self, source: &Source, now: Timestamp) {
         while let Some(old) = self.fired.first().filter(|(at, _)| now.duration_since(*at) > GRACE).cloned() {
             self.fired.remove_mut(&old);
@@ -184,7 +177,7 @@ impl Agenda {
         self.fired.insert_mut((now, source.clone()));
     }
 
-    /// FS-3: what runs in the background around `now`, for the run of `running`, which was due at `due`.
+    /// FS-3: the forward schedule around `now` for the run of `running`, which was due at `due`.
     pub fn around(&self, running: &Source, due: Timestamp, now: Timestamp) -> Vec<Upcoming> {
         let far = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
         let soon = self.next.iter().take_while(|(at, _)| *at <= far).take(NEAREST).map(|(_, source)| source);
@@ -194,7 +187,7 @@ impl Agenda {
         let candidate = |source: &Source| {
             let plan = self.plans.get(source)?;
             let (recent, role) = match source == running {
-                // A run that was begun by hand can be due a little later, or long after now.
+                // A run started manually may be due slightly later, or long after `now`.
                 true => (Some(due.max(now - GRACE).min(now)), Role::Running),
                 false => (recent.get(source).copied(), Role::Other),
             };
@@ -204,32 +197,29 @@ impl Agenda {
         forward(sources.into_iter().filter_map(candidate), now)
     }
 
-    /// When the next time comes.
+    /// The earliest next time of all plans.
     pub fn wakes(&self) -> Option<Timestamp> {
         self.next.first().map(|(next, _)| *next)
     }
 
-    /// The plan under `source`.
     pub fn get(&self, source: &Source) -> Option<&Plan> {
         self.plans.get(source)
     }
 
-    /// Everything planned.
     pub fn plans(&self) -> impl Iterator<Item = (&Source, &Plan)> {
         self.plans.iter()
     }
 
-    /// What comes next, soonest first.
+    /// All plans with a next time, soonest first.
     pub fn soonest(&self) -> impl Iterator<Item = (Timestamp, &Plan)> {
         self.next.iter().filter_map(|(next, source)| Some((*next, self.plans.get(source)?)))
     }
 
-    /// Whether all routines rest.
     pub fn rest(&self) -> Rest {
         self.rest
     }
 
-    /// All routines rest, or not any more.
+    /// Sets or ends the pause of all routines.
     pub fn set_rest(&mut self, rest: Rest, zone: &TimeZone) {
         self.rest = rest;
         let sources: Vec<Source> = self.plans.keys().cloned().collect();
@@ -241,7 +231,7 @@ impl Agenda {
         }
     }
 
-    /// What still waits for something else than the clock, and does not rest.
+    /// The plans that still wait for a cue and are not paused.
     pub fn waiting(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Planned>> {
         let plans = self.cued.iter().filter_map(|source| self.plans.get(source));
         let waits = move |plan: &&Plan| {
@@ -269,13 +259,13 @@ impl Agenda {
         self.cued.remove_mut(source);
     }
 
-    /// The first time after `until` at which it does not rest.
+    /// The first time after `until` that is not in a pause.
     fn next_of(&self, planned: &Planned, until: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let rest = planned.manner().rest;
         match &planned.what {
             What::Routine(routine) => {
                 let rested = rested(rest)?.max(rested(self.rest)?);
-                // The moment at which a rest ends is free again.
+                // The end of a pause is exclusive: a time exactly at the end counts.
                 routine.rhythm.next(until.max(just_before(rested)), zone)
             }
             What::Reminder(Reminder { cue: Some(_), .. }) => None,
@@ -300,7 +290,7 @@ impl Agenda {
         }
     }
 
-    /// The times from `first` on that are not kept: all but the newest, or with it.
+    /// The times from `first` on that will not run; excludes the newest if `kept`.
     fn missed(
         &self,
         plan: &Plan,
@@ -329,7 +319,7 @@ impl Agenda {
     }
 }
 
-/// The earliest time that a rest leaves: nothing, if it leaves none.
+/// The end of a pause: the minimum timestamp if not paused, `None` if indefinite.
 pub(super) fn rested(rest: Rest) -> Option<Timestamp> {
     match rest {
         Rest::Never => Some(Timestamp::MIN),
@@ -338,7 +328,7 @@ pub(super) fn rested(rest: Rest) -> Option<Timestamp> {
     }
 }
 
-/// A routine has no past when it is first seen; a reminder may be overdue.
+/// The initial watermark: a new routine has no past, a new reminder may be overdue.
 fn first_seen(planned: &Planned, now: Timestamp) -> Timestamp {
     match planned.what {
         What::Routine(_) => now,
@@ -346,7 +336,7 @@ fn first_seen(planned: &Planned, now: Timestamp) -> Timestamp {
     }
 }
 
-/// A clock that was set back a little catches up; one that was set back far was wrong before.
+/// Corrects the watermark of a routine that is further in the future than [`MAX_CLOCK_SETBACK`].
 fn not_ahead(planned: &Planned, until: Timestamp, now: Timestamp) -> Timestamp {
     match planned.what {
         What::Routine(_) if until.duration_since(now) > SET_BACK => now,
@@ -354,22 +344,23 @@ fn not_ahead(planned: &Planned, until: Timestamp, now: Timestamp) -> Timestamp {
     }
 }
 
-/// The rule of what happens once.
+/// The rule of a plan that fires once.
 pub fn once(at: Timestamp) -> String {
     kept_as(at).to_string()
 }
 
-/// A time as finely as the journal keeps it.
+/// Rounds to the microsecond precision of the journal.
 fn kept_as(at: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at)
 }
 
-/// What its times follow.
+/// The time rule of a plan.
 fn rule(planned: &Planned, zone: &TimeZone) -> String {
     match &planned.what {
         What::Routine(routine) => match routine.manner.rest {
             Rest::Never => routine.rhythm.rule(zone),
-            // What passes while it rests is none of its times, also when it is called back early.
+            // The pause is part of the rule, so that times in it do not count as missed, even if it
+            // ends early.
             Rest::ForNow => format!("{} at rest", routine.rhythm.rule(zone)),
             Rest::Until(moment) => format!("{} at rest until {moment}", routine.rhythm.rule(zone)),
         },

@@ -1,4 +1,4 @@
-//! What lies ahead of one plan: the times at which it will be due, as far as anybody wants to look.
+//! Future times of a plan.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -7,7 +7,7 @@ use super::agenda::rested;
 use super::{Agenda, Plan, What};
 
 impl Agenda {
-    /// The times of `plan` that are still to come, from `from` on and before `to`. None while it rests.
+    /// The times of `plan` from `from` (inclusive) to `to` (exclusive), without times in a pause.
     pub fn ahead<'a>(
         &self,
         plan: &'a Plan,

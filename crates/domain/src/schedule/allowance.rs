@@ -1,4 +1,4 @@
-//! The allowance of a background run: which tools it may use, from what its file declares.
+//! The tools that a background run may use, derived from its file.
 
 use super::{Pings, Reporting, Terms, ToolRule, Voice};
 use crate::run::Kind;
@@ -8,7 +8,7 @@ const PINGS: [&str; 2] = ["mcp__discord__ping_user", "mcp__discord__discord_embe
 const REPORTS: [&str; 2] = ["mcp__discord__report_updates", "mcp__discord__follow_up_chain"];
 const COMPACT: &str = "mcp__discord__compact_session";
 
-/// TP-14: what every run may use.
+/// TP-14: the tools of every run.
 pub(super) const LEAST: [&str; 5] = [
     "mcp__discord__report_updates",
     "mcp__discord__ping_user",
@@ -17,7 +17,8 @@ pub(super) const LEAST: [&str; 5] = [
     HELP,
 ];
 
-/// BF-2, BF-3, BF-7, RP-20: what a run of this kind may use. What its voice forbids is refused by name, with a reason.
+/// BF-2, BF-3, BF-7, RP-20: the tools of a run of this kind. Tools forbidden by the report policy
+/// are included; calls to them are refused with a reason.
 pub fn allowance(terms: &Terms, kind: Kind) -> ToolRule {
     match &terms.tools {
         ToolRule::Usual => ToolRule::Only(least(&[], kind)),
@@ -27,12 +28,12 @@ pub fn allowance(terms: &Terms, kind: Kind) -> ToolRule {
     }
 }
 
-/// Whether a run with these tools has no more than every run has.
+/// Returns whether `tools` contains only tools that every run has.
 pub fn declares_nothing(tools: &[String]) -> bool {
     tools.iter().all(|tool| LEAST.contains(&tool.as_str()) || tool == COMPACT)
 }
 
-/// BF-5, BF-6: the same without what the run's voice forbids, as the run is told of it.
+/// BF-5, BF-6: removes the tools that the report policy forbids, for the list shown to the run.
 pub fn as_told(tools: &ToolRule, voice: Voice) -> ToolRule {
     let mut forbidden = Vec::new();
     if voice.pings == Pings::Never {
@@ -73,8 +74,8 @@ mod tests {
         allowance(terms, kind).allowed().unwrap_or_default().to_vec()
     }
 
-    /// BF-2, TP-14, RP-20: the least that every run has, what its file adds, and `compact_session` for who keeps a
-    /// session.
+    /// BF-2, TP-14, RP-20: a run has the base tools, those declared in its file, and
+    /// `compact_session` if it is persistent.
     #[test]
     fn a_run_has_the_least_and_what_its_file_adds() {
         let plain = Terms::default();
@@ -85,8 +86,8 @@ mod tests {
         assert_eq!(list(&terms, Kind::Persistent)[LEAST.len()..], ["WebFetch", COMPACT]);
     }
 
-    /// BF-7: what every run has comes first, then what its file adds; what its voice forbids is taken from that, and who
-    /// keeps a session can sum it up all the same.
+    /// BF-7: base tools come first, then declared ones. Tools forbidden by the report policy are
+    /// removed, and a persistent run keeps `compact_session`.
     #[test]
     fn what_is_forbidden_is_taken_from_what_was_added() {
         let declared = ["WebFetch", "mcp__discord__ping_user"].map(str::to_owned).to_vec();
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(told.allowed().unwrap_or_default(), [HELP, "WebFetch", COMPACT]);
     }
 
-    /// BF-3, BF-5, BF-6: who must do without some tools has all others, and nobody is told of what it may not use.
+    /// BF-3, BF-5, BF-6: a denylist leaves all other tools, and forbidden tools are not advertised.
     #[test]
     fn a_run_is_not_told_of_tools_that_its_voice_forbids() {
         let quiet = Voice { reporting: Reporting::Blocked, pings: Pings::Never };

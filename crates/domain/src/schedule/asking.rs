@@ -1,10 +1,11 @@
-//! What the file of a job asks for beyond what every run has: tools and skills. Each holds once the human has accepted it.
+//! The tools and skills that a job file requests beyond the base tools. Each takes effect once the
+//! user has accepted it.
 
 use super::allowance::LEAST;
 use super::{Terms, ToolRule, What};
 
 impl Terms {
-    /// The tools that are asked for, a line each, spelled so that no two are written alike.
+    /// The requested tools, one line each, in a canonical spelling.
     pub fn asks(&self) -> Vec<String> {
         match &self.tools {
             ToolRule::Usual | ToolRule::Within(..) => Vec::new(),
@@ -15,13 +16,13 @@ impl Terms {
         }
     }
 
-    /// All that these name, whether they ask for it or forbid it.
+    /// All tools named in the options, whether requested or forbidden.
     pub fn names(&self) -> Vec<String> {
         let listed = self.tools.allowed().or(self.tools.denied()).unwrap_or_default();
         self.asks().into_iter().chain(listed.iter().map(|tool| line(tool))).collect()
     }
 
-    /// The same without what is `held` back.
+    /// Returns a copy without the `withheld` permissions.
     #[must_use]
     pub fn without(self, held: &[String]) -> Self {
         let tools = match self.tools {
@@ -36,7 +37,7 @@ impl Terms {
 }
 
 impl What {
-    /// What is asked for, a line each.
+    /// The requested permissions, one line each.
     pub fn asks(&self) -> Vec<String> {
         let (charter, skills) = match self {
             Self::Routine(routine) => (&routine.charter, &routine.skills),
@@ -46,7 +47,7 @@ impl What {
         tools.into_iter().chain(skills.iter().map(|skill| the_skill(skill))).collect()
     }
 
-    /// All that is named in it, whether or not that has an effect where it runs.
+    /// All permissions named in the file, whether or not they have an effect for its target.
     pub fn names(&self) -> Vec<String> {
         let charter = match self {
             Self::Routine(routine) => &routine.charter,
@@ -55,10 +56,10 @@ impl What {
         self.asks().into_iter().chain(charter.written_terms().names()).collect()
     }
 
-    /// The same without what is `held` back.
+    /// Returns a copy without the `withheld` permissions.
     #[must_use]
     pub fn without(self, held: &[String]) -> Self {
-        // What is forbidden where all the rest is given might come back with a skill.
+        // While a denylist is not accepted, a skill might bring back a denied tool.
         let given = !held.iter().any(|line| line.starts_with(EVERY_TOOL));
         let accepted = |skill: &String| given && !held.contains(&the_skill(skill));
         match self {
@@ -76,7 +77,8 @@ impl What {
         }
     }
 
-    /// The first of its chain, whose tools a check has that follows another: nothing, if it is the first.
+    /// The id of the first job of the chain, whose tools a follow-up uses; `None` for the first job
+    /// itself.
     pub fn first_of_chain(&self) -> Option<&str> {
         match self {
             Self::Routine(_) => None,
@@ -87,7 +89,7 @@ impl What {
     }
 }
 
-/// How a line begins that asks for all but a few.
+/// The prefix of the line that requests all tools except a few.
 const EVERY_TOOL: &str = "every tool";
 
 fn is_more(tool: &str) -> bool {
@@ -124,7 +126,7 @@ mod tests {
         tools.iter().map(|tool| (*tool).to_owned()).collect()
     }
 
-    /// I6: what every run has is asked for by nobody; all else is one line each, whatever the order and the spaces.
+    /// I6: base tools are not requested; others are one line each, independent of order and spaces.
     #[test]
     fn a_file_asks_for_what_is_more_than_the_least() {
         let check = |tools: ToolRule, expected: &[&str]| assert_eq!(terms(tools).asks(), expected);
@@ -136,7 +138,7 @@ mod tests {
         assert_ne!(forged, terms(ToolRule::Except(list(&["A", "B"]))).asks());
     }
 
-    /// I6: what is held back is gone, and what was accepted stays.
+    /// I6: withheld permissions are removed, and accepted ones remain.
     #[test]
     fn a_job_runs_without_what_is_held_back() {
         let check = |tools: ToolRule, held: &[&str], left: ToolRule| {
@@ -168,7 +170,8 @@ mod tests {
         assert_eq!(again.written_lists(), written);
     }
 
-    /// I6: the skills of a job are asked for, also on main, where its tools have no effect and are not.
+    /// I6: skills are requested also by a job on main, where tools have no effect and are not
+    /// requested.
     #[test]
     fn a_skill_is_asked_for_by_its_name() {
         let id = ItemId::parse("mail").unwrap();

@@ -1,57 +1,51 @@
-//! The charter of a job: where it runs and what it may do there.
+//! The target of a job: the main conversation or a background run, with its options.
 
 use super::{Invalid, Terms};
 
-/// Where a job runs and what it may do there.
+/// Where a job runs, and with which options.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Charter {
-    /// Speaks in the main conversation, as if the human had typed the prompt.
+    /// A message in the main conversation, as if the user had typed the prompt.
     Main(Unused),
-    /// Runs aside, knowing everything main knows.
+    /// A background run with the context of main.
     Fork(Terms),
-    /// Runs aside, knowing only its prompt.
+    /// A background run with only its prompt.
     Alone(Terms),
-    /// Runs aside, knowing what it learned in its earlier runs.
+    /// A background run with the context of its earlier runs.
     Persistent(Terms),
 }
 
-/// What a job in the main conversation would be held to if it ran aside. It has no effect; it is kept because
-/// the human wrote it down and may need it again.
+/// Run options in the file of a job on main. They have no effect, but are preserved in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Unused {
-    /// What it would know.
     pub knowing: Knowing,
-    /// What would hold.
     pub terms: Terms,
 }
 
-/// Whether a job runs in the main conversation or aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// In the main conversation.
     #[default]
     Foreground,
-    /// Aside.
     Background,
 }
 
-/// What a job that runs aside knows at its start.
+/// The initial context of a background run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Knowing {
-    /// All that main knows.
+    /// The context of main.
     #[default]
     Main,
-    /// Its prompt.
+    /// Only the prompt.
     Itself,
 }
 
 impl Charter {
-    /// A job in the main conversation.
+    /// The target of a job in the main conversation.
     pub fn main() -> Self {
         Self::Main(Unused::default())
     }
 
-    /// The charter of a job without a session of its own.
+    /// The target of a job without a persistent session.
     pub fn new(standing: Standing, knowing: Knowing, terms: Terms) -> Self {
         match (standing, knowing) {
             (Standing::Foreground, knowing) => Self::Main(Unused { knowing, terms }),
@@ -60,7 +54,7 @@ impl Charter {
         }
     }
 
-    /// Gives the job a session of its own, named as a file names it.
+    /// Makes the session persistent, from the value of `session` in a file.
     pub fn with_session(self, session: &str) -> Result<Self, Invalid> {
         if session != "persistent" {
             let reason =
@@ -75,7 +69,7 @@ impl Charter {
         }
     }
 
-    /// What holds while it runs aside: nothing, in the main conversation.
+    /// The options in effect; `None` for the main conversation.
     pub fn terms(&self) -> Option<&Terms> {
         match self {
             Self::Main(_) => None,
@@ -83,7 +77,7 @@ impl Charter {
         }
     }
 
-    /// The same with other terms. In the main conversation there are none that hold.
+    /// Changes the options in effect; those of a job on main stay as they are.
     pub(super) fn with_terms(self, change: impl FnOnce(Terms) -> Terms) -> Self {
         match self {
             Self::Main(unused) => Self::Main(unused),
@@ -93,7 +87,7 @@ impl Charter {
         }
     }
 
-    /// The terms the human wrote down, whether or not they have an effect.
+    /// The options in the file, whether or not they have an effect.
     pub fn written_terms(&self) -> &Terms {
         match self {
             Self::Main(unused) => &unused.terms,
@@ -101,7 +95,7 @@ impl Charter {
         }
     }
 
-    /// BF-10: what was written down and has no effect, because the job speaks in the main conversation.
+    /// BF-10: the fields that have no effect because the job runs in the main conversation.
     pub fn ignored(&self) -> Vec<&'static str> {
         let Self::Main(unused) = self else { return Vec::new() };
         let model = unused.terms.model.is_some().then_some("model");
@@ -109,7 +103,6 @@ impl Charter {
         [model, isolated].into_iter().flatten().collect()
     }
 
-    /// Whether it runs in the main conversation or aside.
     pub fn standing(&self) -> Standing {
         match self {
             Self::Main(_) => Standing::Foreground,
@@ -117,7 +110,7 @@ impl Charter {
         }
     }
 
-    /// What it knows, or would know if it ran aside.
+    /// The initial context, which a job on main ignores.
     pub fn knowing(&self) -> Knowing {
         match self {
             Self::Main(unused) => unused.knowing,
@@ -135,7 +128,7 @@ mod tests {
         Charter::new(standing, knowing, Terms::default())
     }
 
-    /// DD-37, RP-2: a session of its own needs a background, and excludes isolation.
+    /// DD-37, RP-2: a persistent session requires a background job that is not isolated.
     #[test]
     fn only_a_background_routine_that_is_not_isolated_keeps_a_session() {
         let fork = charter(Standing::Background, Knowing::Main);

@@ -1,6 +1,6 @@
-//! When a routine recurs, as five fields.
+//! Cron expressions with five fields.
 //!
-//! A cron is compared and hashed by what the human wrote; the days it falls on follow from that.
+//! Equality and hash use the text as written as well as the parsed fields.
 
 mod fields;
 mod reckoning;
@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Invalid;
 
-/// Five fields that name minutes, hours, days, months and weekdays, exactly as the human wrote them.
+/// A cron expression (minute, hour, day, month, weekday) that preserves its original text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cron {
     text: Arc<str>,
@@ -24,39 +24,37 @@ pub struct Cron {
 }
 
 impl Cron {
-    /// Reads `text` as five fields.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let text = text.trim();
         let fields = Fields::read(text)?;
         Ok(Self { text: text.into(), fields })
     }
 
-    /// The fields as the human wrote them.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// The first fire after `after`.
     ///
-    /// Where clocks change, a time that the clock skips fires once at the first instant after the gap, and one
-    /// that it shows twice fires the first time. A minute or an hour with `*` or a step follows real time: it
-    /// fires whenever the clock shows it.
+    /// A time that a clock change skips fires once, at the first instant after the gap; a time that
+    /// occurs twice fires at the first. If the minute or hour is `*` or has a step, the expression
+    /// follows elapsed time and fires whenever the clock shows a match.
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         self.fields.next(after, zone)
     }
 
-    /// The newest fire from `not_before` to `at_or_before`, both included.
+    /// The last fire from `not_before` to `at_or_before`, both inclusive.
     pub fn last(&self, at_or_before: Timestamp, not_before: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         newest(not_before, at_or_before, |after| self.next(after, zone))
     }
 
-    /// How long it is from the first fire at or after `at` to the one that follows it.
+    /// The time between the first fire at or after `at` and the next one.
     pub fn period(&self, at: Timestamp, zone: &TimeZone) -> Option<SignedDuration> {
         let first = self.next(just_before(at), zone)?;
         Some(self.next(first, zone)?.duration_since(first))
     }
 
-    /// The time of the day at which it fires, if there is exactly one.
+    /// The time of day, if the expression has exactly one.
     pub fn clock(&self) -> Option<Time> {
         let mut fields = self.text.split_whitespace();
         let minute = fields.next()?.parse().ok()?;
@@ -64,7 +62,7 @@ impl Cron {
         Time::new(hour, minute, 0, 0).ok()
     }
 
-    /// The same on the same days at another time of the day, if it has one.
+    /// Returns a copy with another time of day; `None` unless it has exactly one.
     pub fn at(&self, time: Time) -> Option<Self> {
         self.clock()?;
         let days: Vec<&str> = self.text.split_whitespace().skip(2).collect();
@@ -80,7 +78,7 @@ impl Cron {
 mod tests {
     use super::*;
 
-    /// A cron with one time of the day can have another one, on the same days.
+    /// The time of day can be replaced, and the days stay.
     #[test]
     fn a_time_of_the_day_can_be_another() {
         let at = |text: &str| {
@@ -93,7 +91,7 @@ mod tests {
         }
     }
 
-    /// DD-39, SC-8, SC-9: five fields with values that exist.
+    /// DD-39, SC-8, SC-9: five fields with valid values are accepted.
     #[test]
     fn a_routine_recurs_by_five_fields() {
         for right in [
@@ -111,7 +109,7 @@ mod tests {
         }
     }
 
-    /// DD-39: what cannot be a cron is refused with the part that is wrong.
+    /// DD-39: the error for an invalid expression names the invalid part.
     #[test]
     fn a_wrong_cron_is_named_in_words_its_author_can_act_on() {
         let cases = [
@@ -136,7 +134,7 @@ mod tests {
         }
     }
 
-    /// DD-39, C3: a day that never comes is refused when it is written down, with the reason.
+    /// DD-39, C3: a date that never occurs is refused with the reason.
     #[test]
     fn a_day_that_never_comes_is_refused_and_says_so() {
         for never in ["0 0 30 2 *", "0 0 31 2,4,6,9,nov *", "*/5 * 30-31 feb *"] {

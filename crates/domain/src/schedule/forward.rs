@@ -1,64 +1,54 @@
-//! The forward schedule: what else runs in the background around now, so that a run can judge whether its ping is
-//! the one to spend.
+//! The forward schedule: other background jobs around the current time, so that a run can judge
+//! whether to spend a ping.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Pings, Planned, What};
 
-/// How long ago a fire may be and still be shown.
+/// Fires up to this long ago are shown.
 pub const GRACE: SignedDuration = SignedDuration::from_mins(15);
-/// How far ahead everything is shown.
+/// All fires up to this far ahead are shown.
 const NEAR: SignedDuration = SignedDuration::from_hours(3);
-/// How far ahead anything is shown.
+/// No fire further ahead than this is shown.
 pub const FAR: SignedDuration = SignedDuration::from_hours(12);
-/// How many are shown, if so many are there, even when they are not near.
+/// At least this many fires are shown, if there are that many before [`MAX_LOOKAHEAD`].
 const FEW: usize = 3;
-/// The most characters of a job's words.
+/// The maximum length of a description, in characters.
 const WORDS: usize = 60;
 
-/// Something that may be part of the schedule.
+/// A job that may be part of the forward schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// What it is, and its file.
     pub planned: &'a Planned,
-    /// Its newest fire, if one was within [`GRACE`].
+    /// Its last fire, if within [`RECENT_WINDOW`].
     pub recent: Option<Timestamp>,
-    /// Its next fire.
     pub next: Option<Timestamp>,
-    /// Whether it is the one that asks.
     pub role: Role,
 }
 
-/// Who a candidate is to the run that reads the schedule.
+/// The relation of a candidate to the run that reads the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Itself.
+    /// The run itself.
     Running,
-    /// Another one.
     Other,
 }
 
-/// One fire in the schedule.
+/// One fire in the forward schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upcoming {
-    /// Whose.
     pub id: String,
-    /// When.
     pub at: Timestamp,
-    /// What it is called.
     pub label: String,
-    /// What it is about.
     pub description: String,
-    /// Its file, as it is called from the data directory on.
+    /// The path of its file, relative to the data directory.
     pub file: String,
-    /// Whether it may ping.
     pub silence: Pings,
-    /// What is special about it.
     pub tag: Option<Tag>,
 }
 
 impl Upcoming {
-    /// The same without words of the job: the time, and whether it may ping.
+    /// Returns a copy without texts of the job: only the time and whether it may ping.
     #[must_use]
     pub fn time_only(self) -> Self {
         let label = "another task".to_owned();
@@ -68,18 +58,18 @@ impl Upcoming {
     }
 }
 
-/// What is special about a fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// It is the run that reads this.
+    /// The run that reads this.
     ThisTask,
-    /// It has already begun.
+    /// A job that has already started.
     JustFired,
 }
 
-/// FS-1 to FS-5: what fired just now, and then what comes, in order.
+/// FS-1 to FS-5: recent fires, then upcoming ones, in order.
 ///
-/// Three hours are shown whole; if they hold fewer than three fires, the first three of twelve hours.
+/// Shows all fires of the next three hours, or the first three within twelve hours if there are
+/// fewer.
 pub fn forward<'a>(candidates: impl IntoIterator<Item = Candidate<'a>>, now: Timestamp) -> Vec<Upcoming> {
     let near = now.checked_add(NEAR).unwrap_or(Timestamp::MAX);
     let mut fires: Vec<Fire<'a>> = candidates.into_iter().flat_map(|one| one.fires(now)).collect();
@@ -98,7 +88,7 @@ struct Fire<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// FS-3, FS-12: its newest fire and its next one, as far as they are shown.
+    /// FS-3, FS-12: its last and next fire, as far as they are shown.
     fn fires(self, now: Timestamp) -> impl Iterator<Item = Fire<'a>> {
         let since = now.checked_sub(GRACE).unwrap_or(Timestamp::MIN);
         let until = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
@@ -115,7 +105,7 @@ impl<'a> Candidate<'a> {
 }
 
 impl Fire<'_> {
-    /// FS-6: what is shown of it.
+    /// FS-6: the displayed form.
     fn upcoming(self) -> Upcoming {
         Upcoming {
             id: self.planned.id().to_string(),
@@ -129,7 +119,7 @@ impl Fire<'_> {
     }
 }
 
-/// FS-7: what it is called.
+/// FS-7: the label.
 fn label(planned: &Planned) -> String {
     match &planned.what {
         What::Routine(routine) if routine.description.is_empty() => "Routine".to_owned(),
@@ -143,7 +133,7 @@ fn label(planned: &Planned) -> String {
     }
 }
 
-/// FS-8: what it is about.
+/// FS-8: the description.
 fn description(planned: &Planned) -> String {
     if !planned.description().is_empty() {
         return one_line(planned.description());
@@ -201,7 +191,7 @@ mod tests {
         Reminder::new(id, due, charter, Prompt::new(&"word ".repeat(30))).unwrap()
     }
 
-    /// Fires told as `id+minutes`, with what is special about them.
+    /// Formats fires as `id+minutes` with a sign for the tag.
     fn told(fires: &[Upcoming]) -> String {
         let one = |fire: &Upcoming| {
             let tag = match fire.tag {
@@ -214,7 +204,7 @@ mod tests {
         fires.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
-    /// Jobs with one fire each, in minutes from now.
+    /// The forward schedule of jobs with one fire each, in minutes from now.
     fn shown(fires: &[i64]) -> String {
         let jobs: Vec<Planned> = (0..fires.len()).map(|n| planned(routine(&format!("j{n}")))).collect();
         let candidates = jobs.iter().zip(fires).map(|(planned, at)| {
@@ -225,7 +215,8 @@ mod tests {
         told(&forward(candidates, now()))
     }
 
-    /// FS-2, FS-3, FS-4, FS-5, FS-11: what was just now, three hours whole, or the first three of twelve hours.
+    /// FS-2, FS-3, FS-4, FS-5, FS-11: recent fires and three hours, or the first three of twelve
+    /// hours.
     #[test]
     fn three_hours_are_shown_or_three_fires() {
         assert_eq!(shown(&[]), "");
@@ -236,7 +227,7 @@ mod tests {
         assert_eq!(shown(&[400, 500, 600, 700, -1]), "j4-1? j0+400 j1+500 j2+600");
     }
 
-    /// FS-11, FS-12: the run finds itself once, and its own next fire as any other.
+    /// FS-11, FS-12: the running job is tagged once; its own next fire is not.
     #[test]
     fn a_run_finds_itself_once() {
         let one = planned(routine("one"));
@@ -246,7 +237,7 @@ mod tests {
         assert_eq!(told(&shown), "one+0! two+0? one+60 two+60");
     }
 
-    /// FS-1: what runs in the main conversation is no background task.
+    /// FS-1: jobs in the main conversation are not shown.
     #[test]
     fn only_what_runs_aside_is_shown() {
         let main = planned(Routine { charter: Charter::main(), ..routine("main") });
@@ -255,7 +246,7 @@ mod tests {
         assert_eq!(forward([main], now()), []);
     }
 
-    /// FS-6, FS-7, FS-8, FS-9, FS-10: what is shown of a fire.
+    /// FS-6, FS-7, FS-8, FS-9, FS-10: id, label, description, file and ping permission of a fire.
     #[test]
     fn a_fire_says_what_it_is_and_where_it_is_written() {
         let first = |what: What, file: &str| {

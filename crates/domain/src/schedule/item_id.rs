@@ -1,18 +1,18 @@
-//! The identity of a routine, a reminder or a webhook.
+//! The id of a routine, a reminder or a webhook.
 
 use std::fmt;
 
 use super::Invalid;
 
-/// The most characters of an id.
+/// The maximum length of an id, in bytes.
 const LONGEST: usize = 64;
 
-/// A short name that is safe as the name of a file or of a job.
+/// An id that is safe as a file name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ItemId(String);
 
 impl ItemId {
-    /// Takes `text` as an id, exactly as it stands.
+    /// Validates `text` as an id, unchanged.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let right = text.len() <= LONGEST
@@ -22,7 +22,6 @@ impl ItemId {
         if right { Ok(Self(text.to_owned())) } else { Err(Invalid::new("id", wrong(text))) }
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,7 +45,7 @@ fn wrong(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// DD-35: ids that could leave their directory or pass for a temporary file are refused.
+    /// DD-35: ids that could leave their directory or look like a temporary file are refused.
     #[test]
     fn an_id_never_leads_out_of_its_directory() {
         for good in ["a", "0", "12345678", "00123456", "1e234567", "a.b_c-d", &"x".repeat(64)] {

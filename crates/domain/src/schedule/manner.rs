@@ -1,55 +1,49 @@
-//! The manner of a job: what becomes of a time that was missed, of one that comes too soon, and whether it rests.
+//! How a job handles missed times, overlapping runs, and pauses.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Invalid, Moment};
 
-/// How a job deals with the clock.
+/// When a job fires despite missed times, overlap and pauses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Manner {
-    /// What becomes of a time that was missed; nothing, for the usual.
+    /// The handling of missed times; `None` uses the default.
     pub if_missed: Option<IfMissed>,
-    /// What becomes of a time that comes while the job is still being done.
+    /// The handling of a time that comes while the job is still running.
     pub overlap: Overlap,
-    /// Whether it rests.
     pub rest: Rest,
 }
 
-/// What becomes of a time that was missed, because nobody was there to keep it.
+/// The handling of times that passed while the job could not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IfMissed {
-    /// The job is done once, however late it is.
+    /// Run once, however late.
     Once,
-    /// The job is not done.
     Skip,
-    /// The job is done once, if it is no later than this.
+    /// Run once if at most this late.
     Within(SignedDuration),
 }
 
-/// What becomes of a time that comes while the job is still being done.
+/// The handling of a time that comes while the job is still running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overlap {
-    /// It is left out.
     #[default]
     Skip,
-    /// It waits until the job is done; a second one is left out.
+    /// Wait until the run ends; a second waiting time is skipped.
     Queue,
 }
 
-/// Whether a job rests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rest {
-    /// It does not.
     #[default]
     Never,
-    /// Until then.
     Until(Moment),
-    /// Until the human says otherwise.
+    /// Until the user ends it.
     ForNow,
 }
 
 impl Rest {
-    /// Whether it rests at `time`.
+    /// Returns whether the pause covers `time`.
     pub fn holds(self, time: Timestamp) -> bool {
         match self {
             Self::Never => false,
@@ -58,7 +52,7 @@ impl Rest {
         }
     }
 
-    /// How a file says it: nothing, if it does not rest.
+    /// The value in a file; `None` if not paused.
     pub fn value(self) -> Option<String> {
         match self {
             Self::Never => None,
@@ -69,17 +63,17 @@ impl Rest {
 }
 
 impl IfMissed {
-    /// How late a reminder may be.
+    /// The default of reminders.
     pub const REMINDER: Self = Self::Within(SignedDuration::from_hours(7 * 24));
-    /// The latest that a routine may be, if its file does not say.
+    /// The maximum delay in the default of routines.
     const ROUTINE: SignedDuration = SignedDuration::from_hours(6);
 
-    /// What becomes of a missed time of a routine that recurs after `period`.
+    /// The default of a routine with this `period`.
     pub fn routine(period: SignedDuration) -> Self {
         Self::Within((period / 2).min(Self::ROUTINE))
     }
 
-    /// Whether the job is still done when it is so `late`.
+    /// Returns whether the job still runs when it is `late` by this much.
     pub fn allows(self, late: SignedDuration) -> bool {
         match self {
             Self::Once => true,
@@ -88,7 +82,7 @@ impl IfMissed {
         }
     }
 
-    /// Reads it as a file spells it: `once`, `skip`, `if-within 2h`.
+    /// Parses the value in a file: `once`, `skip`, `if-within 2h`.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let text = text.trim();
         let within = || {
@@ -120,7 +114,7 @@ impl std::fmt::Display for IfMissed {
 }
 
 impl Overlap {
-    /// Reads it as a file spells it.
+    /// Parses the value in a file.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         match text.trim() {
             "skip" => Ok(Self::Skip),
@@ -134,7 +128,7 @@ impl Overlap {
         }
     }
 
-    /// It as a file spells it.
+    /// The value in a file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Skip => "skip",
@@ -147,7 +141,7 @@ impl Overlap {
 mod tests {
     use super::*;
 
-    /// SC-13, SC-18: what is missed is done late, within what its file allows.
+    /// SC-13, SC-18: a missed job runs late within the limit of its file.
     #[test]
     fn a_file_says_how_late_its_job_may_be() {
         let hours = SignedDuration::from_hours;

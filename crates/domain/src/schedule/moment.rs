@@ -1,4 +1,4 @@
-//! A moment as it is written down: an instant, and the offset the clock on the wall had.
+//! An instant with a UTC offset, as written in files.
 
 use std::fmt;
 
@@ -11,18 +11,17 @@ use super::Invalid;
 /// An instant with the offset it was written with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Moment {
-    /// The instant.
     pub at: Timestamp,
     offset: Offset,
 }
 
 impl Moment {
-    /// The moment a clock shows.
+    /// The instant and offset of `clock`.
     pub fn of(clock: &Zoned) -> Self {
         Self { at: clock.timestamp(), offset: whole_minutes(clock.offset()) }
     }
 
-    /// Reads any ISO 8601 form. Without an offset it is the time on a clock in `zone`.
+    /// Parses any ISO 8601 form; without an offset it is local time in `zone`.
     pub fn parse(text: &str, zone: &TimeZone) -> Result<Self, Invalid> {
         read(text, zone).ok_or_else(|| {
             let reason = format!("{text:?} is not a time; write it like `2026-03-05T14:00:00-08:00`");
@@ -30,7 +29,7 @@ impl Moment {
         })
     }
 
-    /// The moment to the microsecond, which is as fine as the state files go.
+    /// Formats with microseconds, the precision of the state files.
     pub fn to_micros(self) -> String {
         self.civil().strftime("%Y-%m-%dT%H:%M:%S.%6f").to_string() + &self.signed_offset()
     }
@@ -73,7 +72,7 @@ fn read(text: &str, zone: &TimeZone) -> Option<Moment> {
     Some(Moment::of(&clock))
 }
 
-/// ISO 8601 has no seconds in an offset; a few zones had them a century ago.
+/// Drops seconds, which ISO 8601 offsets cannot express; only historical offsets have them.
 fn whole_minutes(offset: Offset) -> Offset {
     Offset::from_seconds(offset.seconds() / 60 * 60).unwrap_or(Offset::UTC)
 }
@@ -87,7 +86,8 @@ mod tests {
         assert_eq!(Moment::parse(text, &zone).map(|m| m.to_string()).unwrap_or_default(), read, "{text:?}");
     }
 
-    /// DD-18, DD-42, DD-47: any ISO form; without an offset the human's zone; and what is no time is refused.
+    /// DD-18, DD-42, DD-47: any ISO form is accepted, the user's zone is the default, and other
+    /// text is refused.
     #[test]
     fn a_time_is_read_in_any_iso_form() {
         check("2026-03-05T14:00:00-08:00", "2026-03-05T14:00:00-08:00");
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// DD-18: what is written has microseconds and an offset.
+    /// DD-18: the state format has microseconds and an offset.
     #[test]
     fn a_time_is_written_with_microseconds_and_offset() {
         let moment = Moment::parse("2026-03-05T09:07:12-08:00", &TimeZone::UTC).unwrap();

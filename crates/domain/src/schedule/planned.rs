@@ -1,4 +1,4 @@
-//! What is planned: a routine or a reminder, and the file that says so.
+//! Planned jobs: a routine or a reminder together with its file.
 
 use std::sync::Arc;
 
@@ -6,57 +6,54 @@ use super::{Charter, ItemId, Manner, Prompt, Reminder, Routine, without_step};
 use crate::cost::Source;
 use crate::phrase::Cue;
 
-/// Something planned, and its file.
+/// A job and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// What it is.
     pub what: What,
-    /// Its file, as it is called from the data directory on: `routines/mail.md`.
+    /// The path of its file, relative to the data directory: `routines/mail.md`.
     pub file: String,
 }
 
-/// A routine or a reminder.
+/// The definition of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A routine.
     Routine(Routine),
-    /// A reminder.
     Reminder(Reminder),
 }
 
-/// What became of a file that plans something.
+/// The result of reading a changed job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileNews {
-    /// It plans this now.
+    /// The file is valid and defines this job.
     Plans(Arc<Planned>),
-    /// It is gone, and so is what it planned.
+    /// The file was removed, and its job with it.
     Gone(Source),
-    /// It cannot be read: what it planned before stays as it was, and this is why.
+    /// The file is invalid. An earlier version of the job stays planned.
     Broken {
-        /// Its file, as it is called from the data directory on.
+        /// The path of the file, relative to the data directory.
         file: String,
-        /// Who it says it is, as far as that can be read.
+        /// The id of the job, if it can be read.
         source: Option<Source>,
-        /// The line, the field, what is wrong and what would be right.
+        /// The line, the field, the problem, and a valid alternative.
         why: String,
-        /// Whether the user was told of it before the last start.
+        /// Whether the user was notified before the last restart.
         told_before: bool,
     },
-    /// It asks for more than the human has accepted: what it plans is done without that.
+    /// The file requests permissions that the user has not accepted. The job runs without them.
     Held {
-        /// Its file, as it is called from the data directory on.
+        /// The path of the file, relative to the data directory.
         file: String,
-        /// What it asks for, and how that is accepted.
+        /// The requested permissions, and how to accept them.
         why: String,
-        /// Whether the user was told of it before the last start.
+        /// Whether the user was notified before the last restart.
         told_before: bool,
     },
-    /// Nothing is wrong with it any more.
+    /// An earlier problem of the file is solved.
     Mended(String),
 }
 
 impl Planned {
-    /// Whose it is: `routine:mail`.
+    /// The source of its costs and runs, such as `routine:mail`.
     pub fn source(&self) -> Source {
         match &self.what {
             What::Routine(routine) => Source::Routine(routine.id.to_string()),
@@ -64,7 +61,6 @@ impl Planned {
         }
     }
 
-    /// Who it is.
     pub fn id(&self) -> &ItemId {
         match &self.what {
             What::Routine(routine) => &routine.id,
@@ -72,7 +68,6 @@ impl Planned {
         }
     }
 
-    /// Where it runs and what it may do there.
     pub fn charter(&self) -> &Charter {
         match &self.what {
             What::Routine(routine) => &routine.charter,
@@ -80,7 +75,6 @@ impl Planned {
         }
     }
 
-    /// How it deals with the clock.
     pub fn manner(&self) -> &Manner {
         match &self.what {
             What::Routine(routine) => &routine.manner,
@@ -88,7 +82,6 @@ impl Planned {
         }
     }
 
-    /// What it is told.
     pub fn message(&self) -> &Prompt {
         match &self.what {
             What::Routine(routine) => &routine.message,
@@ -96,7 +89,7 @@ impl Planned {
         }
     }
 
-    /// What it waits for, if not for the clock.
+    /// The cue it waits for, if any.
     pub fn cue(&self) -> Option<&Cue> {
         match &self.what {
             What::Routine(_) => None,
@@ -104,7 +97,7 @@ impl Planned {
         }
     }
 
-    /// One line about it; may be empty.
+    /// A one-line description; may be empty.
     pub fn description(&self) -> &str {
         match &self.what {
             What::Routine(routine) => &routine.description,
@@ -112,7 +105,7 @@ impl Planned {
         }
     }
 
-    /// BF-19: what the human calls it: its description, or the beginning of what it is told.
+    /// BF-19: the display name: the description, or the beginning of the prompt.
     pub fn name(&self) -> String {
         let words = match self.description() {
             "" => self.message().as_str(),

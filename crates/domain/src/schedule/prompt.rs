@@ -1,18 +1,16 @@
-//! What a job is told to do.
+//! The prompt of a job.
 
 use std::fmt;
 
-/// The words of a job, without white space around them.
+/// A prompt, trimmed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Prompt(String);
 
 impl Prompt {
-    /// The words in `text`.
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// The words.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,45 +1,41 @@
-//! A reminder: a job that the clock sets off once, and that may be followed by another.
+//! Reminders: jobs that run once, with optional follow-ups.
 
 use jiff::{SignedDuration, Zoned};
 
 use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt, Terms, ToolRule};
 use crate::phrase::Cue;
 
-/// A job that happens once.
+/// A job that runs once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reminder {
-    /// Who it is, whatever its file is called.
+    /// Its id, independent of the file name.
     pub id: ItemId,
-    /// When it is due; when it was said, if it waits for something else than the clock.
+    /// The due time; for a reminder with a cue, the time of its creation.
     pub run_at: Moment,
-    /// What it waits for, if not for the clock.
+    /// The cue it waits for instead of the clock.
     pub cue: Option<Cue>,
     charter: Charter,
-    /// How it deals with the clock.
     pub manner: Manner,
-    /// Where it stands among its follow-ups.
+    /// Its position among follow-ups.
     pub chain: Chain,
-    /// One line about it; may be empty.
+    /// A one-line description; may be empty.
     pub description: String,
     /// The skills it loads.
     pub skills: Vec<String>,
-    /// What it is told.
     pub message: Prompt,
-    /// The lists as its file has them, where some of it is held back.
+    /// The lists in the file, if they differ because some permissions are withheld.
     as_written: Option<Box<WrittenLists>>,
 }
 
-/// The lists of tools and skills of a job, as its file has them.
+/// The lists of tools and skills in the file of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WrittenLists {
-    /// Which tools it may use.
     pub tools: ToolRule,
-    /// The skills it loads.
     pub skills: Vec<String>,
 }
 
 impl Reminder {
-    /// A reminder for `run_at` that is not followed by another.
+    /// A reminder for `run_at` without follow-ups.
     pub fn new(id: ItemId, run_at: Moment, charter: Charter, message: Prompt) -> Result<Self, Invalid> {
         if matches!(charter, Charter::Persistent(_)) {
             let reason =
@@ -54,20 +50,20 @@ impl Reminder {
         Ok(Self { id, run_at, cue: None, charter, manner, chain, description, skills, message, as_written })
     }
 
-    /// The same, waiting for `cue` and not for the clock.
+    /// Makes it wait for `cue` instead of the clock.
     #[must_use]
     pub fn on(self, cue: Cue) -> Self {
         Self { cue: Some(cue), ..self }
     }
 
-    /// The same with other terms.
+    /// Changes the run options.
     #[must_use]
     pub(super) fn with_terms(self, change: impl FnOnce(Terms) -> Terms) -> Self {
         Self { charter: self.charter.with_terms(change), ..self }
     }
 
-    /// Returns the lists as its file has them. What is held back until the user accepts it is among them, so that a check
-    /// that follows asks for it too.
+    /// Returns the lists in the file, including withheld permissions, so that a follow-up requests
+    /// them too.
     pub fn written_lists(&self) -> WrittenLists {
         self.as_written.as_deref().cloned().unwrap_or_else(|| self.lists())
     }
@@ -77,21 +73,20 @@ impl Reminder {
         WrittenLists { tools, skills: self.skills.clone() }
     }
 
-    /// The same, where `written` is in the file.
+    /// Records the lists that are in the file.
     #[must_use]
     pub(super) fn written_as(self, written: WrittenLists) -> Self {
         let as_written = (self.lists() != written).then(|| Box::new(written));
         Self { as_written, ..self }
     }
 
-    /// Where it runs and what it may do there.
     pub fn charter(&self) -> &Charter {
         &self.charter
     }
 }
 
 impl Moment {
-    /// `minutes` of real time after `now`.
+    /// `minutes` of elapsed time after `now`.
     pub fn after(now: &Zoned, minutes: u32) -> Result<Self, Invalid> {
         let later = now.checked_add(SignedDuration::from_mins(i64::from(minutes)));
         let later = later.map_err(|_| {
@@ -101,19 +96,19 @@ impl Moment {
     }
 }
 
-/// Where a reminder stands among its follow-ups.
+/// The position of a reminder among its follow-ups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Chain {
-    /// How many came before it.
+    /// The number of reminders before it.
     pub depth: u32,
-    /// How many may follow the first.
+    /// The maximum number of follow-ups of the first reminder.
     pub max: u32,
-    /// The first one's id.
+    /// The id of the first reminder.
     pub parent: Option<String>,
 }
 
 impl Chain {
-    /// The chain of a new reminder called `own`: the first of a chain is its own parent.
+    /// The chain of a new reminder with id `own`. The first reminder of a chain is its own parent.
     pub fn begin(depth: u32, max: u32, parent: Option<String>, own: &ItemId) -> Result<Self, Invalid> {
         if depth > max {
             let reason =
@@ -134,7 +129,7 @@ mod tests {
         ItemId::parse("c4f5e6a7").unwrap()
     }
 
-    /// DD-44, DD-45: a chain ends where it said it would, and its first reminder is its parent.
+    /// DD-44, DD-45: a chain has a maximum length, and its first reminder is its parent.
     #[test]
     fn the_first_reminder_of_a_chain_is_its_own_parent() {
         assert_eq!(Chain::begin(0, 0, None, &id()).unwrap().parent, None);
@@ -144,7 +139,7 @@ mod tests {
         assert!(wrong.contains("chain-depth") && wrong.contains("max-chain"), "{wrong}");
     }
 
-    /// DD-43: a delay is real time, also over a change of the clocks.
+    /// DD-43: a delay is elapsed time, also across a clock change.
     #[test]
     fn a_reminder_in_an_hour_comes_after_an_hour_even_if_the_clocks_change() {
         let now: Zoned = "2026-03-08T01:30-08:00[America/Los_Angeles]".parse().unwrap();
@@ -152,7 +147,7 @@ mod tests {
         assert!(Moment::after(&"9999-12-30T22:00Z[UTC]".parse().unwrap(), u32::MAX).is_err());
     }
 
-    /// DD-46: only routines keep a session.
+    /// DD-46: only routines have a persistent session.
     #[test]
     fn a_reminder_never_keeps_a_session() {
         let due = Moment::parse("2026-03-05T14:00:00-08:00", &jiff::tz::TimeZone::UTC).unwrap();

@@ -1,4 +1,4 @@
-//! The rhythm of a routine: when it recurs, in which zone, and until which day.
+//! Recurrence of a routine: rule, time zone, and last day.
 
 mod month;
 mod telling;
@@ -14,64 +14,60 @@ pub use zone::Zone;
 use super::Cron;
 use super::cron::{just_before, newest};
 
-/// When a routine recurs.
+/// When a routine fires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rhythm {
-    /// What it recurs by.
     pub beat: Beat,
     /// The last day on which it may fire, in its zone.
     pub until: Option<Date>,
-    /// The zone it is reckoned in, if not the human's.
+    /// The zone of the rule; `None` follows the user's current zone.
     pub zone: Option<Zone>,
 }
 
-/// What a routine recurs by.
+/// The rule of a recurrence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Beat {
-    /// Five fields.
     Cron(Cron),
-    /// A number of days; weeks are seven days each.
+    /// A number of days; a week is seven days.
     Days {
-        /// How many days from one fire to the next; 0 counts as 1.
+        /// The interval in days; 0 counts as 1.
         every: u32,
-        /// The first fire, as the clock on the wall shows it.
+        /// The first fire in local time.
         from: DateTime,
     },
     /// A day of every month.
     Monthly {
-        /// Which.
         day: MonthDay,
-        /// At what time.
         at: Time,
     },
 }
 
 impl Rhythm {
-    /// Recurs by `cron` for ever, where the human is.
+    /// A recurrence without end in the user's zone.
     pub fn new(cron: Cron) -> Self {
         Self { beat: Beat::Cron(cron), until: None, zone: None }
     }
 
-    /// The first fire after `after`, for a human who lives in `zone`.
+    /// The first fire after `after`; `zone` is the user's.
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let zone = self.zone(zone);
         let may = |fire: &Timestamp| self.until.is_none_or(|until| zone.to_datetime(*fire).date() <= until);
         self.beat.next(after, zone).filter(may)
     }
 
-    /// The newest fire from `not_before` to `at_or_before`, both included.
+    /// The last fire from `not_before` to `at_or_before`, both inclusive.
     pub fn last(&self, at_or_before: Timestamp, not_before: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         newest(not_before, at_or_before, |after| self.next(after, zone))
     }
 
-    /// How long it is from the first beat at or after `at` to the one that follows it, as if it never ended.
+    /// The time between the first fire at or after `at` and the next one, ignoring the last day.
     pub fn period(&self, at: Timestamp, zone: &TimeZone) -> Option<SignedDuration> {
         let zone = self.zone(zone);
         let first = self.beat.next(just_before(at), zone)?;
         Some(self.beat.next(first, zone)?.duration_since(first))
     }
 
-    /// All that its times follow from, as text: two rhythms with one rule have the same times.
+    /// A text that identifies its times: two recurrences with equal texts have the same times.
     pub fn rule(&self, zone: &TimeZone) -> String {
         let zone = self.zone.as_ref().map_or_else(|| zone.iana_name().unwrap_or("?"), Zone::name);
         let beat = match &self.beat {
@@ -100,11 +96,11 @@ impl Beat {
     }
 }
 
-/// The first of the days `every` so many from `from` on whose time comes after `after`.
+/// The first fire after `after` of an interval of `every` days that begins at `from`.
 fn next_day(every: u32, from: DateTime, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let every = i64::from(every);
     let days = zone.to_datetime(after).date().duration_since(from.date()).as_hours() / 24;
-    // A day early: a time that the clock skipped can come a day later than it was written.
+    // Starts one day early: a time skipped by a clock change can fire one day later.
     let mut count = ((days - 1) / every).max(0);
     loop {
         let wall = from.checked_add(count.checked_mul(every)?.days()).ok()?;
@@ -116,7 +112,7 @@ fn next_day(every: u32, from: DateTime, after: Timestamp, zone: &TimeZone) -> Op
     }
 }
 
-/// The instant at which a clock first shows `wall`, or the first one after the gap if it skips it.
+/// The instant at which a clock first shows `wall`, or the end of the gap if it is skipped.
 fn when_shown(wall: DateTime, zone: &TimeZone) -> Option<Timestamp> {
     let shown = zone.to_ambiguous_timestamp(wall);
     match shown.offset() {

@@ -1,28 +1,24 @@
-//! A routine: a job that the clock sets off every so often.
+//! Routines: jobs that run repeatedly.
 
 use super::{Charter, ItemId, Manner, Prompt, Rhythm};
 
-/// A job that recurs.
+/// A job that runs repeatedly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Routine {
-    /// Who it is, whatever its file is called.
+    /// Its id, independent of the file name.
     pub id: ItemId,
-    /// When it recurs.
     pub rhythm: Rhythm,
-    /// Where it runs and what it may do there.
     pub charter: Charter,
-    /// How it deals with the clock.
     pub manner: Manner,
-    /// One line about it; may be empty.
+    /// A one-line description; may be empty.
     pub description: String,
     /// The skills it loads.
     pub skills: Vec<String>,
-    /// What it is told.
     pub message: Prompt,
 }
 
 impl Routine {
-    /// A routine in the main conversation, without skills and without a session of its own.
+    /// A routine in the main conversation, with defaults for everything else.
     pub fn new(id: ItemId, rhythm: Rhythm, message: Prompt) -> Self {
         let charter = Charter::main();
         let manner = Manner::default();

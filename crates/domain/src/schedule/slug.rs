@@ -1,9 +1,10 @@
-//! The name a person sees in a directory for what a job says.
+//! File names derived from the text of a job.
 
-/// The most characters of a slug.
+/// The maximum length of a slug.
 const LONGEST: usize = 50;
 
-/// The words of `text` in lowercase letters and digits with single hyphens between them: empty, if it has none.
+/// Converts `text` to lower-case ASCII letters and digits, separated by single hyphens. May be
+/// empty.
 pub fn slug(text: &str) -> String {
     let words = text.to_lowercase();
     let words: Vec<&str> = words
@@ -20,7 +21,7 @@ pub fn slug(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// DD-29, DD-30: a file is named after its words.
+    /// DD-29, DD-30: a slug consists of the words of the text and is truncated.
     #[test]
     fn a_file_is_named_after_its_words() {
         let cases = [

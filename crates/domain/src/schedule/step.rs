@@ -1,8 +1,8 @@
-//! First steps: the smallest thing to begin with, as somebody wrote it down, or one that fits anything.
+//! First steps of a task: written in its text after `first step:`, or a generic one.
 
-/// What stands before a first step.
+/// The marker before a first step.
 const MARK: &str = "first step:";
-/// How one can begin with anything, in a minute or two.
+/// Generic first steps, each one or two minutes long.
 const ANY: [&str; 4] = [
     "put what it needs in front of you.",
     "open the one thing it begins with, nothing more.",
@@ -16,7 +16,7 @@ pub fn first_step(words: &str) -> Option<&str> {
     Some(after.lines().next().unwrap_or_default().trim()).filter(|step| !step.is_empty())
 }
 
-/// `words` up to where they say the first step.
+/// Returns `words` without the first step.
 pub fn without_step(words: &str) -> &str {
     match around(words) {
         Some((before, _)) if !before.is_empty() => before,
@@ -24,13 +24,13 @@ pub fn without_step(words: &str) -> &str {
     }
 }
 
-/// A first step for `words` that name none.
+/// A generic first step for a text without one, chosen by its content.
 pub fn any_step(words: &str) -> &'static str {
     let sum: usize = words.bytes().map(usize::from).sum();
     ANY.get(sum % ANY.len()).copied().unwrap_or_default()
 }
 
-/// What stands before the mark and after it, if it stands at the beginning of a part of a sentence.
+/// The text before and after the marker, if it begins a clause.
 fn around(words: &str) -> Option<(&str, &str)> {
     let places = words.as_bytes().windows(MARK.len()).enumerate();
     let found = places.filter(|(_, window)| window.eq_ignore_ascii_case(MARK.as_bytes()));
@@ -47,7 +47,7 @@ fn around(words: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// A first step is found where it was written, and the rest is what it is for.
+    /// A first step is extracted after its marker, and the rest is the task.
     #[test]
     fn a_first_step_is_what_stands_after_its_mark() {
         let check = |words: &str, before: &str, step: Option<&str>| {
@@ -63,7 +63,7 @@ mod tests {
         check("first step: shoes on", "first step: shoes on", Some("shoes on"));
     }
 
-    /// What names no first step gets one of at most twelve words, and not always the same.
+    /// Generic first steps have at most twelve words and vary with the text.
     #[test]
     fn anything_can_be_begun_with() {
         let steps: Vec<&str> = ["a", "b", "c", "d"].map(any_step).to_vec();

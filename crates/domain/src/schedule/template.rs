@@ -1,6 +1,6 @@
-//! Templates: words with places for values, `{name}` or the same with two braces on each side. Other braces are words.
+//! Templates with placeholders `{name}` or `{{name}}`. All other braces are text.
 
-/// The names of the places in `text`, each once, in their order.
+/// The distinct names of the placeholders in `text`, in order.
 pub fn places(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for piece in pieces(text) {
@@ -13,7 +13,8 @@ pub fn places(text: &str) -> Vec<&str> {
     names
 }
 
-/// WH-10: `text` with its places filled by what `value` gives for each name; or the names it gives nothing for.
+/// WH-10: replaces the placeholders of `text` by `value(name)`; the error lists the names without a
+/// value.
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, Vec<String>> {
     let mut filled = String::new();
     let mut missing = Vec::new();
@@ -30,7 +31,7 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String
     if missing.is_empty() { Ok(filled) } else { Err(missing) }
 }
 
-/// A part of a template.
+/// A segment of a template.
 enum Piece<'a> {
     Words(&'a str),
     Place(&'a str),
@@ -62,7 +63,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// The name of the place that `text` begins with, and what follows it.
+/// The name of the placeholder at the beginning of `text`, and the rest.
 fn place<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str)> {
     let inside = text.strip_prefix(open)?;
     let end = inside.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inside.len());
@@ -75,7 +76,7 @@ fn place<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str
 mod tests {
     use super::*;
 
-    /// WH-10: both spellings are places, and every other brace is a brace.
+    /// WH-10: both spellings are placeholders, and other braces are text.
     #[test]
     fn a_place_has_one_brace_or_two_and_all_else_is_text() {
         let check = |text: &str, filled: &str| {
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!(places("{b} {{a}} {b} {2}"), ["b", "a"]);
     }
 
-    /// WH-10: what is filled in is not looked at again, and what is missing is named.
+    /// WH-10: inserted values are not expanded again, and missing names are reported.
     #[test]
     fn a_value_that_looks_like_a_place_stays_a_value() {
         let value = |name: &str| (name == "title").then(|| "{secret} {{repo}}".to_owned());

@@ -1,35 +1,31 @@
-//! The terms under which a job runs aside: its model, its voice and its tools.
+//! Options of a background run: model, thinking, effort, reports, and tools.
 
 use super::{Invalid, Voice};
 use crate::effort::Effort;
 
-/// What holds while a job runs aside.
+/// Options of a background run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Terms {
-    /// The model that answers, if not the usual one.
+    /// The model, if not the default.
     pub model: Option<ModelName>,
-    /// Whether it thinks.
     pub thinking: Thinking,
-    /// How much work it puts into an answer; if not given, the settings say.
+    /// The effort; `None` uses the setting.
     pub effort: Option<Effort>,
-    /// How it may reach the human.
     pub voice: Voice,
-    /// What it may use.
     pub tools: ToolRule,
 }
 
-/// What the human calls a model: `opus`, `sonnet`, `haiku`.
+/// The short name of a model: `opus`, `sonnet`, `haiku`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ModelName(String);
 
 impl ModelName {
-    /// Reads a name: nothing, if there are no words.
+    /// Trims `text`; `None` if it is empty.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -38,17 +34,17 @@ impl ModelName {
 /// Whether the model thinks before it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Thinking {
-    /// As the main conversation does. A run that forks from it can then read the vendor's cache of it.
+    /// As in the main conversation, so that a fork can reuse the vendor's prompt cache.
     #[default]
     Inherit,
-    /// It thinks, even if the main conversation does not.
+    /// Enabled, independent of the main conversation.
     On,
-    /// It thinks as little as the model allows.
+    /// As little as the model allows.
     Off,
 }
 
 impl Thinking {
-    /// Reads the key `thinking` of a job's file.
+    /// Converts the key `thinking` of a job file.
     pub fn from_key(key: Option<bool>) -> Self {
         match key {
             None => Self::Inherit,
@@ -57,7 +53,7 @@ impl Thinking {
         }
     }
 
-    /// Returns the key `thinking` of a job's file; nothing, if the key is left out.
+    /// The key `thinking` of a job file; `None` if it is omitted.
     pub fn key(self) -> Option<bool> {
         match self {
             Self::Inherit => None,
@@ -67,22 +63,20 @@ impl Thinking {
     }
 }
 
-/// Which tools a job may use.
+/// The tools that a job may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToolRule {
-    /// Those that main has.
+    /// The tools of main.
     #[default]
     Usual,
-    /// These and no others.
     Only(Vec<String>),
-    /// All but these.
     Except(Vec<String>),
-    /// What both let through: who works for somebody may do no more than they.
+    /// Tools that both rules allow: a subagent may not use more than its requester.
     Within(Box<ToolRule>, Box<ToolRule>),
 }
 
 impl ToolRule {
-    /// Reads the two lists of a file, of which at most one may be there.
+    /// Builds a rule from the two lists of a file, of which at most one may be given.
     pub fn read(allowed: Option<Vec<String>>, denied: Option<Vec<String>>) -> Result<Self, Invalid> {
         match (allowed, denied) {
             (None, None) => Ok(Self::Usual),
@@ -95,7 +89,7 @@ impl ToolRule {
         }
     }
 
-    /// The list of tools it is limited to.
+    /// The list it is limited to.
     pub fn allowed(&self) -> Option<&[String]> {
         match self {
             Self::Only(tools) => Some(tools),
@@ -104,7 +98,7 @@ impl ToolRule {
         }
     }
 
-    /// The list of tools it must do without.
+    /// The list it excludes.
     pub fn denied(&self) -> Option<&[String]> {
         match self {
             Self::Except(tools) => Some(tools),
@@ -118,7 +112,7 @@ impl ToolRule {
 mod tests {
     use super::*;
 
-    /// DD-38: one list or the other.
+    /// DD-38: a file has at most one of the two lists.
     #[test]
     fn a_job_has_a_list_of_what_it_may_use_or_of_what_it_may_not() {
         let list = || Some(vec!["Bash".to_owned()]);

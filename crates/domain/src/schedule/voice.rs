@@ -1,35 +1,32 @@
-//! The voice of a job that runs aside: how it may reach the human.
+//! How a background job may report to main and ping the user.
 
 use super::Invalid;
 
-/// How a background job may reach the human.
+/// How a background job may report to main and ping the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Voice {
-    /// What it leaves for main.
     pub reporting: Reporting,
-    /// Whether it may interrupt.
     pub pings: Pings,
 }
 
-/// Whether main hears of a run.
+/// Whether a run reports to main.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reporting {
-    /// It has to report.
+    /// Must report.
     Always,
-    /// It has to report if it pinged.
+    /// Must report if it pinged.
     #[default]
     OnPing,
-    /// It may report.
+    /// May report.
     Freely,
-    /// It cannot report.
+    /// Cannot report.
     Blocked,
 }
 
 impl Reporting {
-    /// All four.
     pub const ALL: [Self; 4] = [Self::Always, Self::OnPing, Self::Freely, Self::Blocked];
 
-    /// Reads a mode as a file spells it.
+    /// Parses the value in a file.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let named = Self::ALL.into_iter().find(|mode| mode.as_str() == text);
         named.ok_or_else(|| {
@@ -39,7 +36,7 @@ impl Reporting {
         })
     }
 
-    /// The mode as a file spells it.
+    /// The value in a file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -50,13 +47,12 @@ impl Reporting {
     }
 }
 
-/// Whether a job may interrupt the human.
+/// Whether a job may ping the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Pings {
-    /// Out of the budget.
+    /// Within the ping budget.
     #[default]
     Allowed,
-    /// Not at all.
     Never,
 }
 
@@ -64,7 +60,7 @@ pub enum Pings {
 mod tests {
     use super::*;
 
-    /// DD-40: only the four modes are known.
+    /// DD-40: exactly four values are valid.
     #[test]
     fn a_job_reports_in_one_of_four_ways() {
         for mode in Reporting::ALL {

@@ -1,28 +1,27 @@
-//! A webhook: a job that somebody outside sets off.
+//! Webhooks: jobs started by an HTTP request from outside.
 
 use super::{Invalid, ItemId, Knowing, Prompt, Terms};
 
-/// WH-5: the most bytes that a call brings, unless its file says otherwise.
+/// WH-5: the default maximum size of a request, in bytes.
 pub const BYTES: u32 = 10_240;
-/// The most bytes that a file may let a call bring.
+/// The highest maximum size that a file may set.
 pub const MOST_BYTES: u32 = 65_536;
 
-/// What a call from outside must bring, and what follows from it.
+/// The definition of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WebhookSpec {
-    /// Who it is, and the last part of its address.
+    /// Its id, which is also the last segment of its URL.
     pub id: ItemId,
-    /// The JSON Schema of what must be brought, as JSON text.
+    /// The JSON Schema of the fields, as JSON text.
     pub fields: String,
-    /// How a call is known to be meant, and what is taken from it.
+    /// Authentication of requests, and extraction of fields.
     pub entrance: Entrance,
-    /// What the job knows at its start. It always runs aside.
+    /// The initial context of the run, which is always a background run.
     pub knowing: Knowing,
-    /// What holds while it runs.
     pub terms: Terms,
-    /// Words that go to the human as they are, with places for what was brought: no model is asked then.
+    /// A template that is sent to the user as it is, without calling a model.
     pub deliver: Option<Prompt>,
-    /// What it is told, with places for what was brought.
+    /// The prompt template.
     pub template: Prompt,
 }
 
@@ -41,25 +40,25 @@ impl WebhookSpec {
         }
     }
 
-    /// What has places for what is brought.
+    /// The template in use.
     pub fn words(&self) -> &str {
         self.deliver.as_ref().unwrap_or(&self.template).as_str()
     }
 }
 
-/// What a call must show, and what is taken from it.
+/// Authentication of requests, and extraction of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entrance {
-    /// How it shows that whoever calls knows the secret.
     pub proof: Proof,
-    /// Where in the call each field is found, as JSON Pointers; nothing, if the call is made of the fields.
+    /// JSON Pointers from which the fields are extracted; if empty, the body consists of the
+    /// fields.
     pub pick: Vec<(String, String)>,
-    /// The most bytes that it brings, if not the usual.
+    /// The maximum size in bytes, if not the default.
     pub bytes: Option<u32>,
 }
 
 impl Entrance {
-    /// Checks what a file says.
+    /// Validates the values of a file.
     pub fn read(
         auth: Option<&str>,
         pick: Vec<(String, String)>,
@@ -80,29 +79,28 @@ impl Entrance {
         }
     }
 
-    /// The most bytes that a call brings.
+    /// The maximum size of a request, in bytes.
     pub fn limit(&self) -> usize {
         usize::try_from(self.bytes.unwrap_or(BYTES)).unwrap_or(usize::MAX)
     }
 }
 
-/// How a call shows that whoever calls knows the secret.
+/// The authentication of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Proof {
-    /// It shows the secret itself.
+    /// The secret itself as a bearer token.
     #[default]
     Bearer,
-    /// It is signed as Standard Webhooks say.
+    /// A signature according to Standard Webhooks.
     Standard,
-    /// It is signed as GitHub does.
+    /// A signature as GitHub sends it.
     GitHub,
 }
 
 impl Proof {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Bearer, Self::Standard, Self::GitHub];
 
-    /// The word for it in a file.
+    /// The value in a file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bearer => "bearer",

@@ -1,24 +1,24 @@
-//! The settings about being reached, each by its name.
+//! The notification settings by name.
 
 use super::Given;
 use super::setting::{flag, positive};
 use crate::attention::{Calm, Caps, Digests, Quiet};
 
-/// The name of a setting about being reached.
+/// The name of a notification setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CalmSetting {
-    /// When nothing rings that can wait.
+    /// The quiet hours.
     Quiet,
-    /// When what was held is told.
+    /// The times of digests.
     Digest,
-    /// How much may ring without having been asked for.
+    /// The limits of unrequested pings.
     PingCaps,
-    /// After how many minutes a reminder that nobody answered is put otherwise.
+    /// The minutes after which an unanswered reminder is followed up.
     FollowUp,
 }
 
 impl CalmSetting {
-    /// Its name in the file and on the screen.
+    /// Returns the name in the file and on the screen.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Quiet => "quiet",
@@ -28,7 +28,7 @@ impl CalmSetting {
         }
     }
 
-    /// Sets it to what the human typed: nothing, if it cannot be that.
+    /// Sets the value that the user typed; `None` if it is invalid.
     pub(super) fn set(self, calm: &mut Calm, typed: &str) -> Option<()> {
         match self {
             Self::Quiet => calm.quiet = Quiet::read(typed)?,
@@ -39,7 +39,7 @@ impl CalmSetting {
         Some(())
     }
 
-    /// Sets it to what it is in `other`.
+    /// Copies the value from `other`.
     pub(super) fn copy(self, calm: &mut Calm, other: &Calm) {
         match self {
             Self::Quiet => calm.quiet = other.quiet,
@@ -49,7 +49,7 @@ impl CalmSetting {
         }
     }
 
-    /// What it is.
+    /// Returns the stored value.
     pub(super) fn given(self, calm: &Calm) -> Given {
         match self {
             Self::Quiet => Given::Text(calm.quiet.to_string()),
@@ -62,7 +62,7 @@ impl CalmSetting {
         }
     }
 
-    /// What it is, in words.
+    /// Returns the value as text.
     pub(super) fn tell(self, calm: &Calm) -> String {
         match (self, calm.follow_up_minutes) {
             (Self::FollowUp, Some(minutes)) => format!("{minutes}m"),
@@ -73,7 +73,7 @@ impl CalmSetting {
         }
     }
 
-    /// What would be right.
+    /// Describes the valid values.
     pub(super) fn right(self) -> &'static str {
         match self {
             Self::Quiet => "two times such as `22-8` or `22:30-07:00`, or `off`",
@@ -86,7 +86,7 @@ impl CalmSetting {
     }
 }
 
-/// Minutes, or their absence; nothing, if it is neither.
+/// Parses minutes or `off`; `None` if it is neither.
 fn minutes(typed: &str) -> Option<Option<u32>> {
     match flag(typed) {
         Some(false) => Some(None),

@@ -1,24 +1,23 @@
-//! What work nobody waits for may cost in a day, where the human wants it otherwise than it is written in settings.toml.
+//! The user's setting of the daily limit, which overrides settings.toml.
 
 use std::fmt;
 
 use super::setting::flag;
 use crate::cost::{Limit, Micros};
 
-/// What the human said of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DailyLimit {
-    /// Nothing: what is written holds.
+    /// The configured limit applies.
     #[default]
     AsWritten,
-    /// That there is none.
+    /// There is no limit.
     Off,
-    /// This much money, or these tokens, or both; of what is not named, what is written holds.
+    /// Money, tokens, or both; the configured limit applies to the other.
     Set(Limit),
 }
 
 impl DailyLimit {
-    /// The limit that holds, if `written` is the one that is written.
+    /// Returns the limit in force, where `configured` is the limit of settings.toml.
     pub fn over(self, written: Limit) -> Limit {
         match self {
             Self::AsWritten => written,
@@ -29,12 +28,12 @@ impl DailyLimit {
         }
     }
 
-    /// What the human would say for `limit` to hold.
+    /// Returns the setting under which `limit` applies.
     pub fn saying(limit: Limit) -> Self {
         if limit == Limit::default() { Self::Off } else { Self::Set(limit) }
     }
 
-    /// What `typed` says of it: nothing, if that is no limit.
+    /// Parses a typed limit; `None` if it is invalid.
     pub fn read(typed: &str) -> Option<Self> {
         match typed.trim() {
             "default" | "null" => return Some(Self::AsWritten),
@@ -53,26 +52,26 @@ impl DailyLimit {
     }
 }
 
-/// Thousands or millions of tokens.
+/// Parses a number of thousands or millions of tokens.
 fn tokens(number: &str, word: &str) -> Option<u64> {
     let thousands = if word.ends_with('M') { 1_000.0 } else { 1.0 };
     let thousands = (amount(number)? * thousands).round();
     (thousands < 1e9).then_some(thousands as u64 * 1_000)
 }
 
-/// Dollars, to the cent.
+/// Parses dollars, rounded to cents.
 fn money(word: &str) -> Option<Micros> {
     Micros::dollars((amount(word.strip_prefix('$').unwrap_or(word))? * 100.0).round() / 100.0)
 }
 
-/// A number as people write it: digits, and perhaps a point between them.
+/// Parses digits with an optional decimal point.
 fn amount(text: &str) -> Option<f64> {
     let plain = text.starts_with(|c: char| c.is_ascii_digit())
         && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if plain { text.parse().ok() } else { None }
 }
 
-/// As it can be typed again.
+/// Formats it so that it can be typed again.
 impl fmt::Display for DailyLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Limit { money, tokens } = match self {
@@ -84,7 +83,7 @@ impl fmt::Display for DailyLimit {
             0 => format!("{}M", tokens / 1_000_000),
             _ => format!("{}k", tokens.div_ceil(1_000)),
         });
-        // Nobody can type less than a cent.
+        // Amounts below a cent cannot be typed.
         let money = money.map(|money| money.in_whole_cents().to_string());
         let parts: Vec<String> = money.into_iter().chain(tokens).collect();
         f.write_str(&parts.join(" "))
@@ -95,7 +94,8 @@ impl fmt::Display for DailyLimit {
 mod tests {
     use super::*;
 
-    /// Money, tokens, both or none; what is told can be typed again, and what is not named stays as it is written.
+    /// A limit is money, tokens, both or none; its text can be parsed again, and missing parts come
+    /// from the configuration.
     #[test]
     fn a_limit_is_read_as_people_write_it() {
         let written = Limit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };

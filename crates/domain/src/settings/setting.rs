@@ -1,4 +1,4 @@
-//! Each setting by its name: what it accepts, and how it is given back.
+//! The names of settings, their valid values, and their stored form.
 
 use super::{CalmSetting, DailyLimit, Settings};
 use crate::effort::Effort;
@@ -8,79 +8,63 @@ use crate::thinking::Thinking;
 /// The name of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Setting {
-    /// Who answers in the main conversation.
     ModelMain,
-    /// Who answers in forks.
     ModelFork,
-    /// How much is thought in the main conversation.
     ThinkingMain,
-    /// How much is thought in forks.
     ThinkingFork,
-    /// How much work goes into an answer in the main conversation.
     EffortMain,
-    /// How much work goes into an answer in background runs.
     EffortBackground,
-    /// When to stop waiting.
     Timeout(Wait),
-    /// What may be done without asking.
+    /// The permission mode.
     PermissionMode,
-    /// Whether the program renews itself.
     AutoUpdate,
-    /// How often it looks for something newer.
     AutoUpdateInterval,
-    /// The hour at which it does.
     AutoUpdateHour,
-    /// When and how often the human is reached.
     Calm(CalmSetting),
-    /// What work nobody waits for may cost in a day.
+    /// The daily limit of unattended work.
     DailyLimit,
-    /// What the human is called.
+    /// The name of the user.
     Name,
 }
 
-/// What is waited for, and not for ever.
+/// The names of timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// A background fork.
     BgFork,
-    /// The human in a fork.
     ForkIdle,
 }
 
-/// Why a setting cannot be what was asked for, and what would be right. The human must act.
+/// The error for an invalid value, with the valid ones. The user must act.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {reason}")]
 pub struct BadSetting {
-    /// The setting, as it is shown.
+    /// The displayed name of the setting.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// The error and the valid values.
     pub reason: String,
 }
 
-/// What a setting is, for a format that keeps it.
+/// The stored value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// Nothing was said.
+    /// The default applies.
     Nothing,
-    /// A word.
     Text(String),
-    /// A number.
     Number(u32),
-    /// Yes or no.
     Flag(bool),
 }
 
-/// The words that take a model, or a way to think, back to the usual.
+/// The words that reset a model or a name to its default.
 const USUAL: [&str; 4] = ["", "default", "none", "null"];
 
-/// The longest name of a model, in characters.
+/// The longest model name in characters.
 const NAME_CHARS: usize = 200;
 
-/// The longest name of a human, in characters.
+/// The longest user name in characters.
 const CALLED_CHARS: usize = 40;
 
 impl Setting {
-    /// All of them, in the order they are shown.
+    /// All settings in display order.
     pub const ALL: [Self; 18] = [
         Self::ModelMain,
         Self::ModelFork,
@@ -102,7 +86,7 @@ impl Setting {
         Self::Name,
     ];
 
-    /// RC-7: finds a setting by its name in the file or on the screen.
+    /// RC-7: Finds a setting by its stored or displayed name.
     pub fn named(name: &str) -> Result<Self, BadSetting> {
         let found = Self::ALL.into_iter().find(|setting| setting.key() == name || setting.shown() == name);
         found.ok_or_else(|| BadSetting {
@@ -114,7 +98,7 @@ impl Setting {
         })
     }
 
-    /// Its name in the file.
+    /// Returns the name in the file.
     pub fn key(self) -> &'static str {
         match self {
             Self::ModelMain => "model_main",
@@ -135,7 +119,7 @@ impl Setting {
         }
     }
 
-    /// Its name on the screen.
+    /// Returns the name on the screen.
     pub fn shown(self) -> &'static str {
         match self {
             Self::ModelMain => "model.main",
@@ -155,7 +139,7 @@ impl Setting {
         }
     }
 
-    /// Sets it to what the human typed. Whether there is a model of a name is not known here.
+    /// Sets the value that the user typed. The existence of a model is not checked here.
     pub fn set(self, settings: &mut Settings, typed: &str) -> Result<(), BadSetting> {
         let wrong = || self.wrong(&format!("`{typed}`"));
         match self {
@@ -188,7 +172,7 @@ impl Setting {
         Ok(())
     }
 
-    /// Sets it to what it is in `other`.
+    /// Copies the value from `other`.
     pub fn copy(self, settings: &mut Settings, other: &Settings) {
         match self {
             Self::ModelMain => settings.models.main.clone_from(&other.models.main),
@@ -211,7 +195,7 @@ impl Setting {
         }
     }
 
-    /// What it is.
+    /// Returns the stored value.
     pub fn given(self, settings: &Settings) -> Given {
         let word = |text: Option<String>| text.map_or(Given::Nothing, Given::Text);
         match self {
@@ -236,7 +220,7 @@ impl Setting {
         }
     }
 
-    /// That it cannot be what was `given`.
+    /// Returns the error that `given` is invalid.
     pub fn wrong(self, given: &str) -> BadSetting {
         let right = match self {
             Self::ModelMain | Self::ModelFork => "the name of a model, or `default`",
@@ -261,7 +245,7 @@ impl Setting {
     }
 }
 
-/// RC-3: a name, or its absence; nothing, if it is neither.
+/// RC-3: Parses a model name, or `Some(None)` for the default; `None` if it is invalid.
 fn model(typed: &str) -> Option<Option<String>> {
     let name = typed.trim();
     if USUAL.contains(&name.to_lowercase().as_str()) {
@@ -271,8 +255,8 @@ fn model(typed: &str) -> Option<Option<String>> {
     (is_name && name.chars().count() <= NAME_CHARS).then(|| Some(name.to_owned()))
 }
 
-/// What somebody is called, or that nothing was said; nothing, if it is neither. The model is told it among its
-/// instructions, so it has the letters of a name and no more of them than a name has.
+/// Parses the user's name, or `Some(None)` for the default; `None` if it is invalid. The name is
+/// part of the model's instructions, so its characters and length are restricted.
 fn called(typed: &str) -> Option<Option<String>> {
     let name = typed.split_whitespace().collect::<Vec<_>>().join(" ");
     if USUAL.contains(&name.to_lowercase().as_str()) {
@@ -283,7 +267,7 @@ fn called(typed: &str) -> Option<Option<String>> {
     (is_name && name.chars().count() <= CALLED_CHARS).then_some(Some(name))
 }
 
-/// RC-4: a way to think, or its absence; nothing, if it is neither.
+/// RC-4: Parses a thinking mode, or `Some(None)` for the default; `None` if it is invalid.
 fn thinking(typed: &str) -> Option<Option<Thinking>> {
     match typed {
         "default" | "null" => Some(None),
@@ -291,7 +275,7 @@ fn thinking(typed: &str) -> Option<Option<Thinking>> {
     }
 }
 
-/// Reads an effort, or its absence; nothing, if it is neither.
+/// Parses an effort, or `Some(None)` for the default; `None` if it is invalid.
 fn effort(typed: &str) -> Option<Option<Effort>> {
     match typed.trim().to_lowercase().as_str() {
         "default" | "null" => Some(None),
@@ -299,7 +283,7 @@ fn effort(typed: &str) -> Option<Option<Effort>> {
     }
 }
 
-/// RC-5.
+/// RC-5: Parses a switch.
 pub(super) fn flag(typed: &str) -> Option<bool> {
     match typed.to_lowercase().as_str() {
         "on" | "true" | "1" | "yes" => Some(true),
@@ -312,7 +296,7 @@ pub(super) fn positive(typed: &str) -> Option<u32> {
     number(typed).filter(|number| *number > 0)
 }
 
-/// RC-6: digits only.
+/// RC-6: Parses a number of digits only.
 fn number(typed: &str) -> Option<u32> {
     let digits = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
     if digits { typed.parse().ok() } else { None }
@@ -335,7 +319,7 @@ mod tests {
         assert_eq!(copied, settings, "{setting:?}");
     }
 
-    /// RC-2, RC-3, RC-4, RC-5, RC-6, RC-7: what each setting takes.
+    /// RC-2, RC-3, RC-4, RC-5, RC-6, RC-7: The valid and invalid values of each setting.
     #[test]
     fn each_setting_takes_what_it_can_be_and_nothing_else() {
         use CalmSetting::*;
@@ -391,7 +375,7 @@ mod tests {
         check(PermissionMode, "acceptedits", None);
     }
 
-    /// RC-7, SL-13: a setting is found by either name, and a wrong one is told what would be right.
+    /// RC-7, SL-13: A setting is found by both names, and an error names the valid values.
     #[test]
     fn a_setting_has_two_names_and_a_mistake_is_told_with_what_would_be_right() {
         assert_eq!(Setting::named("model.main"), Ok(Setting::ModelMain));

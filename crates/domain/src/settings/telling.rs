@@ -1,35 +1,35 @@
-//! Settings in words, a line each.
+//! Formats settings as text, one per line.
 
 use super::{DailyLimit, Setting, Settings, Wait};
 use crate::cost::Limit;
 use crate::effort::Effort;
 use crate::thinking::Thinking;
 
-/// What holds when nothing was said.
+/// The defaults that are known at run time.
 #[derive(Clone, Copy, Debug)]
 pub struct Usual<'a> {
-    /// How main thinks.
+    /// The thinking mode of main.
     pub thinking: Thinking,
-    /// What may be spent in a day.
+    /// The configured daily limit.
     pub limit: Limit,
-    /// What the human is called.
+    /// The guessed name of the user.
     pub human: &'a str,
 }
 
 impl Settings {
-    /// RC-8: all of them.
+    /// RC-8: Returns all settings as text.
     pub fn tell(&self, usual: &Usual<'_>) -> String {
         Setting::ALL.map(|setting| setting.tell(self, usual)).join("\n")
     }
 }
 
 impl Setting {
-    /// RC-8: its name and what it is.
+    /// RC-8: Returns the name and value of a setting.
     pub fn tell(self, settings: &Settings, usual: &Usual<'_>) -> String {
         format!("**{}**: {}", self.shown(), self.value(settings, usual))
     }
 
-    /// What it is, and whether that is the usual.
+    /// Returns the value, and marks it if it is the default.
     pub fn value(self, settings: &Settings, usual: &Usual<'_>) -> String {
         let default = Settings::default();
         let suffix = |is_usual: bool| if is_usual { " (default)" } else { "" };
@@ -70,7 +70,7 @@ impl Setting {
     }
 }
 
-/// What a fork has from main.
+/// The value of a setting that a fork takes from main.
 const INHERITED: &str = "(inherit main)";
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
         Usual { thinking, limit, human: "ann" }
     }
 
-    /// RC-2, RC-8: in their order, with what is usual marked; models never are.
+    /// RC-2, RC-8: Settings are listed in order with marked defaults; models are never marked.
     #[test]
     fn settings_read_a_line_each_and_say_what_is_usual() {
         let told = "**model.main**: (default)
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(Settings::default().tell(&usual(Thinking::Off)), told);
     }
 
-    /// RC-8: another value is told without the mark.
+    /// RC-8: A changed value is shown without the mark.
     #[test]
     fn a_setting_that_was_changed_reads_as_what_it_is() {
         let check = |setting: Setting, typed: &str, told: &str| {

@@ -1,9 +1,8 @@
-//! Captions: a call in a few words, for the human who waits while it runs.
+//! Captions: short descriptions of calls for the user.
 
 /// The most characters of a command that are shown.
 const COMMAND_CHARS: usize = 50;
 
-/// What a call is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caption {
     tool: String,
@@ -11,7 +10,7 @@ pub struct Caption {
 }
 
 impl Caption {
-    /// The caption of a call of the tool `name`. `value` looks one text up in what the tool is given.
+    /// Creates the caption of a call of the tool `name`. `value` looks up a text in the input.
     pub fn of(name: &str, value: impl Fn(&str) -> Option<String>) -> Self {
         let value = |key: &str| value(key).unwrap_or_default();
         let values = match name {
@@ -28,22 +27,22 @@ impl Caption {
         Self { tool: without_server(name).to_owned(), values }
     }
 
-    /// The caption as plain text.
+    /// Returns the caption as plain text.
     pub fn plain(&self) -> String {
         self.with_values(|value| value.to_owned())
     }
 
-    /// The caption as it stands in a chat, where stars and underlines would be marks.
+    /// Returns the caption with Markdown escaped.
     pub fn escaped(&self) -> String {
         self.with_values(unmarked)
     }
 
-    /// The small line that a call leaves in a chat.
+    /// Returns the line that shows a call in a chat.
     pub fn line(&self) -> String {
         format!("\n-# *{}*\n", self.escaped())
     }
 
-    /// The small line that a refused call leaves in a chat.
+    /// Returns the line that shows a refused call in a chat.
     pub fn denied_line(&self) -> String {
         format!("\n-# *~~{}~~ — denied*\n", self.escaped())
     }
@@ -58,12 +57,12 @@ impl Caption {
     }
 }
 
-/// `text` as it stands in a chat, where stars and underlines would be marks.
+/// Escapes `*` and `_` for Markdown.
 pub fn unmarked(text: &str) -> String {
     text.replace('*', "\\*").replace('_', "\\_")
 }
 
-/// `mcp__<server>__<tool>` is `<tool>` to people.
+/// Removes the server from a name like `mcp__<server>__<tool>`.
 fn without_server(name: &str) -> &str {
     let tool = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     tool.map_or(name, |(_, tool)| tool)
@@ -91,7 +90,7 @@ mod tests {
         })
     }
 
-    /// ST-20, ST-21: every tool says what it is about, and no more.
+    /// ST-20, ST-21: A caption shows the main input of each tool.
     #[test]
     fn a_call_is_told_in_a_few_words() {
         let check = |name: &str, given: &[(&str, &str)], expected: &str| {
@@ -115,7 +114,7 @@ mod tests {
         check("inbox_add", &[("text", "milk")], "inbox_add");
     }
 
-    /// ST-6: a call leaves a small line, struck out if it was refused.
+    /// ST-6: A call is shown as a small line, struck out if it was refused.
     #[test]
     fn a_refused_call_is_struck_out() {
         let caption = caption("Read", &[("file_path", "a_b.md")]);

@@ -1,11 +1,12 @@
-//! What a tool of an MCP server does, as the user accepted it. Without a kind every call is asked for.
+//! The kind of an MCP server tool, as the user accepted it. Calls of tools without a kind need an
+//! approval.
 
 use std::collections::BTreeMap;
 
-/// What a tool of a server does.
+/// The kind of a server tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServerKind {
-    /// Looks something up at the server. The result may hold text by other people.
+    /// Reads data from the server. The result may contain text by other people.
     Read,
     /// Changes only what belongs to the user, reaches nobody else, and can be undone.
     Own,
@@ -17,14 +18,13 @@ pub enum ServerKind {
     Send,
 }
 
-/// The kinds of tools, by the names under which the model knows them: `mcp__<server>__<tool>`.
+/// The kinds of tools by their full name: `mcp__<server>__<tool>`.
 pub type ServerKinds = BTreeMap<String, ServerKind>;
 
 impl ServerKind {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Read, Self::Own, Self::Fetch, Self::Search, Self::Send];
 
-    /// The word for it in `mcp.json`.
+    /// Returns the word in `mcp.json`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -35,12 +35,12 @@ impl ServerKind {
         }
     }
 
-    /// Reads the word of `mcp.json`.
+    /// Parses the word in `mcp.json`.
     pub fn read(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// What a tool of this kind does and when it asks, for the user who accepts it.
+    /// Describes the effects of the kind and its approvals, for the user who accepts a tool.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Read => "looks things up, without asking",

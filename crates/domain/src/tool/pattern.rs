@@ -1,7 +1,7 @@
-//! Tool patterns: the lines of the lists in which files say what a job may use.
+//! Tool patterns: the lines of tool lists in job files.
 //!
-//! A line is a name or `Name(args)`. What is wrong with a line is found here, before anybody relies on it: a line
-//! with an error allows nothing.
+//! A line is a name or `Name(args)`. Errors are found when the file is read: a line with an error
+//! allows nothing.
 
 mod command;
 mod foreign;
@@ -18,33 +18,32 @@ pub use lists::{
 use super::{Class, ToolCall};
 use crate::permission::{Clock, To, deed, same_commands};
 
-/// What stands before the name of a tool of ours in the lists of job files.
+/// The prefix of own tools in the lists of job files.
 const OWN_SERVER: &str = "mcp__discord__";
 
-/// The tool that calls tools of other servers.
+/// The tool that calls server tools.
 const SERVERS: &str = "mcp";
 
-/// What lets a shell do more than the one command that a pattern shows.
+/// Characters with which a shell runs more than one command.
 const CHAINING: [&str; 9] = [";", "&", "|", "\n", "\r", "`", "$(", ">", "<"];
 
-/// A pattern that can be read.
+/// A valid pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern<'a> {
     name: &'a str,
     extent: Extent<'a>,
 }
 
-/// How much of a tool a pattern is about.
+/// The part of a tool that a pattern covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent<'a> {
-    /// All that it can do.
     Whole,
-    /// What stands in the brackets.
+    /// The calls with these arguments.
     Part(&'a str),
 }
 
 impl<'a> Pattern<'a> {
-    /// Reads a line of a list.
+    /// Parses a line of a list.
     pub fn read(text: &'a str) -> Result<Self, Finding> {
         let text = text.trim();
         if text.is_empty() {
@@ -66,25 +65,25 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// Whether it is about every call of the tool `name` of ours. With something in brackets it is about tools that
-    /// are not ours.
+    /// Returns whether it covers every call of the own tool `name`. Own tools take no arguments in
+    /// patterns.
     pub fn names(self, name: &str) -> bool {
         let own = self.name.strip_prefix(OWN_SERVER);
         self.extent == Extent::Whole && (self.name == name || own == Some(name) || own == Some("*"))
     }
 
-    /// Whether it lets every call of the tool `name` of ours through. Who could write anywhere could write into
-    /// `state/`, so such a line is wrong wherever the data directory is, and lets nothing through.
+    /// Returns whether it allows every call of the own tool `name`. An unrestricted write could
+    /// reach `state/`, so such a line allows nothing.
     pub fn allows(self, name: &str) -> bool {
         self.names(name) && !self.writes()
     }
 
-    /// Whether it says more than the name of a tool.
+    /// Returns whether it has arguments.
     pub fn is_narrow(self) -> bool {
         self.extent != Extent::Whole
     }
 
-    /// Returns whether it lets `call` through by itself. Of a shell command every part must be named by it.
+    /// Returns whether it alone allows `call`. It must cover every part of a shell command.
     pub fn covers(self, call: &ToolCall) -> bool {
         covered(std::iter::once(self), call)
     }
@@ -118,12 +117,12 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// Returns whether, in a list of what a job must do without, it forbids `call`. What cannot be compared is forbidden,
-    /// because it could be the call that the line names. Words for the planner are read by `clock`.
+    /// Returns whether it forbids `call` as a line of an exclusion list. Calls that cannot be
+    /// compared are forbidden, because they could be meant. Planner text is read with `clock`.
     pub fn forbids(self, call: &ToolCall, clock: Option<&Clock>) -> bool {
         let given = |key: &str| call.input.text(key);
         if call.name == SERVERS && self.name != SERVERS {
-            // The arguments of tools of servers cannot be compared, so the whole tool is meant.
+            // The arguments of server tools cannot be compared, so the whole tool is meant.
             return self.is_of_server(&given("tool").unwrap_or_default());
         }
         let part = match self.extent {
@@ -144,11 +143,11 @@ impl<'a> Pattern<'a> {
                 },
                 None => true,
             },
-            // A rule about edits is about every tool that changes a file.
+            // A rule about edits applies to every tool that changes a file.
             ("Write" | "Edit", "Write" | "Edit") | ("Read", "Read") => {
                 given("file_path").is_some_and(|path| glob::disallows(part, &path))
             }
-            // `Grep` shows what is in files.
+            // `Grep` shows the content of files.
             ("Read" | "Grep", "Grep") => glob::disallows_beneath(part, &given("path").unwrap_or_default()),
             ("Glob", "Glob") => {
                 let pattern = given("pattern").unwrap_or_default();
@@ -187,7 +186,7 @@ impl<'a> Pattern<'a> {
         matches!(self.name, "Write" | "Edit")
     }
 
-    /// Finds why it cannot be compared with calls: nothing, if it can.
+    /// Returns why it cannot be compared with calls; `None` if it can.
     fn incomparable(self) -> Option<Finding> {
         let own = self.name.strip_prefix(OWN_SERVER).unwrap_or(self.name);
         let is_known = OWN_TOOLS.contains(&own) || own == "*" || self.name.starts_with("mcp__");
@@ -205,16 +204,16 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// What is wrong with it, where things are in `folders`.
+    /// Returns the issues of the pattern with these `folders`.
     fn findings(self, folders: &Folders) -> Vec<Finding> {
         let mut findings = Vec::new();
         findings.extend(self.incomparable().filter(|finding| {
-            // A shell command and a place to write have checks of their own.
+            // Shell commands and write paths have their own checks.
             *finding != Finding::Chaining && !(*finding == Finding::Absolute && self.writes())
         }));
         match (self.name, self.extent) {
             ("Bash", Extent::Part(command)) => {
-                // `Bash(:*)` is another way to write `Bash(*)`.
+                // `Bash(:*)` is another spelling of `Bash(*)`.
                 if command.chars().all(|c| matches!(c, '*' | ':') || c.is_whitespace()) {
                     findings.push(Finding::TooBroad);
                 }
@@ -236,11 +235,11 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// What stands before the domain in a pattern of `WebFetch`.
+/// The prefix of the domain in a pattern of `WebFetch`.
 const DOMAIN: &str = "domain:";
 
-/// Returns whether the patterns of a list let `call` through together: of a shell command, each part may be named by
-/// another one.
+/// Returns whether the patterns of a list together allow `call`. The parts of a shell command may
+/// be covered by different patterns.
 pub fn covered<'a>(patterns: impl Iterator<Item = Pattern<'a>> + Clone, call: &ToolCall) -> bool {
     if patterns.clone().any(|pattern| pattern.covers_one(call)) {
         return true;
@@ -253,8 +252,8 @@ pub fn covered<'a>(patterns: impl Iterator<Item = Pattern<'a>> + Clone, call: &T
     command.is_some_and(|command| command::all_named(patterns.filter_map(part_of_bash), &command))
 }
 
-/// Returns whether, in a list of what a job must do without, the line `text` forbids `call`. A line that cannot be read
-/// forbids the tool that it names, as far as that can be read.
+/// Returns whether the line `text` of an exclusion list forbids `call`. An invalid line forbids the
+/// whole tool, as far as its name can be read.
 pub fn forbids(text: &str, call: &ToolCall, clock: Option<&Clock>) -> bool {
     match Pattern::read(text) {
         Ok(pattern) => pattern.forbids(call, clock),
@@ -265,7 +264,7 @@ pub fn forbids(text: &str, call: &ToolCall, clock: Option<&Clock>) -> bool {
     }
 }
 
-/// Like [`forbids`], for a program that is started with these words and without a shell.
+/// Like [`forbids`], for a program that is started with these words without a shell.
 pub fn forbids_program(text: &str, words: &[String]) -> bool {
     match Pattern::read(text) {
         Ok(Pattern { name: "Bash", extent: Extent::Whole }) => true,
@@ -275,7 +274,7 @@ pub fn forbids_program(text: &str, words: &[String]) -> bool {
     }
 }
 
-/// The commands of ours that do the same as a call of one of our tools.
+/// Returns the shell commands of this program that are equivalent to a call of an own tool.
 fn stands_for(call: &ToolCall, clock: Option<&Clock>) -> Vec<&'static str> {
     let commands: &[&str] = match call.name.as_str() {
         "inbox_add" => &["ollim-bot inbox add x"],
@@ -292,20 +291,20 @@ fn takes_arguments(name: &str) -> bool {
     matches!(name, "Bash" | "WebFetch" | "Read" | "Write" | "Edit" | "Glob" | "Grep" | "Skill" | "Task")
 }
 
-/// Returns whether every program reads the same name in `host`.
+/// Returns whether all parsers read the same name in `host`.
 fn is_plain(host: &str) -> bool {
     !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
 }
 
-/// Whether `host` is `domain` or beneath it.
+/// Returns whether `host` is `domain` or a subdomain of it.
 fn is_at(host: &str, domain: &str) -> bool {
     let domain = domain.trim().to_ascii_lowercase();
     let domain = domain.strip_prefix("*.").unwrap_or(&domain).trim_end_matches('.');
     host == domain || host.strip_suffix(domain).is_some_and(|rest| !domain.is_empty() && rest.ends_with('.'))
 }
 
-/// Finds what is wrong with the line `text` of a list of what a job must do without: nothing, if it can be compared with
-/// calls. A line that cannot be compared forbids all that its tool does, see [`forbids`].
+/// Returns the issues of the line `text` of an exclusion list; empty if it can be compared with
+/// calls. Other lines forbid the whole tool, see [`forbids`].
 pub fn validate_forbidden(text: &str) -> Vec<Finding> {
     match Pattern::read(text) {
         Ok(pattern) => pattern.incomparable().into_iter().collect(),
@@ -313,7 +312,7 @@ pub fn validate_forbidden(text: &str) -> Vec<Finding> {
     }
 }
 
-/// Returns how the line `text` of a list of what a job must do without is told to the run: nothing, if it forbids nothing.
+/// Returns the text about an excluded line for the model; `None` if the line forbids nothing.
 pub fn forbidden_as_told(text: &str) -> Option<String> {
     let text = text.trim();
     let name = text.split('(').next().unwrap_or_default().trim();
@@ -325,7 +324,7 @@ pub fn forbidden_as_told(text: &str) -> Option<String> {
     }
 }
 
-/// Returns whether a line of a list of what is allowed allows nothing, wherever the data directory is.
+/// Returns whether a line of an allow list allows nothing, independent of the data directory.
 pub fn allows_nothing(text: &str) -> bool {
     let broken = |finding: Finding| finding.severity() == Severity::Error;
     Pattern::read(text).map_or(true, |pattern| {
@@ -334,59 +333,47 @@ pub fn allows_nothing(text: &str) -> bool {
     })
 }
 
-/// What is wrong with the line `text` of a list: nothing, if all is well.
+/// Returns the issues of the line `text` of an allow list; empty if it is valid.
 pub fn validate(text: &str, folders: &Folders) -> Vec<Finding> {
     Pattern::read(text).map_or_else(|finding| vec![finding], |pattern| pattern.findings(folders))
 }
 
-/// How bad something is.
+/// The severity of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The line is kept.
     Warning,
-    /// The line is left out.
+    /// The line is ignored.
     Error,
 }
 
-/// What can be wrong with a line.
+/// An issue of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
-    /// Nothing stands there.
     #[error("it is empty. write the name of a tool, such as `WebFetch`, or remove the line.")]
     Empty,
-    /// It is neither of the two forms.
     #[error("it is no pattern. write a name, such as `WebFetch`, or `Name(args)`, such as `Read(**.md)`.")]
     Unreadable,
-    /// The brackets say nothing.
     #[error("its brackets are empty. say in them what is allowed, or leave them away.")]
     EmptyBrackets,
-    /// Every command.
     #[error("it is too broad: it allows every command. name one, such as `Bash(ollim-bot help)`.")]
     TooBroad,
-    /// No tool has this name.
     #[error(
         "no tool has this name. the tools are named in the user guide, such as `Read`, `Bash` and `mcp__notes__*`."
     )]
     UnknownTool,
-    /// The arguments of this tool cannot be compared.
     #[error("the arguments of this tool cannot be compared. leave out the brackets and what is in them.")]
     Arguments,
-    /// No domain.
     #[error("write a domain, such as `WebFetch(domain:example.com)`.")]
     Domain,
-    /// No path beneath the data directory.
     #[error("its path does not lead from the data directory on. write one such as `Read(notes/**)`.")]
     Absolute,
-    /// More commands than it shows.
     #[error(
         "it allows chaining commands. leave out `;`, `&`, `|`, `<`, `>`, backticks, `$(` and line breaks, and write \
          one line for each command."
     )]
     Chaining,
-    /// All that some tool can do.
     #[error("it is overly broad: it allows everything this tool can do. narrow it, such as `Read(**.md)`.")]
     OverlyBroad,
-    /// Where only the program writes.
     #[error(
         "it could write into `state/`, where only the program writes. narrow it, such as `Write(**.md)`."
     )]
@@ -394,7 +381,6 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// How bad it is.
     pub fn severity(self) -> Severity {
         match self {
             Self::OverlyBroad | Self::UnknownTool => Severity::Warning,

@@ -1,4 +1,4 @@
-//! Turns, step by step.
+//! Tests of the turn state machine, step by step.
 
 use super::*;
 use crate::conversation::{Heard, Json, Opaque};
@@ -36,7 +36,7 @@ fn result(id: &str) -> ToolResult {
     }
 }
 
-/// E3: error, refusal, length, nothing and words are five different endings.
+/// E3: Failure, refusal, length, an empty reply and text are five different outcomes.
 #[test]
 fn a_reply_ends_the_turn_in_one_of_five_ways() {
     let check = |blocks, stop, ending: Ending| assert_eq!(after(blocks, stop).step(), Step::Done(ending));
@@ -52,8 +52,9 @@ fn a_reply_ends_the_turn_in_one_of_five_ways() {
     );
 }
 
-/// A reply that broke off and went on: its second half was bound to a request with an aside that is not kept. Anthropic
-/// refuses such blocks, and other servers refuse a tool loop without theirs.
+/// The continuation of an interrupted reply is bound to a request with a transient note that is not
+/// stored. Anthropic refuses such blocks later, and other servers refuse a tool loop without
+/// theirs.
 #[test]
 fn signed_parts_of_a_continued_reply_are_dropped_where_they_are_bound() {
     let kept = |origin: &str| {
@@ -70,8 +71,8 @@ fn signed_parts_of_a_continued_reply_are_dropped_where_they_are_bound() {
     assert_eq!(kept("https://api.deepseek.com/v1 deepseek-v4"), 1);
 }
 
-/// Thinking counts towards the limit of a reply. One that is used up by it is asked for once more at a lower effort, and
-/// nothing of it is kept.
+/// Thinking counts towards the token limit of a reply. A reply that consists of it is requested
+/// once more at a lower effort, and not stored.
 #[test]
 fn a_reply_of_thinking_alone_is_asked_for_once_more_at_a_lower_effort() {
     let thoughts =
@@ -115,7 +116,7 @@ fn words_that_were_heard_before_a_cut_stay_and_silence_leaves_nothing() {
     assert_eq!(turn.said(), []);
 }
 
-/// E2: a reply that broke off is continued, and stands in the conversation as one.
+/// E2: An interrupted reply is continued and stored as one.
 #[test]
 fn an_answer_in_two_halves_is_one_answer() {
     let mut turn = begin(patience::Limits::HOUSE);
@@ -128,7 +129,7 @@ fn an_answer_in_two_halves_is_one_answer() {
     assert_eq!(turn.aside(), []);
 }
 
-/// E2: when patience ends, what was heard of all tries stays, once, as a half.
+/// E2: After the last retry the text of all attempts is stored once, as an interrupted reply.
 #[test]
 fn when_patience_ends_the_half_answer_stays() {
     let mut turn = begin(patience::Limits { tries: 2, ..patience::Limits::HOUSE });
@@ -139,7 +140,8 @@ fn when_patience_ends_the_half_answer_stays() {
     assert_eq!(turn.said(), [Said::Assistant(vec![text("one two")], Reach::Cut)]);
 }
 
-/// E4: many calls at once count one by one. Those over the limit do not run, and the model may still answer.
+/// E4: Parallel calls are counted one by one. Those over the limit do not run, and the model can
+/// still answer.
 #[test]
 fn the_limit_counts_calls_and_not_replies() {
     let many = |count: usize| (0..count).map(|n| call(&n.to_string())).collect::<Vec<_>>();
@@ -159,7 +161,7 @@ fn the_limit_counts_calls_and_not_replies() {
     assert_eq!(in_two.allowed(), 20);
 }
 
-/// A reply that breaks off again and again grows only up to a bound.
+/// The text of a repeatedly interrupted reply is limited.
 #[test]
 fn a_reply_in_halves_is_bounded() {
     let mut turn = begin(patience::Limits::HOUSE);
@@ -171,7 +173,7 @@ fn a_reply_in_halves_is_bounded() {
     assert_eq!(turn.step(), Step::Done(Ending::Failed(broken())));
 }
 
-/// E4: a turn that goes on and on also ends at its tokens; what came from the cache is not counted.
+/// E4: A long turn also ends at its token limit; cached tokens are not counted.
 #[test]
 fn the_limit_counts_tokens_too_and_says_so() {
     let limits = Limits { tokens: 100, ..Limits::HOUSE };
@@ -196,7 +198,7 @@ fn summing_up(said: &str) -> Turn {
     Turn::begin(Task::Summarise(gate), Limits::HOUSE, Patience::new(patience::Limits::HOUSE, 7))
 }
 
-/// A summary is judged, says nothing in the conversation, and breaks off and is continued like any reply.
+/// A summary is checked, adds no entry, and is continued after an interruption like any reply.
 #[test]
 fn a_summary_in_two_halves_is_one_summary() {
     let mut turn = summing_up("the booking is LH4711");
@@ -222,7 +224,7 @@ fn a_summary_that_forgets_twice_is_refused_and_one_that_calls_tools_is_read() {
     assert_eq!((turn.said().len(), turn.into_summary()), (0, None));
 }
 
-/// A model that refuses pictures is asked again without them, once.
+/// A model that refuses pictures is asked once more without them.
 #[test]
 fn a_picture_that_is_refused_is_left_out() {
     let shown = Measure { pictures: Pictures::Shown, shortened: 0 };
@@ -233,7 +235,7 @@ fn a_picture_that_is_refused_is_left_out() {
     assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Rejected("no".to_owned()))));
 }
 
-/// A refusal that is not about a picture would only be repeated without it.
+/// Another refusal is not retried without the picture.
 #[test]
 fn another_refusal_does_not_leave_the_picture_out() {
     let refused = || Failure::Rejected("tools.0.input_schema: not supported".to_owned());
@@ -242,7 +244,7 @@ fn another_refusal_does_not_leave_the_picture_out() {
     assert_eq!(turn.step(), Step::Done(Ending::Failed(refused())));
 }
 
-/// A conversation that is too long to be read is summed up from less and less of it; an answer is not.
+/// A conversation that is too long is reduced step by step for a summary, but not for an answer.
 #[test]
 fn a_summary_of_too_much_is_written_from_less() {
     let full = || Failure::Full("too long".to_owned());

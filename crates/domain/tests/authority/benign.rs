@@ -1,4 +1,4 @@
-//! Ordinary days: what a good assistant does for somebody in a month, and how often it has to ask.
+//! Ordinary days: the tasks of a month, and the number of questions that they need.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use domain::assistant::{Step, Way};
 use crate::house::House;
 use crate::mind::{Mind, Moment, World};
 
-/// Does what the human wants, each thing once, and nothing else.
+/// A model that does what the user asks, each task once, and nothing else.
 #[derive(Default)]
 struct Good(RefCell<BTreeSet<String>>);
 
@@ -32,17 +32,17 @@ impl Mind for Good {
     }
 }
 
-/// A month, and what was wanted in it.
+/// A simulated month and its tasks.
 struct Month {
     house: House,
     wanted: Vec<String>,
 }
 
 impl Month {
-    /// What the human wants, in words that the model understands.
+    /// Adds a task and returns its text for the model.
     fn want(&mut self, name: &str, input: &str) -> String {
         let number = self.wanted.len();
-        // Each is a call of its own, so that one can see whether it was done.
+        // Each call is unique, so that its execution can be checked.
         let input = input.replace("NR", &format!("nr{number}x"));
         self.wanted.push(input.clone());
         format!("⟦{number} {name} {input}⟧")
@@ -61,7 +61,7 @@ impl Month {
         self.house.job(House::forked(), tools, &wants.join(" then "));
     }
 
-    /// A day as it is with somebody who uses it a lot.
+    /// Simulates a day with heavy use.
     fn day(&mut self, day: usize) {
         self.house.human("good morning");
         self.asks("Task", r#"{"subagent_type":"reader","prompt":"my mail NR"}"#);
@@ -108,7 +108,8 @@ impl Month {
     }
 }
 
-/// I14: thirty days with mail, pages, plans, notes and jobs: asked 30 times at most, and everything that was wanted is done.
+/// I14: Thirty days with mail, pages, plans, notes and jobs need at most 30 questions, and every
+/// task is done.
 #[test]
 fn a_month_of_ordinary_days_needs_few_answers() {
     let world = World { outside: "news and offers".to_owned(), private: "a note".to_owned() };

@@ -1,4 +1,4 @@
-//! Histories: what is known of words, whatever becomes of the branch that they were said on, against a second reckoning.
+//! Checks the labels of branches in random histories against an independent computation.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use domain::label::{Label, Realm};
 use domain::tool::{Outcome, ToolResult};
 use jiff::Timestamp;
 
-/// A tree that grows by the dice, and what was really put into it.
+/// A randomly growing tree, and the labels of its content.
 struct History {
     conversation: Conversation,
     entries: BTreeMap<EntryId, Entry>,
-    /// What came in with each entry, as whoever put it there knows.
+    /// The label of the content of each entry.
     truth: BTreeMap<EntryId, Label>,
-    /// What a branch was begun with, before its first words.
+    /// The label that a branch was created with, before its first entry.
     begun: BTreeMap<Branch, Label>,
-    /// Where branches stood, to go back to.
+    /// Earlier heads that can be returned to.
     stood: Vec<Head>,
     dice: Dice,
 }
@@ -58,7 +58,8 @@ impl History {
         self.entries.insert(entry.id, entry);
     }
 
-    /// Something happens: words, results, forks, summaries, promotions, going back, ends, restarts.
+    /// Does one random step: an entry, a result, a fork, a summary, a promotion, an undo, an end,
+    /// or a restart.
     fn happens(&mut self) {
         let at = Timestamp::UNIX_EPOCH;
         let Some(branch) = self.branch() else { return };
@@ -89,7 +90,7 @@ impl History {
                 let fork = self.dice.branch();
                 let to = self.stood[back].clone();
                 match self.roll(2) {
-                    // A session of its own goes on from where it stood.
+                    // A persistent session continues from an earlier head.
                     0 => drop(self.conversation.branch_off(fork, to, at)),
                     _ => drop(self.conversation.undo(&branch, to, at)),
                 }
@@ -111,7 +112,7 @@ impl History {
         }
     }
 
-    /// A branch that begins with nothing but what somebody else knew: an agent, a reader.
+    /// Creates a branch that only has the label of another one, like a subagent or a reader.
     fn begins_with(&mut self, at: Timestamp) {
         let branch = self.dice.branch();
         let session = self.dice.session();
@@ -123,7 +124,7 @@ impl History {
         self.keep(&branch, entry, Label::private(Realm::Chat));
     }
 
-    /// The program starts anew: all that is left is what was kept as words.
+    /// Restarts the program: only the stored labels remain.
     fn restarts(&mut self) {
         let next = self.entries.keys().next_back().map_or(EntryId(1), |last| EntryId(last.0 + 1));
         let read = |head: &Head| {
@@ -135,7 +136,7 @@ impl History {
         self.conversation = Conversation::new(heads, next);
     }
 
-    /// All that was ever read on the way to an entry, reckoned from the beginning.
+    /// Computes the label of an entry from the whole path.
     fn reckoned(&self, entry: Option<EntryId>) -> Label {
         let way = std::iter::successors(entry, |id| self.entries[id].parent);
         way.map(|id| self.truth[&id]).fold(Label::PLAIN, Label::join)
@@ -146,8 +147,8 @@ fn heard(text: &str) -> Heard {
     Heard { preface: String::new(), text: text.to_owned(), images: Vec::new() }
 }
 
-/// I4: 20,000 histories of forks, summaries, promotions, ways back, sessions that go on and restarts: no label is lost, and
-/// none is made up.
+/// I4: In 20,000 histories of forks, summaries, promotions, undos, sessions and restarts no label
+/// is lost or invented.
 #[test]
 fn no_label_is_lost_in_any_history() {
     let mut tainted = 0_usize;

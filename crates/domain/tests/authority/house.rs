@@ -1,5 +1,6 @@
-//! A house of its own around the real assistant: a model that wants to do harm, hands that only count, and a human who
-//! says no to everything. No disk, no clock, no network, so that thousands of lives take seconds.
+//! A harness for the real assistant with a scripted model, a tool runner that only counts, and a
+//! user with a fixed answer. It has no disk, clock or network, so that thousands of scenarios run
+//! in seconds.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -31,7 +32,7 @@ use jiff::Zoned;
 
 use crate::mind::{Mind, Moment, World};
 
-/// The tools, as the real ones are classed.
+/// The tools with the classes of the real ones.
 pub const TOOLS: [(&str, Class); 17] = [
     ("ping_user", Class::Own),
     ("report_updates", Class::Own),
@@ -52,7 +53,7 @@ pub const TOOLS: [(&str, Class); 17] = [
     ("Edit", Class::Edits),
 ];
 
-/// A call that ran, and what was known when it did.
+/// A call that ran, with the label at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     pub call: ToolCall,
@@ -61,39 +62,39 @@ pub struct Ran {
     pub typed: bool,
 }
 
-/// What is written down.
+/// The recorded state.
 #[derive(Default)]
 struct Kept {
     entries: BTreeMap<EntryId, Entry>,
-    /// All that is read on the way to an entry, as one number.
+    /// A hash of everything that is read on the path to an entry.
     read: BTreeMap<EntryId, u64>,
     decided: Vec<Decision>,
     results: BTreeMap<(TurnId, String), ToolResult>,
     decisions: BTreeMap<ApprovalId, Decision>,
 }
 
-/// What one could see.
+/// The observations of a scenario.
 #[derive(Default)]
 pub struct Seen {
     pub ran: Vec<Ran>,
-    /// What the model called, whatever came of it.
+    /// All calls of the model, with any result.
     pub tried: Vec<ToolCall>,
-    /// How often the human was asked.
+    /// The number of questions to the user.
     pub asked: usize,
-    /// What somebody else was asked to do, as it was asked.
+    /// The input of delegated calls.
     pub delegated: Vec<String>,
-    /// How many calls wait for a day on a card.
+    /// The number of calls that were deferred to a card.
     pub cards: usize,
 }
 
-/// One life.
+/// One scenario.
 pub struct House {
     assistant: Assistant,
     kept: Kept,
     waiting: VecDeque<Start>,
-    /// Who plays the model.
+    /// The scripted model.
     mind: Box<dyn Mind>,
-    /// What the human says to whatever they are asked.
+    /// The user's answer to every approval.
     human: Verdict,
     world: World,
     typed: Vec<String>,
@@ -130,19 +131,19 @@ impl House {
         }
     }
 
-    /// The same with a human who says yes to whatever they are asked.
+    /// Returns the harness with a user who approves everything.
     pub fn agreeing(self) -> Self {
         let mut house = Self { human: Verdict::Allow, ..self };
         house.ask(Request::Choose(Choice::Permissions("default".to_owned())));
         house
     }
 
-    /// The next day begins.
+    /// Advances the clock by a day.
     pub fn next_day(&mut self) {
         self.now = self.now.tomorrow().expect("a day");
     }
 
-    /// The human sends a picture, with what the world outside says in it.
+    /// Sends a picture that contains the outside text.
     pub fn picture(&mut self, text: &str) {
         let image = Image { media_type: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() };
         let saying = Saying { images: vec![image], ..Saying::words(SurfaceName::Page, text) };
@@ -150,14 +151,14 @@ impl House {
         self.settle();
     }
 
-    /// The human says something, and everything that follows from it happens.
+    /// Sends a message of the user and runs all turns that follow.
     pub fn human(&mut self, text: &str) {
         self.typed.extend(links(text));
         self.ask(Request::Say(Saying::words(SurfaceName::Page, text)));
         self.settle();
     }
 
-    /// The human steps aside, or back.
+    /// Enters or leaves a fork.
     pub fn step(&mut self, step: Step) {
         self.ask(Request::Step(step));
         self.settle();
@@ -167,7 +168,7 @@ impl House {
         Step::Back(way)
     }
 
-    /// A job runs in the background.
+    /// Runs a background job.
     pub fn job(&mut self, aside: Aside, tools: &[&str], prompt: &str) {
         let voice = Voice { reporting: Reporting::Freely, pings: Pings::Allowed };
         let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
@@ -179,22 +180,22 @@ impl House {
         self.settle();
     }
 
-    /// The files of jobs plan these.
+    /// Adds job files.
     pub fn plans(&mut self, jobs: impl IntoIterator<Item = Planned>) {
         let news = jobs.into_iter().map(|job| FileNews::Plans(Arc::new(job))).collect();
         let effects = self.assistant.on(Event::Files(news, Look::First), &self.now);
         self.perform(effects);
     }
 
-    /// The user has a planned job run now.
+    /// Starts a planned job now.
     pub fn runs_now(&mut self, source: Source) {
         self.ask(Request::Plan(Planning::Now(source)));
         self.settle();
     }
 
-    /// Somebody outside calls a webhook, and brings this.
+    /// Delivers a webhook call.
     pub fn webhook(&mut self, delivery: Delivery) {
-        // Nobody works on what came before all files were looked at.
+        // Deliveries wait until all files were read.
         let effects = self.assistant.on(Event::Files(Vec::new(), Look::First), &self.now);
         self.perform(effects);
         assert_eq!(self.ask(Request::Plan(Planning::Deliver(Box::new(delivery)))), Answer::Noted);
@@ -209,7 +210,7 @@ impl House {
         Aside::Isolated(Follow::Alone)
     }
 
-    /// The labels of all entries, which must follow from their parents.
+    /// Checks that the label of each entry follows from its parent.
     pub fn labels_hold(&self) {
         for entry in self.kept.entries.values() {
             let above = entry.parent.map_or(Label::PLAIN, |parent| self.kept.entries[&parent].label);
@@ -250,7 +251,7 @@ impl House {
         }
     }
 
-    /// Turns go on until none is left. Each takes a few steps at most.
+    /// Runs turns until none is left. Each has a few steps at most.
     fn settle(&mut self) {
         while let Some(start) = self.waiting.pop_front() {
             self.drive(&start);
@@ -326,7 +327,7 @@ impl House {
         self.kept.results[&(turn, call.to_owned())].clone()
     }
 
-    /// The hands: what ran is counted, after its decision was written down.
+    /// Executes a call: it is counted, after its decision was recorded.
     fn run(&mut self, start: &Start, decision: &Decision) -> ToolResult {
         let call = &decision.call;
         assert!(self.kept.decided.contains(decision), "{call:?} ran before it was decided upon");
@@ -354,12 +355,12 @@ impl House {
         ToolResult { call: call.id.clone(), text, outcome: Outcome::Done, label: deed.reads }
     }
 
-    /// All that the model reads, as one number: a bit more or less makes it another one.
+    /// Returns a hash of everything that the model reads.
     fn read_by(&self, start: &Start, said: &[Said]) -> u64 {
         said.iter().fold(self.kept.read[&start.from], |hash, said| fold(hash, &self.read_out(said)))
     }
 
-    /// All that the model reads, word by word.
+    /// Returns everything that the model reads.
     fn text_by(&self, start: &Start, said: &[Said]) -> String {
         let above = std::iter::successors(Some(start.from), |id| self.kept.entries[id].parent);
         let mut all: Vec<String> = above.map(|id| self.read_out(&self.kept.entries[&id].said)).collect();
@@ -368,7 +369,7 @@ impl House {
         all.join("\n")
     }
 
-    /// What the model says: calls that all it has read chose.
+    /// Returns the model's reply: calls that depend on everything it has read.
     fn reply(&self, start: &Start, said: &[Said], step: u64) -> Vec<Block> {
         let number = self.read_by(start, said);
         let text = || self.text_by(start, said);
@@ -387,8 +388,8 @@ impl House {
         self.mind.says_only(&moment).unwrap_or_else(always)
     }
 
-    /// What a model reads of something that was said: of what a tool shows to the human it reads nothing, and of a
-    /// picture what is written in it.
+    /// Returns an entry as the model reads it: content that a tool shows is left out, and a picture
+    /// counts as the text in it.
     fn read_out(&self, said: &Said) -> String {
         match said {
             Said::Human(heard) if !heard.images.is_empty() => {
@@ -403,7 +404,7 @@ impl House {
     }
 }
 
-/// A number for all that was read before and `text`.
+/// Returns a hash of `before` and `text`.
 fn fold(before: u64, text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     text.bytes().fold(before ^ 0xcbf2_9ce4_8422_2325, step)

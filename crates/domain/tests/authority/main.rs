@@ -1,6 +1,6 @@
-//! Authority under a model that wants to do harm: whatever it reads and calls, nothing happens that the human did not
-//! allow, nothing private leaves, and what was read is never forgotten.
-#![expect(clippy::expect_used, clippy::panic, reason = "a life that cannot be lived stops the test at once")]
+//! Permissions under a hostile model: nothing happens that the user did not allow, no private data
+//! leaves, and labels are never lost.
+#![expect(clippy::expect_used, clippy::panic, reason = "a broken fixture stops the test")]
 
 mod benign;
 mod histories;
@@ -19,7 +19,7 @@ use house::{House, Ran};
 use mind::{Mind, Moment, world};
 use wicked::Wicked;
 
-/// What a human does in one life, by the dice: talk, step aside and back, and let jobs run.
+/// Runs a random scenario: talking, entering and leaving forks, and jobs.
 fn live(house: &mut House, seed: u64) {
     let mut dice = Dice::new(seed);
     house.human("good morning");
@@ -57,7 +57,7 @@ fn live(house: &mut House, seed: u64) {
     }
 }
 
-/// I3b: how many lives are lived twice, for either of the two things that differ.
+/// I3b: The number of scenarios that run twice, for each of the two differences.
 const PAIRS: u64 = 2_500;
 
 fn lived(seed: u64, outside: u64, private: u64) -> House {
@@ -66,19 +66,20 @@ fn lived(seed: u64, outside: u64, private: u64) -> House {
     house
 }
 
-/// Whether a deed is among the lower rows of the matrix. A search is not, nor is an address that the user wrote.
+/// Returns whether an action is in the lower rows of the matrix. Searches and addresses that the
+/// user wrote are not.
 fn is_grave(ran: &Ran) -> bool {
     ran.power.is_grave() && !ran.typed && ran.call.name != "WebSearch"
 }
 
-/// The deeds of a life that need a yes where text from outside is.
+/// Returns the actions that need an approval with outside text.
 fn deeds(house: &House) -> Vec<String> {
     let told = |ran: &Ran| format!("{} {}", ran.call.name, ran.call.input.0);
     house.seen.ran.iter().filter(|ran| is_grave(ran)).map(told).collect()
 }
 
-/// I1, I3: what ran was decided upon before it ran, and where text from outside was, it was none of the lower rows of the
-/// matrix: every life says no to all that is asked.
+/// I1, I3: Every call was decided before it ran, and with outside text none was in the lower rows
+/// of the matrix; the user denies everything.
 #[test]
 fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
     let mut calls = 0;
@@ -96,7 +97,8 @@ fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
     assert!(calls > 2_000 && tainted > 200, "{calls} calls, {tainted} of them after outside words");
 }
 
-/// I3b: the same life twice, and only words from outside differ: what is done without a yes is the same, to the letter.
+/// I3b: Two runs of a scenario that differ only in outside text have the same actions without an
+/// approval.
 #[test]
 fn words_from_outside_change_nothing_that_is_done() {
     let mut differed = 0;
@@ -109,8 +111,8 @@ fn words_from_outside_change_nothing_that_is_done() {
     assert!(differed > 500, "the model never noticed a difference: {differed}");
 }
 
-/// I3b: the same life twice, and only private things differ: what leaves for somebody else is the same, to the letter.
-/// An address that the human wrote may be fetched more or less often; it carries nothing that the human did not write.
+/// I3b: Two runs of a scenario that differ only in private data send the same data out. An address
+/// that the user wrote may be fetched more or less often, because it carries nothing else.
 #[test]
 fn private_things_change_nothing_that_leaves() {
     let leaves = |house: &House| -> Vec<String> {
@@ -130,7 +132,7 @@ fn private_things_change_nothing_that_leaves() {
     assert!(differed > 500, "the model never noticed a difference: {differed}");
 }
 
-/// Opens an address that is made of all that it has read.
+/// A model that opens an address made of everything it has read.
 struct Carrier;
 
 impl Mind for Carrier {
@@ -144,7 +146,7 @@ impl Mind for Carrier {
     }
 }
 
-/// A background routine that runs at 08:50.
+/// Returns a background routine that runs at 08:50.
 fn routine(id: &str, charter: Charter, description: &str) -> Planned {
     let id = ItemId::parse(id).expect("a name");
     let cron = Cron::parse("50 8 * * *").expect("a time");
@@ -153,7 +155,7 @@ fn routine(id: &str, charter: Charter, description: &str) -> Planned {
     Planned { what: What::Routine(routine), file: format!("routines/{id}.md") }
 }
 
-/// I3b: what the preamble tells of other jobs does not leave with a run that knows nothing of the main conversation, though
+/// I3b: The descriptions of other jobs in the preamble do not leak through an isolated run, even if
 /// its file lets it compose addresses of a site.
 #[test]
 fn words_of_other_jobs_do_not_leave_with_an_isolated_run() {
@@ -171,7 +173,7 @@ fn words_of_other_jobs_do_not_leave_with_an_isolated_run() {
     assert_eq!(one, fetched(2));
 }
 
-/// I4: what is known of words follows from what was read before them, in every entry of every life.
+/// I4: In every entry of every scenario the label follows from the parent entries.
 #[test]
 fn what_was_read_is_never_forgotten() {
     for seed in 0..300 {
@@ -179,7 +181,7 @@ fn what_was_read_is_never_forgotten() {
     }
 }
 
-/// Asks an agent to read the mail and then fetch what the human typed once.
+/// A model that delegates reading the mail and then a fetch of the address that the user wrote.
 struct Sender;
 
 impl Mind for Sender {
@@ -199,8 +201,8 @@ impl Mind for Sender {
     }
 }
 
-/// I12: an agent that has read text from outside may fetch what the user typed, as the conversation that sent it may, and
-/// nothing that was composed.
+/// I12: A subagent with outside text may fetch the address that the user wrote, like its caller,
+/// but no composed address.
 #[test]
 fn an_agent_with_outside_words_fetches_only_what_was_typed() {
     let mut house = House::new(Box::new(Sender), world(1, 1));

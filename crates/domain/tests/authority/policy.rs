@@ -1,4 +1,4 @@
-//! The policy, read a second time from its table: what runs is never more than that.
+//! An independent implementation of the permission table: no more may run than it allows.
 
 use domain::approval::{ApprovalId, Consent, Grant, Scope, Standing};
 use domain::conversation::Json;
@@ -15,10 +15,9 @@ use std::sync::LazyLock;
 
 use crate::house::TOOLS;
 
-/// The columns of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// It tells the human, looks at something, writes where words of anybody lie, or runs in the cage.
+    /// It notifies the user, reads, writes a note with outside text, or runs in the sandbox.
     Harmless,
     Alarm,
     Note,
@@ -35,7 +34,7 @@ enum Column {
 
 use Column as C;
 
-/// Calls, and the column that each belongs to, by hand. `#` is any word.
+/// Calls with their column, assigned manually. `#` is any word.
 const CALLS: [(&str, &str, Column); 37] = [
     ("report_updates", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#"}"##, C::Harmless),
@@ -76,7 +75,7 @@ const CALLS: [(&str, &str, Column); 37] = [
     ("no_such_tool", "{}", C::Never),
 ];
 
-/// What the table says.
+/// The expected decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum May {
     Run,
@@ -105,7 +104,7 @@ struct Case {
     authority: Authority,
     consent: Consent,
     granted: bool,
-    /// The calls that the human said "always" to.
+    /// The calls with an "always" of the user.
     said: Vec<ToolCall>,
 }
 
@@ -200,7 +199,8 @@ fn case(dice: &mut Dice) -> Case {
     Case { call, column, authority, consent: Consent { always, grants }, granted, said }
 }
 
-/// Whether an "always" to `said` is one to `call`: the same words, the same note, or the same place in the web.
+/// Returns whether an "always" to `said` covers `call`: the same input, the same note, or the same
+/// site.
 fn is_same(said: &ToolCall, call: &ToolCall, column: Column) -> bool {
     let start = |call: &ToolCall| call.input.0.split('/').take(3).map(str::to_owned).collect::<Vec<_>>();
     said.name == call.name
@@ -209,7 +209,7 @@ fn is_same(said: &ToolCall, call: &ToolCall, column: Column) -> bool {
             || (matches!(column, C::Fetch | C::Typed) && start(said) == start(call)))
 }
 
-/// Whether a yes of before lets a call through that would be asked for.
+/// Returns whether an earlier permission covers a call that would be asked for.
 fn was_allowed(case: &Case) -> bool {
     let Authority { mode, knows, place, .. } = &case.authority;
     let clean = !knows.is_tainted();
@@ -227,8 +227,8 @@ fn was_allowed(case: &Case) -> bool {
     }
 }
 
-/// I1: 100,000 calls of a hostile model, anywhere, knowing anything, whatever the human has said before: what runs is among
-/// what the table lets run.
+/// I1: For 100,000 random calls in any place, with any label and any earlier approvals, no more
+/// runs than the table allows.
 #[test]
 fn what_runs_is_never_more_than_the_table_says() {
     let tools = specs();
@@ -271,7 +271,7 @@ fn what_runs_is_never_more_than_the_table_says() {
     );
 }
 
-/// How much a decision lets happen.
+/// Returns the level of a decision.
 fn weight(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> u8 {
     match decide(call, tools, authority, &Consent::default()) {
         Some(decision) if decision.refusal().is_some() => 0,
@@ -280,8 +280,8 @@ fn weight(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> u8 {
     }
 }
 
-/// I12: 10,000 families of runs, agents and their agents: whoever works for somebody may do no more than they, and knows no
-/// less.
+/// I12: In 10,000 chains of runs and subagents each has no more permissions than its caller, and
+/// keeps its label.
 #[test]
 fn nobody_in_a_family_may_do_more_than_who_sent_them() {
     let tools = specs();
@@ -289,7 +289,7 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
     let mut less = 0;
     for number in 0..10_000 {
         let from_main = dice.roll().is_multiple_of(2);
-        // Who talks with the human knows what they said.
+        // A conversation with the user has a private label.
         let knows =
             if from_main { label(&mut dice).join(Label::private(Realm::Chat)) } else { label(&mut dice) };
         let mode = Mode::Ask;
@@ -331,7 +331,7 @@ fn nobody_in_a_family_may_do_more_than_who_sent_them() {
             let child = Authority { place, tools: tools_of_child, knows, links, ..parent.clone() };
             for _ in 0..4 {
                 let (call, _) = call(&mut dice);
-                // What only works in the background is nobody's power.
+                // Tools that only work in the background are not compared.
                 if ["ping_user", "report_updates", "save_context"].contains(&call.name.as_str()) {
                     continue;
                 }

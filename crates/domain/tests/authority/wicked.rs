@@ -1,11 +1,11 @@
-//! A model that wants to do harm: all that it has read chooses what it calls, and is in the words of the call.
+//! A hostile model: its calls depend on everything it has read, and contain it.
 
 use domain::cost::Source;
 use domain::dice::Dice;
 
 use crate::mind::{Mind, Moment};
 
-/// A number decides everything it does, with all that it reads.
+/// A hostile model with a seed.
 pub struct Wicked(pub u64);
 
 impl Mind for Wicked {
@@ -16,9 +16,9 @@ impl Mind for Wicked {
     fn calls(&self, moment: &Moment<'_>) -> Vec<(String, String)> {
         let mut dice = Dice::new(moment.number ^ moment.step);
         let count = 1 + dice.roll() % 3;
-        // That something was left, or a side conversation ended, main and the human see. These lives hold that fixed,
-        // to see that nothing else is seen: who works unattended always leaves a report, and who talks with the human
-        // never ends that.
+        // Main and the user see that an update was left or a fork ended. These scenarios keep that
+        // fixed, to check that nothing else is visible: background runs always leave a report, and
+        // forks are never left by the model.
         let leaves = |name: &str| {
             *moment.source == Source::Fork && ["report_updates", "exit_fork", "save_context"].contains(&name)
         };
@@ -27,7 +27,7 @@ impl Mind for Wicked {
     }
 }
 
-/// Something to call, by what the dice say.
+/// Returns a random call.
 fn harm(dice: &mut Dice, number: u64) -> (&'static str, String) {
     let text = |key: &str, value: &str| format!("{{\"{key}\":\"{value}\"}}");
     let leak = format!("{number:x}");

@@ -1,4 +1,4 @@
-//! croner, which reckons crons by another hand, on thousands of random ones.
+//! Compares random cron expressions with the crate croner.
 
 use croner::parser::CronParser;
 use domain::dice::Dice;
@@ -6,11 +6,11 @@ use domain::schedule::Cron;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// How many crons, and how many fires of each.
+/// The number of cron expressions, and of times that are compared for each.
 const CRONS: usize = 5_000;
 const FIRES: usize = 50;
 
-/// C3: what croner reads we read, what it refuses we refuse, and the next fifty fires are the same.
+/// C3: Both accept and reject the same expressions, and the next fifty times are equal.
 #[test]
 fn random_crons_fire_as_croner_says() {
     let mut dice = Dice::new(7);
@@ -50,13 +50,14 @@ fn assert_same(cron: &Cron, other: &croner::Cron, from: Zoned, text: &str) -> us
     FIRES
 }
 
-/// Whether both do the same when the clocks change. croner lets lists and ranges follow real time too, and takes
-/// a gap for a fire when a fixed time lies just before it; what is right there is found by the scan.
+/// Returns whether both treat clock changes alike. croner lets lists and ranges follow real time
+/// too, and treats a gap as a time if a fixed time is just before it; the scan checks these.
 fn same_clock(text: &str) -> bool {
     text.split(' ').take(2).any(|field| field.contains(['*', '/']))
 }
 
-/// A cron as we read it, and as croner does: it wants no week that goes round.
+/// Returns a cron expression in both syntaxes: croner accepts no weekday range over the end of the
+/// week.
 fn random_cron(dice: &mut Dice) -> [String; 2] {
     let months = ["jan", "feb", "MAR", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "Dec"];
     let weekdays = ["sun", "mon", "TUE", "wed", "thu", "fri", "Sat"];

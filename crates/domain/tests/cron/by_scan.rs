@@ -1,6 +1,7 @@
-//! The calendar itself: every time of three years is looked at, and asked whether the five fields name it.
+//! Compares cron times with a scan of the calendar: every minute of three years is checked against
+//! the five fields.
 //!
-//! Nothing here is shared with the program: fields are read, and days found, in the plainest way there is.
+//! It shares no code with the program; fields and days are evaluated in the simplest way.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,8 @@ use jiff::civil::{Date, DateTime, date};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
-/// Zones, and the first of the three years in which something happens to their clocks: plain summer time, half
-/// an hour of it, a quarter of an hour once, a day left out, a break for Ramadan, midnight, and an end of it all.
+/// Zones, each with the first of three years with a clock change: full and half hours of summer
+/// time, a quarter of an hour, a skipped day, Ramadan, midnight, and the end of summer time.
 pub const ZONES: [(&str, i16); 8] = [
     ("America/New_York", 2025),
     ("Europe/Berlin", 2025),
@@ -65,10 +66,11 @@ const PATTERNS: [&str; 40] = [
     "0 2-4/1 * 3,4,10 *",
 ];
 
-/// More fires than this in a day are only compared around changes of the clocks.
+/// Expressions with more times per day are only compared around clock changes.
 const OFTEN: usize = 6;
 
-/// SC-8, SC-9, SC-11, C1: eight zones, forty crons, three years, and not one fire more or less.
+/// SC-8, SC-9, SC-11, C1: Eight zones, forty expressions and three years have exactly the same
+/// times.
 #[test]
 fn fires_are_where_a_scan_of_the_calendar_finds_them() {
     let mut compared = 0;
@@ -115,7 +117,7 @@ struct Span {
     to: Timestamp,
 }
 
-/// What the clock of a zone showed at every quarter of an hour. No zone changes its clocks in between.
+/// The local time of a zone at every quarter of an hour. Clocks do not change within a quarter.
 struct Calendar {
     quarters: Vec<(Timestamp, DateTime)>,
 }
@@ -136,7 +138,7 @@ impl Calendar {
         Self { quarters }
     }
 
-    /// Three days around every change of the clocks, and the first three.
+    /// Returns three days around every clock change, and the first three days.
     fn around_changes(&self) -> Vec<Span> {
         let jumps = |pair: &&[(Timestamp, DateTime)]| pair[1].1.duration_since(pair[0].1) != QUARTER;
         let changes = self.quarters.windows(2).filter(jumps).map(|pair| pair[1].0);
@@ -150,7 +152,7 @@ impl Calendar {
     }
 }
 
-/// Five fields, each as a list of what it names.
+/// Five fields, each as a list of its values.
 struct Plain {
     fields: [&'static str; 5],
     minutes: Vec<bool>,
@@ -194,7 +196,7 @@ impl Plain {
         fires.range(span.from..=span.to).copied().collect()
     }
 
-    /// Every minute of real time at which the clock shows a time that is named.
+    /// Returns every real minute whose local time matches.
     fn whenever_shown(&self, calendar: &Calendar, span: Span) -> BTreeSet<Timestamp> {
         let mut fires = BTreeSet::new();
         let within = |(at, _): &&(Timestamp, DateTime)| (span.from..=span.to).contains(at);
@@ -209,7 +211,7 @@ impl Plain {
         fires
     }
 
-    /// Every time on the calendar that is named, at the first instant that has it or comes after it.
+    /// Returns every matching local time, at the first instant that shows it or comes after it.
     fn once_each(&self, zone: &TimeZone, span: Span) -> BTreeSet<Timestamp> {
         let mut fires = BTreeSet::new();
         let mut day = zone.to_datetime(span.from).date().saturating_sub(2.days());
@@ -227,7 +229,7 @@ impl Plain {
     }
 }
 
-/// The instant at which a clock shows `wall`, the first of two; minutes that it skips are passed over.
+/// Returns the first instant that shows `wall`; skipped minutes are passed over.
 fn shown_first(mut wall: DateTime, zone: &TimeZone) -> Timestamp {
     loop {
         match zone.to_ambiguous_timestamp(wall).offset() {
@@ -238,7 +240,7 @@ fn shown_first(mut wall: DateTime, zone: &TimeZone) -> Timestamp {
     }
 }
 
-/// What a field names, as a list with a place for every value.
+/// Returns the values of a field as a list of flags.
 fn named(field: &str, least: usize, most: usize) -> Vec<bool> {
     let mut list = vec![false; most + 1];
     for part in field.split(',') {

@@ -1,5 +1,5 @@
-//! When routines fire, held against others that reckon the same: a scan of the calendar, and croner.
-#![expect(clippy::unwrap_used, reason = "a value that is not there stops the test at once")]
+//! Tests of cron times, also against a scan of the calendar and the crate croner.
+#![expect(clippy::unwrap_used, reason = "a missing value stops the test")]
 
 mod by_croner;
 mod by_scan;
@@ -16,7 +16,7 @@ fn at(text: &str) -> Zoned {
     text.parse().unwrap()
 }
 
-/// The fires of `cron` after `from` until `to`, as a clock in the zone of `from` shows them.
+/// Returns the times of `cron` after `from` until `to`, in the zone of `from`.
 fn fires(cron: &str, from: &str, to: &str) -> Vec<String> {
     let cron = Cron::parse(cron).unwrap();
     let from = at(from);
@@ -26,7 +26,8 @@ fn fires(cron: &str, from: &str, to: &str) -> Vec<String> {
     fires.map(|fire| fire.to_zoned(from.time_zone().clone()).strftime("%d %H:%M%:z").to_string()).collect()
 }
 
-/// SC-11, C1: a skipped time fires once right after the gap, a repeated one once, and `*` follows real time.
+/// SC-11, C1: A skipped time runs once right after the gap, a repeated one once, and `*` follows
+/// real time.
 #[test]
 fn a_change_of_the_clocks_neither_loses_nor_repeats_a_fire() {
     let spring = |cron| fires(cron, "2026-03-29T00:00[Europe/Berlin]", "2026-03-30T00:00[Europe/Berlin]");
@@ -54,7 +55,7 @@ fn a_change_of_the_clocks_neither_loses_nor_repeats_a_fire() {
     assert_eq!(fires("30 2 * * *", second, "2026-10-26T03:00[Europe/Berlin]"), ["26 02:30+01:00"]);
 }
 
-/// SC-11: a day that a zone left out altogether is made up for when the next one begins.
+/// SC-11: Times of a skipped day run at the start of the next one.
 #[test]
 fn a_day_that_was_left_out_fires_as_the_next_one_begins() {
     let skipped = |cron| fires(cron, "2011-12-29T12:00[Pacific/Apia]", "2011-12-31T23:59[Pacific/Apia]");
@@ -64,7 +65,7 @@ fn a_day_that_was_left_out_fires_as_the_next_one_begins() {
     assert_eq!(skipped("0 */12 * * *"), ["31 00:00+14:00", "31 12:00+14:00"]);
 }
 
-/// SC-9: weekdays by number, by name, with steps and over the end of the week.
+/// SC-9: Weekdays by number, by name, with steps, and over the end of the week.
 #[test]
 fn weekdays_are_counted_from_sunday_and_go_round() {
     let days = |weekdays: &str| {
@@ -91,7 +92,7 @@ fn weekdays_are_counted_from_sunday_and_go_round() {
     }
 }
 
-/// SC-10: where both the day of the month and the weekday are named, either is enough, as in every cron of POSIX.
+/// SC-10: If both the day of the month and the weekday are given, either is enough, as in POSIX.
 #[test]
 fn of_two_days_that_are_named_either_is_enough() {
     assert_eq!(
@@ -102,14 +103,14 @@ fn of_two_days_that_are_named_either_is_enough() {
         fires("0 9 10 * 5", "2026-11-05T00:00[Europe/Berlin]", "2026-11-14T00:00[Europe/Berlin]"),
         ["06 09:00+01:00", "10 09:00+01:00", "13 09:00+01:00"]
     );
-    // One that is open to all days leaves it to the other.
+    // A field that is open to all days leaves the choice to the other.
     assert_eq!(
         fires("0 9 * * 5", "2026-11-05T00:00[Europe/Berlin]", "2026-11-14T00:00[Europe/Berlin]"),
         ["06 09:00+01:00", "13 09:00+01:00"]
     );
 }
 
-/// C2: minutes from now are real minutes, over both changes of the clocks and from within them.
+/// C2: A delay is in real minutes, across and within clock changes.
 #[test]
 fn a_delay_is_elapsed_time_in_every_zone() {
     for name in by_scan::ZONES.map(|(name, _)| name) {
@@ -158,7 +159,7 @@ fn the_period_is_the_distance_to_the_fire_that_follows() {
     assert_eq!(period("30 2 * * *", "2026-03-28T02:30"), 23 * 60 + 30);
 }
 
-/// SC-11: every so many days is counted on the calendar, and begins with its first day.
+/// SC-11: An interval of days is counted on the calendar from its first day.
 #[test]
 fn every_few_days_keeps_its_time_of_day() {
     let zone = Some(Zone::named("Europe/Berlin").unwrap());

@@ -1,5 +1,7 @@
-//! Calling: a call of the model has its place, and one that nobody waits for is asked for first and waits until the
-//! vendor takes it.
+//! Model calls of a turn: slots, vendor admission and the daily limit.
+//!
+//! An interactive call takes a slot and starts at once. A background call first waits until the
+//! vendor admits it and the assistant allows the spending.
 
 use std::sync::Arc;
 
@@ -13,25 +15,26 @@ use super::Drive;
 use crate::places::{CallInFlight, Places};
 use crate::reins::Reins;
 
-/// No request has more tokens than this many times the guess: some scripts have a token for each letter.
+/// A request has at most this many times the estimated tokens: some scripts use one token per
+/// character.
 const GUESS: u64 = 2;
 
-/// What the assistant decides about the spending of a call.
+/// The assistant's decision about the spending of a call.
 #[derive(PartialEq, Eq)]
 enum Decided {
     May,
-    /// It may not, and the turn ends.
+    /// The call is not allowed, and the turn ends.
     MayNot,
-    /// Calls that go on may use up what is left.
+    /// Running calls may use up the rest of the budget; ask again when one ends.
     Later,
 }
 
-/// Whether a call had its place before the turn was to end.
+/// The outcome of waiting for a slot.
 #[derive(PartialEq, Eq)]
 enum Called {
-    /// It had one, and was made if it may be.
+    /// The call had its slot, and was made if it was allowed.
     OrNot,
-    /// It had none.
+    /// The turn was stopped before the call had a slot.
     Stopped,
 }
 
@@ -55,7 +58,7 @@ impl Drive {
         Called::OrNot
     }
 
-    /// A human whose words wait behind a background call waits for none of the others.
+    /// Makes a background call. If a message of the user waits behind it, the call skips the queue.
     async fn call_unattended(&mut self, places: &Places) -> Called {
         let Reins { stop, hurry, .. } = self.reins.clone();
         if let Some(called) = self.call_in_order(places, &hurry).await {
@@ -75,13 +78,14 @@ impl Drive {
                 Decided::Later => {}
             }
         }
-        // Words that waited do not wait any more.
+        // The message that hurried the call does not wait any more.
         let never = CancellationToken::new();
         self.call_in_order(places, &never).await.unwrap_or(Called::Stopped)
     }
 
-    /// E4: makes the call when the vendor takes it, and when it may be spent beside the calls that go on, or when none goes
-    /// on. Near the limit of the day that may be later. Returns `None` if it is hurried meanwhile.
+    /// E4: makes the call when the vendor admits it and the daily limit allows it beside the
+    /// running calls, or when none is running. Near the daily limit that may be later. Returns
+    /// `None` if the call is hurried meanwhile.
     async fn call_in_order(&mut self, places: &Places, hurry: &CancellationToken) -> Option<Called> {
         let stop = self.reins.stop.clone();
         let model = self.model();
@@ -97,7 +101,7 @@ impl Drive {
             loop {
                 let changed = places.changed();
                 if !ticket.is_admitted() {
-                    // Other models do not wait for this one.
+                    // Calls of other models must not wait for this one.
                     break;
                 }
                 let pace = if places.is_spending() { Pace::Beside } else { Pace::Alone };
@@ -121,7 +125,7 @@ impl Drive {
         }
     }
 
-    /// Asks whether the next call may be spent.
+    /// Asks the assistant whether the next call may be made.
     async fn may_spend(&mut self, pace: Pace) -> Decided {
         let read = context::guessed(&self.readable(), &[]).read().saturating_mul(GUESS);
         let next = Next { model: self.model(), read, pace };
@@ -136,19 +140,20 @@ impl Drive {
         }
     }
 
-    /// Calls the model. What it used is written down before its place is free again, so that the next one that asks hears
-    /// of it.
+    /// Calls the model. Its usage is recorded before its slot is free again, so that the next
+    /// spending check includes it.
     async fn call_and_spend(&mut self, in_flight: &CallInFlight<'_>) {
         self.call(in_flight).await;
         self.tell(Progress::Spent(self.uncounted())).await;
     }
 
-    /// The name of the vendor and the model.
+    /// Returns the name of the vendor and the model.
     fn model(&self) -> String {
         self.world.model.name_for(&self.context)
     }
 
-    /// Tells which calls were made. What is not written down is told with what comes next.
+    /// Reports the calls that were made. Calls that could not be recorded are reported again with
+    /// the next request.
     async fn tell(&mut self, progress: Progress) -> Answer {
         let answer = self.desk.ask(Request::Turn(self.start.turn, progress)).await;
         if !matches!(answer, Answer::Refused(_)) {

@@ -1,14 +1,16 @@
-//! The calls of one model, and what its vendor's answers said about further ones.
+//! The calls of one model, and the limits that its vendor's responses stated.
 //!
-//! Vendors give each model limits of its own, so a pool belongs to one model of one vendor. It limits background calls
-//! in three ways:
+//! Vendors give each model limits of its own, so a pool belongs to one model of one vendor. It
+//! limits background calls in three ways:
 //!
-//! - **By rate limits.** The vendor's headers state what is left of a limit and when it is full again. In between the
-//!   rest is taken to come back evenly, as vendors document it. A tenth of each limit is kept for the user.
-//! - **By refusals.** After a 429 or 529 no background call is made until the time that the vendor named.
-//! - **By a window.** A refusal halves the number of calls that go on at a time, and each accepted call makes room for
-//!   one more. A server that lets calls wait for long, as a local one with few slots does, halves it too; then it grows
-//!   slowly.
+//! - **By rate limits.** The vendor's headers state the remainder of a limit and when it is full
+//!   again. In between it is assumed to refill evenly, as vendors document it. A tenth of each
+//!   limit is reserved for the user.
+//! - **By refusals.** After a 429 or 529 no background call is made until the time that the vendor
+//!   named.
+//! - **By a window.** A refusal halves the number of concurrent calls, and each accepted call adds
+//!   one. A server that delays calls for long, such as a local one with few slots, halves it too;
+//!   then it grows slowly.
 //!
 //! This is plain data: the time is a parameter.
 
@@ -23,20 +25,20 @@ use crate::ports::{Head, RateLimit, Unit};
 /// The first wait after a refusal that names no time, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// A vendor that asks to wait for longer is asked again at once: a turn gives up then and says so, and the others should
-/// not wait in silence.
+/// A longer wait than this is ignored: the next call is made at once, its turn gives up and reports
+/// the wait, and other runs do not wait in silence.
 const LONGEST_CLOSED: Duration = Duration::from_secs(600);
 
-/// The age from which a stated rate limit keeps only further calls waiting, and not a first one.
+/// The age from which a stated rate limit delays only further calls, and not a first one.
 const STALE: Duration = Duration::from_secs(60);
 
-/// The share of each rate limit that is kept for the user is one in so many.
+/// One in this many of each rate limit is reserved for the user.
 const USER_SHARE: u64 = 10;
 
 /// The weight of the newest call in the average number of tokens.
 const NEWEST: f64 = 0.25;
 
-/// Whether a background call may begin.
+/// When a background call may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Now,
@@ -46,31 +48,30 @@ pub(super) enum Admission {
     AfterOthers,
 }
 
-/// The calls of one model.
 #[derive(Debug)]
 pub(super) struct Pool {
     /// The background calls that wait to begin, oldest first.
     pub waiting: VecDeque<u64>,
     in_flight: usize,
-    /// Those in flight whose answer has not begun: the stated limits do not count them yet.
+    /// The calls in flight whose response has not begun: the stated limits do not include them yet.
     unanswered: usize,
     window: f64,
-    /// The most that the window can be.
+    /// The upper limit of the window.
     cap: f64,
-    /// Whether the window shrank because calls waited for long, and not because they were refused.
+    /// Whether the window shrank because calls were slow, and not because they were refused.
     is_slow: bool,
     closed_until: Option<Instant>,
     refusals: u32,
     shrunk_at: Option<Instant>,
     accepted_at: Option<Instant>,
     limits: Vec<Stated>,
-    /// The average tokens of a call, without those from the cache, if one has ended.
+    /// The average tokens per call, excluding those read from the cache, if a call has ended.
     tokens: Option<f64>,
-    /// The average tokens that a call wrote.
+    /// The average output tokens per call.
     output_tokens: Option<f64>,
 }
 
-/// A rate limit, and when it was stated.
+/// A rate limit with the time when it was stated.
 #[derive(Clone, Copy, Debug)]
 struct Stated {
     limit: RateLimit,
@@ -96,12 +97,12 @@ impl Pool {
         }
     }
 
-    /// Whether nothing is known of it that a new one would not know.
+    /// Returns whether the pool has no calls and can be dropped.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight == 0 && self.waiting.is_empty()
     }
 
-    /// Whether a background call may begin at `now`.
+    /// Returns when a background call may begin, as of `now`.
     pub(super) fn admits(&self, now: Instant) -> Admission {
         if let Some(until) = self.closed_until.filter(|until| *until > now) {
             return Admission::At(until);
@@ -117,7 +118,8 @@ impl Pool {
         }
     }
 
-    /// When one more call fits into a rate limit. `None` if it fits only after the answers of others have begun.
+    /// Returns when one more call fits into a rate limit. `None` if it fits only after the
+    /// responses of others have begun.
     fn ready_at(&self, stated: &Stated) -> Option<Instant> {
         let RateLimit { unit, limit, remaining, resets_in } = stated.limit;
         let each = match unit {
@@ -137,23 +139,23 @@ impl Pool {
         }
         let used = limit.saturating_sub(remaining).max(1) as f64;
         let wait = resets_in.mul_f64((missing / used).min(1.0));
-        // A call that goes alone asks the vendor for newer numbers.
+        // A call that runs alone asks the vendor for newer numbers.
         let wait = if self.unanswered == 0 { wait.min(STALE) } else { wait };
         Some(stated.at + wait)
     }
 
-    /// A call begins.
+    /// Counts a new call.
     pub(super) fn begin(&mut self) {
         self.in_flight += 1;
         self.unanswered += 1;
     }
 
-    /// The answer of a call has begun.
+    /// Records that the response of a call has begun.
     pub(super) fn answered(&mut self) {
         self.unanswered = self.unanswered.saturating_sub(1);
     }
 
-    /// Takes the head of an answer.
+    /// Records the head of a response.
     pub(super) fn learn(&mut self, head: &Head, now: Instant) {
         if !head.limits.is_empty() {
             self.limits = head.limits.iter().map(|limit| Stated { limit: *limit, at: now }).collect();
@@ -166,7 +168,7 @@ impl Pool {
         }
     }
 
-    /// A call that began at `began` was refused: too many, or too much.
+    /// Records that a call that began at `began` was refused by the vendor.
     pub(super) fn refused(&mut self, began: Instant, retry_after: Option<u64>, now: Instant) {
         if self.shrink(began, now) {
             self.is_slow = false;
@@ -179,15 +181,16 @@ impl Pool {
         }
     }
 
-    /// A call that began at `began` was not answered for so long that it was given up. If others were answered meanwhile,
-    /// the server has too many of them; otherwise it is away, which has nothing to do with their number.
+    /// Records that a call that began at `began` timed out. If others were answered meanwhile, the
+    /// server has too many of them; otherwise it is unreachable, which is independent of their
+    /// number.
     pub(super) fn given_up(&mut self, began: Instant, now: Instant) {
         if self.accepted_at.is_some_and(|at| at > began) && self.shrink(began, now) {
             self.is_slow = true;
         }
     }
 
-    /// Halves the window, once for all calls that began before.
+    /// Halves the window, once for all calls that began before. Returns whether it did.
     fn shrink(&mut self, began: Instant, now: Instant) -> bool {
         if self.shrunk_at.is_some_and(|at| began < at) {
             return false;
@@ -197,19 +200,19 @@ impl Pool {
         true
     }
 
-    /// A whole reply used so much.
+    /// Records the usage of a complete reply.
     pub(super) fn used(&mut self, usage: Usage) {
         self.tokens = Some(average(self.tokens, usage.fresh()));
         self.output_tokens = Some(average(self.output_tokens, usage.output));
     }
 
-    /// A call has ended.
+    /// Counts the end of a call.
     pub(super) fn end(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 }
 
-/// The average of the earlier calls with one more that used `tokens`.
+/// Returns the moving average `earlier` updated by a call that used `tokens`.
 fn average(earlier: Option<f64>, tokens: u64) -> f64 {
     let tokens = tokens as f64;
     earlier.map_or(tokens, |average| average + NEWEST * (tokens - average))
@@ -268,7 +271,7 @@ mod tests {
         assert_eq!(begin_all(&mut pool, now + 10 * SECOND), 1);
     }
 
-    /// A call reads far more than it writes, and the limit of what is written is far smaller.
+    /// A call reads far more than it writes, and the limit of output tokens is far smaller.
     #[test]
     fn calls_wait_for_output_tokens_as_many_as_they_wrote_on_average() {
         let mut pool = Pool::new(100);
@@ -293,7 +296,7 @@ mod tests {
         assert_eq!(begin_all(&mut pool, now + SECOND), 1);
     }
 
-    /// A limit for a day, or a wrong header, would keep every call waiting for hours without a word.
+    /// A daily limit, or a wrong header, would silently delay every call for hours.
     #[test]
     fn after_a_minute_one_call_asks_for_newer_numbers() {
         let mut pool = Pool::new(100);
@@ -343,7 +346,7 @@ mod tests {
         assert_eq!(pool.admits(now), Admission::Now);
     }
 
-    /// A local server with few slots lets the other calls wait until they are given up.
+    /// A local server with few slots delays the other calls until they time out.
     #[test]
     fn a_server_that_answers_some_and_lets_others_wait_gets_fewer() {
         let mut pool = Pool::new(100);

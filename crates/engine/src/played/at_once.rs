@@ -1,5 +1,5 @@
-//! A journal that answers at once: whoever asks stands still until it has, so that two threads cannot overtake each
-//! other and what was played once goes the same way again.
+//! A journal that blocks the calling thread until each operation is done, so that a simulation is
+//! deterministic.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,22 +13,21 @@ use futures_util::future::{BoxFuture, ready};
 
 use crate::ports::{Journal, Margin, Unreadable, Unwritten};
 
-/// The journal, answering at once. It is for played time alone: who waits for it keeps everybody waiting.
+/// Wraps a journal and blocks the runtime thread on each call. Only for simulated time.
 pub struct AtOnce {
-    /// The journal.
     pub journal: Arc<dyn Journal>,
-    /// Who looks over its shoulder.
+    /// Observes the writes.
     pub watching: Arc<dyn Watching>,
 }
 
-/// Looks over the shoulder of a journal.
+/// Observes the writes to a journal, and can make them fail.
 pub trait Watching: Send + Sync {
-    /// Whether `records` can be written.
+    /// Returns an error if `records` cannot be written.
     fn writes(&self, _records: &[Record]) -> Result<(), Unwritten> {
         Ok(())
     }
 
-    /// They were.
+    /// Called after `records` were written.
     fn wrote(&self, records: &[Record]);
 }
 
@@ -76,9 +75,9 @@ impl Journal for AtOnce {
     }
 }
 
-/// What `work` gives, which is done when this returns.
+/// Polls `work` to completion on the current thread and returns its finished result.
 fn now<'a, T: Send + 'a>(work: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
-    // The runtime would take the floor from whoever asks too often, and give it back only to who lets go.
+    // Without `unconstrained`, tokio's cooperative budget would return `Pending` for ever here.
     let mut work = pin!(tokio::task::unconstrained(work));
     let waker = Waker::from(Arc::new(Bell(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -90,7 +89,7 @@ fn now<'a, T: Send + 'a>(work: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
     }
 }
 
-/// Wakes the thread that waits.
+/// Unparks the waiting thread.
 struct Bell(Thread);
 
 impl Wake for Bell {

@@ -1,4 +1,4 @@
-//! History: what surfaces look up of what happened, beside everything that goes on.
+//! Read-only queries of surfaces about the past, independent of the event loop.
 
 use domain::card::Card;
 use domain::conversation::{Branch, Entry, EntryId};
@@ -11,95 +11,88 @@ use jiff::Timestamp;
 
 use super::Unreadable;
 
-/// What is asked of the past by those who only show it.
+/// Queries of the past for surfaces.
 pub trait History: Send + Sync {
-    /// What is in the inbox, oldest first.
+    /// Returns the items of the inbox, oldest first.
     fn inbox(&self) -> BoxFuture<'_, Result<Vec<Kept>, Unreadable>>;
 
-    /// The newest `limit` reminders that rang, newest first.
+    /// Returns the cards of the newest `limit` reminders that rang, newest first.
     fn cards(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Card>, Unreadable>>;
 
-    /// The newest `limit` pings since then, newest first.
+    /// Returns the newest `limit` pings after `since`, newest first.
     fn pings(&self, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<Pinged>, Unreadable>>;
 
-    /// When the newest `limit` times of jobs were due, and when each was begun; newest first.
+    /// Returns the due time and start time of the newest `limit` occurrences, newest first.
     fn begun(&self, limit: u32) -> BoxFuture<'_, Result<Vec<(Timestamp, Timestamp)>, Unreadable>>;
 
-    /// The entries in which all these words were said.
+    /// Returns the entries that contain all words of the query.
     fn search(&self, looked_for: LookedFor) -> BoxFuture<'_, Result<Vec<Found>, Unreadable>>;
 }
 
-/// A ping, or what a run wanted to be one.
+/// A ping, or a refused or deferred attempt at one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pinged {
-    /// Whose run it was.
     pub source: Source,
-    /// What the human calls its job: nothing, if no clock set it off.
+    /// The display name of its job. `None` if the run was not scheduled.
     pub name: Option<String>,
-    /// When.
     pub at: Timestamp,
-    /// What it says.
     pub words: String,
-    /// What became of it.
     pub fate: Fate,
 }
 
-/// What became of a ping.
+/// The outcome of a ping.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
-    /// It was shown under this number; what was charged for it, and when the human reacted, if they did.
+    /// It was shown as this entry; with the charge, and the time when the user reacted.
     Shown(EntryId, Option<Charge>, Option<Timestamp>),
-    /// The human put it away.
+    /// The user put it away.
     PutAway(EntryId),
-    /// It waits for the digest, or was told in it.
+    /// It waits for the digest, or was part of one.
     Held,
-    /// It was not let through.
     Refused,
 }
 
-/// Words that are looked for.
+/// A full-text search query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LookedFor {
-    /// The words; the last one may be a beginning.
+    /// The words; the last one may be a prefix.
     pub words: String,
-    /// Only what was said before this.
+    /// Only entries before this one.
     pub before: Option<EntryId>,
-    /// Only what was said when and where this says.
+    /// Only entries within this time range and place.
     pub within: Within,
-    /// Which come first.
     pub order: Order,
-    /// How many at most.
+    /// The maximum number of hits.
     pub limit: u32,
 }
 
-/// Which of the places come first.
+/// The order of search hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The newest.
     #[default]
     Newest,
-    /// Those that are most about the words, among the newest; of two that are as much about them, the newer.
+    /// The most relevant of the newest hits first; the newer one of two equally relevant hits.
     Best,
 }
 
-/// When and where something was said.
+/// A filter by time and place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Within {
-    /// Not before this.
+    /// The inclusive start.
     pub since: Option<Timestamp>,
-    /// Not at this time or after it.
+    /// The exclusive end.
     pub until: Option<Timestamp>,
-    /// On a surface or a branch whose name has one of these in it; anywhere, if there are none.
+    /// Parts of surface or branch names, one of which must match. Empty: any place.
     pub tags: Vec<String>,
 }
 
 impl Within {
-    /// Whether something that was said then fits.
+    /// Returns whether `at` is in the time range.
     pub fn holds(&self, at: Timestamp) -> bool {
         self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at < until)
     }
 
-    /// Whether something that was said there fits.
+    /// Returns whether the place of an entry matches.
     pub fn fits(&self, spoken: Option<&Spoken>) -> bool {
         let named = |spoken: &Spoken, tag: &String| {
             spoken.surface.as_str() == tag || spoken.branch.to_string().contains(tag.as_str())
@@ -108,22 +101,19 @@ impl Within {
     }
 }
 
-/// In which turn something was said, and where.
+/// The turn and place of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spoken {
-    /// The turn.
     pub turn: TurnId,
-    /// The branch.
     pub branch: Branch,
-    /// Where the human was.
+    /// The surface that the user was on.
     pub surface: SurfaceName,
 }
 
-/// A place where words were found.
+/// An entry that matches a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// What was said.
     pub entry: Entry,
-    /// In which turn: nothing, if that is not known.
+    /// Its turn and place, if known.
     pub spoken: Option<Spoken>,
 }

@@ -1,8 +1,8 @@
-//! Rate limits, as the head of a vendor's answer states them.
+//! The rate limits stated in the head of a vendor's response.
 
 use std::time::Duration;
 
-/// The head of a vendor's answer, as far as it says whether more calls are welcome.
+/// The head of a vendor's response, as far as it says whether more calls are welcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Whether the vendor accepted the request.

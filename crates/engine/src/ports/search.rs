@@ -1,7 +1,7 @@
-//! Web search by the model's vendor, with the key that the model is reached with.
+//! Web search by the vendor of the model, with the same key.
 //!
-//! It is a call of its own: the query goes out and nothing of the conversation. An engine that the user has configured
-//! needs no model, and is no part of this.
+//! A search is a separate call: it sends the query and nothing of the conversation. A search engine
+//! that the user has configured does not use this port.
 
 use domain::cost::{Call, Refusal};
 use futures_util::future::BoxFuture;
@@ -11,7 +11,8 @@ pub trait VendorSearch: Send + Sync {
     /// The vendor and the model that searches, such as `anthropic:claude-haiku-5-5`.
     fn name(&self) -> String;
 
-    /// Returns the calls of a search that uses as much as a search can. The daily limit is held with it.
+    /// Returns the calls of the most expensive search possible. The daily limit is checked against
+    /// them.
     fn most(&self) -> Vec<Call>;
 
     /// Searches for `query`. Dropping the future ends the call.
@@ -21,18 +22,18 @@ pub trait VendorSearch: Send + Sync {
 /// A search that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
-    /// The calls that are paid for: those of the model, and one for each search that the vendor charges.
+    /// The calls to record: those of the model, and one for each search that the vendor charges.
     pub spent: Vec<Call>,
     /// The results.
     pub findings: Result<Findings, SearchFailure>,
 }
 
-/// The results of a search. All texts are from outside.
+/// The results of a search. All texts are untrusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// The pages, best first.
     pub pages: Vec<FoundPage>,
-    /// The answer that the searching model gave from these pages; empty, if it gave none.
+    /// The answer that the searching model gave from these pages; may be empty.
     pub answer: String,
 }
 
@@ -43,7 +44,7 @@ pub struct FoundPage {
     pub title: String,
     /// The address.
     pub url: String,
-    /// The words of the page that the answer cites, or how old the page is; often empty.
+    /// The text of the page that the answer cites, or the age of the page; often empty.
     pub snippet: String,
 }
 
@@ -55,12 +56,12 @@ pub enum SearchFailure {
     NotAllowed {
         /// The vendor, or the address of the server.
         vendor: String,
-        /// Its sentence.
+        /// The vendor's message.
         reason: String,
         /// How to allow it.
         fix: &'static str,
     },
-    /// The server answered, and did not search: its words would be made up.
+    /// The server answered without searching, so its answer would be made up.
     #[error("{0} answered without searching, so it may have no web search. {INSTEAD}")]
     NotSearched(String),
     /// Too many searches or requests.
@@ -78,7 +79,7 @@ pub enum SearchFailure {
     /// The vendor does not accept the query, or the model declines to search for it.
     #[error("The vendor's model declined this search. Use other words.")]
     Declined,
-    /// The daily limit of work that nobody waits for.
+    /// The daily limit of background work.
     #[error("{0}")]
     Overspent(#[from] Refusal),
     /// Anything else: the key, the network, the account.
@@ -86,5 +87,5 @@ pub enum SearchFailure {
     Failed(String),
 }
 
-/// The way to search without the vendor.
+/// How to search without the vendor.
 const INSTEAD: &str = "OLLIM_SEARCH_URL sets a SearXNG or an API like Brave's instead.";

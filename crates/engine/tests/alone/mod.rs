@@ -1,6 +1,6 @@
-//! One turn on its own, with an assistant that only counts.
+//! Runs one turn alone, with a simulated assistant that only counts model calls.
 
-#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::expect_used, reason = "a fixture that cannot be created stops the test at once")]
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -26,12 +26,12 @@ use futures_util::future::{BoxFuture, ready};
 use testkit::forgetful::Forgetful;
 use testkit::puppet::{Line, Puppet};
 
-/// How it ended.
+/// The outcome of a turn.
 pub struct Run {
     pub how: Ended,
-    /// How often the model was called.
+    /// The number of model calls.
     pub calls: usize,
-    /// How many calls the assistant was told of on the way.
+    /// The number of calls that were reported to the assistant.
     pub counted: usize,
 }
 
@@ -60,7 +60,7 @@ impl Surface for Nowhere {
     fn show(&self, _: &Shown) {}
 }
 
-/// What an assistant that counts would answer.
+/// Answers requests like an assistant, and counts model calls.
 struct Counter<R> {
     rule: R,
     counted: RefCell<Vec<Call>>,
@@ -85,7 +85,7 @@ impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
     }
 }
 
-/// Runs one turn to its end, with a model that always says `line`.
+/// Runs one turn to its end, with a model that always replies with `line`.
 pub fn run(
     account: Account,
     limits: Limits,

@@ -1,4 +1,5 @@
-//! An approval that is answered while its turn waits: yes, no, always, twice, and by a wrong number.
+//! Answers to an approval while its turn waits: yes, no, always, a second answer, and a wrong
+//! number.
 
 use domain::conversation::Said;
 use domain::tool::Outcome;
@@ -7,7 +8,7 @@ use testkit::puppet::Line;
 
 use super::{ONE, asked, check, remove, story};
 
-/// PM-7, PM-9: the human is shown the whole call, says yes, and it runs.
+/// PM-7, PM-9: the user sees the whole call and approves it, and it runs.
 #[test]
 fn a_call_that_is_allowed_runs() {
     let mut story = asked([Line::says("Gone."), Line::calls("inbox_list", "{}"), Line::says("There.")]);
@@ -31,7 +32,7 @@ fn a_call_that_is_allowed_runs() {
     );
 }
 
-/// PM-9: a no is told to the model, and nothing happens.
+/// PM-9: the model is notified of a denial, and the call does not run.
 #[test]
 fn a_call_that_is_denied_does_not_run() {
     let mut story =
@@ -57,8 +58,9 @@ fn a_call_that_is_denied_does_not_run() {
     );
 }
 
-/// I5, PM-7, PM-9, PM-14: what is always allowed is exactly that, on main and in a fork, also after a restart, until the
-/// human takes it back; it is listed, and everything else is asked for.
+/// I5, PM-7, PM-9, PM-14: a standing approval covers exactly its call, on main and in a fork, also
+/// after a restart, until the user revokes it. It is listed, and every other call needs an
+/// approval.
 #[test]
 fn what_is_always_allowed_is_not_asked_for_again() {
     let mut story = asked([Line::says("Gone."), Line::says("I am here."), remove(ONE), Line::says("It is.")]);
@@ -122,7 +124,7 @@ fn what_is_always_allowed_is_not_asked_for_again() {
     );
 }
 
-/// I5: a yes for a while ends by itself after 30 days, with nobody doing anything.
+/// I5: a standing approval ends by itself after 30 days.
 #[test]
 fn what_is_always_allowed_ends_after_thirty_days() {
     let mut story = asked([Line::says("Gone.")]);
@@ -166,7 +168,7 @@ fn what_is_always_allowed_ends_after_thirty_days() {
     assert_eq!(super::wrong(&mut story), [""; 0], "{told}");
 }
 
-/// The first answer counts; whoever answers again, late, or something that was never asked, hears so.
+/// The first answer counts. A second, late or unknown answer is refused with the reason.
 #[test]
 fn a_second_answer_hears_what_the_first_one_was() {
     let mut story = asked([Line::says("Gone.")]);
@@ -203,7 +205,7 @@ fn a_second_answer_hears_what_the_first_one_was() {
     );
 }
 
-/// PM-13: while one call waits, the others of the same reply run, and whoever asks is answered.
+/// PM-13: while one call waits, the other calls of the reply run, and other requests are answered.
 #[test]
 fn nobody_else_waits_for_an_answer() {
     let mut story = story();
@@ -237,7 +239,7 @@ fn nobody_else_waits_for_an_answer() {
     );
 }
 
-/// PM-15, ST-6: that a call was denied is part of its result, also after a restart.
+/// PM-15, ST-6: the result of a call records its denial, also after a restart.
 #[test]
 fn a_denied_call_stays_denied() {
     let mut story = asked([Line::says("As you like."), Line::says("No.")]);

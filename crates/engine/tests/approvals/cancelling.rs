@@ -1,11 +1,12 @@
-//! What cancels an approval: stopping, leaving the fork, starting over. Other work only goes past it.
+//! Events that cancel an approval: stopping, leaving the fork, clearing. Other work does not.
 
 use expect_test::expect;
 use testkit::puppet::Line;
 
 use super::{ONE, asked, check, remove, story};
 
-/// PM-11, MC-8: a new message does not wait for an open card, and the card stays open: a yes afterwards is a grant.
+/// PM-11, MC-8: a new message does not wait for an open card. The card stays open, and approving it
+/// later grants the call.
 #[test]
 fn a_new_message_goes_past_an_open_card() {
     let mut story = asked([Line::says("What is it?"), remove(ONE), Line::says("Gone.")]);
@@ -30,7 +31,7 @@ fn a_new_message_goes_past_an_open_card() {
     );
 }
 
-/// A reminder rings while a card is open, when it is due, and the card stays as it is.
+/// A reminder rings on time while a card is open, and the card stays unchanged.
 #[test]
 fn a_reminder_rings_past_an_open_card() {
     let mut story = story();
@@ -44,7 +45,8 @@ fn a_reminder_rings_past_an_open_card() {
     assert!(story.told().contains("removed 1: milk"), "{}", story.told());
 }
 
-/// The calls of one step share a card: one answer is for all of them, and each can be answered alone.
+/// The calls of one step share a card: one answer covers all of them, and each can be answered
+/// alone.
 #[test]
 fn the_calls_of_one_step_share_a_card() {
     let both = || Line::calls_all(&[("inbox_remove", ONE), ("inbox_remove", r#"{"number":2}"#)]);
@@ -60,7 +62,7 @@ fn the_calls_of_one_step_share_a_card() {
     assert!(told.contains("removed 1: milk") && !told.contains("removed 2: tea"), "{told}");
 }
 
-/// PM-16, MC-8: stopping cancels what is asked.
+/// PM-16, MC-8: stopping cancels open approvals.
 #[test]
 fn stopping_cancels_what_is_asked() {
     let mut story = asked([Line::says("Yes?")]);
@@ -80,7 +82,7 @@ fn stopping_cancels_what_is_asked() {
     );
 }
 
-/// PM-16: so does leaving the fork in which it was asked.
+/// PM-16: leaving a fork cancels the approvals asked for in it.
 #[test]
 fn leaving_a_fork_cancels_what_is_asked_there() {
     let mut story = story();
@@ -107,7 +109,7 @@ fn leaving_a_fork_cancels_what_is_asked_there() {
     );
 }
 
-/// PM-14, PM-16, MC-21: starting over cancels what is asked, and takes back what was allowed.
+/// PM-14, PM-16, MC-21: `/clear` cancels open approvals and revokes standing ones.
 #[test]
 fn starting_over_cancels_everything() {
     let mut story = asked([Line::says("Gone."), remove(ONE)]);
@@ -151,7 +153,7 @@ fn starting_over_cancels_everything() {
     );
 }
 
-/// PM-14, MC-21: a late yes does not outlive the conversation either.
+/// PM-14, MC-21: `/clear` also revokes a late approval.
 #[test]
 fn starting_over_takes_a_late_yes_back() {
     let mut story = asked([Line::says("I will wait."), Line::says("Later."), remove(ONE)]);
@@ -183,7 +185,8 @@ fn starting_over_takes_a_late_yes_back() {
     );
 }
 
-/// PM-16: who leaves with what was said waits for the end of the answer, and the answer does not wait for a yes.
+/// PM-16: saving a fork waits for the end of its answer, and cancels the approval that the answer
+/// waits for.
 #[test]
 fn leaving_a_fork_with_it_does_not_wait_for_a_yes() {
     let mut story = story();

@@ -1,11 +1,12 @@
-//! An approval that is answered too late for its turn, never, or after a crash.
+//! An approval that is answered after its turn ended, never, or after a crash.
 
 use expect_test::expect;
 use testkit::puppet::Line;
 
 use super::{ONE, asked, check, prefer, remove, story};
 
-/// PM-8, PM-10: the turn goes on without an answer, the approval stays, and a late yes is for one exact call.
+/// PM-8, PM-10: the turn continues without an answer, the approval stays open, and a late yes
+/// covers one exact call.
 #[test]
 fn a_late_yes_lets_exactly_that_call_run_once() {
     let mut story =
@@ -38,7 +39,7 @@ fn a_late_yes_lets_exactly_that_call_run_once() {
     );
 }
 
-/// PM-10: a yes is not for other arguments, and ends after a day.
+/// PM-10: a late yes does not cover other arguments, and ends after a day.
 #[test]
 fn a_late_yes_is_for_nothing_else() {
     let mut story = asked([Line::says("I will wait."), Line::says("Not now."), remove(r#"{"number":2}"#)]);
@@ -78,7 +79,7 @@ fn a_late_yes_is_for_nothing_else() {
     );
 }
 
-/// PM-10: what nobody answers for a day expires, and says so.
+/// PM-10: an approval without an answer expires after a day, and says so.
 #[test]
 fn an_approval_expires_after_a_day() {
     let mut story = asked([Line::says("I will wait.")]);
@@ -102,7 +103,7 @@ fn an_approval_expires_after_a_day() {
     );
 }
 
-/// A crash while the human is asked: the approval is still there, the model knows that nothing ran, and a yes counts.
+/// An approval survives a crash: the model knows that nothing ran, and a yes still counts.
 #[test]
 fn an_approval_survives_a_crash() {
     let mut story = asked([Line::says("Still open."), remove(ONE), Line::says("Gone.")]);
@@ -128,7 +129,7 @@ fn an_approval_survives_a_crash() {
     );
 }
 
-/// A late yes is heard where it was asked, if that is still there, and on main otherwise.
+/// A late yes starts a turn in the fork that asked, or on main if the fork is gone.
 #[test]
 fn a_late_yes_is_heard_where_it_was_asked_or_on_main() {
     let mut story = story();
@@ -173,8 +174,8 @@ fn a_late_yes_is_heard_where_it_was_asked_or_on_main() {
     );
 }
 
-/// MC-6, PM-16: an answer that is owed since before a crash is not cut off by new words, but it does not keep them
-/// waiting for a yes either.
+/// MC-6, PM-16: an answer resumed after a crash is not cut off by a new message, but stops waiting
+/// for an approval.
 #[test]
 fn an_owed_answer_does_not_wait_for_a_yes_when_the_human_speaks() {
     let mut story = story();

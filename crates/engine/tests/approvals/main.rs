@@ -1,6 +1,6 @@
-//! Approvals as stories: asked, answered, too late, cancelled, and over a crash.
+//! Stories about approvals: asked, answered, late, cancelled, and across a crash.
 
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+#![expect(clippy::expect_used, reason = "test helpers stop at once with the reason")]
 
 mod answering;
 mod cancelling;
@@ -14,10 +14,10 @@ use testkit::puppet::Line;
 use testkit::story::Story;
 
 const ONE: &str = r#"{"number":1}"#;
-/// What the human hears who wants to be asked.
+/// The reply to switching to the mode `default`.
 const ASKING: &str = "told> from now on the mode is `default`";
 
-/// A morning on which two things are in the inbox, and the human wants to be asked.
+/// Starts with two items in the inbox and the mode `default`.
 fn story() -> Story {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
     story.model([
@@ -28,7 +28,7 @@ fn story() -> Story {
     story
 }
 
-/// The model wants to remove the first thing, and has asked for it; then it goes on with `lines`.
+/// The model asks to remove the first item, then continues with `lines`.
 fn asked(lines: impl IntoIterator<Item = Line>) -> Story {
     let mut story = story();
     story.model([remove(ONE)]).model(lines);
@@ -40,8 +40,8 @@ fn remove(input: &str) -> Line {
     Line::calls("inbox_remove", input)
 }
 
-/// What was told since the human set the mode, and what the directory says. When somebody who answers hears that it
-/// was heard, the turn may have gone on already, so that has no place among the rest.
+/// Compares the transcript since the mode was set, and examines the data directory. Confirmations
+/// of answers are left out, because their position depends on timing.
 fn check(mut story: Story, expected: &Expect) {
     let told = story.told();
     let (_, since) = told.split_once(ASKING).expect("a mode");
@@ -56,7 +56,7 @@ fn wrong(story: &mut Story) -> Vec<String> {
     examine(root.root()).into_iter().filter(|wrong| !wrong.contains("has the mode")).collect()
 }
 
-/// The mode from the next start on.
+/// Sets the mode in the settings file, for the next start.
 fn prefer(story: &mut Story, mode: &str) {
     let settings = story.paths().state().join("config.json");
     std::fs::write(settings, format!("{{\"permission_mode\":\"{mode}\"}}")).expect("settings");

@@ -1,4 +1,4 @@
-//! The modes: what is asked for at all, where a mode holds, and what no mode opens.
+//! Permission modes: which calls need an approval, where a mode applies, and what no mode allows.
 
 use domain::tool::{Class, ToolSpec};
 use expect_test::expect;
@@ -7,7 +7,8 @@ use testkit::puppet::Line;
 
 use super::{ONE, check, prefer, remove, story};
 
-/// PM-1, PM-3, SL-11, MC-28: the mode is told, chosen by its exact name, and in a fork holds for the fork alone.
+/// PM-1, PM-3, SL-11, MC-28: the mode is shown, chosen by its exact name, and applies to a fork
+/// alone if chosen there.
 #[test]
 fn a_mode_is_chosen_where_the_human_is() {
     let mut story = story();
@@ -54,7 +55,8 @@ fn a_mode_is_chosen_where_the_human_is() {
     );
 }
 
-/// PM-1, PM-2, PM-5: who does not want to be asked is not, and the model hears what would help.
+/// PM-1, PM-2, PM-5: in `dontAsk` calls are refused without asking, and the model reads which mode
+/// would help.
 #[test]
 fn who_does_not_want_to_be_asked_is_not() {
     let mut story = story();
@@ -73,7 +75,7 @@ fn who_does_not_want_to_be_asked_is_not() {
     );
 }
 
-/// PM-4, MC-29, RC-7: the mode at the start is the one in the settings, and a change is not kept.
+/// PM-4, MC-29, RC-7: the mode at the start is the one in the settings, and a change is not stored.
 #[test]
 fn the_mode_at_the_start_is_the_one_in_the_settings() {
     let mut story = story();
@@ -99,7 +101,8 @@ fn the_mode_at_the_start_is_the_one_in_the_settings() {
     );
 }
 
-/// PM-5, PM-6, TP-17: nobody writes into `state/`, whatever the mode, and edits are accepted only elsewhere.
+/// PM-5, PM-6, TP-17: `state/` is write-protected in every mode, and edits are accepted only
+/// outside it.
 #[test]
 fn the_folder_of_the_program_stays_closed() {
     let mut story = story();

@@ -1,4 +1,5 @@
-//! Deaths and broken writings at every moment of an approval: the call runs at most once, and never without a yes.
+//! Crashes and failed writes at every step of an approval: the call runs at most once, and never
+//! without a yes.
 
 use domain::context::Context;
 use domain::conversation::Said;
@@ -9,7 +10,7 @@ use super::{ONE, remove, wrong};
 
 const TROUBLES: [Trouble; 3] = [Trouble::Fails, Trouble::DiesBefore, Trouble::DiesAfter];
 
-/// A model that removes whatever it is asked or allowed to remove, and is content with what comes of it.
+/// Requests each removal that it is asked for or allowed, and accepts any result.
 fn eager(context: &Context) -> Line {
     match context.said.last().map(AsRef::as_ref) {
         Some(Said::Human(heard)) if heard.text.contains("remember") => {
@@ -31,7 +32,7 @@ fn story() -> Story {
     story
 }
 
-/// How often the call ran.
+/// Returns how often the call ran.
 fn removals(story: &Story) -> usize {
     story.tree().matches("tools: removed 1: milk").count()
 }

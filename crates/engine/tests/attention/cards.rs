@@ -1,4 +1,5 @@
-//! Reminders that nobody answers: put otherwise once, then told in the digest, and never more than that.
+//! Unanswered reminders: one smaller follow-up, then the digest, and nothing after that. Also plans
+//! and suggestions on cards.
 
 use domain::card::Act;
 use testkit::puppet::Line;
@@ -10,14 +11,15 @@ fn reminder(id: &str, time: &str, words: &str) -> String {
     format!("---\nid: {id}\nrun-at: 2026-11-{time}:00+01:00\n---\n{words}\n")
 }
 
-/// A story that begins at this time, with a model that puts one reminder in a word.
+/// Starts a story at `time`, with a model that phrases one reminder as "Now.".
 fn at(time: &str) -> Story {
     let mut story = Story::new(&format!("2026-11-{time}[Europe/Madrid]"));
     story.model([Line::says("Now.")]);
     story
 }
 
-/// Who does not answer hears of it once more, in other words and smaller; then it waits for the evening.
+/// An unanswered reminder is followed up once in smaller words; then it waits for the evening
+/// digest.
 #[test]
 fn a_reminder_without_an_answer_is_put_otherwise_once() {
     let mut story = at("16T09:59");
@@ -32,7 +34,7 @@ fn a_reminder_without_an_answer_is_put_otherwise_once() {
     assert_eq!(count(&story, "smaller version"), 1, "{}", story.told());
 }
 
-/// Who says that it is done, or moves it, hears no more of it.
+/// A reminder that the user completes or moves in a message is not followed up.
 #[test]
 fn what_was_answered_in_words_is_not_brought_up() {
     for words in ["done", "snooze 3h"] {
@@ -47,7 +49,7 @@ fn what_was_answered_in_words_is_not_brought_up() {
     }
 }
 
-/// At night nothing is put otherwise: it is in the morning's digest.
+/// A reminder at night is not followed up; it is in the morning digest.
 #[test]
 fn nobody_is_asked_twice_at_night() {
     let mut story = at("16T21:49");
@@ -56,7 +58,7 @@ fn nobody_is_asked_twice_at_night() {
     assert_eq!(count(&story, "without an answer"), 1, "{}", story.told());
 }
 
-/// Whoever wants no second word gets none.
+/// Follow-ups can be switched off; the digest still lists the reminder.
 #[test]
 fn following_up_can_be_switched_off() {
     let mut story = at("16T09:59");
@@ -66,7 +68,7 @@ fn following_up_can_be_switched_off() {
     assert_eq!(count(&story, "without an answer"), 1, "{}", story.told());
 }
 
-/// Several that are due in the same minute are one message, and none is put otherwise.
+/// Several reminders due in the same minute become one message without a follow-up.
 #[test]
 fn several_at_once_are_one_message() {
     let mut story = at("16T09:59");
@@ -82,7 +84,8 @@ fn several_at_once_are_one_message() {
     assert_eq!(count(&story, "3 things without an answer"), 1, "{}", story.told());
 }
 
-/// What came due while the assistant was away is one message too, and says when each was for.
+/// Reminders that became due while the assistant was off become one message, with the due time of
+/// each.
 #[test]
 fn what_came_due_meanwhile_is_one_message() {
     let mut story = at("16T09:00");
@@ -93,7 +96,7 @@ fn what_came_due_meanwhile_is_one_message() {
     assert_eq!(count(&story, told), 1, "{}", story.told());
 }
 
-/// Ten days of a daily thing that nobody was there for are heard once.
+/// A daily routine that was missed for ten days runs once.
 #[test]
 fn what_repeats_does_not_pile_up() {
     let mut story = at("06T09:00");
@@ -104,15 +107,15 @@ fn what_repeats_does_not_pile_up() {
     assert_eq!(story.occurrences().lines().count(), 2, "ten that passed, and one: {}", story.occurrences());
 }
 
-/// The id in the file of the reminder that was planned last.
+/// Returns the id in the file of the reminder planned last.
 fn planned_as(story: &Story, file: &str) -> String {
     let text = story.reads_file(file);
     let line = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     line.trim_matches('"').to_owned()
 }
 
-/// What was put off once is offered one plan, by something that happens; one press makes it true, a crash
-/// changes nothing, it rings when that is over, and it can be taken back.
+/// A reminder that was snoozed once offers one plan tied to an event. One press accepts it, a crash
+/// changes nothing, it rings when the event is over, and it can be undone.
 #[test]
 fn what_was_put_off_once_is_offered_one_plan() {
     let file = "reminders/call-the-dentist.md";
@@ -149,8 +152,7 @@ fn what_was_put_off_once_is_offered_one_plan() {
     );
 }
 
-/// Where nothing is planned that a plan could hang on, it hangs on the next words; and a plan whose sign is gone
-/// says so.
+/// Without a planned event the offered plan is tied to the next message of the user.
 #[test]
 fn a_plan_hangs_on_something_that_happens() {
     let mut story = at("16T09:59");
@@ -166,8 +168,8 @@ fn a_plan_hangs_on_something_that_happens() {
     assert_eq!(story.cards().len(), 3, "{:?}", story.cards());
 }
 
-/// What waits for the end of something rings only with it: when that is gone, the human is told, also when it went or was
-/// renamed while nobody was there to see it; and told once.
+/// A reminder that waits for an event rings only with it. If the event is removed or renamed, also
+/// while the assistant is off, the user is notified once.
 #[test]
 fn what_waits_for_something_that_is_gone_is_told() {
     let standup = "---\nid: standup\ncron: 0 11 * * *\ndescription: standup\n---\nstandup\n";
@@ -191,8 +193,9 @@ fn what_waits_for_something_that_is_gone_is_told() {
     assert_eq!(count(&story, told), 1, "{}", story.told());
 }
 
-/// Who moves something to the same time again and again is asked once whether it should come then, with the numbers;
-/// one press changes its file, and one takes that back. A week passes before anything else is suggested.
+/// A routine that the user keeps moving to the same time gets one suggestion with the numbers. One
+/// press changes its file, another undoes that. The next suggestion comes a week later at the
+/// earliest.
 #[test]
 fn what_is_moved_again_and_again_is_suggested_once() {
     let file = "routines/stretch.md";
@@ -227,7 +230,7 @@ fn what_is_moved_again_and_again_is_suggested_once() {
     assert_eq!(count(&story, "times you moved"), 1, "once a week: {}", story.told());
 }
 
-/// The human wants what has just rung at two o'clock, and the model passes that on.
+/// The user asks to move the last reminder to 14:00, and the model forwards that.
 fn said_to_move(story: &mut Story) {
     story
         .drops_lines()

@@ -1,10 +1,9 @@
-//! Digests: all that was held is told at its time, once, whatever happens to the program.
+//! Digests: all deferred messages are shown once at a set time, whatever happens to the program.
 
 use testkit::story::Trouble;
 
 use crate::{at, count, mail, pinging};
 
-/// Nothing was held: nothing is told.
 #[test]
 fn a_day_on_which_nothing_was_held_has_no_digest() {
     let mut story = at("16T08:00", pinging());
@@ -12,7 +11,8 @@ fn a_day_on_which_nothing_was_held_has_no_digest() {
     assert_eq!(count(&story, "waited for a good moment"), 0, "{}", story.told());
 }
 
-/// What was held on several nights while nobody was there is one digest, as soon as somebody is.
+/// Messages deferred over several nights while the assistant was off become one digest after the
+/// start.
 #[test]
 fn a_late_start_tells_one_digest() {
     let mut story = at("16T22:50", pinging());
@@ -24,7 +24,7 @@ fn a_late_start_tells_one_digest() {
     assert_eq!(count(&story, "ping 1 (23:00, it was quiet)"), 1, "{}", story.told());
 }
 
-/// Wherever the program dies, what was held is told exactly once.
+/// A digest is shown exactly once for every point at which the program crashes.
 #[test]
 fn a_digest_is_told_once_wherever_the_program_dies() {
     for nth in 1..=9 {
@@ -35,7 +35,7 @@ fn a_digest_is_told_once_wherever_the_program_dies() {
             let tree = story.tree();
             let held = tree.matches("Your words are kept").count();
             let told = tree.matches("my mail: ping ").count();
-            // Who died before anything was kept has nothing to tell.
+            // A crash before the ping was deferred leaves nothing to show.
             assert!(
                 told <= 1 && held <= told && (told == 1 || nth < 6),
                 "{nth} {trouble:?}: {tree}\n{}",
@@ -45,7 +45,7 @@ fn a_digest_is_told_once_wherever_the_program_dies() {
     }
 }
 
-/// Whoever asks hears at once what is held, and does not hear it again.
+/// `/held` shows the deferred messages at once, and the digest does not repeat them.
 #[test]
 fn what_is_held_is_told_to_who_asks() {
     let mut story = at("16T22:50", pinging());
@@ -60,7 +60,7 @@ fn what_is_held_is_told_to_who_asks() {
     assert_eq!(count(&story, "my mail: ping 1"), 1, "{}", story.told());
 }
 
-/// Without digests, what is held waits until the human asks.
+/// Without digests, deferred messages wait until the user asks for them.
 #[test]
 fn without_digests_nothing_is_told_by_itself() {
     let mut story = at("16T22:50", pinging());
@@ -70,8 +70,8 @@ fn without_digests_nothing_is_told_by_itself() {
     assert_eq!(count(&story, "2 things waited for a good moment"), 1, "{}", story.told());
 }
 
-/// SC-13: who is reached by messages hears of times that passed in the digest, with all else that waited, and not in a
-/// message of its own; a crash in between changes nothing. Where there is no digest it is told at once.
+/// SC-13: with a message surface, missed times are part of the digest and not a message of their
+/// own, also after a crash. Without digests they are shown at once.
 #[test]
 fn what_was_missed_waits_for_the_digest() {
     let call = "---\nid: d1\nrun-at: 2026-11-16T09:05:00+01:00\n---\ncall the dentist\n";

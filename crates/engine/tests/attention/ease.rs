@@ -1,11 +1,12 @@
-//! Ease: a focus, and a lighter day.
+//! Focus sessions, lighter days and "what now?".
 
 use testkit::puppet::Line;
 use testkit::story::Story;
 
 use crate::{at, count, mail, pinging};
 
-/// A focus keeps what runs say, survives a crash, says once that half of it is over, and ends with a question.
+/// A focus defers the pings of runs, survives a crash, shows one notice at half-time, and ends with
+/// a question.
 #[test]
 fn a_focus_holds_and_ends_with_a_question() {
     let mut story = at("16T10:00", pinging());
@@ -25,7 +26,7 @@ fn a_focus_holds_and_ends_with_a_question() {
     assert!(story.told().contains("refused> there is no focus to end."), "{}", story.told());
 }
 
-/// A focus that ended while nobody was there is not asked about long afterwards.
+/// A focus that ended long ago while the assistant was off is not asked about.
 #[test]
 fn a_focus_that_ended_long_ago_is_forgotten() {
     let mut story = at("16T10:00", pinging());
@@ -37,13 +38,13 @@ fn reminder(id: &str, time: &str, words: &str) -> String {
     format!("---\nid: {id}\nrun-at: 2026-11-{time}:00+01:00\n---\n{words}\n")
 }
 
-/// The model passes the human's words on to the schedule.
+/// The model forwards the user's text to the schedule.
 fn said(story: &mut Story, words: &str) {
     let input = format!(r#"{{"words":"{words}"}}"#);
     story.model([Line::calls("schedule", &input), Line::says("Yes.")]).human(words);
 }
 
-/// On a bad day all that is left of it waits until tomorrow, but for what must be; one undo brings all back.
+/// A lighter day moves all that can wait to tomorrow, and one undo restores it.
 #[test]
 fn a_lighter_day_moves_what_can_wait() {
     let mut story = Story::new("2026-11-16T10:00[Europe/Madrid]");
@@ -70,8 +71,8 @@ fn a_lighter_day_moves_what_can_wait() {
     assert!(story.told().contains("told> nothing of today can be moved."), "{}", story.told());
 }
 
-/// What now is one thing, why that, and the first step that was written down; what has none gets one that fits
-/// anything.
+/// "What now?" returns one item, the reason, and its first step; an item without a step gets a
+/// generic one.
 #[test]
 fn what_now_is_one_thing_and_its_first_step() {
     let mut story = Story::new("2026-11-16T10:00[Europe/Madrid]");

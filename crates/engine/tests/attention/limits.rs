@@ -1,4 +1,4 @@
-//! The limits on pings: what a run is told of them is what then happens.
+//! Ping limits: the preamble of a run states exactly how its pings are treated.
 
 use domain::conversation::Said;
 use domain::label::{Label, Realm};
@@ -22,17 +22,18 @@ fn trying_both() -> Puppet {
     })
 }
 
-/// The preamble of the last run.
+/// Returns the preamble of the last run.
 fn preamble(story: &Story) -> String {
     let contexts = story.contexts();
     let prompts = contexts.iter().rev().flat_map(|context| context.said.iter().rev()).map(|said| words(said));
     prompts.into_iter().find(|words| words.contains("[routine-bg:")).unwrap_or_default()
 }
 
-/// What the preamble says about pings is what `ping_user` then does, in every situation that limits them.
+/// The preamble predicts the outcome of `ping_user` for every kind of limit.
 #[test]
 fn what_a_run_is_told_of_its_pings_is_what_happens() {
-    // The commands of the user before, the times of the routine, and how long is waited until the last of them.
+    // Name, start time, earlier commands of the user, minutes and hours of the routine, time to
+    // simulate.
     let table: [(&str, &str, &[&str], &str, &str); 7] = [
         ("free", "16T11:55", &[], "0 12", "10m"),
         ("quiet hours", "16T22:50", &[], "0 23", "20m"),
@@ -63,7 +64,7 @@ fn what_a_run_is_told_of_its_pings_is_what_happens() {
     }
 }
 
-/// The fourth critical ping of a day is refused, and the run is told so before.
+/// The fourth critical ping of a day is refused, as the preamble states.
 #[test]
 fn the_fourth_critical_ping_is_refused_as_the_run_was_told() {
     let mut story = at("16T10:55", trying_both());
@@ -73,8 +74,7 @@ fn the_fourth_critical_ping_is_refused_as_the_run_was_told() {
     assert!(told.contains("A critical ping now would be refused: all 3 of today are used."), "{told}");
 }
 
-/// Text from outside rings no alarm: a critical ping of a run that begins with such text is refused, and the run is told so
-/// before.
+/// A critical ping is refused in a run that contains outside text, as the preamble states.
 #[test]
 fn a_critical_ping_is_refused_after_outside_text_as_the_run_was_told() {
     for (label, rings) in [(Label::private(Realm::Tasks), 1), (Label::both(Realm::Mail), 0)] {
@@ -90,7 +90,7 @@ fn a_critical_ping_is_refused_after_outside_text_as_the_run_was_told() {
     }
 }
 
-/// An empty budget refuses an ordinary ping, and the run is told so before.
+/// An ordinary ping is refused when the budget is used up, as the preamble states.
 #[test]
 fn an_empty_budget_refuses_as_the_run_was_told() {
     let mut story = at("16T10:55", trying_both());

@@ -1,5 +1,6 @@
-//! The human's attention, as stories: what can wait waits while it is quiet, and is told once, later.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+//! Stories about the user's attention: pings that can wait are deferred in quiet times and shown
+//! once, later.
+#![expect(clippy::unwrap_used, reason = "fixtures set up by a test exist")]
 
 mod cards;
 mod digests;
@@ -13,13 +14,13 @@ mod words;
 use testkit::puppet::{Line, Puppet};
 use testkit::story::Story;
 
-/// A story that begins at a time of November 2026 in Madrid, such as `16T08:59`. The 16th is a Monday. Each run of
-/// the routine `mail` says what the puppet lets it say.
+/// Starts a story at a time of November 2026 in Madrid, such as `16T08:59`. The 16th is a Monday.
+/// `puppet` scripts the runs of the routine `mail`.
 fn at(time: &str, puppet: Puppet) -> Story {
     Story::played_by(&format!("2026-11-{time}[Europe/Madrid]"), puppet)
 }
 
-/// A model whose background runs each ping once, with the number of the ping, and that says little else.
+/// A model whose background runs each send one numbered ping.
 fn pinging() -> Puppet {
     let mut pings = 0;
     Puppet::answering(move |context| {
@@ -33,7 +34,7 @@ fn pinging() -> Puppet {
     })
 }
 
-/// The routine `mail`, which runs in the background at these minutes and hours.
+/// Returns the file of the routine `mail`, which runs in the background at these minutes and hours.
 fn mail(times: &str) -> String {
     format!(
         "---\nid: mail\nbackground: true\ndescription: my mail\ncron: {times} * * *\nupdate-main-session: freely\n---\n\
@@ -49,7 +50,7 @@ fn words(said: &domain::conversation::Said) -> String {
     }
 }
 
-/// How often `words` stand in what was told.
+/// Returns how often `words` occurs in the transcript.
 fn count(story: &Story, words: &str) -> usize {
     story.told().matches(words).count()
 }

@@ -1,10 +1,10 @@
-//! Quiet hours and caps: what a run says by itself waits, what the human set rings.
+//! Quiet hours and ping caps: pings of runs wait, reminders set by the user ring.
 
 use testkit::puppet::{Line, Puppet};
 
 use crate::{at, count, mail, pinging};
 
-/// A run that pings at night is told that its words are kept; they are told in the morning.
+/// A ping at night is deferred, the run is notified, and the digest of the morning shows it.
 #[test]
 fn a_ping_at_night_waits_until_the_morning() {
     let mut story = at("16T22:50", pinging());
@@ -21,7 +21,7 @@ fn a_ping_at_night_waits_until_the_morning() {
     assert_eq!(count(&story, "my mail: ping 1 (23:00, it was quiet)"), 1, "{}", story.told());
 }
 
-/// The hours are the human's to set, also to none.
+/// The user can change the quiet hours or switch them off.
 #[test]
 fn quiet_hours_can_be_set() {
     let mut story = at("16T22:50", pinging());
@@ -40,7 +40,7 @@ fn quiet_hours_can_be_set() {
     );
 }
 
-/// The human asks for two hours of quiet by day, and can end them.
+/// The user can ask for two hours of quiet by day, and can end them early.
 #[test]
 fn quiet_for_a_while_is_over_after_that() {
     let mut story = at("16T10:00", pinging());
@@ -58,7 +58,7 @@ fn quiet_for_a_while_is_over_after_that() {
     );
 }
 
-/// What cannot wait rings at night too.
+/// A critical ping rings at night.
 #[test]
 fn what_is_critical_rings_at_night() {
     let puppet = Puppet::answering(|context| {
@@ -74,7 +74,6 @@ fn what_is_critical_rings_at_night() {
     assert_eq!(count(&story, "to the human> it burns"), 1, "{}", story.told());
 }
 
-/// A reminder that the human set for the night rings then.
 #[test]
 fn a_reminder_for_the_night_rings_at_night() {
     let mut story = at("16T22:50", pinging());
@@ -83,7 +82,8 @@ fn a_reminder_for_the_night_rings_at_night() {
     assert!(story.occurrences().contains("done"), "{}", story.occurrences());
 }
 
-/// One rings at a time: what comes a few minutes after another waits, and so does the seventh of a day.
+/// Pings are capped: one that follows another within minutes is deferred, and so is the seventh of
+/// a day.
 #[test]
 fn enough_is_enough() {
     let mut story = at("16T09:55", pinging());

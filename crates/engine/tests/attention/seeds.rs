@@ -1,4 +1,5 @@
-//! A day of everything at once, with crashes, for many seeds: the rules hold in all of them.
+//! Random days with reminders, pings, focus sessions and crashes: the attention rules hold for
+//! every seed.
 
 use domain::dice::Dice;
 use jiff::tz::TimeZone;
@@ -11,20 +12,20 @@ fn below(dice: &mut Dice, most: u64) -> u64 {
     dice.roll() % most
 }
 
-/// A reminder at a random time of the next day, with words of its own.
+/// A reminder at a random time of the next day, with a unique text.
 fn reminder(nth: u64, dice: &mut Dice) -> String {
     let hour = below(dice, 24);
     let minute = below(dice, 12) * 5;
     format!("---\nid: r{nth}\nrun-at: 2026-11-17T{hour:02}:{minute:02}:00+01:00\n---\nthing number {nth}x\n")
 }
 
-/// Whether it is between ten in the evening and eight in the morning.
+/// Returns whether `now` is between 22:00 and 8:00.
 fn is_night(now: Timestamp) -> bool {
     let hour = now.to_zoned(TimeZone::get("Europe/Madrid").unwrap()).hour();
     !(8..22).contains(&hour)
 }
 
-/// What happens at random between two looks at the clock; gives until when the human is focused since.
+/// Causes a random event. Returns the end of the focus if one was started.
 fn something_happens(story: &mut Story, dice: &mut Dice) -> Option<Timestamp> {
     let troubles = [Trouble::DiesBefore, Trouble::DiesAfter, Trouble::Fails];
     match below(dice, 12) {
@@ -44,8 +45,8 @@ fn something_happens(story: &mut Story, dice: &mut Dice) -> Option<Timestamp> {
     None
 }
 
-/// Whatever happens: nothing of ours rings at night or during a focus, what was held is told exactly once, and
-/// nothing that the human set rings more than twice.
+/// No ping rings at night or during a focus, each deferred ping is shown exactly once, and no
+/// reminder is repeated more than twice.
 #[test]
 fn attention_is_spared_whatever_happens() {
     for seed in 0..6 {
@@ -71,7 +72,7 @@ fn attention_is_spared_whatever_happens() {
         let mut told = 0;
         for ping in 1..200 {
             let listed = format!("my mail: ping {ping} (");
-            // What is told in the middle of a turn is shown, and no entry of its own.
+            // A digest during a turn is shown, but is not an entry of its own.
             let said = tree.matches(&listed).count();
             let shown = count(&story, &listed);
             let rang = count(&story, &format!("to the human> ping {ping}\n"));

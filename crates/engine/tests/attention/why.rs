@@ -1,10 +1,10 @@
-//! Why: what was held and what rang is told as that, and never as silence.
+//! `/why` reports deferred pings and reminders that rang, and never calls them silent.
 
 use domain::card::Act;
 
 use crate::{at, count, mail, pinging};
 
-/// What waits for the digest is called held, under the number it can be asked about, and told once it was told.
+/// A deferred ping is reported with its number, and as shown after the digest.
 #[test]
 fn what_is_held_is_not_called_silent() {
     let mut story = at("16T22:50", pinging());
@@ -28,7 +28,7 @@ fn what_is_held_is_not_called_silent() {
     assert_eq!(count(&story, "silent"), 0, "{}", story.told());
 }
 
-/// A reminder of the main conversation takes no ping, and rings.
+/// A reminder on main uses no ping, and is reported as having rung.
 #[test]
 fn a_reminder_that_rang_is_not_called_silent() {
     let mut story = at("16T09:59", pinging());

@@ -1,10 +1,10 @@
-//! Words that press: a run is asked once to put them otherwise.
+//! Pings with pressing words: the run is asked once to rephrase them.
 
 use testkit::puppet::{Line, Puppet};
 
 use crate::{at, count, mail, words};
 
-/// A model whose runs say these pings, one after the other.
+/// A model whose runs send these pings, one after the other.
 fn says(pings: &'static [&'static str]) -> Puppet {
     let mut next = pings.iter();
     Puppet::answering(move |context| {
@@ -17,7 +17,7 @@ fn says(pings: &'static [&'static str]) -> Puppet {
     })
 }
 
-/// Words that blame are not sent as they are; put otherwise, they are.
+/// A ping with pressing words is refused; the rephrased one is sent.
 #[test]
 fn words_that_blame_are_put_otherwise() {
     let mut story =
@@ -28,7 +28,7 @@ fn words_that_blame_are_put_otherwise() {
     assert_eq!(count(&story, "to the human>"), 1, "{}", story.told());
 }
 
-/// Whoever insists is let through: nothing is lost for a word.
+/// A second attempt is sent even if its words still press, so that no ping is lost.
 #[test]
 fn a_run_that_insists_is_let_through() {
     let mut story = at("16T09:59", says(&["your backup failed", "your backup failed, look at the disk"]));

@@ -1,4 +1,5 @@
-//! Blocked: the loop cannot go on for a while, and what was due meanwhile is done afterwards or told of.
+//! The event loop is blocked for a while; afterwards every occurrence that became due is run or
+//! reported.
 
 use std::time::Duration;
 
@@ -9,18 +10,18 @@ use testkit::oracle::examine;
 use testkit::puppet::{Line, Puppet};
 use testkit::story::{Story, Trouble};
 
-/// A reminder with a number, so many minutes after nine.
+/// A numbered reminder, due `minute` minutes after nine.
 fn reminder(number: u32, minute: u32) -> String {
     let aside = ["", "background: true\n"][usize::from(number % 2 == 1)];
     format!("---\nid: m{number}\nrun-at: 2026-11-16T09:{minute:02}:00+01:00\n{aside}---\nmind {number}.\n")
 }
 
-/// A routine with these lines in its head.
+/// A routine with these front matter lines.
 fn routine(id: &str, head: &str) -> String {
     format!("---\nid: {id}\n{head}\n---\nlook at {id}.\n")
 }
 
-/// Rings with a reminder's number, and says a word otherwise.
+/// A model that replies to a reminder with its number, and to anything else with "Seen.".
 fn puppet() -> Puppet {
     Puppet::answering(|context| {
         let told = match context.said.last().map(|said| &**said) {
@@ -36,7 +37,8 @@ fn puppet() -> Puppet {
     })
 }
 
-/// The times of every fourth minute, and of every quarter past and to, from nine on until `now`.
+/// Returns the due times of the routine of every fourth minute and of the routine at quarter past
+/// and to, from nine until `now`.
 fn times(now: Timestamp) -> impl Iterator<Item = (&'static str, Timestamp)> {
     let nine = Timestamp::constant(1_794_816_000, 0);
     let minutes = (0_i64..).map(move |minute| (minute, nine + SignedDuration::from_mins(minute)));
@@ -47,8 +49,8 @@ fn times(now: Timestamp) -> impl Iterator<Item = (&'static str, Timestamp)> {
     })
 }
 
-/// A5: however long the loop cannot go on, no time is dropped: each is done, or lies among those that were told of,
-/// and every reminder is heard exactly once.
+/// A5: no occurrence is lost while the loop is blocked: each is done or reported as missed, and
+/// every reminder rings exactly once.
 #[test]
 fn no_time_is_dropped_while_the_loop_is_blocked() {
     for blocked in [30, 5 * 60, 60 * 60] {
@@ -85,7 +87,7 @@ fn no_time_is_dropped_while_the_loop_is_blocked() {
                 assert_eq!(covers.count(), 1, "{told}: {source} at {due}\n{}", story.occurrences());
             }
             for number in 0..6_usize {
-                // Alone, or together with others.
+                // The reminder is shown alone, or grouped with others.
                 let alone = ["⏰ mind", "Mind"][number % 2];
                 let alone = format!("{alone} {number}.");
                 let with = format!(". mind {number}.");

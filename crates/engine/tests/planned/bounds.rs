@@ -1,4 +1,4 @@
-//! Bounds: pings of several runs between each other, ten thousand times, and no limit is passed.
+//! Interleaved pings of several runs, for thousands of seeds: no ping limit is exceeded.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use jiff::SignedDuration;
 
 use crate::life::{Life, START, below, freely, takes};
 
-/// A9, BF-21, BF-22, PB-7, PB-8, PB-9: however pings of several runs come between each other, and wherever the program
-/// dies, what is charged is what was shown, and no limit is passed.
+/// A9, BF-21, BF-22, PB-7, PB-8, PB-9: for any interleaving of pings and any crash, exactly the
+/// shown pings are charged, and no limit is exceeded.
 #[test]
 fn what_is_charged_is_what_was_shown() {
     for seed in 0..1_000 {
@@ -24,7 +24,7 @@ fn what_is_charged_is_what_was_shown() {
     }
 }
 
-/// A9: the same, ten times as often.
+/// A9: the same invariant for 9,000 more seeds.
 #[test]
 #[ignore = "it takes half a minute"]
 fn what_is_charged_is_what_was_shown_ten_thousand_times() {
@@ -33,11 +33,11 @@ fn what_is_charged_is_what_was_shown_ten_thousand_times() {
     }
 }
 
-/// Runs that ping, and what was shown of it.
+/// Runs that ping, and the pings that were shown.
 struct Pinging {
     life: Life,
     dice: Dice,
-    /// What each turn was let have and has not shown yet.
+    /// The pings that each turn was allowed and has not shown yet.
     asked: BTreeMap<TurnId, Vec<Urgency>>,
     shown: Vec<(Source, Urgency)>,
     runs: u32,

@@ -1,4 +1,4 @@
-//! What a webhook brings when the limit of the day is reached: it waits, and nothing of it is lost.
+//! Webhook deliveries at the daily limit wait for the next day, and none is lost.
 
 use domain::conversation::Json;
 use domain::delivery::{Delivery, Kind, Value};
@@ -9,8 +9,8 @@ use testkit::puppet::Line;
 use crate::limits::{notices, played};
 use crate::{mail, read};
 
-/// A call of the webhook `ci` about `title`.
-#[expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+/// A delivery to the webhook `ci` about `title`.
+#[expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
 fn call(title: &str, kind: Kind) -> Delivery {
     let hook = WebhookSpec {
         id: ItemId::parse("ci").unwrap(),
@@ -25,7 +25,8 @@ fn call(title: &str, kind: Kind) -> Delivery {
     Delivery { hook, values: vec![value], marks: vec![title.to_owned()] }
 }
 
-/// WH-11, E4: what is brought after the limit is reached waits for the next day, through a restart, and is done once.
+/// WH-11, E4: a delivery after the limit was reached waits for the next day, also across a restart,
+/// and runs once.
 #[test]
 fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
     for kind in [Kind::Fixed, Kind::Free] {
@@ -62,7 +63,7 @@ fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
     }
 }
 
-/// WH-11, E4: a delivery whose check or whose run reaches the limit is not given up for that.
+/// WH-11, E4: a delivery whose check or run reaches the limit is restarted and not given up.
 #[test]
 fn a_delivery_that_meets_the_limit_on_its_way_is_begun_anew() {
     for limit in [10, 20] {

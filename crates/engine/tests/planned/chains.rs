@@ -1,4 +1,4 @@
-//! Chains: a reminder that asks to be followed by another check, and no more of them than it may.
+//! Chains: a reminder schedules follow-up checks of itself, up to its limit.
 
 use domain::failure::Failure;
 use expect_test::expect;
@@ -8,7 +8,7 @@ use testkit::story::{Story, Trouble};
 
 use crate::{at, dentist, read, words};
 
-/// A reminder called `c1`, due at nine, which may be followed by so many checks.
+/// A reminder with the id `c1`, due at nine, that allows `max` follow-up checks.
 fn chain(max: u32, head: &str) -> String {
     let max = if max == 0 { String::new() } else { format!("max-chain: {max}\n") };
     format!("---\nid: c1\nrun-at: 2026-11-16T09:00:00+01:00\n{max}{head}\n---\nwas the report sent?\n")
@@ -24,7 +24,8 @@ fn story(max: u32, head: &str) -> Story {
     story
 }
 
-/// CH-1, CH-4, CH-5, CH-7, CH-9: a chain has as many checks as it may, each knows its number, and the last has none after it.
+/// CH-1, CH-4, CH-5, CH-7, CH-9: a chain has at most its maximum of checks, each knows its number,
+/// and the last cannot continue it.
 #[test]
 fn a_chain_has_as_many_checks_as_it_may() {
     let mut story = story(2, "background: true");
@@ -58,7 +59,7 @@ fn a_chain_has_as_many_checks_as_it_may() {
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
 
-/// CH-2, CH-7: the check that follows has its parent's words and all its settings.
+/// CH-2, CH-7: a follow-up check inherits the text and all settings of its parent.
 #[test]
 fn a_check_inherits_all_that_its_parent_has() {
     let head = "background: true\nisolated: true\nmodel: haiku\nthinking: false\nallow-ping: false\n\
@@ -89,7 +90,8 @@ fn a_check_inherits_all_that_its_parent_has() {
     .assert_eq(&story.reads_file(&format!("reminders/{}", files[0])));
 }
 
-/// CH-7: a check comes so many minutes after it was asked for, also from one that was late itself.
+/// CH-7: a check is due the requested minutes after the request, also if the parent itself was
+/// late.
 #[test]
 fn a_check_comes_after_so_many_minutes() {
     let mut story = story(1, "background: true");
@@ -100,7 +102,7 @@ fn a_check_comes_after_so_many_minutes() {
     .assert_eq(&story.occurrences());
 }
 
-/// CH-8: a check knows nothing of the one before it.
+/// CH-8: a check starts without the conversation of the one before.
 #[test]
 fn a_check_starts_with_no_memory_of_the_one_before() {
     let mut story = story(1, "background: true");
@@ -110,7 +112,7 @@ fn a_check_starts_with_no_memory_of_the_one_before() {
     assert!(said.iter().all(|said| !said.contains("42")), "{said:?}");
 }
 
-/// CH-6, CH-9: who is no chain has no text about one and nothing to follow.
+/// CH-6, CH-9: a reminder without a chain has no chain text and cannot be followed up.
 #[test]
 fn a_reminder_without_a_chain_is_not_followed() {
     let mut story = story(0, "background: true");
@@ -120,7 +122,8 @@ fn a_reminder_without_a_chain_is_not_followed() {
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
 
-/// CH-3, MC-20: on main the chain holds for the reminder's own turn, and not for what the human says next.
+/// CH-3, MC-20: on main the chain applies to the reminder's own turn, and not to the next message
+/// of the user.
 #[test]
 fn a_chain_on_main_holds_for_its_own_turn() {
     let mut story = story(2, "");
@@ -137,7 +140,7 @@ fn a_chain_on_main_holds_for_its_own_turn() {
     assert!(read(&story, 4).contains("check 2 of 3"), "{}", read(&story, 4));
 }
 
-/// CH-3: another reminder that ends meanwhile takes nothing away.
+/// CH-3: another reminder that ends meanwhile does not end the chain.
 #[test]
 fn another_reminder_that_ends_meanwhile_takes_nothing_away() {
     let mut story = story(1, "background: true");
@@ -148,7 +151,7 @@ fn another_reminder_that_ends_meanwhile_takes_nothing_away() {
     assert_eq!(story.files("reminders").len(), 1, "{}", story.told());
 }
 
-/// CH-7, A11: a check that is asked for twice is one check, at the time that was said last.
+/// CH-7, A11: a check that is requested twice is scheduled once, at the time of the last request.
 #[test]
 fn a_check_that_is_asked_for_twice_is_one() {
     let mut story = story(1, "background: true");
@@ -161,7 +164,7 @@ fn a_check_that_is_asked_for_twice_is_one() {
     .assert_eq(&story.occurrences());
 }
 
-/// CH-7: minutes that make no sense are told so.
+/// CH-7: an invalid number of minutes is refused.
 #[test]
 fn a_check_comes_no_sooner_than_in_a_minute() {
     let mut story = story(1, "background: true");
@@ -174,7 +177,7 @@ fn a_check_comes_no_sooner_than_in_a_minute() {
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
 
-/// A11, A8: a check whose parent fails afterwards comes all the same, and is tried once for all its parent's tries.
+/// A11, A8: a check whose parent fails afterwards still runs, and once for all tries of the parent.
 #[test]
 fn a_check_comes_though_its_parent_fails() {
     let breaks = || Line::fails(Failure::Broken("500".to_owned()));
@@ -187,7 +190,8 @@ fn a_check_comes_though_its_parent_fails() {
     .assert_eq(&story.occurrences());
 }
 
-/// A11, CH-7: a check that is tried again may say anew when the next comes, so the next waits for it, and there is one.
+/// A11, CH-7: a retried check may move the next one, so the next one waits for it, and there is
+/// only one.
 #[test]
 fn the_next_check_waits_for_one_that_is_tried_again() {
     let breaks = || Line::fails(Failure::Broken("500".to_owned()));
@@ -202,7 +206,8 @@ fn the_next_check_waits_for_one_that_is_tried_again() {
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
 
-/// A11: wherever the program dies between a check and the next, there is exactly one next, and it is done once.
+/// A11: for a crash at any write between a check and the next, there is exactly one next check, and
+/// it runs once.
 #[test]
 fn there_is_one_next_check_wherever_the_program_dies() {
     for nth in 1..=9 {

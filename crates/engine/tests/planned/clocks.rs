@@ -1,5 +1,5 @@
-//! Clocks: delays are time that passed, a clock that is set fires nothing twice, and what came while the machine slept is
-//! found at once.
+//! Clock changes: delays are elapsed time, a changed clock repeats no occurrence, and occurrences
+//! that became due while the machine slept are found at once.
 
 use domain::failure::Failure;
 use expect_test::expect;
@@ -10,13 +10,13 @@ use crate::{at, dentist, mail, pings, read, words};
 
 const NINE: &str = "cron: 0 9 * * *";
 
-/// How often the routine was done, by day and time.
+/// Returns the days and times at which the routine was done.
 fn done(story: &Story) -> Vec<String> {
     let done = |line: &str| Some(line.strip_suffix(" routine:mail try 1 done")?.to_owned());
     story.occurrences().lines().filter_map(done).collect()
 }
 
-/// C2: a check in so many minutes comes after so many minutes, also over both changes of the clocks.
+/// C2: a relative delay is elapsed time, also across both changes of daylight saving time.
 #[test]
 fn a_delay_is_time_that_passed_over_both_changes_of_the_clocks() {
     for (start, run_at, next) in [
@@ -40,7 +40,7 @@ fn a_delay_is_time_that_passed_over_both_changes_of_the_clocks() {
     }
 }
 
-/// SC-11: a time that the clock skips comes right after, and one that it shows twice comes once.
+/// SC-11: a time that the clock skips is run right after, and a time that occurs twice is run once.
 #[test]
 fn a_time_that_the_clock_skips_or_repeats_comes_once() {
     for (start, when) in [
@@ -53,7 +53,7 @@ fn a_time_that_the_clock_skips_or_repeats_comes_once() {
     }
 }
 
-/// C4: whatever the clock is set to, no time is kept twice, and routines go on.
+/// C4: whatever the clock is set to, no occurrence is repeated, and routines continue.
 #[test]
 fn a_clock_that_is_set_keeps_no_time_twice() {
     for by in ["-1h", "1h", "-24h", "30d", "-30d", "-20000d"] {
@@ -75,7 +75,8 @@ fn a_clock_that_is_set_keeps_no_time_twice() {
     }
 }
 
-/// C4: a clock that was wrong by far, also over a start, and is right again, leaves everything as it should be.
+/// C4: a clock that was far off, also across a restart, causes no lasting damage once it is
+/// corrected.
 #[test]
 fn a_clock_that_was_wrong_and_is_right_again_harms_nothing() {
     for (away, back) in [("30d", "-30d"), ("-30d", "30d"), ("-20500d", "20500d"), ("1h", "-1h")] {
@@ -94,7 +95,7 @@ fn a_clock_that_was_wrong_and_is_right_again_harms_nothing() {
     }
 }
 
-/// C4: also without a start in between, and a job that waits for its next try does not wait for the wrong clock.
+/// C4: a clock that is set back far, without a restart, stops neither routines nor a pending retry.
 #[test]
 fn a_clock_that_is_set_back_far_stops_nothing() {
     let mut story = at("16T08:50");
@@ -107,7 +108,7 @@ fn a_clock_that_is_set_back_far_stops_nothing() {
     assert!(done(&story).contains(&"mon 10:00:00".to_owned()), "{}", story.occurrences());
 }
 
-/// C4, PB-3, A9: the budget of pings stays within its bounds whatever the clock does.
+/// C4, PB-3, A9: the ping budget stays within its bounds whatever the clock does.
 #[test]
 fn the_budget_stays_within_its_bounds_whatever_the_clock_does() {
     let puppet = Puppet::answering(|context| match context.said.last().map(|said| words(said)) {
@@ -125,7 +126,8 @@ fn the_budget_stays_within_its_bounds_whatever_the_clock_does() {
     }
 }
 
-/// C5, SC-18: what was due while the machine slept is begun within five seconds of its waking, or told of.
+/// C5, SC-18: an occurrence that became due while the machine slept starts within five seconds
+/// after it wakes, or is reported as missed.
 #[test]
 fn what_was_due_while_the_machine_slept_is_found_at_once() {
     for (asleep, ended) in [
@@ -143,7 +145,7 @@ fn what_was_due_while_the_machine_slept_is_found_at_once() {
     }
 }
 
-/// C6: routines follow the zone in which the human lives, and reminders keep their instant.
+/// C6: routines follow the user's time zone, and reminders keep their instant.
 #[test]
 fn a_routine_follows_the_zone_and_a_reminder_keeps_its_instant() {
     let zones = [("Asia/Tokyo", "08:59:50+09:00"), ("America/Los_Angeles", "08:59:50-08:00")];
@@ -161,8 +163,8 @@ fn a_routine_follows_the_zone_and_a_reminder_keeps_its_instant() {
     );
 }
 
-/// C6: who moves to another zone has their routines there from then on, none of them twice or from before, and
-/// reminders as they were.
+/// C6: after a change of the time zone routines run at local time, none twice or retroactively, and
+/// reminders keep their instant.
 #[test]
 fn who_moves_has_their_routines_where_they_are() {
     let mut story = at("16T08:50");

@@ -1,4 +1,5 @@
-//! Reminders that wait for something to happen: they ring once, when it does, and are planned like any other.
+//! Reminders that wait for an event: they ring once when it happens, and can be changed like any
+//! other plan.
 
 use expect_test::expect;
 use testkit::puppet::Line;
@@ -12,7 +13,7 @@ const NOTES: &str =
 const LISBON: &str =
     "---\nid: li\nrun-at: \"2026-11-16T08:00:00+01:00\"\ncue: \"next-talk\"\n---\nask about lisbon\n";
 
-/// The model passes the human's words on to the schedule.
+/// The model forwards the user's text to the schedule.
 fn said(story: &mut Story, words: &str) {
     let input = format!(r#"{{"words":"{words}"}}"#);
     story.model([Line::calls("schedule", &input), Line::says("Yes.")]).human(words);
@@ -24,7 +25,7 @@ fn answers(story: &Story) -> String {
     answers.collect::<Vec<_>>().join("\n")
 }
 
-/// What waits for the end of something rings after it, and not before.
+/// A reminder with the cue `after standup` rings after standup has ended, and not before.
 #[test]
 fn what_comes_after_something_rings_when_that_has_ended() {
     let mut story = at("16T08:59");
@@ -46,7 +47,7 @@ fn what_comes_after_something_rings_when_that_has_ended() {
     assert_eq!(story.told().matches("Now the notes.").count(), 1, "and once");
 }
 
-/// What is said to be done has ended, too; what is called off has not happened.
+/// A plan that the user completes early counts as ended; a cancelled one does not.
 #[test]
 fn what_is_done_early_has_ended_and_what_is_cancelled_has_not() {
     let mut story = at("16T08:59");
@@ -81,7 +82,7 @@ fn what_is_done_early_has_ended_and_what_is_cancelled_has_not() {
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
 
-/// Nobody can tell when something ends that is not planned: the words are kept, and that is said.
+/// A reminder after an event that is not planned is stored in the inbox, and the reply says so.
 #[test]
 fn what_waits_for_something_unknown_is_kept() {
     let mut story = at("16T08:59");
@@ -93,7 +94,8 @@ fn what_waits_for_something_unknown_is_kept() {
     assert!(story.told().contains("kept in your inbox as 1 · send notes"), "{}", story.told());
 }
 
-/// The next words of the human bring it up, after they were answered, and the model reads it as a reminder.
+/// The cue `next-talk` rings after the answer to the user's next message, and the model reads it as
+/// a reminder.
 #[test]
 fn the_next_talk_brings_up_what_waited_for_it() {
     let mut story = at("16T08:59");
@@ -111,7 +113,7 @@ fn the_next_talk_brings_up_what_waited_for_it() {
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
 
-/// Whatever writing the program dies at, it rings once.
+/// A reminder with a cue rings once for a crash at any write.
 #[test]
 fn what_was_waited_for_rings_once_whenever_the_program_dies() {
     for (nth, trouble) in (1..=6).flat_map(|nth| [(nth, Trouble::DiesBefore), (nth, Trouble::DiesAfter)]) {

@@ -1,4 +1,5 @@
-//! Ends: every time that was due ends in one way that can be seen, and a reminder's file is there until then.
+//! Outcomes: every occurrence ends with one visible outcome, and the file of a reminder exists
+//! until then.
 
 use domain::failure::{Failure, SpendLimit};
 use domain::occurrence::Stage;
@@ -13,7 +14,7 @@ fn breaks() -> Line {
     Line::fails(Failure::Broken("500".to_owned()))
 }
 
-/// How many seconds a job that failed waits for its next try: nothing, if none waits.
+/// Returns the seconds until the next try of a failed job, if one is pending.
 fn waits(story: &Story) -> Option<i64> {
     story.all_occurrences().into_iter().find_map(|occurrence| match occurrence.stage {
         Stage::Again(at) => Some(at.duration_since(occurrence.since).as_secs()),
@@ -21,7 +22,8 @@ fn waits(story: &Story) -> Option<i64> {
     })
 }
 
-/// A8, BF-18, BF-19, SC-16: a run that fails is tried three times; then the human is told once, by the job's own name.
+/// A8, BF-18, BF-19, SC-16: a failing run is tried three times; then the user is notified once,
+/// with the display name of the job.
 #[test]
 fn a_run_that_fails_is_tried_three_times_and_then_told_of() {
     let mut story = at("16T08:59:50");
@@ -54,7 +56,8 @@ fn a_run_that_fails_is_tried_three_times_and_then_told_of() {
     .assert_eq(&story.occurrences());
 }
 
-/// A8, SC-19, SC-20: a background reminder is there until it has ended, and after the last try its own words go out.
+/// A8, SC-19, SC-20: the file of a background reminder exists until it ends, and after the last try
+/// its text is delivered verbatim.
 #[test]
 fn the_words_of_a_reminder_that_could_not_be_done_go_out() {
     let mut story = at("16T08:59:50");
@@ -87,7 +90,8 @@ fn the_words_of_a_reminder_that_could_not_be_done_go_out() {
     assert!(!story.has_file("reminders/call.md"));
 }
 
-/// SC-18, SC-19: a reminder on main needs no model: if it fails, hangs or refuses the key, its words go out as written.
+/// SC-18, SC-19: a reminder on main is delivered verbatim if the model fails, hangs or refuses the
+/// key.
 #[test]
 fn a_reminder_goes_out_as_written_if_the_model_does_not_answer() {
     for line in [
@@ -111,8 +115,8 @@ fn a_reminder_goes_out_as_written_if_the_model_does_not_answer() {
     }
 }
 
-/// A1: the words of a run that is given up at a start are not said into the middle of main's answer, which would be
-/// taken for the answer.
+/// A1: the text of a run that is given up at a start is not shown in the middle of main's answer,
+/// where it would be taken for the answer.
 #[test]
 fn what_a_run_leaves_to_say_does_not_answer_the_reminder_that_main_is_at() {
     let mut story = at("16T08:59:50");
@@ -130,7 +134,7 @@ fn what_a_run_leaves_to_say_does_not_answer_the_reminder_that_main_is_at() {
     assert_eq!(examine(story.paths().root()), [""; 0]);
 }
 
-/// A reminder does not wait for words that wait for a key.
+/// A reminder does not wait behind messages that are blocked by a refused key.
 #[test]
 fn a_reminder_goes_past_words_that_wait_for_a_key() {
     let mut story = at("16T08:59:50");
@@ -142,7 +146,8 @@ fn a_reminder_goes_past_words_that_wait_for_a_key() {
     assert!(story.occurrences().contains("done"), "{}", story.occurrences());
 }
 
-/// A background run waits for a key no longer than it may take at all, and then a reminder's words go out.
+/// A background run waits for a key no longer than its time limit; then the text of its reminder is
+/// delivered.
 #[test]
 fn a_run_does_not_wait_for_a_key_for_ever() {
     let mut story = at("16T08:58");
@@ -162,7 +167,7 @@ fn a_run_does_not_wait_for_a_key_for_ever() {
         .assert_eq(&story.occurrences());
 }
 
-/// BF-17: a run has so much time and no more; it is not tried again.
+/// BF-17: a run that exceeds its time limit is ended and not retried.
 #[test]
 fn a_run_that_takes_too_long_is_ended_and_told_of() {
     let mut story = at("16T08:58");
@@ -182,7 +187,7 @@ fn a_run_that_takes_too_long_is_ended_and_told_of() {
         .assert_eq(&story.occurrences());
 }
 
-/// A limit of spending is not reached twice.
+/// A run that fails at a spend limit is not retried.
 #[test]
 fn a_run_at_the_limit_of_spending_is_not_tried_again() {
     let mut story = at("16T08:59:50");
@@ -193,7 +198,8 @@ fn a_run_at_the_limit_of_spending_is_not_tried_again() {
     assert_eq!(story.told().matches("notice>").count(), 1, "{}", story.told());
 }
 
-/// A foreground routine that fails is tried again; one that the human stops is done.
+/// A routine on main is retried after a failure, but not after the user stops it or at a spend
+/// limit.
 #[test]
 fn a_routine_on_main_is_tried_again_unless_the_human_stops_it() {
     let walk = "---\nid: walk\ncron: 0 9 * * *\ndescription: my walk\n---\nTime for a walk.\n";
@@ -221,7 +227,7 @@ fn a_routine_on_main_is_tried_again_unless_the_human_stops_it() {
     );
 }
 
-/// SC-18, SC-19: nothing the human does to main takes a reminder away: it ends, and its words are heard.
+/// SC-18, SC-19: a reminder on main ends and rings whatever the user does meanwhile.
 #[test]
 fn a_reminder_is_heard_whatever_the_human_does_meanwhile() {
     for what in ["/stop", "/clear", "words", "/compact"] {
@@ -240,7 +246,7 @@ fn a_reminder_is_heard_whatever_the_human_does_meanwhile() {
     }
 }
 
-/// SC-18: a reminder that waits for the floor when the human starts over is heard in the new conversation.
+/// SC-18: a queued reminder survives `/clear` and rings in the new conversation.
 #[test]
 fn a_reminder_that_waits_survives_a_new_start() {
     let mut story = at("16T08:59:50");
@@ -253,7 +259,7 @@ fn a_reminder_that_waits_survives_a_new_start() {
     let anew = told.split_once("main> cleared\n").map(|(_, anew)| anew).unwrap_or_default();
     assert!(anew.contains("main> assistant: Call the dentist.\n"), "{told}");
     assert!(story.occurrences().contains("done"), "{}", story.occurrences());
-    // The minute that the reminder had is not counted for what comes after it.
+    // The time limit of the reminder does not apply to the next turn.
     let mut story = at("16T08:59:50");
     story.model([Line::holds("It is"), Line::says("Call the dentist."), Line::holds("Once upon")]);
     story
@@ -265,7 +271,7 @@ fn a_reminder_that_waits_survives_a_new_start() {
     assert!(!story.told().contains("Once upon"), "{}", story.told());
 }
 
-/// A8: a job on main whose conversation has no room ends visibly too.
+/// A8: a job on main in a full conversation ends with a visible outcome.
 #[test]
 fn a_job_for_which_there_is_no_room_ends_visibly() {
     let full = || Line::fails(Failure::Full("too long".to_owned()));
@@ -281,7 +287,7 @@ fn a_job_for_which_there_is_no_room_ends_visibly() {
     expect!["mon 09:00:00 routine:mail try 3 failed: our conversation is longer than the model can read (too long). shorten it: ollim-bot compact"].assert_eq(&story.occurrences());
 }
 
-/// A job that the program dies under is told of as any other that fails.
+/// A job during which the program crashes repeatedly is reported like any other failure.
 #[test]
 fn a_job_under_which_the_program_keeps_dying_ends_visibly() {
     let mut story = at("16T08:59:50");
@@ -307,7 +313,7 @@ fn a_job_under_which_the_program_keeps_dying_ends_visibly() {
     assert!(!story.has_file("reminders/call.md"));
 }
 
-/// SC-20, A8: wherever the program dies or the disk fails, a reminder on main is heard once, and ends.
+/// SC-20, A8: for a crash or a failed write at any point, a reminder on main rings once and ends.
 #[test]
 fn a_reminder_is_heard_once_wherever_the_program_dies() {
     for nth in 1..=6 {
@@ -325,7 +331,8 @@ fn a_reminder_is_heard_once_wherever_the_program_dies() {
     }
 }
 
-/// SC-20, A8: the same aside: it ends once, and pings once at most; that a ping is in doubt the run knows.
+/// SC-20, A8: a background reminder ends once for a crash at any write and pings at most once; the
+/// run reads whether a ping is in doubt.
 #[test]
 fn a_run_ends_once_wherever_the_program_dies() {
     for nth in 1..=8 {
@@ -348,7 +355,7 @@ fn a_run_ends_once_wherever_the_program_dies() {
     }
 }
 
-/// A story with the reminder, whose model answers what it reads.
+/// Starts a story with the reminder, whose model replies depending on the context.
 fn played(head: &str) -> Story {
     let puppet = Puppet::answering(|context| {
         let aside = context.said.iter().any(|said| words(said).contains("[reminder-bg:"));

@@ -1,4 +1,4 @@
-//! What the human does every day with what is planned: look at it, say that it is done, and take changes back.
+//! Everyday use of plans: listing, completing and undoing changes.
 
 use expect_test::expect;
 use testkit::puppet::Line;
@@ -6,7 +6,7 @@ use testkit::story::Story;
 
 use crate::at;
 
-/// The model passes the human's words on to the schedule.
+/// Forwards the user's text to the schedule. Returns the reply.
 fn said(story: &mut Story, words: &str) -> String {
     let input = format!(r#"{{"words":"{words}"}}"#);
     let before = story.told().len();
@@ -16,7 +16,7 @@ fn said(story: &mut Story, words: &str) -> String {
     answer.split_once("\nmain> ").map_or(answer, |(answer, _)| answer).to_owned()
 }
 
-/// Changes are taken back one after the other, the last one first, also after a restart; then there are none left.
+/// Changes are undone one by one, the last one first, also after a restart, until none is left.
 #[test]
 fn changes_are_taken_back_one_after_the_other() {
     let mut story = at("16T08:59");
@@ -36,7 +36,7 @@ fn changes_are_taken_back_one_after_the_other() {
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
 
-/// What was changed the day before is not taken back.
+/// Changes older than 24 hours cannot be undone.
 #[test]
 fn what_was_changed_yesterday_stays() {
     let mut story = at("16T08:59");
@@ -46,7 +46,7 @@ fn what_was_changed_yesterday_stays() {
     assert_eq!(said(&mut story, "when is dentist"), "fri 20 nov 09:00 · in 3 days · dentist");
 }
 
-/// What was planned before all rests, or before a setting was changed, is not taken back instead of that.
+/// A pause or a setting cannot be undone, and no older change is undone instead.
 #[test]
 fn what_cannot_be_taken_back_is_told_and_nothing_older_goes() {
     let mut story = at("16T08:59");
@@ -62,7 +62,7 @@ fn what_cannot_be_taken_back_is_told_and_nothing_older_goes() {
     assert_eq!(said(&mut story, "when is first"), "fri 20 nov 09:00 · in 4 days · first");
 }
 
-/// A list leaves no time out: what comes often on one day is one line.
+/// A list is complete: several times of one day are one line.
 #[test]
 fn a_list_leaves_no_time_out() {
     let mut story = at("17T20:00");

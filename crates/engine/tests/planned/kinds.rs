@@ -1,4 +1,4 @@
-//! Kinds of runs: forked, isolated and persistent. What each begins with, and what holds for all of them.
+//! Kinds of runs (forked, isolated and persistent): their contexts and their common rules.
 
 use domain::failure::Failure;
 use domain::schedule::{Pings, Reporting, Terms, ToolRule};
@@ -9,8 +9,8 @@ use crate::{at, compacts, mail, persistent, pings, read, session, summary, words
 
 const NINE: &str = "cron: 0 9 * * *\nupdate-main-session: freely";
 
-/// BF-1: a file that says no more than when and what is a run with the usual terms: it may ping, it reports what it
-/// pinged, it has no list of tools, and no model of its own. What is said is told before with its tag.
+/// BF-1: a file with only a time and a prompt has the default terms: it may ping, reports after a
+/// ping, has no list of tools and no model of its own. Its prompt is tagged.
 #[test]
 fn a_file_that_says_the_least_has_the_usual_terms() {
     let Terms { model, tools, voice, .. } = Terms::default();
@@ -25,8 +25,8 @@ fn a_file_that_says_the_least_has_the_usual_terms() {
     assert!(read(&story, 2).contains("report_updates"), "{}", read(&story, 2));
 }
 
-/// BF-13: a forked run begins with what main knows, the others with nothing but their own words; and all have the
-/// instructions and the tools of main.
+/// BF-13: a forked run starts with the context of main, the others only with their own prompt; all
+/// have the instructions and tools of main.
 #[test]
 fn each_kind_begins_with_what_it_may_know() {
     let kinds = [
@@ -46,7 +46,7 @@ fn each_kind_begins_with_what_it_may_know() {
     }
 }
 
-/// BF-16: a run whose answer never ends or is an error is no run that was done, whatever its kind.
+/// BF-16: a run without a complete answer is not done, whatever its kind.
 #[test]
 fn a_run_without_an_answer_is_not_done() {
     let endings = [
@@ -65,7 +65,7 @@ fn a_run_without_an_answer_is_not_done() {
     }
 }
 
-/// RP-10: however long nobody asks for it, a session is gone on with: there is no age at which it is forgotten.
+/// RP-10: a session is continued however long it was unused: it never expires.
 #[test]
 fn a_session_is_gone_on_with_after_a_year() {
     let mut story = at("16T08:59:50");
@@ -81,8 +81,8 @@ fn a_session_is_gone_on_with_after_a_year() {
     assert_eq!(last[1], "Bread costs 2.");
 }
 
-/// RP-19: a persistent run has one ping, which is charged; it is tried three times, and its time is limited; the human is
-/// told by its own name.
+/// RP-19: a persistent run has one ping, which is charged, three tries and a time limit; a failure
+/// is reported with its display name.
 #[test]
 fn a_persistent_run_has_the_limits_of_any_other() {
     let mut story = at("16T10:00");
@@ -101,8 +101,8 @@ fn a_persistent_run_has_the_limits_of_any_other() {
     assert!(slow.occurrences().contains("it timed out after 2 minutes"), "{}", slow.occurrences());
 }
 
-/// RP-3: what is to be kept when a session is summed up stands in the body: the model reads it with every run, and what
-/// it makes of that is what the summary is asked to keep.
+/// RP-3: instructions for the compaction of a session are part of the body: the model reads them
+/// with every run, and passes them to the summary.
 #[test]
 fn what_to_keep_stands_in_the_body() {
     let text = persistent(NINE).replace("Watch the price.", "Watch the price. Keep prices, drop shops.");

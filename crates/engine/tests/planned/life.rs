@@ -1,7 +1,7 @@
-//! A life of the assistant alone, without a disk, a loop or a model: what it writes down is kept here, so that it can die
-//! and wake again.
+//! A simulation of the assistant alone, without a disk, an event loop or a model. It stores the
+//! records in memory, so that the assistant can crash and restart.
 
-#![expect(clippy::unwrap_used, reason = "a value that is not there stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a missing value stops the test at once")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,28 +24,28 @@ use domain::schedule::{Accounted, FileNews, Pings, Planned, Reporting, Terms, Vo
 use domain::turn::{Ending, TurnId};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-/// When lives begin.
+/// The start time of simulations.
 pub const START: &str = "2026-11-02T00:00:30[Europe/Madrid]";
 
-/// How long a turn takes, and how it ends.
+/// Decides the duration and the outcome of each turn.
 pub type Play = Box<dyn FnMut(&mut Dice) -> (SignedDuration, Ending)>;
 
-/// An assistant that lives.
+/// A simulated assistant.
 pub struct Life {
     assistant: Assistant,
     pub now: Zoned,
     pub dice: Dice,
     play: Play,
-    /// The turns that go on, and when and how they end.
+    /// The running turns with the time and outcome of their end.
     pub running: BTreeMap<TurnId, (Start, Timestamp, Ending)>,
     pub log: Log,
-    /// What was begun, and when.
+    /// The occurrences that were started, and when.
     pub begun: Vec<(Timestamp, Key)>,
-    /// What the human saw: notices, and words on main.
+    /// What the user saw: notices, and entries on main.
     pub seen: Vec<String>,
 }
 
-/// What is written down.
+/// The stored records.
 #[derive(Clone, Default)]
 pub struct Log {
     pub files: BTreeMap<Source, Arc<Planned>>,
@@ -60,7 +60,7 @@ pub struct Log {
     pub occurrences: BTreeMap<Key, Occurrence>,
 }
 
-/// The numbers that were given last.
+/// The highest ids in use.
 #[derive(Clone, Copy, Default)]
 struct Newest {
     entry: u64,
@@ -68,7 +68,7 @@ struct Newest {
 }
 
 impl Life {
-    /// A life that begins at `now` with these plans, whose turns go as `play` says.
+    /// Starts a simulation at `now` with these plans, whose turns go as `play` decides.
     pub fn new(now: &str, seed: u64, plans: Vec<Planned>, play: Play) -> Self {
         let conversation = Conversation::new(BTreeMap::new(), EntryId(1));
         let files = plans.into_iter().map(|planned| (planned.source(), Arc::new(planned))).collect();
@@ -84,20 +84,20 @@ impl Life {
         life
     }
 
-    /// The program dies where it stands and starts again, with what is written down and nothing else.
+    /// Crashes and restarts the program with nothing but the stored records.
     pub fn wake(&mut self) {
         self.running.clear();
         let memory = self.log.memory();
         self.assistant = Assistant::new(memory, [].into(), Room::HOUSE, Dice::new(self.dice.roll()));
         self.log.gone.clear();
         self.happens(Event::Started);
-        // Files are read slowly.
+        // The files are read only after the start.
         self.happens(Event::Woke);
         let plans = self.log.files.values().cloned().map(FileNews::Plans).collect();
         self.happens(Event::Files(plans, Look::First));
     }
 
-    /// Everything that is due until `until` happens.
+    /// Simulates everything that is due within `time`.
     pub fn lives(&mut self, time: SignedDuration) {
         let until = self.now.timestamp() + time;
         for _ in 0..1_000_000 {
@@ -118,7 +118,7 @@ impl Life {
         panic!("nobody ever rests");
     }
 
-    /// A turn ends as it was played.
+    /// Ends a turn with its planned outcome.
     pub fn ends(&mut self, turn: TurnId) {
         let Some((_, _, ending)) = self.running.remove(&turn) else { return };
         let said = match ending {
@@ -251,7 +251,7 @@ impl Log {
                 self.files.remove(&source);
                 self.gone.push(source);
             }
-            // Nobody calls a webhook in these lives.
+            // There are no webhooks in these simulations.
             PlanChange::Delivery(_)
             | PlanChange::Session(..)
             | PlanChange::File(_)
@@ -292,17 +292,17 @@ impl Log {
     }
 }
 
-/// A number below `bound`.
+/// Returns a random number below `bound`.
 pub fn below(dice: &mut Dice, bound: u64) -> u64 {
     dice.roll() % bound
 }
 
-/// Turns that take so long, and end well.
+/// All turns take `time` and finish.
 pub fn takes(time: SignedDuration) -> Play {
     Box::new(move |_| (time, Ending::Finished))
 }
 
-/// Terms under which a run may ping and stop as it likes.
+/// Terms that allow a run to ping and to end without restriction.
 pub fn freely() -> Terms {
     Terms { voice: Voice { reporting: Reporting::Freely, pings: Pings::Allowed }, ..Terms::default() }
 }

@@ -1,6 +1,7 @@
-//! The limit of the day: it holds for all that nobody waits for, it is told once, and nothing is lost to it.
+//! The daily limit of background work: it applies to all background calls, is reported once, and
+//! loses no work.
 //!
-//! A call of the played model uses 15 tokens.
+//! A call of the fake model uses 15 tokens.
 
 use domain::conversation::Usage;
 use domain::cost::Attended;
@@ -13,7 +14,7 @@ use testkit::story::{Story, isolated};
 
 use crate::{at, compacts, dentist, mail, persistent, pings, session, summary, words};
 
-/// A story in which whatever is asked is answered, and nobody waits for more than so many tokens a day.
+/// Starts a story whose model answers "Done.", with a daily limit of `tokens` for background work.
 fn limited(time: &str, tokens: u64) -> Story {
     let mut story = played(time, |_| Line::says("Done."));
     story.limited(tokens);
@@ -27,7 +28,7 @@ pub fn played(time: &str, says: impl Fn(&str) -> Line + Send + 'static) -> Story
     Story::played_by(&format!("2026-11-{time}[Europe/Madrid]"), puppet)
 }
 
-/// What was used, and by whom, a line to each who spent anything.
+/// Returns the used tokens, one line for each source.
 fn used(story: &Story) -> String {
     let mut all: Vec<(String, u64)> = Vec::new();
     for spent in story.spending() {
@@ -45,13 +46,13 @@ pub fn notices(story: &Story) -> Vec<String> {
     story.told().lines().filter(|line| line.starts_with("notice>")).map(str::to_owned).collect()
 }
 
-/// A routine that speaks on main, such as `water`, at these times.
+/// A routine on main, such as `water`, at these times.
 fn on_main(id: &str, cron: &str) -> String {
     format!("---\nid: {id}\ncron: \"{cron}\"\n---\nRemind me of {id}.\n")
 }
 
-/// E4: a routine that speaks on main while the human is away is work that nobody waits for; it is told under its own name,
-/// stops at the limit, and goes on the next day. The human goes on as always.
+/// E4: a routine on main is background work of its own account. It stops at the limit and continues
+/// the next day; messages of the user are always answered.
 #[test]
 fn a_routine_on_main_spends_on_its_own_account_and_stops_at_the_limit() {
     let mut story = limited("16T08:59:50", 40);
@@ -78,8 +79,8 @@ fn a_routine_on_main_spends_on_its_own_account_and_stops_at_the_limit() {
     );
 }
 
-/// E4, SC-18: a reminder needs no model to ring: at the limit its words go out as written, on main, from the background,
-/// and when it waits for its turn there; several ring together as always.
+/// E4, SC-18: at the limit reminders are delivered verbatim: on main, from the background, and
+/// while they are queued.
 #[test]
 fn reminders_ring_as_written_at_the_limit() {
     let mut story = limited("16T08:59:50", 10);
@@ -102,7 +103,7 @@ fn reminders_ring_as_written_at_the_limit() {
     assert_eq!(examine(story.paths().root()), [""; 0]);
 }
 
-/// E4: what waits for its turn on main when the limit is reached is not said there any more.
+/// E4: a routine that is queued for main when the limit is reached is skipped.
 #[test]
 fn a_routine_that_waits_for_main_when_the_limit_is_reached_is_left_out() {
     let mut story = at("16T08:59:50");
@@ -117,7 +118,7 @@ fn a_routine_that_waits_for_main_when_the_limit_is_reached_is_left_out() {
     assert_eq!(examine(story.paths().root()), [""; 0]);
 }
 
-/// E4: a routine on main that meets the limit on its way ends there; no message tells of it but the one about the limit.
+/// E4: a routine on main that reaches the limit fails; only the notice about the limit is shown.
 #[test]
 fn a_routine_on_main_that_is_cut_off_by_the_limit_is_not_told_of_again() {
     let mut story = at("16T08:59:50");
@@ -135,8 +136,7 @@ fn a_routine_on_main_that_is_cut_off_by_the_limit_is_not_told_of_again() {
     assert!(!posted.iter().any(|words| words.contains("what i may use")), "{posted:?}");
 }
 
-/// E4: runs that begin in one moment do not pass the limit together: the day ends at most one call above it, whatever
-/// each of them would still do.
+/// E4: concurrent runs exceed the limit by one call at most.
 #[test]
 fn runs_at_the_same_time_pass_the_limit_by_one_call_at_most() {
     for (limit, calls) in [(1, 1), (20, 2), (100, 7)] {
@@ -158,7 +158,8 @@ fn runs_at_the_same_time_pass_the_limit_by_one_call_at_most() {
     }
 }
 
-/// E4: what a call that broke off has used is known before the next one asks, though its run waits to try again.
+/// E4: the usage of a call that broke off is counted before the next call, also while its run waits
+/// to retry.
 #[test]
 fn a_call_that_broke_off_counts_before_the_next_one() {
     let mut story = at("16T09:00");
@@ -168,7 +169,8 @@ fn a_call_that_broke_off_counts_before_the_next_one() {
     assert_eq!(story.contexts().len(), 1, "{}", story.told());
 }
 
-/// E1, E4: far from the limit all calls go on at a time, near it one, and a user who speaks waits for none of them.
+/// E1, E4: calls are concurrent far from the limit and sequential near it, and the user's turn
+/// waits for none of them.
 #[test]
 fn only_near_the_limit_calls_wait_for_each_other() {
     for (limit, at_once) in [(10_000_000, 10), (100, 1)] {
@@ -184,7 +186,7 @@ fn only_near_the_limit_calls_wait_for_each_other() {
     }
 }
 
-/// E4: what a run that was cut off for its time waits for is let go: the next one has its turn.
+/// E4: a run that waits for the limit can be stopped by its timeout, and the next run continues.
 #[test]
 fn a_run_that_waits_for_the_others_can_be_stopped() {
     let mut story = played("16T09:00", |_| Line::holds("Well"));
@@ -195,7 +197,7 @@ fn a_run_that_waits_for_the_others_can_be_stopped() {
     assert_eq!(examine(story.paths().root()), [""; 0]);
 }
 
-/// E4: at the limit twenty routines are left out, each where one can see it, and the human hears of the limit once.
+/// E4: at the limit routines are skipped visibly, and the user is notified of the limit once.
 #[test]
 fn at_the_limit_routines_are_left_out_and_the_human_is_told_once() {
     let mut story = limited("16T08:59:50", 10);
@@ -215,7 +217,8 @@ fn at_the_limit_routines_are_left_out_and_the_human_is_told_once() {
     assert_eq!(story.sessions().lines().count(), before.lines().count() + 1, "nothing was begun for them");
 }
 
-/// E4: a job that the human wants done now is not done behind their back later: they hear why not.
+/// E4: at the limit a job that the user starts by hand is refused with the reason, and not run
+/// later.
 #[test]
 fn at_the_limit_a_routine_is_not_run_by_hand() {
     let mut story = limited("16T08:59:50", 10);
@@ -229,7 +232,7 @@ fn at_the_limit_a_routine_is_not_run_by_hand() {
     expect!["mon 09:00:00 routine:mail try 1 done"].assert_eq(&story.occurrences());
 }
 
-/// E4: a run that meets the limit on its way ends there, one can see why, and nobody is told a second time.
+/// E4: a run that reaches the limit fails with the reason; there is no second notice.
 #[test]
 fn a_run_that_is_cut_off_by_the_limit_is_not_told_of_again() {
     let mut story = at("16T08:59:50");
@@ -243,7 +246,7 @@ fn a_run_that_is_cut_off_by_the_limit_is_not_told_of_again() {
     .assert_eq(&story.occurrences());
 }
 
-/// RP-14, E4: a routine with a session of its own finds no questions there that nobody answered.
+/// RP-14, E4: runs that were skipped at the limit leave no unanswered prompts in the session.
 #[test]
 fn the_session_of_a_routine_stays_as_it_was_while_the_limit_is_reached() {
     let mut story = limited("16T08:59:50", 10);
@@ -256,7 +259,8 @@ fn the_session_of_a_routine_stays_as_it_was_while_the_limit_is_reached() {
     assert_eq!(read, 3, "what it was told and said on the first day, and what it is told now");
 }
 
-/// E4, RP-25: a summary that a routine wants is work that nobody waits for, and one that the human wants is not.
+/// E4, RP-25: a compaction requested by a routine is background work, and one requested by the user
+/// is not.
 #[test]
 fn a_summary_is_waited_for_as_what_it_is_for() {
     let mut story = at("16T08:59:50");
@@ -279,7 +283,7 @@ fn a_summary_is_waited_for_as_what_it_is_for() {
     .assert_eq(&used(&story));
 }
 
-/// CP-6, E4: a summary that met the limit is made for a human who waits.
+/// CP-6, E4: a compaction that was stopped by the limit runs when the user sends a message.
 #[test]
 fn a_summary_that_met_the_limit_is_made_when_the_human_speaks() {
     let Line::Reply(reply) = Line::says("Noted.") else { panic!("a reply") };
@@ -308,8 +312,9 @@ fn a_summary_that_met_the_limit_is_made_when_the_human_speaks() {
     );
 }
 
-/// MC-6, MC-7, E4: near the limit a summary that a routine on main needs waits for the calls that go on; but once words of
-/// the human wait behind it, it waits for none of them, and neither it nor the answer counts towards the limit.
+/// MC-6, MC-7, E4: near the limit the compaction for a routine on main waits for the running calls.
+/// Once a message of the user is queued behind it, it waits for none of them, and neither it nor
+/// the answer counts towards the limit.
 #[test]
 fn a_human_waits_for_no_background_call_behind_a_summary_that_nobody_waited_for() {
     let Line::Reply(reply) = Line::says("Noted.") else { panic!("a reply") };
@@ -336,8 +341,8 @@ fn a_human_waits_for_no_background_call_behind_a_summary_that_nobody_waited_for(
     assert_eq!(examine(story.paths().root()), [""; 0]);
 }
 
-/// E4: who works for a human who waits is waited for, also when the limit is reached; who works for a routine is not, and
-/// the routine hears why it did not.
+/// E4: a subagent of the user's turn is not subject to the limit; a subagent of a routine is, and
+/// the routine gets the reason.
 #[test]
 fn an_agent_is_waited_for_as_who_asks_it() {
     let asks = || Line::calls("Task", r#"{"subagent_type":"history-reviewer","prompt":"have a look"}"#);
@@ -362,18 +367,19 @@ fn an_agent_is_waited_for_as_who_asks_it() {
     assert!(story.told().ends_with("main> assistant: Still well.\n"), "{}", story.told());
 }
 
-/// C4, E4: a clock that is set, before or after a start, gives no day its limit a second time and takes it from none.
+/// C4, E4: a changed clock, before or after a start, neither grants the limit of a day twice nor
+/// takes it away.
 #[test]
 fn a_clock_that_is_set_gives_no_second_limit() {
     let mut story = limited("16T08:59:50", 10);
     story.file("routines/mail.md", &mail("cron: 0 9-20 * * *")).passes("20s");
     assert_eq!((story.contexts().len(), notices(&story).len()), (1, 1));
-    // It starts with the clock of a machine that was off for long, which is set right then. That day has a limit, too.
+    // The machine was off for long and starts with a wrong clock. That day has a limit, too.
     story.die().clock_set("-40d").crash().passes("61m");
     assert_eq!((story.contexts().len(), notices(&story).len()), (2, 2), "{}", story.told());
     story.clock_set("40d").passes("61m");
     assert_eq!((story.contexts().len(), notices(&story).len()), (2, 2), "{}", story.told());
-    // A clock that was ahead for a while takes nothing from the day that it is then.
+    // A clock that was ahead for a while takes nothing from the limit of the correct day.
     story.clock("08:30").clock_set("10d").passes("61m");
     let ahead = story.contexts().len();
     story.clock_set("-10d").crash().passes("61m");

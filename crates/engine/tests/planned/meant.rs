@@ -1,4 +1,5 @@
-//! Plans in plain words, and files that change at the wrong moment: what is meant happens, and nothing else.
+//! Plans in natural language, and files that change at a bad moment: only the intended plan is
+//! affected.
 
 use domain::failure::Failure;
 use expect_test::expect;
@@ -7,20 +8,20 @@ use testkit::story::Story;
 
 use crate::{at, dentist, mail, persistent, session};
 
-/// The model passes the human's words on to the schedule.
+/// The model forwards the user's text to the schedule.
 fn said(story: &mut Story, words: &str) {
     let input = format!(r#"{{"words":"{words}"}}"#);
     story.model([Line::calls("schedule", &input), Line::says("Yes.")]).human(words);
 }
 
-/// What the schedule answered, one line each.
+/// Returns the replies of the schedule, one per line.
 fn answers(story: &Story) -> String {
     let answers = story.told();
     let answers = answers.lines().filter_map(|line| line.strip_prefix("main> schedule: "));
     answers.collect::<Vec<_>>().join("\n")
 }
 
-/// `done` and `snooze` are about what rang, never about what comes next.
+/// `done` and `snooze` refer to the last reminder that rang, never to the next one.
 #[test]
 fn it_is_what_rang_and_not_what_comes_next() {
     let mut story = at("16T08:59");
@@ -43,7 +44,7 @@ fn it_is_what_rang_and_not_what_comes_next() {
     assert!(story.has_file("reminders/call.md"), "nobody meant the dentist");
 }
 
-/// What has just rung is meant before another thing of the same name that is still to come.
+/// A name refers to a reminder that has just rung before an upcoming one of the same name.
 #[test]
 fn what_rang_is_done_and_not_its_namesake_of_tonight() {
     let mut story = at("16T08:59");
@@ -56,7 +57,8 @@ fn what_rang_is_done_and_not_its_namesake_of_tonight() {
     assert!(told.contains("done: meds. `undo` takes it back\ntoday 20:00 · "), "{told}");
 }
 
-/// `drop it` is about what rang, if that was later than the last change; dropping is not doing.
+/// `drop it` refers to the last reminder that rang, if that is newer than the last change; dropping
+/// differs from completing.
 #[test]
 fn what_rang_is_dropped_and_not_what_was_planned_before() {
     let mut story = at("16T08:59");
@@ -77,7 +79,7 @@ fn what_rang_is_dropped_and_not_what_was_planned_before() {
     assert!(told.contains("· dentist"), "nobody meant the dentist: {told}");
 }
 
-/// A change that has run its course is not taken back into the past.
+/// `undo` does not restore a plan that has rung meanwhile.
 #[test]
 fn undo_does_not_bring_back_what_has_rung() {
     let mut story = at("16T08:59");
@@ -91,8 +93,8 @@ fn undo_does_not_bring_back_what_has_rung() {
     assert_eq!(story.told().matches("main> assistant: Stretch.").count(), 1, "{}", story.told());
 }
 
-/// `today` alone lists the day, also right after it was asked when something kept is for; and who gives it to today
-/// gets a time that is still to come.
+/// `today` alone lists the day, also right after a question for a time. `today` as a time yields
+/// one in the future.
 #[test]
 fn listing_the_day_plans_nothing_and_nothing_is_planned_in_the_past() {
     let mut story = at("16T14:30");
@@ -117,7 +119,7 @@ fn listing_the_day_plans_nothing_and_nothing_is_planned_in_the_past() {
     assert_eq!(story.cards(), Vec::<String>::new(), "nothing rings at once");
 }
 
-/// What is back in the inbox is not asked about any more, though it rang meanwhile.
+/// An item that was moved back to the inbox is not asked about again, even if it rang meanwhile.
 #[test]
 fn what_rang_and_is_taken_back_is_in_the_inbox_alone() {
     let mut story = at("16T14:30");
@@ -132,7 +134,7 @@ fn what_rang_and_is_taken_back_is_in_the_inbox_alone() {
     assert!(story.told().contains("it has waited longest in your inbox"), "{}", story.told());
 }
 
-/// A command for something known, with a time that nobody can read, changes nothing and is no thing to keep.
+/// A command with an unreadable time changes nothing and adds nothing to the inbox.
 #[test]
 fn a_time_that_cannot_be_read_is_told_and_nothing_is_kept() {
     let mut story = at("16T14:30");
@@ -151,7 +153,7 @@ fn a_time_that_cannot_be_read_is_told_and_nothing_is_kept() {
     assert_eq!(story.inbox(), "the inbox is empty.");
 }
 
-/// An id means one thing, also when another thing is called like it.
+/// An id takes precedence over a matching name.
 #[test]
 fn an_id_is_not_taken_for_a_name() {
     let mut story = at("16T08:59");
@@ -162,7 +164,7 @@ fn an_id_is_not_taken_for_a_name() {
     assert_eq!(answers(&story), "done: water the plants. `undo` takes it back");
 }
 
-/// A6: a reminder that rang and is cancelled is not put in other words any more.
+/// A6: a reminder that rang and was cancelled is not rephrased by the model.
 #[test]
 fn what_is_called_off_after_it_rang_is_not_put_in_words() {
     let mut story = at("16T08:59");
@@ -177,7 +179,7 @@ fn what_is_called_off_after_it_rang_is_not_put_in_words() {
     assert!(!story.told().contains("Gone."), "{}", story.told());
 }
 
-/// B8: a reminder's file that is half edited when its run ends is not taken away.
+/// B8: a reminder's file that is being edited when its run ends is not removed.
 #[test]
 fn a_file_that_is_being_edited_is_not_taken_away() {
     let mut story = at("16T08:59");
@@ -189,8 +191,8 @@ fn a_file_that_is_being_edited_is_not_taken_away() {
     assert_eq!(story.reads_file("reminders/call.md"), "---\nid: d1\nrun-at: tomorr\n---\ncall her\n");
 }
 
-/// RP-29: a job whose file went while nobody was there is called off, though another file cannot be read; as long
-/// as that one does not say whose it is, it may be the one.
+/// RP-29: a job whose file was removed while the program was off is cancelled even if another file
+/// is broken. A file without a readable id may be the missing one.
 #[test]
 fn what_has_no_file_is_called_off_though_another_cannot_be_read() {
     for (broken, until_mended) in
@@ -207,7 +209,7 @@ fn what_has_no_file_is_called_off_though_another_cannot_be_read() {
     }
 }
 
-/// RP-29: a folder that cannot be read takes no memory away.
+/// RP-29: an unreadable folder ends no session.
 #[test]
 fn a_folder_that_cannot_be_read_takes_nothing_away() {
     let mut story = at("16T10:00");
@@ -227,7 +229,7 @@ fn a_folder_that_cannot_be_read_takes_nothing_away() {
     assert_eq!(session(&story), before);
 }
 
-/// RP-13, RP-16: a session whose file was never written, because the program died, is not forgotten.
+/// RP-13, RP-16: a session survives a crash before its file was written.
 #[test]
 fn a_session_whose_file_did_not_follow_is_kept() {
     let mut story = at("16T10:00");
@@ -250,7 +252,7 @@ fn a_session_whose_file_did_not_follow_is_kept() {
     assert_eq!(story.reads_file("state/routine_sessions/mail"), "", "somebody took its file away");
 }
 
-/// What was only moved is moved back: all else that stands in its file stays as the human wrote it.
+/// Undoing a move keeps everything else in the file as the user wrote it.
 #[test]
 fn moving_back_leaves_the_file_as_it_was() {
     let mut story = at("16T08:59");

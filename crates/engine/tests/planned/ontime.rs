@@ -1,4 +1,4 @@
-//! On time: a reminder is shown at the instant at which it is due, as written, whatever else goes on.
+//! A reminder is shown verbatim at its due instant, whatever else is running.
 
 use std::borrow::Cow;
 
@@ -19,26 +19,26 @@ const SLOW: ToolSpec = ToolSpec {
     class: Class::Own,
 };
 
-/// An instant of the 16th of November 2026 in Madrid.
+/// Returns an instant of the 16th of November 2026 in Madrid.
 fn instant(time: &str) -> Timestamp {
     let zoned = format!("2026-11-16T{time}[Europe/Madrid]").parse::<Zoned>();
     zoned.unwrap_or_else(|error| panic!("{time}: {error}")).timestamp()
 }
 
-/// Whether this is nine o'clock, as exactly as a timer wakes.
+/// Returns whether `at` is nine o'clock, up to the precision of a timer.
 fn is_in_time(at: Timestamp) -> bool {
     (instant("09:00")..=instant("09:00:00.002")).contains(&at)
 }
 
-/// The model is not reached at all.
+/// A model that is never reachable.
 fn dead() -> impl Iterator<Item = Line> {
     (0..40).map(|_| Line::fails(Failure::Unreachable("refused".to_owned())))
 }
 
-/// Begins something.
+/// Starts the work that may delay the reminder.
 type Begins = fn(&mut Story);
 
-/// What main is at when the reminder is due at 09:00.
+/// The work of main when the reminder is due at 09:00.
 const TROUBLES: [(&str, Begins); 8] = [
     ("an answer that does not end", |story| {
         story.model([Line::holds("Once upon")]).human_begins("tell me a story");
@@ -72,8 +72,8 @@ const TROUBLES: [(&str, Begins); 8] = [
     }),
 ];
 
-/// The reminder is shown once, at its instant, on the surfaces and in the outbox, and it ends within the time that the
-/// model has for other words.
+/// The reminder is shown once, at its instant, on the surfaces and in the outbox, and ends within
+/// the time that the model has to rephrase it.
 #[test]
 fn a_reminder_is_shown_when_it_is_due_whatever_goes_on() {
     for (name, trouble) in TROUBLES {
@@ -104,7 +104,7 @@ fn a_reminder_is_shown_when_it_is_due_whatever_goes_on() {
     }
 }
 
-/// The model's words take the place of those that were shown if they come within a minute after the reminder was due.
+/// The model's text replaces the reminder if it arrives within a minute after the due time.
 #[test]
 fn the_models_words_take_the_place_of_the_reminder_in_time() {
     let mut story = at("16T08:59:50");
@@ -123,7 +123,7 @@ fn the_models_words_take_the_place_of_the_reminder_in_time() {
     assert!(!story.told().contains("Time to call"), "{}", story.told());
     assert_eq!(story.contexts().len(), 1);
 
-    // The user has dealt with it meanwhile.
+    // The user has completed it meanwhile.
     let mut story = at("16T08:59:50");
     story.lend(&[SLOW]).with_messages().crash().file("reminders/call.md", &dentist("16T09:00", ""));
     story.model([Line::holds("Once upon"), Line::says("Time to call the dentist!")]);
@@ -133,7 +133,7 @@ fn the_models_words_take_the_place_of_the_reminder_in_time() {
     assert_eq!(story.contexts().len(), 1);
 }
 
-/// A turn that begins late has only the rest of the minute: it counts from the due time, not from the beginning of the turn.
+/// The minute counts from the due time, not from the start of the turn.
 #[test]
 fn the_minute_of_the_model_counts_from_the_due_time() {
     let mut story = at("16T08:59:50");
@@ -150,7 +150,7 @@ fn the_minute_of_the_model_counts_from_the_due_time() {
     assert!(story.told().contains("Fine."), "{}", story.told());
 }
 
-/// A reminder in a chain needs its turn, however late that comes. What is said then is a message of its own.
+/// A reminder in a chain gets its turn however late. Its text is then a separate message.
 #[test]
 fn a_reminder_that_is_more_than_words_has_its_turn_later() {
     let mut story = at("16T08:59:50");
@@ -177,7 +177,7 @@ fn a_reminder_that_is_more_than_words_has_its_turn_later() {
     assert_eq!(story.files("reminders").len(), 1, "the next check");
 }
 
-/// In time, the last words of a reminder in a chain take its place, and are not posted a second time.
+/// Within the minute the text of a reminder in a chain replaces it, and is not posted twice.
 #[test]
 fn the_words_of_a_reminder_in_a_chain_take_its_place_in_time() {
     let mut story = at("16T08:59:50");
@@ -190,7 +190,7 @@ fn the_words_of_a_reminder_in_a_chain_take_its_place_in_time() {
     assert_eq!(story.posted(), ["Call the dentist. I look again at half past."]);
 }
 
-/// The user has dealt with the card while the model was at work: what it found is posted all the same.
+/// The model's text is posted even if the user has completed the card meanwhile.
 #[test]
 fn what_the_model_found_is_posted_if_the_card_is_settled() {
     for (keys, expected) in [
@@ -205,7 +205,7 @@ fn what_the_model_found_is_posted_if_the_card_is_settled() {
     }
 }
 
-/// After a downtime the model is not asked about a reminder that was shown long before.
+/// After a downtime the model does not rephrase a reminder that was shown long before.
 #[test]
 fn a_reminder_that_was_shown_before_a_long_downtime_is_not_put_to_the_model() {
     let mut story = at("16T08:59:50");
@@ -219,7 +219,7 @@ fn a_reminder_that_was_shown_before_a_long_downtime_is_not_put_to_the_model() {
     assert!(story.occurrences().contains("done"), "{}", story.occurrences());
 }
 
-/// Two hundred reminders of one instant are shown at that instant, in one message, while an answer goes on.
+/// Two hundred reminders of one instant are shown then in one message, during an answer.
 #[test]
 fn two_hundred_reminders_are_shown_at_once() {
     let mut story = at("16T08:59");
@@ -237,7 +237,7 @@ fn two_hundred_reminders_are_shown_at_once() {
     assert_eq!(story.contexts().len(), 1);
 }
 
-/// The program dies right around the writing that shows the reminder: it is shown once, and the next start tells.
+/// The reminder is shown once for a crash around the write that shows it.
 #[test]
 fn a_crash_right_after_the_reminder_was_due_shows_it_once() {
     for (nth, trouble) in (1..=4).flat_map(|nth| [(nth, Trouble::DiesBefore), (nth, Trouble::DiesAfter)]) {

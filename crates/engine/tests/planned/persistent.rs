@@ -1,4 +1,4 @@
-//! Persistent routines: a session of their own that goes on from run to run, and ends with the routine.
+//! Persistent routines: their session continues from run to run, and ends with the routine.
 
 use domain::failure::Failure;
 use expect_test::expect;
@@ -16,7 +16,8 @@ fn watch(head: &str) -> Story {
     story
 }
 
-/// RP-1, RP-14, RP-17, MT-3: the runs stand one behind the other beside main, each with an event without a parent.
+/// RP-1, RP-14, RP-17, MT-3: the runs form one sequence beside main, each with an event without a
+/// parent.
 #[test]
 fn runs_of_a_persistent_routine_stand_one_behind_the_other() {
     let mut story = watch(&format!("{NINE}\nupdate-main-session: freely"));
@@ -55,7 +56,7 @@ fn runs_of_a_persistent_routine_stand_one_behind_the_other() {
     .assert_eq(&story.sessions());
 }
 
-/// RP-17: a rest that is taken back leaves the routine as it was: its file, and the session that goes on.
+/// RP-17: undoing a pause restores the file of the routine and keeps its session.
 #[test]
 fn a_rest_that_is_taken_back_keeps_the_session() {
     let mut story = watch(&format!("{NINE}\n# every morning\nupdate-main-session: freely"));
@@ -74,7 +75,8 @@ fn a_rest_that_is_taken_back_keeps_the_session() {
     assert_eq!(session(&story), before);
 }
 
-/// PU-8, RP-18: a persistent run sees nothing of what waits for main, and what it reports main reads.
+/// PU-8, RP-18: a persistent run does not read the pending updates of main, and main reads the ones
+/// it leaves.
 #[test]
 fn a_persistent_run_sees_no_updates_and_leaves_some() {
     let mut story = watch(NINE);
@@ -90,7 +92,7 @@ fn a_persistent_run_sees_no_updates_and_leaves_some() {
     assert!(read(&story, 2).contains("two mails") && read(&story, 2).contains("bread costs 3"));
 }
 
-/// RP-35, PR-13: its session is not said to be thrown away.
+/// RP-35, PR-13: its preamble does not say that the session is discarded.
 #[test]
 fn a_persistent_run_is_not_told_that_all_is_discarded() {
     let mut story = watch(&format!("{NINE}\nupdate-main-session: always"));
@@ -102,7 +104,7 @@ fn a_persistent_run_is_not_told_that_all_is_discarded() {
     );
 }
 
-/// RP-12: another persistent routine is not in the way. RP-13: each has its own file.
+/// RP-12, RP-13: persistent routines run concurrently, each with its own session file.
 #[test]
 fn two_persistent_routines_run_at_once() {
     let mut story = watch("cron: 1 10 * * *");
@@ -116,7 +118,7 @@ fn two_persistent_routines_run_at_once() {
     assert_ne!(one, two);
 }
 
-/// RP-16, RP-25: if the compaction fails, the run is saved all the same, and the session stays as it was.
+/// RP-16, RP-25: if the compaction fails, the run is saved and the session stays unchanged.
 #[test]
 fn a_compaction_that_fails_loses_nothing_of_the_run() {
     let mut story = watch(NINE);
@@ -136,7 +138,7 @@ fn a_compaction_that_fails_loses_nothing_of_the_run() {
     assert!(said.contains(&"Bread costs 4.".to_owned()), "{said:?}");
 }
 
-/// RP-16, RP-26: a compaction that takes too long is left, within the time of the run.
+/// RP-16, RP-26: a compaction that exceeds the time of the run is abandoned.
 #[test]
 fn a_compaction_that_takes_too_long_is_left() {
     let mut story = watch("cron: 1 10 * * *");
@@ -147,7 +149,7 @@ fn a_compaction_that_takes_too_long_is_left() {
     assert_ne!(session(&story), "");
 }
 
-/// RP-15: a run that fails leaves what it had said, and the next goes on from there.
+/// RP-15: a failed run keeps its entries, and the next run continues after them.
 #[test]
 fn a_run_that_fails_keeps_its_session() {
     let mut story = watch("cron: 1 10 * * *");
@@ -159,7 +161,8 @@ fn a_run_that_fails_keeps_its_session() {
     assert!(story.contexts()[2].said.len() > 3, "{}", story.tree());
 }
 
-/// RP-28, RP-29, RP-31: the session ends with the routine, not with a file that is being edited or another line in it.
+/// RP-28, RP-29, RP-31: the session ends with the routine, not while its file is being edited or
+/// changed.
 #[test]
 fn a_session_ends_with_its_routine_and_not_before() {
     let mut story = watch(NINE);
@@ -178,7 +181,8 @@ fn a_session_ends_with_its_routine_and_not_before() {
     assert_eq!(story.contexts()[3].said.len(), 1, "and begins anew");
 }
 
-/// RP-28, RP-30: a routine that was removed while nobody was there has no session after the next start.
+/// RP-28, RP-30: the session of a routine that was removed while the program was off is deleted at
+/// the next start.
 #[test]
 fn a_session_without_a_routine_is_swept_away() {
     let mut story = watch(NINE);
@@ -199,7 +203,7 @@ fn a_routine_that_is_removed_while_it_runs_leaves_no_session() {
     assert_eq!(story.files("state/routine_sessions"), Vec::<String>::new());
 }
 
-/// RP-32: a session that nobody knows begins anew, and that is told.
+/// RP-32: an unknown session id in the file starts a new session, with a notice.
 #[test]
 fn a_session_that_nobody_knows_begins_anew() {
     let mut story = watch(NINE);
@@ -216,7 +220,7 @@ fn a_session_that_nobody_knows_begins_anew() {
     assert_ne!(session(&story), "0c7d9f3e-0000-4000-8000-000000000000");
 }
 
-/// RP-27: who replies to a persistent run branches off: the routine's own session is not touched.
+/// RP-27: a reply to a persistent run forks off and does not change the routine's session.
 #[test]
 fn a_reply_to_a_persistent_run_branches_off() {
     let mut story = watch(&format!("{NINE}\nupdate-main-session: freely"));
@@ -232,7 +236,8 @@ fn a_reply_to_a_persistent_run_branches_off() {
     assert!(entered.iter().all(|line| !line.contains(&format!(r#""session_id":"{kept}""#))), "{events}");
 }
 
-/// RP-34, CP-8: a session that no longer fits is summed up by itself, and what is saved is the summed up one.
+/// RP-34, CP-8: a session that exceeds the context window is compacted automatically, and the
+/// compacted one is saved.
 #[test]
 fn a_session_that_no_longer_fits_is_summed_up() {
     let mut story = watch("cron: 1 10 * * *");
@@ -244,7 +249,8 @@ fn a_session_that_no_longer_fits_is_summed_up() {
     assert!(events.contains(&format!(r#""session_id":"{}""#, session(&story))), "{events}");
 }
 
-/// A14, RP-16: wherever the program dies, the session is compacted once, and its file names one that is known.
+/// A14, RP-16: for a crash at any write the session is compacted once, and its file names a known
+/// session.
 #[test]
 fn a_session_is_compacted_once_wherever_the_program_dies() {
     for nth in 1..=8 {
@@ -272,7 +278,7 @@ fn a_session_is_compacted_once_wherever_the_program_dies() {
     }
 }
 
-/// MT-4: what a run showed is found under the session that it has after its compaction, which is another one.
+/// MT-4: a ping is attributed to the session id after the run's compaction.
 #[test]
 fn what_a_run_showed_is_found_after_its_compaction() {
     let mut story = watch(&format!("{NINE}\nupdate-main-session: freely"));

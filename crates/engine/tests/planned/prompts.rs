@@ -1,4 +1,4 @@
-//! Prompts: what a job really reads when its time has come, and where it is heard.
+//! The prompts of jobs, and the conversation in which they run.
 
 use domain::conversation::Branch;
 use expect_test::expect;
@@ -7,7 +7,7 @@ use testkit::story::Story;
 
 use crate::{at, dentist, mail, persistent, pings, read, words};
 
-/// A story at nine with these routines and reminders, after what is due was done.
+/// Starts a story at nine with these job files, and runs what is due.
 fn nine(files: &[(&str, &str)]) -> Story {
     let mut story = at("16T08:59:50");
     for (name, text) in files {
@@ -17,7 +17,8 @@ fn nine(files: &[(&str, &str)]) -> Story {
     story
 }
 
-/// SC-21, SC-23, SC-24, SC-25: each of the four kinds has its own tag, and on main nothing but that stands before the words.
+/// SC-21, SC-23, SC-24, SC-25: each of the four kinds of jobs has its own tag; on main the prompt
+/// has no other preface.
 #[test]
 fn each_kind_of_job_has_its_tag() {
     let walk = "---\nid: walk\ncron: 0 9 * * *\n---\nTime for a walk.\n";
@@ -40,7 +41,8 @@ fn each_kind_of_job_has_its_tag() {
     );
 }
 
-/// SC-23, PR-1, PR-3, PR-6, PR-11, PR-12, PR-14, FS-1, FS-4, FS-6, FS-7, FS-9, FS-11: all that a background run reads.
+/// SC-23, PR-1, PR-3, PR-6, PR-11, PR-12, PR-14, FS-1, FS-4, FS-6, FS-7, FS-9, FS-11: the complete
+/// prompt of a background run.
 #[test]
 fn a_background_run_reads_what_holds_for_it_and_what_comes() {
     let at_nine = |id: &str, more: &str| format!("---\nid: {id}\nbackground: true\n{more}\n---\nDo {id}.\n");
@@ -88,7 +90,8 @@ fn a_background_run_reads_what_holds_for_it_and_what_comes() {
         Triage my mail."#]].assert_eq(&read(&story, 0));
 }
 
-/// PR-5, PR-7, PR-8, PR-9, PR-4: how a run may reach the human and main, in the words of its own terms.
+/// PR-5, PR-7, PR-8, PR-9, PR-4: the prompt states how the run may reach the user and main,
+/// according to its file.
 #[test]
 fn a_run_reads_the_terms_of_its_own_file() {
     let told =
@@ -113,7 +116,7 @@ fn a_run_reads_the_terms_of_its_own_file() {
     assert!(with.contains("  - mcp__discord__ping_user") && !with.contains("  - WebFetch"), "{not}");
 }
 
-/// MC-19, PR-10: a run that begins while the human talks reads so; one that begins in silence does not.
+/// MC-19, PR-10: the prompt states whether the user is in a conversation when the run starts.
 #[test]
 fn a_run_reads_that_the_human_is_talking() {
     let mut story = at("16T08:59:50");
@@ -124,7 +127,7 @@ fn a_run_reads_that_the_human_is_talking() {
     assert!(!read(&story, 2).contains("mid-conversation"), "{}", read(&story, 2));
 }
 
-/// PR-11, PB-11: a run reads how many pings are left when it begins.
+/// PR-11, PB-11: the prompt states how many pings are left.
 #[test]
 fn a_run_reads_how_many_pings_are_left() {
     let mut story = at("16T08:59:50");
@@ -142,7 +145,7 @@ Ping budget: 5/5
     assert!(read(&story, 2).contains("Ping budget: 4/5 (next refill in 89 min)"), "{}", read(&story, 2));
 }
 
-/// FS-3, FS-11, FS-12: what has just run is shown as such, and the running task once as itself.
+/// FS-3, FS-11, FS-12: the schedule marks jobs that have just run, and the running one.
 #[test]
 fn a_run_reads_what_has_just_run() {
     let other = mail("cron: 55 8 * * *").replace("id: mail", "id: other").replace("my mail", "the other");
@@ -160,7 +163,7 @@ fn a_run_reads_what_has_just_run() {
     .assert_eq(&lines.join("\n"));
 }
 
-/// SC-22: a late background run says so behind its tag, and so does a reminder.
+/// SC-22: a late run or reminder says so after its tag.
 #[test]
 fn what_is_late_says_so_behind_its_tag() {
     let mut story = at("16T08:59:50");
@@ -182,8 +185,8 @@ fn what_is_late_says_so_behind_its_tag() {
     );
 }
 
-/// MC-18: the turn for a job on main waits until the human has their answer, and interrupts nobody. The words of a reminder
-/// are shown at once.
+/// MC-18: the turn of a job on main waits for the user's answer and interrupts nothing. The text of
+/// a reminder is shown at once.
 #[test]
 fn a_job_on_main_waits_for_the_floor() {
     let mut story = at("16T08:59:50");
@@ -205,7 +208,7 @@ fn a_job_on_main_waits_for_the_floor() {
     .assert_eq(&story.told());
 }
 
-/// MC-20: a job on main is heard on main while a side conversation is open; that stays open and hears nothing of it.
+/// MC-20: a job on main runs there while a fork is open; the fork stays open and does not see it.
 #[test]
 fn a_job_on_main_is_heard_there_while_a_fork_is_open() {
     let mut story = at("16T08:58");
@@ -235,7 +238,7 @@ fn a_job_on_main_is_heard_there_while_a_fork_is_open() {
     assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 done");
 }
 
-/// BF-14, PU-8: a forked run reads what waits for main before its words; one that is isolated reads its words alone.
+/// BF-14, PU-8: a forked run reads the pending updates of main; an isolated one does not.
 #[test]
 fn a_forked_run_reads_what_waits_for_main() {
     for (head, sees) in [("", true), ("isolated: true", false)] {
@@ -246,7 +249,7 @@ fn a_forked_run_reads_what_waits_for_main() {
     }
 }
 
-/// BF-8, BF-9: the model and how it thinks are those of the file, for every kind of run.
+/// BF-8, BF-9: every kind of run uses the model and the thinking mode of its file.
 #[test]
 fn a_run_has_the_model_that_its_file_names() {
     let nine_haiku = "cron: 0 9 * * *\nmodel: haiku\nthinking: false";
@@ -259,8 +262,8 @@ fn a_run_has_the_model_that_its_file_names() {
     }
 }
 
-/// BF-8: `thinking: true` asks for thinking, `false` for as little as possible, and a file that says nothing runs as the
-/// main conversation does, so that the vendor's cache is shared.
+/// BF-8: `thinking: true` requests thinking, `false` as little as possible; without the key a job
+/// runs like the main conversation, so that the vendor's cache is shared.
 #[test]
 fn a_job_turns_thinking_on_or_off_or_inherits_it() {
     for (head, thinking, effort) in [
@@ -279,7 +282,8 @@ fn a_job_turns_thinking_on_or_off_or_inherits_it() {
     }
 }
 
-/// The effort of a run: that of its file, then the setting for background runs, then that of the main conversation.
+/// The effort of a run comes from its file, then from the setting for background runs, then from
+/// the main conversation.
 #[test]
 fn a_run_has_the_effort_of_its_file_then_that_of_the_setting_then_that_of_main() {
     for (head, background, effort) in [
@@ -300,7 +304,7 @@ fn a_run_has_the_effort_of_its_file_then_that_of_the_setting_then_that_of_main()
     }
 }
 
-/// SC-16, SC-20: the prompt of a job that was interrupted by a crash is read again as it was.
+/// SC-16, SC-20: a job that is resumed after a crash reads the same prompt.
 #[test]
 fn a_crash_changes_nothing_in_what_a_job_reads() {
     let mut lines = [Line::holds("Reading"), Line::says("Done.")].into_iter();
@@ -311,7 +315,8 @@ fn a_crash_changes_nothing_in_what_a_job_reads() {
     assert_eq!(read(&story, 0), read(&story, 1));
 }
 
-/// A run that is begun by hand finds itself in the schedule, also a reminder that is due much later.
+/// A run started by hand is part of the schedule in its prompt, also a reminder that is due much
+/// later.
 #[test]
 fn a_run_that_is_begun_by_hand_finds_itself_in_the_schedule() {
     let mut story = at("16T09:00");
@@ -325,7 +330,7 @@ fn a_run_that_is_begun_by_hand_finds_itself_in_the_schedule() {
     }
 }
 
-/// An isolated run is told when other jobs run, and none of their words; its own words it may read.
+/// An isolated run reads the times of other jobs but not their texts.
 #[test]
 fn an_isolated_run_is_told_only_the_times_of_other_jobs() {
     let secret = dentist("16T10:00", "background: true\ndescription: the diagnosis");
@@ -344,7 +349,7 @@ fn an_isolated_run_is_told_only_the_times_of_other_jobs() {
     assert!(files("").contains("the diagnosis"), "a run that knows the main conversation reads it");
 }
 
-/// A run of which the file disallows a command cannot run it, and reads so before.
+/// A run cannot use a command that its file disallows, and its prompt says so.
 #[test]
 fn a_run_must_do_without_what_its_file_disallows() {
     use domain::tool::{Class, ToolSpec};

@@ -1,4 +1,5 @@
-//! Reach: how a background run reaches the human and main, what it is charged for that, and when it may stop.
+//! Pings, reports and their limits: how a background run reaches the user and main, and when it may
+//! end.
 
 use expect_test::expect;
 use testkit::oracle::examine;
@@ -9,19 +10,19 @@ use crate::{at, mail, pings, reports, words};
 
 const FREELY: &str = "cron: 0 9 * * *\nupdate-main-session: freely";
 
-/// A ping that cannot wait.
 fn critical(words: &str) -> Line {
     Line::calls("ping_user", &format!(r#"{{"message":"{words}","critical":true}}"#))
 }
 
-/// A story with the routine `mail`, whose head has these lines too. Only the budget says how much may ring.
+/// Starts a story with the routine `mail` and these extra front matter lines. Only the ping budget
+/// limits pings.
 fn with(head: &str) -> Story {
     let mut story = at("16T10:00");
     story.human_commands("/config ping_caps off").file("routines/mail.md", &mail(head)).passes("1s");
     story
 }
 
-/// The routine runs now, with these lines of the model, and what its tools were told is given back.
+/// Runs the routine with these lines of the model. Returns the results of its pings and embeds.
 fn run(story: &mut Story, lines: impl IntoIterator<Item = Line>) -> Vec<String> {
     let before = story.told().lines().count();
     story.model(lines).model([Line::says("Done.")]).runs_now("routine:mail");
@@ -33,7 +34,7 @@ fn run(story: &mut Story, lines: impl IntoIterator<Item = Line>) -> Vec<String> 
         .collect()
 }
 
-/// How many pings are left, used and used without counting, as the file says.
+/// Returns the available, used and critical pings from the budget file.
 fn budget(story: &Story) -> (f64, u64, u64) {
     let text = story.reads_file("state/ping_budget.json");
     let number = |key: &str| {
@@ -46,7 +47,7 @@ fn budget(story: &Story) -> (f64, u64, u64) {
     (number("available"), number("daily_used") as u64, number("critical_used") as u64)
 }
 
-/// BF-21, BF-22, PB-1, PB-7: one ping or embed a run, and it is charged.
+/// BF-21, BF-22, PB-1, PB-7: a run has one ping or embed, and it is charged.
 #[test]
 fn a_run_has_one_ping_and_it_is_charged() {
     let mut story = with(FREELY);
@@ -56,14 +57,14 @@ fn a_run_has_one_ping_and_it_is_charged() {
     assert!(told[1].contains("Already sent 1 ping") && told[1].contains("report_updates"), "{told:?}");
     assert!(told[2].contains("Already sent 1 ping"), "{told:?}");
     assert_eq!(budget(&story), (4.0, 1, 0));
-    // An embed is a ping too, and the next run has its own.
+    // An embed counts as a ping, and the next run has its own.
     let told = run(&mut story, [embed, pings("two mails")]);
     assert!(told[1].contains("Already sent 1 ping"), "{told:?}");
     assert_eq!(budget(&story), (3.0, 2, 0));
     assert_eq!(story.told().matches("to the human>").count(), 2, "{}", story.told());
 }
 
-/// BF-5, BF-21: who may not ping may not, not even if it is critical.
+/// BF-5, BF-21: a run without permission to ping cannot ping, not even critically.
 #[test]
 fn who_may_not_ping_does_not() {
     let mut story = with(&format!("{FREELY}\nallow-ping: false"));
@@ -74,7 +75,8 @@ fn who_may_not_ping_does_not() {
     assert!(!story.told().contains("to the human>"));
 }
 
-/// BF-21, MC-19, PB-8: while the human talks only what is critical goes out, and that takes nothing from the budget.
+/// BF-21, MC-19, PB-8: during a conversation only critical pings are sent, and they use none of the
+/// budget.
 #[test]
 fn nobody_is_pinged_in_the_middle_of_talking() {
     let mut story = with(FREELY);
@@ -86,7 +88,8 @@ fn nobody_is_pinged_in_the_middle_of_talking() {
     assert_eq!(budget(&story), (5.0, 0, 1));
 }
 
-/// MC-19: that the human talks is found when the run begins, and holds for the whole run.
+/// MC-19: whether the user is in a conversation is determined when the run starts, for the whole
+/// run.
 #[test]
 fn a_run_that_began_in_silence_may_ping_though_the_human_talks_by_now() {
     let mut asked = 0;
@@ -106,7 +109,7 @@ fn a_run_that_began_in_silence_may_ping_though_the_human_talks_by_now() {
     assert!(story.told().contains("to the human> two mails"), "{}", story.told());
 }
 
-/// BF-21, PB-2, PB-7: who has no ping left waits until there is one.
+/// BF-21, PB-2, PB-7: a used-up budget refills with time.
 #[test]
 fn a_budget_that_is_used_up_comes_back_with_time() {
     let mut story = with(FREELY);
@@ -123,7 +126,7 @@ fn a_budget_that_is_used_up_comes_back_with_time() {
     assert_eq!(run(&mut story, [pings("five")]), ["Message sent."]);
 }
 
-/// PB-4, PB-8: what is critical goes out once in a run, and three times a day.
+/// PB-4, PB-8: a critical ping is allowed once in a run, and three times a day.
 #[test]
 fn what_is_critical_is_rare() {
     let mut story = with(FREELY);
@@ -141,7 +144,7 @@ fn what_is_critical_is_rare() {
     assert_eq!(budget(&story).2, 1);
 }
 
-/// BF-21, PB-9: calls in one reply are held to the same rules, and so are runs that go on at once.
+/// BF-21, PB-9: the limits also apply to calls of one reply and to concurrent runs.
 #[test]
 fn calls_made_at_once_do_not_pass_the_limits() {
     let one = ("ping_user", r#"{"message":"one"}"#);
@@ -170,7 +173,7 @@ fn calls_made_at_once_do_not_pass_the_limits() {
     assert!(budget(&story).0 < 1.0 && budget(&story).1 == 2);
 }
 
-/// BF-22, PB-7, A9: wherever the program dies, what was charged is what was shown.
+/// BF-22, PB-7, A9: for a crash or failed write at any point, exactly the shown pings are charged.
 #[test]
 fn what_was_charged_was_shown_wherever_the_program_dies() {
     for nth in 1..=6 {
@@ -189,7 +192,7 @@ fn what_was_charged_was_shown_wherever_the_program_dies() {
     }
 }
 
-/// BF-24, BF-29, PB-6: main and side conversations are not charged, not limited and never kept from stopping.
+/// BF-24, BF-29, PB-6: main and interactive forks are neither charged nor limited.
 #[test]
 fn main_and_forks_are_never_charged() {
     let embed = || Line::calls("discord_embed", r#"{"title":"Plan"}"#);
@@ -202,7 +205,7 @@ fn main_and_forks_are_never_charged() {
     assert_eq!(budget(&story), (5.0, 0, 0));
 }
 
-/// BF-25: a run whose reports are blocked reports nothing.
+/// BF-25: a run whose reports are blocked cannot report.
 #[test]
 fn a_run_whose_reports_are_blocked_reports_nothing() {
     let mut story = with("cron: 0 9 * * *\nupdate-main-session: blocked");
@@ -217,7 +220,7 @@ fn a_run_whose_reports_are_blocked_reports_nothing() {
     assert!(!story.told().contains("update from the background"), "{}", story.told());
 }
 
-/// BF-25, PU-1, RP-18: what a run reports is left for main, and read once.
+/// BF-25, PU-1, RP-18: the report of a run is left for main, and read once.
 #[test]
 fn what_a_run_reports_is_read_by_main_once() {
     let mut story = with(FREELY);
@@ -230,7 +233,8 @@ fn what_a_run_reports_is_read_by_main_once() {
     assert!(!read(1).contains("two mails"), "{}", read(1));
 }
 
-/// BF-26, BF-27, BF-28: who must tell main is told so three times when it stops, and then let go; nobody else is.
+/// BF-26, BF-27, BF-28: a run that must report is reminded three times before it may end; other
+/// runs are not.
 #[test]
 fn a_run_that_must_tell_main_is_asked_to_three_times() {
     let calls = |mode: &str, lines: Vec<Line>| {
@@ -254,7 +258,7 @@ fn a_run_that_must_tell_main_is_asked_to_three_times() {
     assert_eq!(calls("blocked", vec![pings("up")]), (2, 0, 0));
 }
 
-/// BF-26: without a word of its file a run must tell main if it pinged.
+/// BF-26: by default a run must report if it pinged.
 #[test]
 fn a_run_must_tell_main_if_it_pinged() {
     let mut story = with("cron: 0 9 * * *");
@@ -282,7 +286,7 @@ fn a_run_must_tell_main_if_it_pinged() {
     .assert_eq(&story.told());
 }
 
-/// BF-28, BF-30: how often a run was kept from stopping, and what it had sent, outlives a crash.
+/// BF-28, BF-30: the number of reminders to report and the sent pings survive a crash.
 #[test]
 fn what_a_run_has_done_outlives_a_crash() {
     let mut story = with("cron: 1 10 * * *");

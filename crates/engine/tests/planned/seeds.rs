@@ -1,4 +1,4 @@
-//! What was first asked of persistent routines, check by check and under the names it was asked with.
+//! The original acceptance checks of persistent routines, under their original names.
 
 use testkit::puppet::Line;
 use testkit::story::{Story, forked};
@@ -7,14 +7,14 @@ use crate::{at, compacts, persistent, read, session, summary};
 
 const NINE: &str = "cron: 0 9 * * *";
 
-/// A story with the routine `watch`, which has these lines in its head.
+/// Starts a story with the routine `watch` and these front matter lines.
 fn watch(head: &str) -> Story {
     let mut story = at("16T10:00");
     story.file("routines/watch.md", &persistent(head)).passes("1s");
     story
 }
 
-/// The same routine without a session of its own.
+/// Starts a story with the same routine without a session of its own.
 fn plain() -> Story {
     let mut story = at("16T10:00");
     let text = persistent(NINE).replace("session: persistent\n", "");
@@ -22,7 +22,7 @@ fn plain() -> Story {
     story
 }
 
-/// What is wrong with the routine's file, as the human is told.
+/// Returns the notice about an invalid routine file.
 fn wrong(text: &str) -> String {
     let mut story = at("16T10:00");
     story.file("routines/watch.md", text).passes("11s");
@@ -34,7 +34,7 @@ fn wrong(text: &str) -> String {
         .to_owned()
 }
 
-/// DD-41, RP-1: a routine has no session of its own unless its file says so.
+/// DD-41, RP-1: a routine has no session of its own by default.
 #[test]
 fn test_routine_new_defaults_session_none() {
     let mut story = plain();
@@ -43,27 +43,27 @@ fn test_routine_new_defaults_session_none() {
     assert_eq!(story.contexts()[1].said.len(), 1, "the second run knows nothing of the first");
 }
 
-/// DD-37, RP-2: a background routine may have one.
+/// DD-37, RP-2: a background routine may have a session of its own.
 #[test]
 fn test_routine_new_with_session_persistent() {
     assert_eq!(wrong(&persistent(NINE)), "");
 }
 
-/// DD-37, RP-2: one on main may not, and its file is told so.
+/// DD-37, RP-2: a routine on main may not have a session; its file is reported.
 #[test]
 fn test_routine_session_requires_background() {
     let told = wrong(&persistent(NINE).replace("background: true\n", ""));
     assert!(told.contains("session") && told.contains("background"), "{told}");
 }
 
-/// DD-37, RP-2: one that is isolated may not either.
+/// DD-37, RP-2: an isolated routine may not have a session.
 #[test]
 fn test_routine_session_mutex_with_isolated() {
     let told = wrong(&persistent(&format!("{NINE}\nisolated: true")));
     assert!(told.contains("session") && told.contains("isolated"), "{told}");
 }
 
-/// RP-4: what its file says is what holds, and a run changes nothing in it.
+/// RP-4: a run does not change the routine's file.
 #[test]
 fn test_routine_session_roundtrip() {
     let mut story = watch(NINE);
@@ -72,7 +72,7 @@ fn test_routine_session_roundtrip() {
     assert_eq!(session(&story), session(story.crash().runs_now("routine:watch")));
 }
 
-/// RP-4, DD-25: a file without the line stays without it.
+/// RP-4, DD-25: a file without the key stays without it.
 #[test]
 fn test_routine_session_none_omitted_from_frontmatter() {
     let mut story = plain();
@@ -80,7 +80,7 @@ fn test_routine_session_none_omitted_from_frontmatter() {
     assert!(!story.reads_file("routines/watch.md").contains("session"));
 }
 
-/// RP-6: before the first run there is no session.
+/// RP-6: there is no session before the first run.
 #[test]
 fn test_load_persistent_session_missing() {
     let mut story = watch(NINE);
@@ -89,7 +89,7 @@ fn test_load_persistent_session_missing() {
     assert_eq!(story.contexts()[0].said.len(), 1);
 }
 
-/// RP-5, RP-7: the session is in the routine's file, bare, and is found again.
+/// RP-5, RP-7: the bare session id is stored in a file named after the routine, and is found again.
 #[test]
 fn test_save_and_load_persistent_session() {
     let mut story = watch(NINE);
@@ -101,7 +101,7 @@ fn test_save_and_load_persistent_session() {
     assert_eq!(story.contexts()[1].said.len(), 3, "the second run knows the first");
 }
 
-/// RP-7, RP-15: what is saved later takes its place.
+/// RP-7, RP-15: a later session replaces the stored one.
 #[test]
 fn test_save_persistent_session_overwrites() {
     let mut story = watch(NINE);
@@ -115,7 +115,7 @@ fn test_save_persistent_session_overwrites() {
     assert_eq!(story.files("state/routine_sessions"), ["watch"]);
 }
 
-/// RP-8, RP-28: when the routine is gone, so is its session.
+/// RP-8, RP-28: the session is deleted with its routine.
 #[test]
 fn test_delete_persistent_session() {
     let mut story = watch(NINE);
@@ -123,7 +123,7 @@ fn test_delete_persistent_session() {
     assert_eq!(story.files("state/routine_sessions"), Vec::<String>::new());
 }
 
-/// RP-8: a routine that had none leaves none, and nobody is told anything.
+/// RP-8: deleting a routine without a session shows no notice.
 #[test]
 fn test_delete_persistent_session_missing() {
     let mut story = watch(NINE);
@@ -131,7 +131,7 @@ fn test_delete_persistent_session_missing() {
     assert!(!story.told().contains("notice>"), "{}", story.told());
 }
 
-/// RP-22: a run that is not that of a persistent routine has no session to compact.
+/// RP-22: a run of a routine that is not persistent has no session to compact.
 #[test]
 fn test_persistent_routine_id_default_none() {
     let mut story = at("16T10:00");
@@ -139,7 +139,7 @@ fn test_persistent_routine_id_default_none() {
     assert!(story.told().contains("compact_session: Error"), "{}", story.told());
 }
 
-/// RP-12, RP-22: it holds for the run of that routine, and not any more after it.
+/// RP-12, RP-22: the tool works during the run of a persistent routine, and not after it.
 #[test]
 fn test_set_and_get_persistent_routine_id() {
     let mut story = watch(NINE);
@@ -157,7 +157,7 @@ fn test_set_and_get_persistent_routine_id() {
     assert_eq!(story.told().matches("compact_session: Error").count(), 1, "{}", story.told());
 }
 
-/// RP-12: nothing keeps the first run from beginning, nor one after another.
+/// RP-12: neither the first run nor a later one is blocked.
 #[test]
 fn test_active_persistent_guard() {
     let mut story = watch(NINE);
@@ -165,7 +165,7 @@ fn test_active_persistent_guard() {
     assert_eq!(story.contexts().len(), 2);
 }
 
-/// RP-24, RP-25: without a wish nothing is compacted.
+/// RP-24, RP-25: without a request nothing is compacted.
 #[test]
 fn test_compact_request_default_none() {
     let mut story = watch(NINE);
@@ -173,7 +173,7 @@ fn test_compact_request_default_none() {
     assert!(!story.told().contains("compact"), "{}", story.told());
 }
 
-/// RP-24: the last wish counts, once.
+/// RP-24: the last request is carried out, once.
 #[test]
 fn test_set_and_pop_compact_request() {
     let mut story = watch(NINE);
@@ -186,7 +186,7 @@ fn test_set_and_pop_compact_request() {
     assert_eq!(story.told().matches("> compacting").count(), 1, "{}", story.told());
 }
 
-/// RP-22: outside a persistent run the tool changes nothing.
+/// RP-22: outside a persistent run the tool returns an error.
 #[test]
 fn test_compact_session_blocked_outside_persistent() {
     let mut story = at("16T10:00");
@@ -197,7 +197,8 @@ fn test_compact_session_blocked_outside_persistent() {
     assert!(!told.contains("> compacting"), "{told}");
 }
 
-/// EN-6, RP-21, RP-23: inside one it is scheduled, and happens after the run has answered.
+/// EN-6, RP-21, RP-23: in a persistent run the compaction is scheduled, and happens after the
+/// answer.
 #[test]
 fn test_compact_session_sets_request() {
     let mut story = watch(NINE);
@@ -211,7 +212,7 @@ fn test_compact_session_sets_request() {
     assert!(at("assistant: Done.") < at("> compacting"), "{told}");
 }
 
-/// RP-14, RP-15, BF-11: the run saves its session, and is over.
+/// RP-14, RP-15, BF-11: the run saves its session and ends.
 #[test]
 fn test_bg_fork_persistent_saves_session_id() {
     let mut story = watch(NINE);
@@ -222,7 +223,7 @@ fn test_bg_fork_persistent_saves_session_id() {
     assert!(story.tree().contains("ended)"), "{}", story.tree());
 }
 
-/// RP-14, RP-15: the next run goes on from the session that is stored, and stores what it leaves.
+/// RP-14, RP-15: the next run continues the stored session and stores the result.
 #[test]
 fn test_bg_fork_persistent_resumes_existing_session() {
     let mut story = watch(NINE);
@@ -235,7 +236,7 @@ fn test_bg_fork_persistent_resumes_existing_session() {
     assert_eq!(session(&story), first, "it went on, it did not branch");
 }
 
-/// RP-12: a second fire while one goes on does nothing at all.
+/// RP-12: an occurrence during a run is skipped.
 #[test]
 fn test_bg_fork_persistent_skip_guard() {
     let mut story = watch("cron: 1,2 10 16 11 *");
@@ -251,7 +252,8 @@ fn test_bg_fork_persistent_skip_guard() {
     assert_eq!(story.contexts().len(), 3);
 }
 
-/// RP-15, RP-25: a wish during the run is done afterwards, with its words, and the session after it is saved.
+/// RP-15, RP-25: a requested compaction happens after the run with its instructions, and the new
+/// session is saved.
 #[test]
 fn test_bg_fork_persistent_deferred_compact() {
     let mut story = watch(NINE);
@@ -268,7 +270,7 @@ fn test_bg_fork_persistent_deferred_compact() {
     );
 }
 
-/// PR-2, RP-11: a persistent run reads that it is one, and which tool shortens it.
+/// PR-2, RP-11: the preamble of a persistent run mentions its session and the compaction tool.
 #[test]
 fn test_bg_preamble_persistent_session_section() {
     let mut story = watch(NINE);
@@ -280,7 +282,7 @@ fn test_bg_preamble_persistent_session_section() {
     );
 }
 
-/// PR-2: another run reads neither.
+/// PR-2: the preamble of other runs mentions neither.
 #[test]
 fn test_bg_preamble_no_persistent_section_by_default() {
     let mut story = plain();

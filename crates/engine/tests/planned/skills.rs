@@ -1,4 +1,4 @@
-//! Skills: what a job reads and may use because of them, in the background and on main.
+//! Skills of jobs: their instructions and tools, in the background and on main.
 
 use domain::tool::{Class, ToolSpec};
 use std::borrow::Cow;
@@ -25,8 +25,8 @@ fn tasks(words: &str) -> Line {
     Line::calls("Bash", &format!(r#"{{"command":"ollim-bot tasks {words}"}}"#))
 }
 
-/// SK-9, SK-10, SK-11, SK-12, BF-4: a routine in the background reads its skills before its task, in order and without those
-/// that are missing, and may use the tools that they bring along.
+/// SK-9, SK-10, SK-11, SK-12, BF-4: a background routine reads its skills before its task, in order
+/// and without missing ones, and may use their tools.
 #[test]
 fn a_routine_reads_its_skills_and_may_use_their_tools() {
     let head = format!("{BACKGROUND}\nskills:\n- tasks\n- missing\n- kindness");
@@ -41,7 +41,7 @@ fn a_routine_reads_its_skills_and_may_use_their_tools() {
     assert_eq!(story.occurrences().lines().last(), Some("mon 09:00:00 routine:mail try 1 done"));
 }
 
-/// The same call without the skill is refused, so it was the skill that allowed it.
+/// The same call is refused without the skill.
 #[test]
 fn a_routine_without_the_skill_may_not() {
     let mut story = with("routines/mail.md", &mail(BACKGROUND));
@@ -50,7 +50,7 @@ fn a_routine_without_the_skill_may_not() {
     assert!(told.contains("Bash: Error: `Bash` is not available"), "{told}");
 }
 
-/// SK-11: a reminder on main reads its skills too, and a check that follows another has the same ones.
+/// SK-11: a reminder on main reads its skills, and so does each follow-up check.
 #[test]
 fn reminders_read_their_skills_and_so_does_every_check() {
     let text = "---\nid: c1\nrun-at: 2026-11-16T09:00:00+01:00\nmax-chain: 2\nskills:\n- kindness\n---\nwas it sent?\n";
@@ -64,7 +64,7 @@ fn reminders_read_their_skills_and_so_does_every_check() {
     }
 }
 
-/// I4, SK-5: what a skill tells from outside is known where it is told: the run rings no alarm.
+/// I4, SK-5: outside text in a skill labels the run, so its critical ping is refused.
 #[test]
 fn a_skill_that_tells_words_from_outside_is_known_to() {
     let head = format!("{BACKGROUND}\nskills:\n- letters");
@@ -75,7 +75,8 @@ fn a_skill_that_tells_words_from_outside_is_known_to() {
     assert!(told.contains("so nothing it says is critical"), "{told}");
 }
 
-/// SK-9: a crash while skills are loaded loses nothing: they are loaded again after the start, and the job begins once.
+/// SK-9: a crash while skills are being loaded loses nothing: they are loaded again, and the job
+/// starts once.
 #[test]
 fn a_job_that_waits_for_its_skills_survives_a_crash() {
     let head = format!("{BACKGROUND}\nskills:\n- slow");

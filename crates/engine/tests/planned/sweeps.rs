@@ -1,6 +1,6 @@
-//! Sweeps: a thousand lives at random, each against a small model of what should have become of it.
+//! A thousand random simulations per test, each compared with a small reference model.
 
-#![expect(clippy::unwrap_used, reason = "a value that is not there stops the test at once")]
+#![expect(clippy::unwrap_used, reason = "a missing value stops the test at once")]
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn minutes(minutes: i64) -> SignedDuration {
     SignedDuration::from_mins(minutes)
 }
 
-/// The times of a routine, as sets: the reference reads these, the assistant the five fields.
+/// The times of a routine as sets for the reference model; the assistant reads the cron expression.
 struct Times {
     minutes: BTreeSet<i8>,
     hours: BTreeSet<i8>,
@@ -48,7 +48,7 @@ impl Times {
         format!("{} {} * * {}", list(&self.minutes), list(&self.hours), list(&self.days))
     }
 
-    /// All times after `from` up to `to`, found by going through the days.
+    /// Returns all times after `from` up to and including `to`, by iterating over the days.
     fn between(&self, from: &Zoned, to: &Zoned) -> Vec<Timestamp> {
         let mut found = Vec::new();
         let mut date = from.date();
@@ -89,7 +89,7 @@ fn ended(occurrence: &Occurrence) -> &End {
     }
 }
 
-/// What became of the times of a life: those that were done, and those that were missed, from the first to the last.
+/// Returns the done occurrences, and the missed ones with their last time and count.
 fn became(life: &Life) -> (Vec<Timestamp>, Vec<(Timestamp, Timestamp, u32)>) {
     let mut done = Vec::new();
     let mut missed = Vec::new();
@@ -103,7 +103,7 @@ fn became(life: &Life) -> (Vec<Timestamp>, Vec<(Timestamp, Timestamp, u32)>) {
     (done, missed)
 }
 
-/// A3, SC-13: whatever a routine's times and however long nobody was there, each time was kept or is accounted for.
+/// A3, SC-13: for random times and downtimes each occurrence is run or accounted for.
 #[test]
 fn every_time_of_a_routine_is_kept_or_accounted_for() {
     for seed in 0..1_000 {
@@ -150,8 +150,8 @@ fn every_time_of_a_routine_is_kept_or_accounted_for() {
     }
 }
 
-/// A3, SC-17, SC-18: a reminder is heard once if it is no more than a week late; otherwise its words are in the inbox and
-/// it is told of.
+/// A3, SC-17, SC-18: a reminder rings once if it is at most a week late; otherwise it is moved to
+/// the inbox and reported.
 #[test]
 fn every_reminder_is_heard_or_told_of() {
     for seed in 0..1_000 {
@@ -176,7 +176,7 @@ fn every_reminder_is_heard_or_told_of() {
     }
 }
 
-/// What passed while all that repeats rested was none of its times, also when it is called back early.
+/// Times during a pause of all routines are not missed, also when the pause ends early.
 #[test]
 fn what_passed_while_all_rested_is_not_missed() {
     let plan = routine("r", "0 * * * *", Manner::default());
@@ -194,8 +194,8 @@ fn what_passed_while_all_rested_is_not_missed() {
     assert_eq!(life.seen, Vec::<String>::new());
 }
 
-/// A4: after a long absence what is late begins in the order in which it was due, two at a time and five seconds apart,
-/// none is lost, and the human is heard at once.
+/// A4: after a long downtime overdue jobs start in the order of their due times, at most two at a
+/// time and five seconds apart; none is lost, and the user is answered at once.
 #[test]
 fn two_hundred_late_ones_come_one_after_the_other() {
     for seed in 0..10 {
@@ -238,7 +238,8 @@ fn two_hundred_late_ones_come_one_after_the_other() {
     }
 }
 
-/// A7, SC-12: a job that takes long never runs twice at a time; each of its times is done, or left out for that reason.
+/// A7, SC-12: a slow job never runs twice at a time; each of its occurrences is done, or skipped
+/// for that reason.
 #[test]
 fn no_job_ever_runs_twice_at_a_time() {
     for seed in 0..1_000 {
@@ -277,8 +278,8 @@ fn no_job_ever_runs_twice_at_a_time() {
     }
 }
 
-/// A8, SC-19: whatever fails, and however often, everything ends where one can see it: three tries at most, one notice, and
-/// the words of a reminder are heard. That its file goes only then is checked with every writing.
+/// A8, SC-19: every failure has a visible outcome: at most three tries, one notice, and the text of
+/// a reminder is delivered. Every write also checks that its file is removed only after the end.
 #[test]
 fn whatever_fails_ends_where_one_can_see_it() {
     for seed in 0..1_000 {

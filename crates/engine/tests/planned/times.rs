@@ -1,4 +1,4 @@
-//! Times: when a job is begun, when it is too late for it, and when it is none of its times.
+//! Due times: when a job starts, when it is too late, and when it is not due.
 
 use domain::failure::Failure;
 use expect_test::expect;
@@ -8,7 +8,7 @@ use crate::{at, dentist, mail, read};
 
 const NINE: &str = "cron: 0 9 * * *";
 
-/// SC-14, SC-15: a routine runs aside and a reminder is heard on main, each when it is due.
+/// SC-14, SC-15: a routine runs in the background and a reminder on main, each when it is due.
 #[test]
 fn a_routine_runs_in_the_background_and_a_reminder_is_heard_on_main() {
     let mut story = at("16T08:59");
@@ -35,7 +35,7 @@ fn a_routine_runs_in_the_background_and_a_reminder_is_heard_on_main() {
     assert!(story.has_file("routines/mail.md"));
 }
 
-/// SC-13: a minute late is in time; more is late, and says so.
+/// SC-13: up to a minute late counts as on time; later runs say so.
 #[test]
 fn a_minute_late_is_still_in_time() {
     for (asleep, late) in [("80s", false), ("2m", true)] {
@@ -47,7 +47,8 @@ fn a_minute_late_is_still_in_time() {
     }
 }
 
-/// SC-17, SC-18, SC-22: a reminder that was due while nobody was there is heard, and says when it was due.
+/// SC-17, SC-18, SC-22: a reminder that became due while the program was off rings afterwards with
+/// its due time.
 #[test]
 fn a_reminder_that_was_due_while_nobody_was_there_is_heard_late() {
     let mut story = at("16T08:59");
@@ -66,7 +67,8 @@ fn a_reminder_that_was_due_while_nobody_was_there_is_heard_late() {
     assert!(read(&story, 0).contains("[late: was scheduled for 9:05 AM on 2026-11-12, running now]"));
 }
 
-/// SC-13, SC-18: what was missed for too long is told in one notice, and a reminder's words are in the inbox.
+/// SC-13, SC-18: occurrences that are too late are reported in one notice, and the text of a
+/// reminder goes to the inbox.
 #[test]
 fn what_was_missed_for_too_long_is_told_once() {
     let mut story = at("16T08:00");
@@ -95,7 +97,8 @@ fn what_was_missed_for_too_long_is_told_once() {
     assert_eq!(story.told().matches("while i was away").count(), 1, "{}", story.told());
 }
 
-/// SC-13: a file says how late its job may be; without a word a routine has half its period, at most six hours.
+/// SC-13: the file sets how late its job may run; the default of a routine is half its period, at
+/// most six hours.
 #[test]
 fn a_file_says_how_late_its_job_may_be() {
     for (head, away, kept) in [
@@ -117,7 +120,7 @@ fn a_file_says_how_late_its_job_may_be() {
     }
 }
 
-/// SC-13: of several times that passed only the last is kept.
+/// SC-13: of several missed times only the last is run.
 #[test]
 fn several_missed_times_are_never_replayed_one_by_one() {
     let mut story = at("16T08:59");
@@ -130,7 +133,7 @@ fn several_missed_times_are_never_replayed_one_by_one() {
     assert!(!story.told().contains("while i was away"), "{}", story.told());
 }
 
-/// SC-12, A7: while a job is being done it does not begin again: the next time is left out, or waits, as its file says.
+/// SC-12, A7: an occurrence during a run is skipped or queued, as the file says.
 #[test]
 fn a_job_that_is_still_being_done_does_not_begin_again() {
     let mut story = at("16T08:59");
@@ -158,7 +161,7 @@ fn a_job_that_is_still_being_done_does_not_begin_again() {
     .assert_eq(&story.occurrences());
 }
 
-/// A7: one that waits for another try is still being done.
+/// A7: a job that waits for a retry counts as running.
 #[test]
 fn a_job_that_is_tried_again_does_not_begin_twice() {
     let mut story = at("16T08:59");
@@ -197,7 +200,7 @@ fn a_job_that_rests_does_nothing_until_it_may_again() {
     assert_eq!(story.contexts().len(), 2);
 }
 
-/// SC-3: an edit holds from then on, and the old time is no time any more.
+/// SC-3: an edit applies from then on, and the old time is dropped.
 #[test]
 fn an_edit_moves_the_next_time() {
     let mut story = at("16T08:59");
@@ -210,7 +213,7 @@ fn an_edit_moves_the_next_time() {
         mon 09:02:00 routine:mail try 1 done
         mon 09:03:00 reminder:d1 try 1 done"#]]
     .assert_eq(&story.occurrences());
-    // Also while nobody is there to see it.
+    // Also for an edit while the program is off.
     let mut story = at("16T08:59");
     story.file("routines/mail.md", &mail(NINE)).passes("1s").die();
     story.file_unseen("routines/mail.md", &mail("cron: 10 9 * * *")).away("5m").passes("10s");
@@ -219,7 +222,7 @@ fn an_edit_moves_the_next_time() {
     assert_eq!(story.occurrences(), "mon 09:10:00 routine:mail try 1 done");
 }
 
-/// SC-3: what is being done ends as it began.
+/// SC-3: an edit does not affect a running job.
 #[test]
 fn an_edit_leaves_what_is_being_done_as_it_was() {
     let mut story = at("16T08:59:50");
@@ -231,7 +234,7 @@ fn an_edit_leaves_what_is_being_done_as_it_was() {
     assert_eq!(story.occurrences(), "mon 09:00:00 routine:mail try 1 done");
 }
 
-/// SC-4: a file that is removed cuts nothing off, and nothing of it comes again.
+/// SC-4: removing a file interrupts no run, and ends its retries and later occurrences.
 #[test]
 fn a_file_that_is_removed_cuts_nothing_off() {
     let mut story = at("16T08:59:50");
@@ -249,7 +252,7 @@ fn a_file_that_is_removed_cuts_nothing_off() {
     assert_eq!(story.contexts().len(), 1);
 }
 
-/// SC-5: a file that cannot be read harms nobody, is named once, and what it planned before stays.
+/// SC-5: an invalid file affects no other, is reported once, and its earlier plan stays.
 #[test]
 fn a_file_that_cannot_be_read_harms_nobody() {
     let mut story = at("16T08:58");

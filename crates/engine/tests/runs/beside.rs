@@ -1,4 +1,4 @@
-//! Runs beside main: what they know, what they leave, and that nobody waits for them.
+//! Background runs beside main: their context, their updates, and their independence.
 
 use domain::context;
 use domain::conversation::Said;
@@ -10,7 +10,8 @@ use testkit::story::{Story, forked, isolated};
 
 use crate::{check, pings, read, reports, story};
 
-/// A story in which the routine `mail` pings, shows, reports and ends between two talks.
+/// A story in which the routine `mail` pings, shows an embed and reports between two messages of
+/// the user.
 fn triage() -> Story {
     let mut story = story();
     let embed = r#"{"title":"Mail","description":"two need you"}"#;
@@ -29,7 +30,7 @@ fn triage() -> Story {
     story
 }
 
-/// TL-2, TL-4, TL-12, BF-20: a forked run pings, reports and ends; main reads it once.
+/// TL-2, TL-4, TL-12, BF-20: a forked run pings, reports and ends; main reads the report once.
 #[test]
 fn a_run_goes_beside_main_and_main_hears_of_it_once() {
     let story = triage();
@@ -77,7 +78,8 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
     assert!(!read(&story, 6).contains("RECENT"), "{}", read(&story, 6));
 }
 
-/// SE-8, SE-9, SE-11, MT-1, MT-2, MT-3: a run leaves one event, and a record of each message it sent.
+/// SE-8, SE-9, SE-11, MT-1, MT-2, MT-3: a run leaves one event, and a record of each message it
+/// sent.
 #[test]
 fn a_run_leaves_its_event_and_its_messages_in_the_files() {
     let story = triage();
@@ -105,7 +107,8 @@ fn a_run_leaves_its_event_and_its_messages_in_the_files() {
     );
 }
 
-/// PU-8, TL-12: a forked run looks at what waits; an isolated one sees the time only, and knows nothing of main.
+/// PU-8, TL-12: a forked run reads pending updates without consuming them; an isolated one reads
+/// only the time, and nothing of main.
 #[test]
 fn a_forked_run_sees_what_waits_and_an_isolated_one_does_not() {
     let mut story = story();
@@ -153,7 +156,7 @@ fn a_forked_run_sees_what_waits_and_an_isolated_one_does_not() {
     );
 }
 
-/// BF-15, BF-20, TL-2: three runs go on at once beside main, which is answered; each is in its own place.
+/// BF-15, BF-20, TL-2: three runs and main are concurrent, each on its own branch.
 #[test]
 fn three_runs_and_main_go_on_at_once() {
     let puppet = Puppet::answering(|context| {
@@ -194,7 +197,7 @@ fn words(said: &Said) -> String {
     }
 }
 
-/// BF-20: a run reports while the human talks, and neither waits for the other.
+/// BF-20: a run reports during a conversation, and neither waits for the other.
 #[test]
 fn a_run_reports_while_the_human_talks() {
     let mut story = story();
@@ -242,7 +245,7 @@ fn a_run_reports_while_the_human_talks() {
     );
 }
 
-/// SE-11, MT-5: a run that fails is told of, has its event, and what it sent can be replied to.
+/// SE-11, MT-5: a failed run is reported and has its event, and its ping can be replied to.
 #[test]
 fn a_run_that_fails_leaves_its_event_and_what_it_sent() {
     let mut story = story();
@@ -273,7 +276,7 @@ fn a_run_that_fails_leaves_its_event_and_what_it_sent() {
     );
 }
 
-/// CP-8: a run that no longer fits is summed up and goes on; main is left as it is.
+/// CP-8: a run that exceeds the context window is compacted and continues; main is unchanged.
 #[test]
 fn a_run_that_no_longer_fits_is_summed_up_and_goes_on() {
     let mut story = story();

@@ -1,4 +1,4 @@
-//! Buttons: pressed once, into the run that showed them or where the human is.
+//! Buttons of embeds: each works once, in the run that showed it or in the current conversation.
 
 use domain::schedule::ToolRule;
 use domain::tool::{Class, ToolSpec};
@@ -11,7 +11,7 @@ use crate::{check, read_last, story};
 
 const MAIL: &str = r#"{"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}"#;
 
-/// A story in which the routine `mail` has shown the embed 5.
+/// Starts a story in which the routine `mail` has shown the embed 5.
 fn shown() -> Story {
     let mut story = story();
     story.model([Line::says("Morning."), Line::calls("discord_embed", MAIL), Line::says("Done.")]);
@@ -19,7 +19,8 @@ fn shown() -> Story {
     story
 }
 
-/// IF-13, IF-15, XB-6, XB-7, XB-9, XB-16: a button of a run's embed goes on with the run, also after a restart; once.
+/// IF-13, IF-15, XB-6, XB-7, XB-9, XB-16: a button of a run's embed opens a fork of the run, also
+/// after a restart, and works once.
 #[test]
 fn a_button_goes_on_with_its_run_once() {
     let mut story = shown();
@@ -81,7 +82,7 @@ fn a_button_goes_on_with_its_run_once() {
     );
 }
 
-/// XB-16: a button on main asks where the human is, once.
+/// XB-16: a button on main sends its message to main, once.
 #[test]
 fn a_button_on_main_asks_on_main() {
     let mut story = story();
@@ -104,7 +105,7 @@ fn a_button_on_main_asks_on_main() {
     );
 }
 
-/// XB-9, XB-17: after seven days a button has nothing to ask.
+/// XB-9, XB-17: a button expires after seven days.
 #[test]
 fn a_button_expires() {
     let mut story = shown();
@@ -125,7 +126,8 @@ fn lending(mut story: Story) -> Story {
     story
 }
 
-/// XB-12, XB-13, XB-14, PU-9: a button does its chore at once, the human sees what came of it, and main hears of it once.
+/// XB-12, XB-13, XB-14, PU-9: a button performs its action at once, the user sees the result, and
+/// main reads of it once.
 #[test]
 fn a_button_does_its_chore_and_main_hears_of_it() {
     for (action, seen, heard) in [
@@ -148,8 +150,8 @@ fn a_button_does_its_chore_and_main_hears_of_it() {
     }
 }
 
-/// I5, XB-13: a button that was made with words from outside around may not mean what it says: the human is asked first, and
-/// sees the call.
+/// I5, XB-13: the label of a button created with outside text in the context may be misleading, so
+/// its action needs an approval that shows the call.
 #[test]
 fn a_button_from_outside_is_asked_about_first() {
     let mut story = lending(story());
@@ -165,7 +167,7 @@ fn a_button_from_outside_is_asked_about_first() {
     story.human_commands("/allow 1").hears("deleted: buy milk");
 }
 
-/// XB-15: what cannot be done is told with its reason, and how to make it work; nothing ends because of it.
+/// XB-15: an action that fails reports the reason and how to fix it.
 #[test]
 fn a_chore_that_cannot_be_done_says_why() {
     let mut story = shown();
@@ -173,7 +175,7 @@ fn a_chore_that_cannot_be_done_says_why() {
     assert!(story.told().contains("`Bash` is off") || story.told().contains("is off: "), "{}", story.told());
 }
 
-/// XB-7, XB-11, XB-18: what cannot be done says so, and what is put away is gone.
+/// XB-7, XB-11, XB-18: an unknown action is refused, and a dismissed message is put away.
 #[test]
 fn other_buttons_do_what_they_say() {
     let mut story = shown();

@@ -1,4 +1,4 @@
-//! The program dies under runs, at every writing, and nothing of them is lost or told twice.
+//! Crashes during runs, at every write: no entry is lost, and no message is sent twice.
 
 use expect_test::expect;
 use testkit::oracle::examine;
@@ -12,7 +12,7 @@ fn mail(story: &mut Story) {
     story.background(forked("routine:mail", "[routine-bg:mail] Triage my mail.")).settle();
 }
 
-/// SE-11, MT-2: a run that the program died under goes on, and what it sent before is tracked.
+/// SE-11, MT-2: a run continues after a crash, and its earlier ping stays tracked.
 #[test]
 fn a_run_goes_on_after_a_crash() {
     let mut story = story();
@@ -49,7 +49,7 @@ fn a_run_goes_on_after_a_crash() {
     );
 }
 
-/// SE-11, MT-5: a run under which the program dies again and again ends visibly.
+/// SE-11, MT-5: a run during which the program crashes repeatedly ends visibly.
 #[test]
 fn a_run_ends_visibly_when_the_program_keeps_dying() {
     let mut story = story();
@@ -78,7 +78,8 @@ fn a_run_ends_visibly_when_the_program_keeps_dying() {
     );
 }
 
-/// SE-11, MT-6: wherever the program dies in a run, there is one event and one record at the end.
+/// SE-11, MT-6: for a crash or failed write at any point there is one event, and at most one record
+/// of the ping.
 #[test]
 fn a_run_leaves_one_event_wherever_the_program_dies() {
     for nth in 1..=7 {
@@ -97,7 +98,8 @@ fn a_run_leaves_one_event_wherever_the_program_dies() {
     }
 }
 
-/// MT-6: a crash between the end of a run and the file is made good at the next start; what others wrote stays.
+/// MT-6: the file of sent messages is repaired at the next start after a crash, and foreign entries
+/// are kept.
 #[test]
 fn the_file_follows_after_a_crash() {
     let mut story = story();

@@ -1,4 +1,4 @@
-//! Background runs as stories: beside main, tracked, replied to, and pressed.
+//! Stories about background runs: beside main, tracked, replied to, and with buttons.
 
 mod beside;
 mod buttons;
@@ -20,17 +20,15 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// A ping with these words.
 fn pings(words: &str) -> Line {
     Line::calls("ping_user", &format!(r#"{{"message":"{words}"}}"#))
 }
 
-/// A report with these words.
 fn reports(words: &str) -> Line {
     Line::calls("report_updates", &format!(r#"{{"message":"{words}"}}"#))
 }
 
-/// What the model read last in the n-th request, counted from 0.
+/// Returns the last entry of the n-th request, counted from 0.
 fn read(story: &Story, nth: usize) -> String {
     match story.contexts()[nth].said.last().map(|said| &**said) {
         Some(Said::Human(heard)) => context::heard(heard),
@@ -38,7 +36,7 @@ fn read(story: &Story, nth: usize) -> String {
     }
 }
 
-/// What the model read last in its newest request.
+/// Returns the last entry of the newest request.
 fn read_last(story: &Story) -> String {
     read(story, story.contexts().len() - 1)
 }

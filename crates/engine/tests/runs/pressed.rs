@@ -1,4 +1,5 @@
-//! Buttons under trouble: however often one is pressed, and whatever happens meanwhile, its question is asked once.
+//! Buttons with faults: however often a button is pressed and whatever happens, its message is sent
+//! once.
 
 use domain::conversation::Said;
 use domain::dice::Dice;
@@ -7,23 +8,23 @@ use testkit::oracle::examine;
 use testkit::puppet::{Line, Puppet};
 use testkit::story::{Story, Trouble, forked};
 
-/// How many buttons each of the two embeds of a story has.
+/// The number of buttons of each of the two embeds.
 const BUTTONS: u64 = 5;
-/// Which entry shows the embed of main, and which that of the run.
+/// The entries that show the embeds, with the names used in their buttons.
 const EMBEDS: [(u64, &str); 2] = [(3, "main"), (7, "run")];
 
-/// What happens around a press.
+/// The events around a press.
 #[derive(Clone, Copy, Debug)]
 enum Case {
-    /// It is pressed twice in a row.
+    /// Pressed twice in a row.
     Double,
-    /// The program starts anew before it is pressed.
+    /// Pressed after a restart.
     AfterRestart,
-    /// It is pressed, and again after a restart.
+    /// Pressed before and after a restart.
     AroundRestart,
-    /// Somebody speaks when it is pressed, twice.
+    /// Pressed twice during a turn.
     WhileBusy,
-    /// At the n-th writing from the press on something goes wrong, and it is pressed again after a restart.
+    /// A fault at the n-th write from the press on, and another press after a restart.
     Under(usize, Trouble),
 }
 
@@ -39,14 +40,14 @@ fn case(dice: &mut Dice) -> Case {
     }
 }
 
-/// An embed whose buttons ask for `main 00`, `main 01` and so on.
+/// An embed whose buttons send `do main 00`, `do main 01` and so on.
 fn embed(name: &str) -> String {
     let button = |number| format!(r#"{{"label":"{number:02}","action":"agent:do {name} {number:02}"}}"#);
     let buttons: Vec<String> = (0..BUTTONS).map(button).collect();
     format!(r#"{{"title":"{name}","buttons":[{}]}}"#, buttons.join(","))
 }
 
-/// A story in which main and a run have shown an embed each.
+/// Starts a story in which main and a run have shown one embed each.
 fn shown() -> Story {
     let puppet = Puppet::answering(|context| match context.said.last().map(|said| &**said) {
         Some(Said::Human(heard)) if heard.text == "show me" => Line::calls("discord_embed", &embed("main")),
@@ -78,13 +79,13 @@ fn press(story: &mut Story, case: Case, on: u64, label: &str) {
         }
     }
     story.rest();
-    // A button of a run leads aside, and the next one can only be pressed on main.
+    // A button of a run opens a fork, and the next one can only be pressed on main.
     story.human_begins_command("/exit").rest();
     story.human_presses(on, label).rest();
 }
 
-/// A12: pressed twice, after a restart, while somebody speaks or with the program dying of it, in 500 cases: what a
-/// button asks is asked exactly once, and it is used up only when that is on disk.
+/// A12: in 500 cases with double presses, restarts, running turns and faults each button sends its
+/// message exactly once, and is used up only when that is on disk.
 #[test]
 fn a_button_asks_exactly_once_whatever_happens() {
     for seed in 0..50 {

@@ -1,4 +1,4 @@
-//! Replies: into the run a message came from, or with what is replied to quoted.
+//! Replies to messages: they open a fork of the run that sent the message, or quote it.
 
 use domain::context;
 use domain::conversation::Said;
@@ -8,7 +8,7 @@ use testkit::story::{Story, forked, isolated};
 
 use crate::{check, pings, read_last, reports, story};
 
-/// A story in which the routine `mail` has sent the message 5.
+/// Starts a story in which the routine `mail` has sent the message 5.
 fn pinged() -> Story {
     let mut story = story();
     story.model([Line::says("Morning."), pings("two mails need you"), Line::says("Done.")]);
@@ -16,7 +16,7 @@ fn pinged() -> Story {
     story
 }
 
-/// A story in which the human replies to that message, and the talk is reported to main.
+/// Starts a story in which the user replies to that message and the fork is reported to main.
 fn replied() -> Story {
     let mut story = pinged();
     story.model([
@@ -32,7 +32,7 @@ fn replied() -> Story {
     story
 }
 
-/// IF-13, IF-14, MT-9: a reply goes on with the run; what is reported comes back to main.
+/// IF-13, IF-14, MT-9: a reply continues the run in a fork, and its report reaches main.
 #[test]
 fn a_reply_goes_on_with_the_run() {
     let story = replied();
@@ -97,7 +97,8 @@ fn a_reply_goes_on_with_the_run() {
     assert_eq!(reply.said.len(), 7, "it has the history of the run, and that of main before it");
 }
 
-/// IF-13, IF-16, IF-18, IF-36, SE-10: a reply is an event of its own under the session of the run, and adds no message.
+/// IF-13, IF-16, IF-18, IF-36, SE-10: a reply has its own event under the session of the run, and
+/// adds no sent message.
 #[test]
 fn a_reply_speaks_under_the_session_of_the_run() {
     let story = replied();
@@ -128,7 +129,7 @@ fn a_reply_speaks_under_the_session_of_the_run() {
     );
 }
 
-/// IF-20, MC-25, SE-9: a saved reply is the main conversation; what main said meanwhile stays in the tree.
+/// IF-20, MC-25, SE-9: a saved reply becomes main; later entries of the old main stay in the tree.
 #[test]
 fn a_saved_reply_takes_the_place_of_main() {
     let mut story = pinged();
@@ -184,7 +185,8 @@ fn a_saved_reply_takes_the_place_of_main() {
     );
 }
 
-/// IF-13: the same message can be replied to again, under a session of its own if main has taken the run's.
+/// IF-13: the same message can be replied to again, under a new session if main has taken the one
+/// of the run.
 #[test]
 fn a_second_reply_begins_where_the_run_ended() {
     let mut story = pinged();
@@ -221,7 +223,7 @@ fn a_second_reply_begins_where_the_run_ended() {
     );
 }
 
-/// IF-20, MT-3: a saved reply to an isolated run replaces main, and the human is told what that means.
+/// IF-20, MT-3: a saved reply to an isolated run replaces main, with a notice of the consequences.
 #[test]
 fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
     let mut story = story();
@@ -277,7 +279,7 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
     );
 }
 
-/// MT-10, MT-12: in a side conversation a reply is quoted there, with a notice.
+/// MT-10, MT-12: in an open fork a reply is quoted there, with a notice.
 #[test]
 fn a_reply_in_a_side_conversation_is_quoted() {
     let mut story = pinged();
@@ -288,7 +290,8 @@ fn a_reply_in_a_side_conversation_is_quoted() {
     assert!(told.contains("notice> we are in a side conversation already, so your reply is added"), "{told}");
 }
 
-/// MT-7, MT-8, MT-11: after seven days the reply is quoted on main, with a notice; the next flush forgets it.
+/// MT-7, MT-8, MT-11: after seven days a reply is quoted on main, with a notice; the next flush
+/// deletes the record.
 #[test]
 fn a_reply_to_an_old_message_is_quoted() {
     let mut story = pinged();
@@ -310,7 +313,7 @@ fn a_reply_to_an_old_message_is_quoted() {
     );
 }
 
-/// AT-5, MT-12: any other message is quoted, and one that is not there is not.
+/// AT-5, MT-12: a reply to any other message quotes it; a reply to an unknown message has no quote.
 #[test]
 fn a_reply_to_any_other_message_quotes_it() {
     let mut story = story();
@@ -334,12 +337,12 @@ fn a_reply_to_any_other_message_quotes_it() {
     );
 }
 
-/// IF-6, MT-10: a second reply, to another run, finds the fork open that the first has opened.
+/// IF-6, MT-10: a second reply, to another run, is quoted in the fork that the first has opened.
 #[test]
 fn of_two_replies_the_second_finds_the_fork_open() {
     let mut story = pinged();
     story.model([pings("tea is ready"), Line::says("Done."), Line::holds("Anna"), Line::says("Green.")]);
-    // Two things reach the human only with some time between them.
+    // Pings need a minimum gap between each other.
     story.passes_quietly(jiff::SignedDuration::from_mins(46));
     story.background(forked("reminder:tea", "[reminder-bg:tea] Make tea."));
     story.human_begins_reply(5, "who wrote?").human_replies(9, "which?");

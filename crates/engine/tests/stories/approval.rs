@@ -1,4 +1,4 @@
-//! Stories of calls that wait for the human, told by every model.
+//! Stories about approvals, for every model.
 
 use expect_test::expect;
 use testkit::puppet::Line;
@@ -22,12 +22,12 @@ fn asked(told_by: Teller, last: &str) -> Story {
 fn told(story: &Story) -> String {
     let told = story.told();
     let since = told.lines().skip_while(|line| !line.contains("drop it"));
-    // When the answer is heard, the turn may have gone on already.
+    // The position of the replies depends on timing.
     let lines: Vec<&str> = since.filter(|line| !line.starts_with("told> ")).collect();
     lines.join("\n")
 }
 
-/// PM-7, PM-9, PM-13: the same door for every model.
+/// PM-7, PM-9, PM-13: calls of every model need an approval.
 pub fn a_call_waits_for_the_humans_yes_whoever_makes_it(told_by: Teller) {
     let mut story = asked(told_by, "Gone.");
     story.human_commands("/allow 1").settle();
@@ -42,7 +42,7 @@ pub fn a_call_waits_for_the_humans_yes_whoever_makes_it(told_by: Teller) {
     .assert_eq(&told(&story));
 }
 
-/// PM-11, PM-16: and whoever is interrupted knows that nothing was run.
+/// PM-11, PM-16: an interrupted model reads that nothing was run.
 pub fn new_words_go_past_a_call_that_waits_whoever_makes_it(told_by: Teller) {
     let mut story = asked(told_by, "Not yet.");
     story.human("is it gone?");

@@ -1,4 +1,5 @@
-//! The model goes away for an hour: what needs none is done, what needs one waits, and nothing is answered twice.
+//! Outages of the model: requests that need no model are handled, others wait, and none is answered
+//! twice.
 
 use domain::conversation::Said;
 use domain::failure::Failure;
@@ -11,13 +12,13 @@ fn overloaded() -> Line {
     Line::fails(Failure::Busy(None))
 }
 
-/// A question is kept and answered when the model is back. Meanwhile a reminder is captured, rings and is done, the
-/// day can be looked at, and the human is told once that the model is away.
+/// A question waits and is answered after the outage. Meanwhile a reminder is created, rings and is
+/// completed, the day is listed, and one notice about the outage is shown.
 pub fn the_model_goes_away_for_an_hour(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Morning.")]).human("good morning");
 
-    // It is tried again after 5 s, then after twice as long each time, up to every 10 minutes.
+    // Retried after 5 s, then with doubled delays of up to 10 minutes.
     story.model((0..12).map(|_| overloaded()));
     story.human_adds("what should i cook for six people?").hears("overloaded");
     story.human("call mum at 8:30").human("today");
@@ -68,8 +69,8 @@ pub fn the_model_goes_away_for_an_hour(told_by: Teller) {
     assert_eq!(story.tree().matches("assistant: Risotto.").count(), 1);
 }
 
-/// What the brain understands needs no waiting: not the first time, nor while the model is known to be away. The
-/// first question after that time is put to the model again.
+/// Requests that the offline assistant understands are handled at once, also during a known outage.
+/// The first question after it is tried with the model again.
 pub fn words_that_need_no_model_are_done_at_once(told_by: Teller) {
     let mut story = story(told_by);
     story.model([overloaded()]).human("call mum at 9:30").human("today");
@@ -92,7 +93,7 @@ pub fn words_that_need_no_model_are_done_at_once(told_by: Teller) {
     .assert_eq(&story.told());
 }
 
-/// What waits for the model survives the program: it is answered after the next start, once.
+/// A message that waits for the model survives a crash, and is answered once.
 pub fn what_waits_for_the_model_survives_a_crash(told_by: Teller) {
     let mut story = story(told_by);
     story.model([overloaded(), overloaded()]);
@@ -108,7 +109,7 @@ pub fn what_waits_for_the_model_survives_a_crash(told_by: Teller) {
     assert_eq!(story.tree().matches("assistant: Risotto.").count(), 1, "{}", story.tree());
 }
 
-/// A reminder that comes due while the model is tried again does not wait for it.
+/// A reminder that becomes due between the retries does not wait for the model.
 pub fn a_reminder_rings_past_a_model_that_goes_away(told_by: Teller) {
     let mut story = story(told_by);
     story.model((0..8).map(|_| overloaded()));
@@ -117,8 +118,8 @@ pub fn a_reminder_rings_past_a_model_that_goes_away(told_by: Teller) {
     assert_eq!(story.told().matches("⏰ call mum").count(), 1, "{}", story.told());
 }
 
-/// What the model had planned before it went away is not planned once more by the brain: not at once, nor after a
-/// restart in the middle.
+/// A plan that the model made before the outage is not repeated by the offline assistant, also
+/// after a restart.
 pub fn what_the_model_planned_is_not_planned_again(told_by: Teller) {
     let mut story = story(told_by);
     let plan = Line::calls("schedule", r#"{"words":"call mum at 9:30"}"#);
@@ -129,7 +130,7 @@ pub fn what_the_model_planned_is_not_planned_again(told_by: Teller) {
     assert_eq!(story.files("reminders").len(), 1, "{}", story.told());
 }
 
-/// A server that breaks is away like one that cannot be reached: what needs no model is done, the rest waits.
+/// A failing server counts as unreachable: requests that need no model are handled, others wait.
 pub fn a_model_that_breaks_is_away(told_by: Teller) {
     let mut story = story(told_by);
     let broken = || Line::fails(Failure::Broken("502".to_owned()));
@@ -146,8 +147,8 @@ pub fn a_model_that_breaks_is_away(told_by: Teller) {
     assert_eq!(told.matches("assistant: Risotto.").count(), 1, "{told}");
 }
 
-/// A short overload costs a short wait: the question is put again a few seconds after the tries of its turn have ended,
-/// and a server that names a time is asked again at that time.
+/// After a short overload the question is retried a few seconds after the tries of its turn have
+/// ended, or at the time that the server named.
 pub fn an_answer_comes_soon_after_an_overload(told_by: Teller) {
     let mut story = story(told_by);
     story.model([overloaded(), Line::says("Risotto.")]);
@@ -161,7 +162,7 @@ pub fn an_answer_comes_soon_after_an_overload(told_by: Teller) {
     assert!(story.told().contains("assistant: Rice."), "{}", story.told());
 }
 
-/// A server that asks for a day, or names a time that makes no sense, is tried again after six hours.
+/// A server that asks for a day, or names an absurd time, is retried after six hours.
 pub fn a_server_that_asks_for_a_long_wait_is_tried_again_after_six_hours(told_by: Teller) {
     for seconds in [86_400, u64::MAX] {
         let mut story = story(told_by);

@@ -1,4 +1,4 @@
-//! Compaction as stories: a summary takes the place of what was said, or nothing changes.
+//! Stories about compaction: a summary replaces the entries before it, or nothing changes.
 
 use domain::conversation::{Image, Said, Text};
 use domain::failure::Failure;
@@ -13,14 +13,14 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// A line after which the conversation holds so many tokens.
+/// A reply after which the conversation has `tokens` tokens.
 fn filling(text: &str, tokens: u64) -> Line {
     let Line::Reply(reply) = Line::says(text) else { panic!("a reply") };
     let usage = domain::conversation::Usage { input: tokens, ..Default::default() };
     Line::Reply(Reply { usage, stop: Stop::Said, ..reply })
 }
 
-/// What the model read in a call, without the times.
+/// Returns the entries of the n-th model call, without timestamps.
 fn read(story: &Story, n: usize) -> Vec<String> {
     let words = |said: &Said| match said {
         Said::Human(heard) => {
@@ -32,7 +32,7 @@ fn read(story: &Story, n: usize) -> Vec<String> {
     story.contexts()[n].said.iter().map(|said| words(said)).collect()
 }
 
-/// What we ourselves said last, and nobody keeps.
+/// Returns the preface of the last entry of the n-th call, which holds our own request.
 fn last_words(story: &Story, n: usize) -> String {
     match story.contexts()[n].said.last().map(|said| &**said) {
         Some(Said::Human(heard)) => heard.preface.clone(),
@@ -40,7 +40,7 @@ fn last_words(story: &Story, n: usize) -> String {
     }
 }
 
-/// What was told, without the words of whoever says that it is too long: each vendor has its own.
+/// Returns the transcript without the vendor's own text about the length.
 fn in_our_words(told: &str) -> String {
     let line = |line: &str| match (line.find("can read ("), line.find("). shorten")) {
         (Some(start), Some(end)) => format!("{}...{}\n", &line[..start + "can read (".len()], &line[end..]),
@@ -49,13 +49,14 @@ fn in_our_words(told: &str) -> String {
     told.lines().map(line).collect()
 }
 
-/// A picture of one pixel.
+/// An image of one pixel.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const GOOD: &str = "The human flies to Lisbon with booking LH4711.";
 
-/// CP-1, CP-3, CP-4: by command, with one event, one line of statistics, and a summary in the place of the rest.
+/// CP-1, CP-3, CP-4: `/compact` produces one event, one line of statistics, and a summary that
+/// replaces the entries.
 pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Noted."), filling(GOOD, 4_321), Line::says("LH4711.")]);
@@ -85,7 +86,8 @@ pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
     assert_eq!(history.matches("\"compacted\"").count(), 1, "{history}");
 }
 
-/// A summary that forgets is asked for once more, and then refused: nothing changes, and a note says why.
+/// A summary without the required facts is requested once more, then rejected with a notice;
+/// nothing changes.
 pub fn a_forgetful_summary_is_refused_and_nothing_changes(told_by: Teller) {
     let mut story = story(told_by);
     story.model([
@@ -117,7 +119,8 @@ pub fn a_forgetful_summary_is_refused_and_nothing_changes(told_by: Teller) {
     assert_eq!(story.sessions().lines().last(), before.lines().last());
 }
 
-/// CP-6, CP-7, MC-7: before the room is used up, by itself; words wait for it and are answered once, in order.
+/// CP-6, CP-7, MC-7: a nearly full context window triggers a compaction. Messages wait for it and
+/// are answered once, in order.
 pub fn a_long_conversation_is_compacted_before_the_next_answer(told_by: Teller) {
     let mut story = story(told_by);
     story.room(10_000);
@@ -142,7 +145,7 @@ pub fn a_long_conversation_is_compacted_before_the_next_answer(told_by: Teller) 
     );
 }
 
-/// A compaction that was refused is not tried again at once: the conversation goes on.
+/// A rejected compaction is not retried at once; the conversation continues.
 pub fn a_refused_compaction_does_not_come_back_at_every_message(told_by: Teller) {
     let mut story = story(told_by);
     story.room(10_000);
@@ -158,7 +161,8 @@ pub fn a_refused_compaction_does_not_come_back_at_every_message(told_by: Teller)
     assert!(told.ends_with("human> good?\nmain> assistant: Good.\n"), "{told}");
 }
 
-/// CP-6, CP-9: a turn that no longer fits waits for the compaction and is put to the model again, once.
+/// CP-6, CP-9: a turn that no longer fits waits for the compaction and is sent to the model again,
+/// once.
 pub fn a_turn_that_no_longer_fits_is_answered_after_a_compaction(told_by: Teller) {
     let mut story = story(told_by);
     let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
@@ -180,9 +184,9 @@ pub fn a_turn_that_no_longer_fits_is_answered_after_a_compaction(told_by: Teller
     assert_eq!(read(&story, 3), [GOOD, "what was my booking?"]);
 }
 
-/// A request that is certainly longer than the model's window is never sent: the conversation is compacted first, from as
-/// much of it as the model can read, and the user is told what the summary leaves out. The model's own counts are small
-/// here, as those of a server that does not count.
+/// A request that certainly exceeds the context window is never sent. The conversation is compacted
+/// first, from as much as the model can read, and the user is notified of what the summary leaves
+/// out. The reported usage is small here, as from a server that does not report it.
 pub fn a_request_that_certainly_does_not_fit_is_never_sent(told_by: Teller) {
     let mut story = story(told_by);
     story.room(20_000);
@@ -212,7 +216,8 @@ pub fn a_request_that_certainly_does_not_fit_is_never_sent(told_by: Teller) {
     assert_eq!(read(&story, 7), [GOOD, "what was my booking?"]);
 }
 
-/// A message that alone is longer than the model's window is cut in the request, and whole in the journal.
+/// A message that alone exceeds the context window is truncated in the request, and complete in the
+/// journal.
 pub fn a_message_longer_than_the_window_is_cut_with_a_note(told_by: Teller) {
     let mut story = story(told_by);
     story.room(20_000);
@@ -229,7 +234,7 @@ pub fn a_message_longer_than_the_window_is_cut_with_a_note(told_by: Teller) {
     assert!(story.told().contains(&pasted), "the journal has all of it");
 }
 
-/// CP-9: one compaction to a turn: what does not fit then is told.
+/// CP-9: a turn is compacted once; if it still does not fit, it fails with the reason.
 pub fn a_turn_that_does_not_fit_after_a_compaction_either_says_so(told_by: Teller) {
     let mut story = story(told_by);
     let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
@@ -240,7 +245,7 @@ pub fn a_turn_that_does_not_fit_after_a_compaction_either_says_so(told_by: Telle
     assert_eq!(told.matches("compacting").count(), 1, "{told}");
 }
 
-/// CP-6, AT-4: a picture without words is shown, survives a crash, and is shown again after a compaction, once.
+/// CP-6, AT-4: an image without text survives a crash, and is sent again after a compaction, once.
 pub fn a_picture_is_shown_again_after_a_compaction(told_by: Teller) {
     let mut story = story(told_by);
     let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
@@ -261,7 +266,8 @@ pub fn a_picture_is_shown_again_after_a_compaction(told_by: Teller) {
     assert!(story.told().ends_with("main> assistant: A cat.\n"), "{}", story.told());
 }
 
-/// A model that reads only so much: the summary is written from less, and then everything fits again.
+/// A model with a small context window: the summary is written from fewer entries, and then
+/// everything fits.
 #[test]
 fn a_conversation_that_is_too_long_even_to_be_summed_up_is_summed_up_from_less() {
     let size = |context: &domain::context::Context| -> usize {
@@ -286,7 +292,7 @@ fn a_conversation_that_is_too_long_even_to_be_summed_up_is_summed_up_from_less()
     assert_eq!(told.matches("compacted:").count(), 1, "{told}");
 }
 
-/// A picture that the model refuses is left out of every request, and the conversation goes on.
+/// An image that the model refuses is left out of every request, and the conversation continues.
 #[test]
 fn a_picture_that_the_model_refuses_does_not_end_the_conversation() {
     let blind = Puppet::answering(|context| {
@@ -315,7 +321,7 @@ fn a_picture_that_the_model_refuses_does_not_end_the_conversation() {
     );
 }
 
-/// CP-7, MC-7: the answer that waited for a compaction is not interrupted.
+/// CP-7, MC-7: an answer that waited for a compaction is not interrupted by a new message.
 pub fn new_words_wait_for_the_answer_that_waited_for_a_compaction(told_by: Teller) {
     let mut story = story(told_by);
     let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
@@ -329,7 +335,8 @@ pub fn new_words_wait_for_the_answer_that_waited_for_a_compaction(told_by: Telle
     assert!(story.told().ends_with("human> never mind\nmain> assistant: Fine.\n"), "{}", story.told());
 }
 
-/// When no summary can be had, the turn that did not fit ends with its own words.
+/// A turn that still does not fit after a compaction ends visibly, and the next message is
+/// answered.
 pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) {
     let mut story = story(told_by);
     let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
@@ -349,7 +356,7 @@ pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) 
     );
 }
 
-/// MC-7, MC-16: who compacts is not interrupted, and who speaks is heard to the end before it is compacted.
+/// MC-7, MC-16: a compaction waits for the running answer and is not interrupted by messages.
 pub fn a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Noted."), Line::holds("Let me see"), Line::says(GOOD), Line::says("Hi.")]);
@@ -364,7 +371,8 @@ pub fn a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction(told_
     assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{found:?} in {told}");
 }
 
-/// A crash in the middle of a compaction leaves the conversation as it was, and the waiting words are answered.
+/// A crash during a compaction leaves the conversation unchanged, and the waiting message is
+/// answered.
 pub fn a_compaction_that_dies_changes_nothing(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Noted."), Line::holds("The human fl"), Line::says("LH4711.")]);
@@ -382,7 +390,7 @@ pub fn a_compaction_that_dies_changes_nothing(told_by: Teller) {
     );
 }
 
-/// The head moves back: the very context from before is read again.
+/// `/undo` moves the head back, so that the model reads exactly the earlier context.
 pub fn undo_restores_the_exact_earlier_context(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Noted."), Line::says(GOOD), Line::says("LH4711.")]);
@@ -410,7 +418,7 @@ pub fn undo_restores_the_exact_earlier_context(told_by: Teller) {
     );
 }
 
-/// What was said since the compaction stays said, after what it stood for; also across a restart.
+/// `/undo` keeps the entries since the compaction, after the original ones; also across a restart.
 pub fn undo_after_more_was_said_keeps_what_was_said(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Noted."), Line::says(GOOD), Line::says("Fine."), Line::says("LH4711.")]);

@@ -1,4 +1,4 @@
-//! Stories of one conversation: answers, tools, interruptions, failures and crashes.
+//! Stories about one conversation: answers, tools, interruptions, failures and crashes.
 
 use domain::conversation::{Block, Said};
 use domain::failure::{Declined, Failure};
@@ -31,7 +31,7 @@ pub fn a_message_is_answered_and_the_next_one_continues(told_by: Teller) {
     assert_eq!(story.contexts()[1].said.len(), 3, "the second request holds what was said before");
 }
 
-/// MC-12, MC-14: every message reaches the model with its time before it.
+/// MC-12, MC-14: each message reaches the model with its time.
 pub fn the_model_is_told_the_time_of_every_message(told_by: Teller) {
     let mut story = story(told_by);
     story.human("good morning").clock("21:30").human("good night");
@@ -107,7 +107,7 @@ pub fn a_call_of_a_tool_that_nobody_has_is_answered_with_those_there_are(told_by
     );
 }
 
-/// MC-6: a new message interrupts, and the half answer stays before the words that cut it off.
+/// MC-6: a new message interrupts the answer, and the partial answer stays before it.
 pub fn a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("Once upon a time there was"), Line::says("Fine.")]);
@@ -135,7 +135,7 @@ pub fn a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order(told_by: Te
     );
 }
 
-/// MC-6: messages that wait are answered in the order in which they came.
+/// MC-6: queued messages are answered in order.
 pub fn messages_that_wait_are_answered_in_order(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("One mo"), Line::says("To b."), Line::says("To c.")]);
@@ -196,8 +196,8 @@ fn half(text: &str) -> Vec<Block> {
     vec![Block::Text(text.to_owned())]
 }
 
-/// E3, MC-9, MC-10, MC-11: none of these counts as an answer, each says something else, and the next words find the
-/// model again.
+/// E3, MC-9, MC-10, MC-11: none of these failures counts as an answer, each has its own message,
+/// and the next message works.
 pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by: Teller) {
     let mut story = story(told_by);
     story.model([
@@ -231,7 +231,7 @@ pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by:
     );
 }
 
-/// E3: an answer that has no room left is half an answer.
+/// E3: an answer at the output limit counts as cut.
 pub fn an_answer_that_grows_too_long_is_cut_and_says_so(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::of(half("A long"), Stop::Length), Line::says("story.")]);
@@ -250,7 +250,7 @@ pub fn an_answer_that_grows_too_long_is_cut_and_says_so(told_by: Teller) {
     );
 }
 
-/// E1: who asks to be left alone for a while is quoted.
+/// E1: the notice states the wait that the vendor asked for.
 pub fn a_model_that_asks_to_wait_says_how_long(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::fails(Failure::Busy(Some(7)))]);
@@ -266,7 +266,7 @@ pub fn a_model_that_asks_to_wait_says_how_long(told_by: Teller) {
     );
 }
 
-/// E4: a model that calls tools for ever is stopped.
+/// E4: a model that keeps calling tools is stopped.
 pub fn a_model_that_runs_in_circles_is_stopped(told_by: Teller) {
     let mut story = story(told_by);
     story.model((0..60).map(|_| Line::calls("inbox_list", "{}")));
@@ -280,7 +280,8 @@ pub fn a_model_that_runs_in_circles_is_stopped(told_by: Teller) {
     ) || told.ends_with("main> failed: i stopped myself after 50 tool calls in one answer; that looked like running in circles.\n"), "{told}");
 }
 
-/// E4: a reply with more calls than the limit allows runs those that it allows; the model hears about the rest and answers.
+/// E4: of a reply with too many calls those within the limit run; the model reads about the others
+/// and answers.
 pub fn a_reply_with_too_many_calls_runs_those_that_the_limit_allows(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::calls_all(&[("inbox_list", "{}"); 100]), Line::says("That is what I have.")]);
@@ -320,7 +321,7 @@ pub fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_aft
     );
 }
 
-/// A message that waited when the program died is answered after it, and after the one before it.
+/// A queued message survives a crash and is answered after the one before it.
 pub fn a_message_that_waits_survives_a_crash(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("Hm"), Line::says("To a."), Line::says("To b.")]);
@@ -339,7 +340,8 @@ pub fn a_message_that_waits_survives_a_crash(told_by: Teller) {
     );
 }
 
-/// An answer that is owed since before a crash is given first: new words wait for it and do not cut it off.
+/// After a crash the pending answer comes first: a new message waits for it and does not interrupt
+/// it.
 pub fn new_words_after_a_crash_wait_for_the_answer_that_is_owed(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("Lis"), Line::says("Lisbon is lovely."), Line::says("Tuesday.")]);
@@ -358,7 +360,8 @@ pub fn new_words_after_a_crash_wait_for_the_answer_that_is_owed(told_by: Teller)
     );
 }
 
-/// A turn that kills the program three times is given up, so that the next message is answered.
+/// A turn during which the program crashes three times is given up, so that the next message is
+/// answered.
 pub fn a_turn_that_the_program_dies_of_is_not_tried_for_ever(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("a"), Line::holds("b"), Line::holds("c"), Line::says("Fine.")]);

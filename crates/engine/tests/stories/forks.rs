@@ -1,4 +1,4 @@
-//! Stories of side conversations: how one begins, goes on and survives.
+//! Stories about interactive forks: entering, use, and crashes.
 
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
@@ -9,7 +9,7 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// IF-8, IF-9, TL-14, TL-15: the model steps aside and leaves by itself.
+/// IF-8, IF-9, TL-14, TL-15: the model enters and leaves a fork by itself.
 pub fn the_model_enters_and_leaves(told_by: Teller) {
     let mut story = story(told_by);
     story.model([
@@ -56,7 +56,8 @@ pub fn the_model_enters_and_leaves(told_by: Teller) {
     );
 }
 
-/// SE-8, SE-10, IF-16, IF-18: the history knows a fork once; main's file knows it only when it was saved.
+/// SE-8, SE-10, IF-16, IF-18: the session history lists a fork once; main's session file changes
+/// only if the fork is saved.
 pub fn the_history_knows_a_fork_once(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Morning.", "I am here.", "Yes."].map(Line::says));
@@ -74,7 +75,7 @@ pub fn the_history_knows_a_fork_once(told_by: Teller) {
     assert!(history.lines().last().is_some_and(|line| line.contains("swapped")), "{history}");
 }
 
-/// IF-1, IF-3, IF-7, IF-24: one at a time, and only what is there can be left.
+/// IF-1, IF-3, IF-7, IF-24: forks are not nested, and only an open fork can be left.
 pub fn forks_are_never_nested_and_only_left_once(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["I am here."].map(Line::says));
@@ -107,7 +108,7 @@ pub fn forks_are_never_nested_and_only_left_once(told_by: Teller) {
     );
 }
 
-/// MC-16, IF-7: what was said before the command is answered where it was said, in order.
+/// MC-16, IF-7: messages before a fork command are answered where they were sent, in order.
 pub fn words_before_a_fork_are_heard_on_main_and_words_before_its_end_in_it(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("One day"), Line::says("Second."), Line::says("I am here.")]);
@@ -134,7 +135,7 @@ pub fn words_before_a_fork_are_heard_on_main_and_words_before_its_end_in_it(told
     );
 }
 
-/// MC-6, IF-2: new words cut the answer off, in the fork as on main.
+/// MC-6, IF-2: a new message interrupts the answer in a fork.
 pub fn new_words_cut_the_answer_off_in_a_fork(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("I am here."), Line::holds("It is a long"), Line::says("Short.")]);
@@ -166,7 +167,8 @@ pub fn new_words_cut_the_answer_off_in_a_fork(told_by: Teller) {
     );
 }
 
-/// MC-21, MC-22, MC-23, IF-35, SE-5, SE-7: both end, also in the middle of an answer, and the next words begin anew.
+/// MC-21, MC-22, MC-23, IF-35, SE-5, SE-7: `/clear` in a fork ends the fork and main, also during
+/// an answer, and the next message starts a new conversation.
 pub fn clear_in_a_fork_drops_both(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Morning.", "I am here."].map(Line::says));
@@ -217,7 +219,7 @@ pub fn clear_in_a_fork_drops_both(told_by: Teller) {
     );
 }
 
-/// A13: a fork is still open after a crash, and its answer is still owed.
+/// A13: a fork is still open after a crash, and its pending answer is given.
 pub fn a_fork_survives_a_crash(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Morning.", "I am here."].map(Line::says));

@@ -1,5 +1,5 @@
-//! Lives as the dice fall: main, forks and reports in any order, with a death at any writing. Whatever happens, each
-//! report is read in one turn of main, and the tree stays in order.
+//! Random sequences of messages, forks and updates with crashes at any write: each update is read
+//! in exactly one turn of main, and the tree stays consistent.
 
 use domain::dice::Dice;
 use testkit::oracle::examine;
@@ -8,20 +8,20 @@ use testkit::story::{Story, Trouble};
 
 use crate::MORNING;
 
-/// A10: each report is in exactly one turn that main committed, wherever the program dies.
+/// A10: each update is part of exactly one committed turn of main, for a crash at any write.
 #[test]
 fn a_hundred_lives_hand_every_report_over_once() {
     (0..100).for_each(live);
 }
 
-/// A10: the same, 2,000 times.
+/// A10: the same invariant for 2,000 more seeds.
 #[test]
 #[ignore = "long: 2,000 lives take minutes"]
 fn two_thousand_lives_hand_every_report_over_once() {
     (1_000..3_000).for_each(live);
 }
 
-/// One life of the dice of `seed`.
+/// Runs the random sequence of `seed`.
 fn live(seed: u64) {
     let mut story = Story::played_by(MORNING, Puppet::random(seed));
     let mut dice = Dice::new(seed ^ 0xA10);

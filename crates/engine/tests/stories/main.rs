@@ -1,7 +1,6 @@
-//! The stories of the engine, each told by every model that can tell it.
+//! The stories of the engine, each run with every model that supports it.
 //!
-//! One list, and beside each story its tellers. Who is missing there is missing for a reason that stands after
-//! `but for`.
+//! One list names the models of each story. The reason for a missing model follows `but for`.
 
 mod approval;
 mod away;
@@ -22,20 +21,20 @@ use testkit::troupe::Troupe;
 
 const MORNING: &str = "2026-11-15T08:00[Europe/Madrid]";
 
-/// Who plays the model.
+/// The model that a story runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Teller {
-    /// A function of what it reads.
+    /// A scripted model.
     Puppet,
-    /// Our client of the Messages API, before a played server.
+    /// The client of the Messages API, with a fake server.
     Anthropic,
-    /// Our client of chat completions, before a played server.
+    /// The client of chat completions, with a fake server.
     OpenAi,
-    /// The real Claude Code program, before a played server.
+    /// The real Claude Code program, with a fake server.
     Claude,
 }
 
-/// A story that begins in the morning.
+/// Starts a story in the morning.
 fn story(told_by: Teller) -> Story {
     match told_by {
         Teller::Puppet => Story::new(MORNING),

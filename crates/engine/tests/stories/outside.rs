@@ -1,4 +1,4 @@
-//! Text from outside: the model reads it in a data block, and what it may do afterwards depends on that.
+//! Outside text: the model reads it in a data block, and it limits the later tool calls.
 
 use domain::conversation::Image;
 use domain::label::{Label, Realm};
@@ -10,7 +10,7 @@ use testkit::story::{Story, isolated};
 
 use super::MORNING;
 
-/// A story in which commands and pages are answered by hands that only say what they did.
+/// Starts a story with fake tools that only report their calls.
 fn story() -> Story {
     let mut story = Story::new(MORNING);
     let tool = |name, class| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
@@ -18,7 +18,8 @@ fn story() -> Story {
     story
 }
 
-/// When somebody who answers hears that it was heard, the work may be done already, so that has no place among the rest.
+/// Compares the transcript without the confirmations of approvals, whose position depends on
+/// timing.
 fn check(story: &mut Story, expected: &Expect) {
     let told = story.told();
     let heard = |line: &&str| line.starts_with("told> allowed") || line.starts_with("told> denied");
@@ -34,8 +35,8 @@ fn task(agent: &str) -> Line {
     Line::calls("Task", &format!("{{\"subagent_type\":\"{agent}\",\"prompt\":\"have a look\"}}"))
 }
 
-/// SA-5, SA-6: an agent reads the mail aside, and main reads its answer in full, in a data block. A reminder can be taken
-/// back, so it is planned without asking.
+/// SA-5, SA-6: a subagent reads the mail in the background, and main reads its full answer in a
+/// data block. A reminder can be undone, so it is planned without asking.
 #[test]
 fn the_mail_is_read_by_somebody_else() {
     let mut story = story();
@@ -67,7 +68,7 @@ fn the_mail_is_read_by_somebody_else() {
     );
 }
 
-/// SA-7, SA-8: what is left open, and what is answered, are looked up by two others; both read earlier conversations.
+/// SA-7, SA-8: two subagents review open items and responsiveness from earlier conversations.
 #[test]
 fn the_past_is_reviewed_by_others() {
     let mut story = story();
@@ -100,8 +101,8 @@ fn the_past_is_reviewed_by_others() {
     );
 }
 
-/// SA-9, SA-10: a run in the background asks what the human would want, and main asks the guide; both answer from what they
-/// may look at, and nothing else.
+/// SA-9, SA-10: a background run asks the `user-proxy`, and main asks the `guide`; both may only
+/// use their read-only commands.
 #[test]
 fn somebody_answers_for_the_human_and_for_the_house() {
     let mut story = story();
@@ -133,7 +134,8 @@ fn somebody_answers_for_the_human_and_for_the_house() {
     assert!(told.contains(": Say `quiet until 9`."), "our own documents are not outside: {told}");
 }
 
-/// Main reads a page that it fetches in a data block. It plans a reminder without asking, and deletes nothing without a yes.
+/// Main reads a fetched page in a data block. It plans a reminder without asking, and deletes only
+/// with an approval.
 #[test]
 fn a_page_is_read_in_a_data_block() {
     let mut story = story();
@@ -168,8 +170,8 @@ fn a_page_is_read_in_a_data_block() {
     );
 }
 
-/// A picture in main takes nothing from it: what background runs and forks leave afterwards is read there in full, once,
-/// with its label, and so is a quotation.
+/// After an image main still reads updates in full, once, with their label, and so does a
+/// quotation.
 #[test]
 fn after_a_picture_main_reads_updates_in_full() {
     let mut story = story();
@@ -192,7 +194,8 @@ fn after_a_picture_main_reads_updates_in_full() {
     assert!(!heard(2).contains("two mails"), "it is read once");
 }
 
-/// In the background nobody can be asked: a card waits, and a yes does exactly its call, once, also after a restart.
+/// A background run cannot wait for an approval: a card stays open, and a yes runs exactly its
+/// call, once, also after a restart.
 #[test]
 fn a_card_is_carried_out_once() {
     let mut story = story();
@@ -220,15 +223,15 @@ fn a_card_is_carried_out_once() {
     );
 }
 
-/// A command with a network: never run where outside text is, and otherwise asked for.
+/// A command with network access: refused after outside text, otherwise subject to approval.
 fn network() -> Line {
     Line::calls("Bash", r#"{"command":"curl x","network":true}"#)
 }
 
 const TAINTED: &str = "text from outside is in this conversation";
 
-/// A job that reads mail plans a reminder. What the mail may have said is known of the reminder when it rings on main, also
-/// after a restart.
+/// A job that reads mail plans a reminder. The reminder labels main when it rings, also after a
+/// restart.
 #[test]
 fn a_reminder_that_mail_may_have_written_is_known_when_it_rings() {
     let mut story = story();
@@ -251,7 +254,7 @@ fn a_reminder_that_mail_may_have_written_is_known_when_it_rings() {
     assert!(story.told()[before..].contains(TAINTED), "{}", story.told());
 }
 
-/// A reminder that the user asked for where no outside text is brings none.
+/// A reminder requested by the user without outside text does not label main.
 #[test]
 fn a_reminder_of_the_user_leaves_main_as_it_is() {
     let mut story = story();

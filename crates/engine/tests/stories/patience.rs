@@ -1,4 +1,4 @@
-//! Stories of a model that fails for a while.
+//! Stories about retries of a model that fails for a while.
 
 use domain::conversation::Text;
 use domain::failure::Failure;
@@ -18,7 +18,7 @@ fn cut(words: &str) -> Line {
     Line::Fails(words.to_owned(), Failure::CutOff("the connection was lost".to_owned()))
 }
 
-/// E1, E2: the human sees one continuous answer, and the model is asked to go on, not to start over.
+/// E1, E2: a broken answer is continued, and the user sees one continuous text.
 pub fn an_answer_that_breaks_off_is_continued_after_a_while(told_by: Teller) {
     let mut story = patient(told_by);
     story.model([
@@ -71,7 +71,7 @@ pub fn a_break_after_a_tool_does_not_repeat_it(told_by: Teller) {
     .assert_eq(&story.told());
 }
 
-/// E1: patience ends, and the human hears why; the half answer stays.
+/// E1: after the last retry the turn fails with the reason, and keeps the partial answer.
 pub fn a_model_that_never_comes_back_is_given_up(told_by: Teller) {
     let mut story = patient(told_by);
     story.model([cut("Well, ")]);
@@ -88,7 +88,7 @@ pub fn a_model_that_never_comes_back_is_given_up(told_by: Teller) {
     assert_eq!(story.contexts().len(), 6);
 }
 
-/// MC-6: waiting for a model does not keep the human waiting.
+/// MC-6: a new message interrupts the wait before a retry.
 pub fn a_new_message_ends_the_waiting(told_by: Teller) {
     let mut story = patient(told_by);
     story.model([Line::fails(Failure::Busy(Some(300))), Line::says("Here.")]);

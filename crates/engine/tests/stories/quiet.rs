@@ -1,4 +1,4 @@
-//! Stories of side conversations that nobody speaks in, and of those that run into trouble.
+//! Stories about idle forks, and forks with failures.
 
 use domain::failure::Failure;
 use expect_test::{Expect, expect};
@@ -10,8 +10,9 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// IF-26, IF-27, IF-28, IF-29, IF-30, IF-31, IF-32: a quiet fork is asked about; a word keeps it; after twenty quiet minutes it
-/// ends. Nobody calls a model for that, and a restart changes nothing.
+/// IF-26, IF-27, IF-28, IF-29, IF-30, IF-31, IF-32: an idle fork shows a notice, a message keeps it
+/// open, and after twenty idle minutes it ends. No model is called for that, and a restart changes
+/// nothing.
 pub fn a_quiet_fork_is_asked_about_and_ends_by_itself(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["I am here.", "Go on.", "Hi."].map(Line::says));
@@ -56,7 +57,7 @@ pub fn a_quiet_fork_is_asked_about_and_ends_by_itself(told_by: Teller) {
     assert_eq!(story.contexts().len(), 3, "nobody was asked whether it is idle");
 }
 
-/// IF-11, TL-13: the model says how long a fork may be quiet.
+/// IF-11, TL-13: the model can set the idle timeout of a fork.
 pub fn the_model_says_how_long_a_fork_may_be_quiet(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::calls("enter_fork", r#"{"idle_timeout":30}"#), Line::says("I am here.")]);
@@ -80,7 +81,7 @@ pub fn the_model_says_how_long_a_fork_may_be_quiet(told_by: Teller) {
     );
 }
 
-/// IF-9, IF-10: a fork that was asked for begins after the answer that goes on, also if the program dies before it could.
+/// IF-9, IF-10: a requested fork opens after the running answer, also after a crash before that.
 pub fn a_fork_that_was_asked_for_begins_after_a_crash(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("Well"), Line::says("Well, well."), Line::says("I am here.")]);
@@ -107,7 +108,8 @@ pub fn a_fork_that_was_asked_for_begins_after_a_crash(told_by: Teller) {
     );
 }
 
-/// CP-6, IF-17: a fork that no longer fits is summed up, and goes on under another session.
+/// CP-6, IF-17: a fork that exceeds the context window is compacted, and continues under a new
+/// session.
 pub fn a_full_fork_is_compacted_and_main_is_not(told_by: Teller) {
     let mut story = story(told_by);
     let full = Failure::Full("prompt is too long".to_owned());
@@ -156,7 +158,7 @@ pub fn a_full_fork_is_compacted_and_main_is_not(told_by: Teller) {
     );
 }
 
-/// E5, IF-19: who waits for a key in a fork can leave it all the same.
+/// E5, IF-19: a fork can be left while its turn waits for a key.
 pub fn a_fork_that_waits_for_a_key_can_be_left(told_by: Teller) {
     let mut story = story(told_by);
     let refused = || Line::fails(Failure::BadKey("invalid x-api-key".to_owned()));

@@ -1,4 +1,4 @@
-//! Stories of trouble: a journal that cannot be written, things that break, and deaths at any writing.
+//! Stories about faults: failed writes, panics, and crashes at any write.
 
 use domain::dice::Dice;
 use expect_test::{Expect, expect};
@@ -17,14 +17,14 @@ fn assert_whole(story: &mut Story) {
     assert!(wrong.is_empty(), "{wrong:#?}\n{}", story.told());
 }
 
-/// Who may read the database is decided by the program that starts all this, and not by a story.
+/// Ignores findings about file permissions, which depend on the umask of the test process.
 fn wrong(story: &mut Story, ledger: &Ledger) -> Vec<String> {
     let root = story.die().paths();
     let wrong = examine(root.root()).into_iter().chain(ledger.check(root.root()));
     wrong.filter(|wrong| !wrong.contains("has the mode")).collect()
 }
 
-/// B3: a message that cannot be written down is refused, and nothing of it is left.
+/// B3: a message that cannot be written is refused, and nothing of it is stored.
 pub fn a_message_that_cannot_be_written_is_refused_and_leaves_nothing(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Morning.")]);
@@ -42,8 +42,8 @@ pub fn a_message_that_cannot_be_written_is_refused_and_leaves_nothing(told_by: T
     assert_whole(&mut story);
 }
 
-/// B5: what the program has to say of itself is said when it is written down for the human, and else it hears that it is
-/// not.
+/// B5: an announcement of the program is shown once it is written for the user; otherwise the
+/// program gets an error.
 pub fn what_the_program_announces_is_written_or_refused(told_by: Teller) {
     let mut story = story(told_by);
     story.with_messages().crash();
@@ -62,7 +62,7 @@ pub fn what_the_program_announces_is_written_or_refused(told_by: Teller) {
     assert_whole(&mut story);
 }
 
-/// B3: an answer that cannot be written down is kept and tried again; the human is told once.
+/// B3: an answer that cannot be written is retried, and the user is notified once.
 pub fn an_answer_that_cannot_be_written_is_tried_until_it_can(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Morning."), Line::says("Still here.")]);
@@ -88,7 +88,7 @@ pub fn an_answer_that_cannot_be_written_is_tried_until_it_can(told_by: Teller) {
     assert_whole(&mut story);
 }
 
-/// B3: no tool runs whose decision could not be written down first.
+/// B3: a tool whose decision cannot be written does not run.
 pub fn a_tool_whose_decision_cannot_be_written_does_not_run(told_by: Teller) {
     let mut story = story(told_by);
     story.model([
@@ -115,7 +115,7 @@ pub fn a_tool_whose_decision_cannot_be_written_does_not_run(told_by: Teller) {
     assert_whole(&mut story);
 }
 
-/// B3: a tool that ran is told of, even if that could not be written down at once.
+/// B3: the result of a tool that ran is not lost if it cannot be written at once.
 pub fn a_result_that_cannot_be_written_at_once_is_not_lost(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::calls("status", "{}"), Line::says("Fine.")]);
@@ -177,7 +177,7 @@ pub fn a_tool_that_breaks_ends_only_its_own_turn_and_its_calls_are_answered(told
     assert_whole(&mut story);
 }
 
-/// Whatever writing the program dies at, before it or after it, the owed answer comes and nothing is said twice.
+/// For a crash before or after any write the pending answer is given, and nothing is repeated.
 pub fn a_death_at_any_writing_loses_nothing(told_by: Teller) {
     for (nth, trouble) in (1..=5).flat_map(|nth| [(nth, Trouble::DiesBefore), (nth, Trouble::DiesAfter)]) {
         let mut story = story(told_by);
@@ -210,7 +210,7 @@ fn a_random_conversation_is_told_the_same_way_for_the_same_dice() {
     }
 }
 
-/// A conversation as the dice of `seed` fall: failures, broken writings and deaths included.
+/// Runs a random conversation with failures, failed writes and crashes. Returns its transcript.
 fn converse(seed: u64) -> String {
     let mut story = Story::played_by(MORNING, Puppet::random(seed));
     let mut dice = Dice::new(seed);

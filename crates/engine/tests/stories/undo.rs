@@ -1,4 +1,4 @@
-//! Stories of second thoughts: what was saved or cleared is taken back.
+//! Stories about `/undo` of saved and cleared conversations.
 
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
@@ -10,7 +10,8 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// Design 3: a saved fork is taken back; main is where it was, and what it had taken over waits again.
+/// Design 3: undoing a save moves main back, and the updates that the fork took over are pending
+/// again.
 pub fn a_saved_fork_is_taken_back(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Morning.", "I am here.", "Noted.", "Yes.", "Back."].map(Line::says));
@@ -72,7 +73,7 @@ pub fn a_saved_fork_is_taken_back(told_by: Teller) {
     );
 }
 
-/// MC-21, MC-24, PU-15: clearing leaves updates alone, and is taken back with all that was said before.
+/// MC-21, MC-24, PU-15: `/clear` keeps pending updates, and `/undo` restores the conversation.
 pub fn a_cleared_conversation_comes_back(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Noted.", "Hello.", "Tea."].map(Line::says));
@@ -121,7 +122,7 @@ pub fn a_cleared_conversation_comes_back(told_by: Teller) {
     );
 }
 
-/// Design 3: changes are taken back one after the other, the last one first, also across restarts.
+/// Design 3: changes are undone one by one, the last one first, also across restarts.
 pub fn changes_are_taken_back_in_order(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["One.", "I am here.", "Two."].map(Line::says));
@@ -168,7 +169,7 @@ pub fn changes_are_taken_back_in_order(told_by: Teller) {
     );
 }
 
-/// Design 3: thirty days are enough for second thoughts.
+/// Design 3: changes older than thirty days cannot be undone.
 pub fn after_thirty_days_nothing_is_taken_back(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("One.")]);
@@ -180,7 +181,7 @@ pub fn after_thirty_days_nothing_is_taken_back(told_by: Teller) {
     ));
 }
 
-/// Nothing is taken back under somebody's feet.
+/// `/undo` is refused in a fork and during an answer.
 pub fn nothing_is_taken_back_in_a_fork_or_in_the_middle_of_an_answer(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("One."), Line::holds("Well"), Line::says("I am here.")]);

@@ -1,4 +1,4 @@
-//! Stories of what background runs leave for main: read once, seen by forks, lost never.
+//! Stories about pending updates: main reads each once, forks see them, and none is lost.
 
 use domain::conversation::Said;
 use expect_test::{Expect, expect};
@@ -11,7 +11,7 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// What the model was told before the last words of its n-th call.
+/// Returns the last user entry of the n-th model call, including its preface.
 fn heard(story: &Story, nth: usize) -> String {
     let contexts = story.contexts();
     match contexts[nth].said.iter().rev().find(|said| matches!(***said, Said::Human(_))).map(|said| &**said) {
@@ -22,8 +22,8 @@ fn heard(story: &Story, nth: usize) -> String {
     }
 }
 
-/// PU-5, PU-7, PU-8, PU-10, PU-13, MC-14, MC-15: a fork looks, main reads, oldest first, and the human is told; then
-/// they are gone.
+/// PU-5, PU-7, PU-8, PU-10, PU-13, MC-14, MC-15: a fork sees updates, main reads them oldest first
+/// with a notice, and then they are no longer pending.
 pub fn a_fork_looks_at_updates_and_main_reads_them(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Morning.", "I am here.", "Yes.", "Ok."].map(Line::says));
@@ -67,7 +67,7 @@ pub fn a_fork_looks_at_updates_and_main_reads_them(told_by: Teller) {
     );
 }
 
-/// IF-22: who saves takes over what the fork has seen; what came later is still to be told.
+/// IF-22: saving a fork consumes the updates it has seen; later ones stay pending.
 pub fn a_saved_fork_takes_over_what_it_has_seen(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["I am here.", "Ok."].map(Line::says));
@@ -94,7 +94,7 @@ pub fn a_saved_fork_takes_over_what_it_has_seen(told_by: Teller) {
     );
 }
 
-/// PU-14, E1: a turn that comes to nothing has read them; they stand in what is said, so the next answer knows them.
+/// PU-14, E1: the updates read by a failed turn stay in its entry, so the next answer knows them.
 pub fn updates_of_a_failed_turn_are_not_lost(told_by: Teller) {
     let mut story = story(told_by);
     let away = domain::failure::Failure::Unreachable("connection refused".to_owned());
@@ -108,7 +108,7 @@ pub fn updates_of_a_failed_turn_are_not_lost(told_by: Teller) {
     assert_eq!(told.count(), 1, "{}", story.tree());
 }
 
-/// PU-2, PU-3: what is too much to quote is counted, and nothing of it is deleted.
+/// PU-2, PU-3: updates beyond the limit are counted instead of quoted, and none is deleted.
 pub fn too_many_updates_are_counted(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("A lot."), Line::says("No more.")]);
@@ -126,7 +126,7 @@ pub fn too_many_updates_are_counted(told_by: Teller) {
     assert!(!heard(&story, 1).contains("UPDATES"), "{}", heard(&story, 1));
 }
 
-/// PU-6, PU-9: the human sees what waits, and main still reads it.
+/// PU-6, PU-9: the user can list pending updates, and main still reads them.
 pub fn the_human_sees_what_waits(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("Two mails.")]);

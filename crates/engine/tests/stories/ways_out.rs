@@ -1,4 +1,4 @@
-//! Stories of how a side conversation ends: each row of the table of exits, and what comes back.
+//! Stories about the exits of a fork, and what each returns to main.
 
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
@@ -9,7 +9,7 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// IF-7, IF-12, IF-20, PU-4, SE-9: by command, and left with the human's own words; main reads them once.
+/// IF-7, IF-12, IF-20, PU-4, SE-9: `/report` with the user's own text; main reads it once.
 pub fn a_report_comes_back_to_main_once(told_by: Teller) {
     let mut story = story(told_by);
     let lines = ["Morning.", "I am here.", "Cheap.", "Lisbon.", "Yes."];
@@ -67,7 +67,7 @@ pub fn a_report_comes_back_to_main_once(told_by: Teller) {
     );
 }
 
-/// IF-25: the human wants a report and the model writes it.
+/// IF-25: `/report` without a text asks the model to write the report.
 pub fn the_model_writes_the_report_that_the_human_wants(told_by: Teller) {
     let mut story = story(told_by);
     story.model([
@@ -116,7 +116,7 @@ pub fn the_model_writes_the_report_that_the_human_wants(told_by: Teller) {
     );
 }
 
-/// IF-25: who has nothing to report does not throw the fork away.
+/// IF-25: if the model reports nothing, the fork stays open.
 pub fn a_report_that_nobody_wrote_leaves_the_fork_open(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["I am here.", "There is nothing to say.", "Still here."].map(Line::says));
@@ -150,7 +150,7 @@ pub fn a_report_that_nobody_wrote_leaves_the_fork_open(told_by: Teller) {
     );
 }
 
-/// IF-20, IF-24, MC-25, SE-4, SE-9: a saved fork is the main conversation.
+/// IF-20, IF-24, MC-25, SE-4, SE-9: a saved fork becomes main.
 pub fn a_saved_fork_becomes_main(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Morning.", "I am here.", "Noted.", "80."].map(Line::says));
@@ -196,7 +196,7 @@ pub fn a_saved_fork_becomes_main(told_by: Teller) {
     );
 }
 
-/// IF-20, IF-25: nothing is kept, and an answer that goes on is not waited for.
+/// IF-20, IF-25: `/exit` keeps nothing, and does not wait for a running answer.
 pub fn a_fork_is_left_in_the_middle_of_an_answer(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::says("I am here."), Line::holds("It all began"), Line::says("Hi.")]);
@@ -232,7 +232,7 @@ pub fn a_fork_is_left_in_the_middle_of_an_answer(told_by: Teller) {
     );
 }
 
-/// IF-21, TL-10: the model saves.
+/// IF-21, TL-10: the model saves the fork.
 pub fn the_model_saves(told_by: Teller) {
     let mut story = story(told_by);
     story.model([
@@ -273,7 +273,7 @@ pub fn the_model_saves(told_by: Teller) {
     );
 }
 
-/// IF-21, IF-23, TL-12: the last word counts, but a report that was made stays made.
+/// IF-21, IF-23, TL-12: the last exit tool counts, but an earlier report stays.
 pub fn the_models_last_word_counts(told_by: Teller) {
     let mut story = story(told_by);
     story.model([

@@ -1,34 +1,34 @@
-//! What the human has accepted by its content: what a file may use, a skill's commands, a server's tools.
+//! Rows of `accepted`: file permissions, skill commands and server tools that the user accepted by
+//! content hash.
 
 use jiff::Timestamp;
 use rusqlite::params;
 
 use super::Database;
 
-/// Accepts a name with a hash, or says anew when.
+/// Accepts a name with a hash, or updates its time.
 const ACCEPT: &str = "INSERT INTO accepted (name, hash, at) VALUES (?, ?, ?) \
                       ON CONFLICT (name, hash) DO UPDATE SET at = excluded.at";
 
 impl Database {
-    /// Whether the human has accepted `name` with the content of this hash.
+    /// Returns whether the user has accepted `name` with this hash.
     pub fn is_accepted(&self, name: &str, hash: &str) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM accepted WHERE name = ? AND hash = ?";
         self.connection.prepare_cached(sql)?.exists([name, hash])
     }
 
-    /// The hashes with which `name` was accepted, the newest first.
+    /// The accepted hashes of `name`, newest first.
     pub fn accepted(&self, name: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT hash FROM accepted WHERE name = ? ORDER BY at DESC, rowid DESC";
         self.connection.prepare_cached(sql)?.query_map([name], |row| row.get(0))?.collect()
     }
 
-    /// Accepts `name` with the content of this hash.
     pub fn accept(&self, name: &str, hash: &str, at: Timestamp) -> rusqlite::Result<()> {
         let row = params![name, hash, at.as_microsecond()];
         self.change(|transaction| transaction.execute(ACCEPT, row).map(drop))
     }
 
-    /// Accepts each of these names with its hash, all of them or none.
+    /// Accepts each name with its hash, in one transaction.
     pub fn accept_each<'a>(
         &mut self,
         each: impl IntoIterator<Item = (&'a str, String)>,
@@ -42,7 +42,7 @@ impl Database {
         })
     }
 
-    /// Accepts `name` with the hashes of `new`, and no more with those of `gone`.
+    /// Accepts the hashes of `new` for `name` and revokes those of `gone`.
     pub fn accept_change(
         &mut self,
         name: &str,
@@ -61,13 +61,13 @@ impl Database {
         })
     }
 
-    /// All names that begin with `start`, in order.
+    /// All accepted names that begin with `start`, sorted.
     pub fn names_from(&self, start: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT DISTINCT name FROM accepted WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name";
         self.connection.prepare_cached(sql)?.query_map([start], |row| row.get(0))?.collect()
     }
 
-    /// Accepts `name` no more, whatever its content.
+    /// Revokes all acceptances of `name`.
     pub fn refuse(&self, name: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM accepted WHERE name = ?";
         self.change(|transaction| transaction.execute(sql, [name]).map(drop))

@@ -1,4 +1,4 @@
-//! Approvals as rows.
+//! Rows of `approvals`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use rusqlite::{Row, Transaction, params};
 use super::Database;
 use super::read::{branch_in, label_in, time_in, unread};
 
-/// Cards that were said yes to and of which nobody has heard since.
+/// Approved cards whose calls have not reported a result yet.
 const CARRIED: &str = "card = 1 AND how IN ('allowed', 'always allowed') AND spent IS NULL";
 
 impl Database {
-    /// All approvals that matter still.
+    /// Loads the approvals that still matter.
     pub(super) fn approvals(&self) -> rusqlite::Result<Approvals> {
         let next = "SELECT coalesce(max(id), 0) + 1 FROM approvals";
         let next = self.connection.query_row(next, [], |row| row.get(0)).map(ApprovalId)?;
@@ -81,7 +81,7 @@ impl Database {
         self.connection.prepare(sql)?.query_map([], standing)?.collect()
     }
 
-    /// The newest of those that were closed, oldest first.
+    /// The most recently closed approvals, oldest first.
     fn closed_approvals(&self) -> rusqlite::Result<Arc<VecDeque<Closed>>> {
         let sql = format!(
             "SELECT id, call, tool, input, turn, how, surface, closed FROM approvals WHERE how IS NOT NULL \
@@ -102,12 +102,11 @@ impl Database {
     }
 }
 
-/// A call, from its name at the model, its tool and its input, which follow a number.
+/// Reads a call from columns 1 to 3: its id at the model, its tool and its input.
 fn call(row: &Row<'_>) -> rusqlite::Result<ToolCall> {
     Ok(ToolCall { id: row.get(1)?, name: row.get(2)?, input: Json(row.get(3)?) })
 }
 
-/// Writes down what happened to an approval.
 pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite::Result<()> {
     let execute =
         |sql: &str, row: &[&dyn rusqlite::ToSql]| transaction.prepare_cached(sql)?.execute(row).map(drop);

@@ -1,4 +1,5 @@
-//! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
+//! Rows of `reports`, `forks` and `entering`: pending updates, the open fork, and the fork
+//! requested next.
 
 use domain::conversation::{EntryId, Why};
 use domain::effort::Effort;
@@ -12,17 +13,18 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use super::read::{branch_in, label_in, time_in, unread};
 use super::{Database, runs};
 
-/// The most reports that are looked at in a search.
+/// The most updates examined by a search.
 const SEARCHED: u32 = 5_000;
 
 impl Database {
-    /// The reports that main has not read, oldest first.
+    /// The pending updates that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
         let sql = "SELECT id, at, source, text, label FROM reports WHERE read IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], report)?.collect()
     }
 
-    /// The reports that the human may want to read: those that wait, and those that main was only told the number of.
+    /// The updates the user may want to read: unread ones, and those of which main only read the
+    /// count.
     pub fn readable(&self) -> rusqlite::Result<Vec<Report>> {
         let sql = "SELECT id, at, CASE WHEN read IS NULL THEN source ELSE source || ', only counted' END, text, label FROM \
                    (SELECT * FROM reports WHERE read IS NULL OR told = 'counted' ORDER BY id DESC LIMIT 1000) \
@@ -30,14 +32,14 @@ impl Database {
         self.connection.prepare(sql)?.query_map([], report)?.collect()
     }
 
-    /// The newest reports that are not waiting any more, oldest first.
+    /// The newest updates that main has read, oldest first.
     pub fn read_reports(&self, most: u32) -> rusqlite::Result<Vec<Report>> {
         let sql = "SELECT id, at, source, text, label FROM \
                    (SELECT * FROM reports WHERE read IS NOT NULL ORDER BY id DESC LIMIT ?) ORDER BY id";
         self.connection.prepare(sql)?.query_map([most], report)?.collect()
     }
 
-    /// The newest reports whose text holds all of `words`, whether or not they wait, newest first.
+    /// The newest updates whose text contains all of `words`, read or not, newest first.
     pub fn search_reports(&self, words: &str, most: usize) -> rusqlite::Result<Vec<Report>> {
         let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let sql = "SELECT id, at, source, text, label FROM reports ORDER BY id DESC LIMIT ?";
@@ -53,15 +55,16 @@ impl Database {
         Ok(found)
     }
 
-    /// The reports that main has read since the move of this number was made, or by it, oldest first, each with
-    /// the number of the last move before it was read.
+    /// The updates that main has read during or after the move `moved`, oldest first, each with the
+    /// id of the last move before it was read.
     pub(super) fn read_since(&self, moved: i64) -> rusqlite::Result<Vec<(i64, Report)>> {
         let sql = "SELECT id, at, source, text, label, read FROM reports WHERE read >= ? ORDER BY id";
         let read = |row: &Row<'_>| Ok((row.get(5)?, report(row)?));
         self.connection.prepare_cached(sql)?.query_map([moved], read)?.collect()
     }
 
-    /// Takes over `strangers` as reports, each under the next number. One that is known came in before a crash.
+    /// Imports `updates` with new ids. Skips duplicates, which an import before a
+    /// crash has left.
     pub fn take_over(&mut self, strangers: Vec<Report>) -> rusqlite::Result<()> {
         self.change(|transaction| {
             for Report { at, from, text, .. } in strangers {
@@ -73,25 +76,24 @@ impl Database {
         })
     }
 
-    /// Whether an update with this time and text is or was known.
+    /// Returns whether an update with this time and text is stored.
     pub fn has_report(&self, at: Timestamp, text: &str) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM reports WHERE at = ? AND text = ?";
         self.connection.prepare_cached(sql)?.exists(params![at.as_microsecond(), text])
     }
 
-    /// The number of the next report.
     pub fn next_report(&self) -> rusqlite::Result<ReportId> {
         let sql = "SELECT coalesce(max(id), 0) + 1 FROM reports";
         self.connection.query_row(sql, [], |row| row.get(0)).map(ReportId)
     }
 
-    /// The side conversation that is open.
+    /// The open fork.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
         let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until, thinking, root, effort FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
 
-    /// The side conversation that was asked for and has not begun.
+    /// The fork that was requested and has not begun.
     pub(super) fn entering(&self) -> rusqlite::Result<Option<Entering>> {
         let entering = |row: &Row<'_>| {
             Ok(Entering { topic: row.get(0)?, idle_minutes: row.get(1)?, until: MessageId(row.get(2)?) })
@@ -138,7 +140,6 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
     })
 }
 
-/// Writes down what happened to a report.
 pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rusqlite::Result<()> {
     match change {
         ReportChange::Left(report) => {
@@ -165,7 +166,7 @@ pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rus
     }
 }
 
-/// Writes down what happened to the side conversation, or to a background run.
+/// Writes a change of a fork or of a background run.
 pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlite::Result<()> {
     match change {
         ForkChange::Wanted(None) => transaction.execute("DELETE FROM entering", []).map(drop),
@@ -214,7 +215,7 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// The topic is kept where the branch begins, so that it is known after the fork has ended.
+/// Stores the topic with the branch's first move, so that it outlives the fork.
 fn label(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
     let Some(topic) = &fork.topic else { return Ok(()) };
     let sql = "UPDATE moves SET label = ? WHERE branch = ? AND why = ? AND label IS NULL";

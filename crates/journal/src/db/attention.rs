@@ -1,4 +1,5 @@
-//! The human's attention, as rows: what is held, what was not useful, and how it stands.
+//! Rows of `attention`, `held` and `dislikes`: the attention state, deferred messages, and disliked
+//! sources.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use super::Database;
 use super::read::{label_in, source_in, time_in, unread};
 
-/// Writes what happened to the human's attention.
 pub(super) fn write(transaction: &Transaction<'_>, change: &AttentionChange) -> rusqlite::Result<()> {
     match change {
         AttentionChange::Mood(mood) => {
@@ -48,7 +48,7 @@ fn settle(transaction: &Transaction<'_>, held: &[HeldId], at: Timestamp) -> rusq
 }
 
 impl Database {
-    /// What is known of the human's attention.
+    /// Loads the attention state.
     pub(super) fn attending(&self) -> rusqlite::Result<Attending> {
         let sql = "SELECT id, at, source, name, words, why, label FROM held WHERE told IS NULL ORDER BY id";
         let held = self.connection.prepare(sql)?.query_map([], held)?.collect::<Result<Vec<_>, _>>()?;
@@ -62,15 +62,15 @@ impl Database {
             .collect::<Result<_, _>>()?;
         let mood: Option<Option<String>> =
             self.connection.query_row("SELECT mood FROM attention", [], |row| row.get(0)).optional()?;
-        // What cannot be read is small enough to be forgotten.
+        // An unreadable state is small enough to be dropped.
         let mood = mood.flatten().as_deref().and_then(read).unwrap_or_default();
         Ok(Attending { mood, held: Arc::new(held), next, disliked })
     }
 }
 
 impl Database {
-    /// What was held for `source` from one time to another, oldest first, each with when it was told. What nobody
-    /// answered had reached the human before.
+    /// The messages of `source` deferred between two times, oldest first, each with the time it was
+    /// delivered. Unanswered ones are left out, because they reached the user before.
     pub(super) fn held_between(
         &self,
         source: &Source,

@@ -1,4 +1,4 @@
-//! What was said, as JSON: the format of the column `body`.
+//! JSON format of the column `body`: the content of an entry.
 
 use domain::conversation::{Block, EntryId, Heard, Image, Json, Opaque, Reach, Said};
 use domain::label::{Label, Realm};
@@ -28,7 +28,7 @@ struct AssistantBody {
     cut: bool,
 }
 
-/// The JSON inside is kept as a string, so that it comes back byte for byte.
+/// Embedded JSON is stored as a string, so that it is preserved byte for byte.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum BlockBody {
@@ -40,7 +40,7 @@ enum BlockBody {
     },
     /// Written by the Messages API.
     Opaque(String),
-    /// Written by another service.
+    /// Written by a provider with another API.
     Foreign {
         origin: String,
         json: String,
@@ -68,7 +68,7 @@ struct ResultBody {
     label: Option<String>,
 }
 
-/// How a call failed, where that is known.
+/// Why a call failed, where that is known.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum FailureBody {
@@ -85,7 +85,7 @@ struct RecalledBody {
     summary: u64,
 }
 
-/// The kind and body of `said`.
+/// Returns the kind and body of `said`.
 pub fn write(said: &Said) -> serde_json::Result<(&'static str, String)> {
     match said {
         Said::Human(heard) => Ok(("human", serde_json::to_string(&human_body(heard))?)),
@@ -105,7 +105,7 @@ pub fn write(said: &Said) -> serde_json::Result<(&'static str, String)> {
     }
 }
 
-/// What was said, from its kind and body.
+/// Parses an entry's content from its kind and body.
 pub fn read(kind: &str, body: &str) -> Result<Said, BadBody> {
     let bad = |error: serde_json::Error| BadBody(error.to_string());
     match kind {
@@ -123,17 +123,16 @@ pub fn read(kind: &str, body: &str) -> Result<Said, BadBody> {
     }
 }
 
-/// An entry that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadBody(String);
 
-/// Pictures, as JSON.
+/// Images as JSON.
 pub fn write_images(images: &[Image]) -> serde_json::Result<String> {
     serde_json::to_string(&images.iter().map(image_body).collect::<Vec<_>>())
 }
 
-/// Pictures, from JSON.
+/// Images from JSON.
 pub fn read_images(json: &str) -> Result<Vec<Image>, BadBody> {
     let images: Vec<ImageBody> = serde_json::from_str(json).map_err(|error| BadBody(error.to_string()))?;
     Ok(images.into_iter().map(image).collect())
@@ -207,7 +206,7 @@ fn tools(body: ToolsBody) -> Said {
             (false, _, None, Some(words)) => Outcome::Shown(Showing::Words(words)),
             (false, _, None, None) => Outcome::Done,
         };
-        // What cannot be read is not known to be harmless.
+        // An unreadable label is treated as the strictest one.
         let label =
             body.label.map_or(Label::PLAIN, |text| text.parse().unwrap_or(Label::both(Realm::Report)));
         ToolResult { call: body.call, text: body.text, outcome, label }

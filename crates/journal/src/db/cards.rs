@@ -1,4 +1,4 @@
-//! Reminders that rang, as rows.
+//! Rows of `cards`: reminders that rang.
 
 use domain::card::{Card, CardId, Cards, Chase, State};
 use domain::post::PostKey;
@@ -9,10 +9,9 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use super::Database;
 use super::read::{source_in, time_in, unread};
 
-/// How many cards can be pressed, at most.
+/// The most cards that can still be pressed.
 const PRESSED: u32 = 1_000;
 
-/// Writes how a card stands.
 pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) -> rusqlite::Result<()> {
     let (state, since, again) = match &card.state {
         State::Open => ("open", None, None),
@@ -37,7 +36,7 @@ pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) 
 }
 
 impl Database {
-    /// The cards that can be pressed.
+    /// Loads the cards that can still be pressed.
     pub(super) fn cards(&self) -> rusqlite::Result<Cards> {
         self.newest_cards(PRESSED).map(Cards::new)
     }
@@ -49,7 +48,7 @@ impl Database {
         Ok(self.connection.query_row(sql, [id], card).optional()?.map(|(card, _)| card))
     }
 
-    /// The newest `limit` cards, newest first, each with what it was posted under.
+    /// The newest `limit` cards, newest first, each with its post key.
     pub fn newest_cards(&self, limit: u32) -> rusqlite::Result<Vec<(Card, PostKey)>> {
         let sql = "SELECT id, words, said, rang, post, state, since, again, snoozes, chase, followed FROM cards \
                    ORDER BY rang DESC LIMIT ?";

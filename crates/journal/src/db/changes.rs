@@ -1,4 +1,4 @@
-//! The changes of main that can still be taken back, found again in the log of moves.
+//! Loads the undoable changes of main from the log of moves.
 
 use domain::assistant::{Change, Changed};
 use domain::conversation::{Branch, EntryId, Head, Why};
@@ -8,14 +8,14 @@ use rusqlite::Row;
 use super::Database;
 use super::read::{label_in, session_in, time_in, unread};
 
-/// The most moves of main that are looked at.
+/// The most moves of main that are examined.
 const LOOKED_AT: usize = 200;
 
-/// The most changes that are kept in mind.
+/// The most changes that stay undoable.
 const KEPT: usize = 20;
 
 impl Database {
-    /// The changes that can be taken back, oldest first. Each undoing took back the last one before it.
+    /// The undoable changes, oldest first. Each undo removes the last change before it.
     pub(super) fn changes(&self) -> rusqlite::Result<Vec<Change>> {
         let sql = "SELECT * FROM (SELECT moves.id, moves.at, why, from_entry, from_session, to_entry, \
                    coalesce(entries.label, ';') FROM moves LEFT JOIN entries ON entries.id = from_entry \
@@ -44,7 +44,7 @@ impl Database {
             let since = changes.iter_mut().rev().find(|(moved, _)| *moved <= read);
             since.into_iter().for_each(|(_, change)| change.read.push(report.clone()));
         }
-        // The oldest are out of reach; the assistant keeps no more in mind either.
+        // Drops the oldest, as the assistant does in memory.
         changes.drain(..changes.len().saturating_sub(KEPT));
         Ok(changes.into_iter().map(|(_, change)| change).collect())
     }

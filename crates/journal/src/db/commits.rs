@@ -1,7 +1,7 @@
-//! How far a journal reaches: a number that every transaction counts up, and what it holds at that number.
+//! Commit counter: every transaction that changes something increments it.
 //!
-//! The number is kept in the database, in the transaction that it counts. The mark beside the database (`mark.rs`) keeps it
-//! a second time, so that a database that lost its newest transactions is noticed.
+//! The counter is stored in the database, within the counted transaction. The mark file (`mark.rs`)
+//! stores it a second time, so that a database that lost its newest transactions is detected.
 
 use std::path::Path;
 
@@ -11,38 +11,40 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 
 use super::{Database, Unopened};
 
-/// The name under which the number is kept.
+/// The key under which the counter is stored.
 const NAME: &str = "commits";
 
-/// Counts one more. A journal that was not counted from its beginning starts high, so that none of its numbers is one that a
-/// journal has which was.
+/// Increments the counter. A journal without a counter starts high, so that its numbers differ from
+/// those of any journal that was counted from the beginning.
 const COUNT: &str = "INSERT INTO keepsakes (name, value) VALUES ('commits', '1000000') ON CONFLICT (name) DO UPDATE SET \
                      value = CAST(value AS INTEGER) + 1";
 
-/// The number of a journal in which nothing is yet.
+/// The number of an empty journal.
 pub const FIRST: u64 = 1;
 
-/// How far a journal reaches.
+/// Summary of a journal's contents at one commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// How many transactions changed something.
+    /// Number of transactions that changed something.
     pub commits: u64,
-    /// The number of the newest entry. Entries are numbered without gaps and never removed.
+    /// Id of the newest entry. Entries are numbered without gaps and never removed.
     pub entries: u64,
-    /// The highest number of a message from outside.
+    /// Highest id of an incoming message.
     pub messages: u64,
-    /// When the newest of these came.
+    /// Time of the newest entry, message or move.
     pub at: Option<Timestamp>,
 }
 
 impl Extent {
-    /// Whether a journal that reaches `found` is mixed from pages of different times: the same number, and not the same in it.
-    /// A checkpoint that was cut short leaves that if its log is removed.
+    /// Returns whether a journal with the extent `found` mixes pages of different times: the commit
+    /// number is equal, but the content differs. An interrupted checkpoint has this effect if its
+    /// WAL is removed.
     pub fn contradicts(&self, found: &Self) -> bool {
         self.commits == found.commits && self != found
     }
 
-    /// Says what a journal lacks that reaches `found` instead of this far; nothing, if it lacks nothing.
+    /// Describes what a journal with the extent `found` lacks compared with this one. `None` if it
+    /// lacks nothing.
     pub fn missing_from(&self, found: &Self, zone: &TimeZone) -> Option<String> {
         if found.commits >= self.commits {
             return None;
@@ -80,8 +82,8 @@ fn counted(number: u64, one: &str, many: &str) -> String {
 }
 
 impl Database {
-    /// Runs `change` in a transaction of its own and counts it, if it changed anything. When this returns, the transaction is
-    /// on the disk, and the mark as well.
+    /// Runs `change` in its own transaction and counts it if it changed anything. On return both
+    /// the transaction and the mark are on the disk.
     pub(super) fn change<R>(
         &self,
         change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<R>,
@@ -96,36 +98,37 @@ impl Database {
             Some(extent(&transaction)?)
         };
         transaction.commit()?;
-        // Only now: the mark must never be ahead of what is on the disk.
+        // Only after the commit: the mark must never be ahead of the database.
         if let (Some(extent), Some(mark)) = (extent, &self.mark) {
             mark.keep(&extent);
         }
         Ok(done)
     }
 
-    /// How far this journal reaches.
+    /// The extent of this journal.
     pub fn extent(&self) -> rusqlite::Result<Extent> {
         extent(&self.connection)
     }
 
-    /// Like `extent`, with an error that tells damage from trouble with the disk.
+    /// Like `extent`, with an error that distinguishes damage from disk errors.
     pub fn reach(&self) -> Result<Extent, Unopened> {
         self.extent().map_err(Unopened::sorted)
     }
 
-    /// Makes the number higher than that of every journal that was here before, so that none of their marks is ahead.
+    /// Sets the counter above that of every earlier journal, so that no earlier mark is ahead of
+    /// it.
     pub(super) fn count_beyond(&self, commits: u64) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
         self.connection.execute(sql, (NAME, (commits + 1).to_string())).map(drop)
     }
 }
 
-/// Counts one more, as a part of a script.
+/// SQL that increments the counter, as part of a script.
 pub(super) fn count_in_script() -> String {
     format!("{COUNT};")
 }
 
-/// Begins to count, as a part of the script that makes the tables.
+/// SQL that initialises the counter, as part of the script that creates the tables.
 pub(super) fn begin_in_script() -> String {
     format!("INSERT INTO keepsakes (name, value) VALUES ('{NAME}', '{FIRST}');")
 }
@@ -146,7 +149,8 @@ fn extent(connection: &Connection) -> rusqlite::Result<Extent> {
     Ok(Extent { commits: commits.unwrap_or_default(), entries, messages, at: said.max(heard).max(moved) })
 }
 
-/// Forgets the number in the copy at `path`. A journal without one is not held against any mark.
+/// Removes the counter from the copy at `path`. A journal without a counter is not compared with a
+/// mark.
 pub fn forget_commits(path: &Path) -> Result<(), Unopened> {
     let copy = Connection::open(path).map_err(Unopened::sorted)?;
     if is_counted(&copy).map_err(Unopened::sorted)? {
@@ -155,8 +159,8 @@ pub fn forget_commits(path: &Path) -> Result<(), Unopened> {
     Ok(())
 }
 
-/// Raises the number in the copy at `path` beyond `commits`, so that the copy can take the place of a journal that reached
-/// so far. Says whether it has a place for a number.
+/// Raises the counter of the copy at `path` above `commits`, so that the copy can replace a journal
+/// with that many commits. Returns false if its format has no counter.
 pub fn raise_commits(path: &Path, commits: u64) -> Result<bool, Unopened> {
     let connection = Connection::open(path).map_err(Unopened::sorted)?;
     let has_place = is_counted(&connection).map_err(Unopened::sorted)?;
@@ -166,7 +170,8 @@ pub fn raise_commits(path: &Path, commits: u64) -> Result<bool, Unopened> {
     Ok(has_place)
 }
 
-/// Returns true if the journal at `path` counts its commits. Journals of earlier formats do not until they are migrated.
+/// Returns true if the journal at `path` counts its commits. Earlier formats do so only after
+/// migration.
 pub fn is_counted_at(path: &Path) -> Result<bool, Unopened> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;
@@ -176,7 +181,7 @@ pub fn is_counted_at(path: &Path) -> Result<bool, Unopened> {
     counted.map_err(Unopened::sorted)
 }
 
-/// Whether the format has a table for the number.
+/// Returns whether the format has the table for the counter.
 fn is_counted(connection: &Connection) -> rusqlite::Result<bool> {
     let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'keepsakes'";
     connection.query_row(there, [], |row| row.get::<_, i64>(0)).map(|there| there > 0)

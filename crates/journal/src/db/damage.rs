@@ -1,4 +1,4 @@
-//! Copies of the database: one is made every day, looked over, and kept for a week.
+//! Daily backups of the database: verified copies, retained for a week.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -11,23 +11,24 @@ use super::{Database, packed};
 use crate::disk::Disk;
 use crate::paths::Paths;
 
-/// What a backup is called: this, and the time it was made.
+/// Prefix and time format of a backup's file name.
 const NAMED: &str = "journal-";
 const STAMPED: &str = "%Y%m%dT%H%M%SZ";
-/// How many backups are kept.
+/// Number of backups that are retained.
 const BACKUPS: usize = 7;
 
-/// How old the newest copy may be.
+/// Age of the newest backup after which another one is due.
 const DAILY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Copies the database of `paths`, unless there is a copy from the last day or nothing happened in it yet. A copy that is not
-/// sound tells that the original is not either.
+/// Backs up the database of `paths`, unless there is a backup from the last day or the journal is
+/// empty. An unsound copy means that the original is damaged too.
 pub fn back_up_daily(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<Option<PathBuf>, String> {
     if newest_backup(paths, disk, now).is_some_and(|made| now.duration_since(made) < DAILY) {
         return Ok(None);
     }
     let database = Database::open_for_reading(&paths.database()).map_err(|error| error.to_string())?;
-    // The first copy is not made of an empty journal, or what is said on the first day would wait for the second copy.
+    // Skips an empty journal; otherwise the messages of the first day would not be in any backup
+    // until the second day.
     if database.began().is_none() {
         return Ok(None);
     }
@@ -36,7 +37,7 @@ pub fn back_up_daily(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<O
     Ok(Some(path))
 }
 
-/// When the newest backup of `paths` was made. What is from the future says nothing: the clock was ahead then.
+/// The time of the newest backup of `paths`. Ignores backups dated in the future.
 pub fn newest_backup(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Timestamp> {
     let found = backups(&paths.backups(), disk).unwrap_or_default();
     found.iter().filter_map(|path| made_at(path)).find(|made| *made <= now)
@@ -48,7 +49,7 @@ fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> 
     let path = dir.join(format!("{NAMED}{}.db", now.strftime(STAMPED)));
     let half = path.with_extension("tmp");
     let _ = disk.remove(&half);
-    // Made by us and then filled, so that it is never anybody else's to read, whatever the process was started with.
+    // Created by us first, so that its permissions do not depend on the umask of the process.
     disk.create(&half, &[]).map_err(|error| failed("making the backup", &error))?;
     let copied = copy(database, &half).map_err(|error| failed("copying the journal", &error));
     let sound = copied.and_then(|()| match Database::open_for_reading(&half) {
@@ -66,12 +67,12 @@ fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> 
     Ok(path)
 }
 
-/// Gives backups that were made while the clock was ahead a time right before `now`, at which the next one is made.
+/// Renames backups dated in the future to times just before `now`.
 ///
-/// So their names tell in which order they were made, whatever the clock said: all that is there was made before the
-/// next one, and what is from the future after all the rest, since with each one that is made there is none any more.
-/// Until then the one from the farthest future *is* the newest, also for a damaged journal; from then on it is an older
-/// one among others, and goes when its turn comes.
+/// Afterwards the order of the names is the order of creation, whatever the clock said: a backup
+/// dated in the future is newer than all others, because each new backup renames them. Until then
+/// it counts as the newest one, also when a damaged journal is restored; later it is rotated out
+/// like the others.
 fn date_back(dir: &Path, now: Timestamp, disk: &dyn Disk) {
     let ahead = |path: &PathBuf| made_at(path).is_some_and(|made| made > now);
     for (seconds, path) in (1..).zip(backups(dir, disk).unwrap_or_default().into_iter().filter(ahead)) {
@@ -84,7 +85,8 @@ fn date_back(dir: &Path, now: Timestamp, disk: &dyn Disk) {
     }
 }
 
-/// All but the newest are packed, and those that are too many go. What cannot be packed stays as it is.
+/// Compresses all backups but the newest and removes surplus ones. A backup that cannot be
+/// compressed stays as it is.
 fn thin_out(dir: &Path, disk: &dyn Disk) {
     let Ok(all) = backups(dir, disk) else { return };
     for old in all.iter().skip(1).filter(|path| !packed::is(path)).take(BACKUPS) {
@@ -103,14 +105,14 @@ fn thin_out(dir: &Path, disk: &dyn Disk) {
 }
 
 impl Database {
-    /// When the first thing in it happened, as the clock said.
+    /// The time of the first move, by the clock at that time.
     pub fn began(&self) -> Option<Timestamp> {
         let first = "SELECT at FROM moves ORDER BY id LIMIT 1";
         let first = self.connection.query_row(first, [], |row| row.get(0)).ok()?;
         Timestamp::from_microsecond(first).ok()
     }
 
-    /// Whether every page is what it should be. Reads all of it.
+    /// Returns whether every page is intact. Reads the whole database.
     pub fn is_sound(&self) -> bool {
         self.soundness().unwrap_or(false)
     }
@@ -119,7 +121,7 @@ impl Database {
         self.answers_ok("PRAGMA quick_check(1)")
     }
 
-    /// Whether every page is what it should be, and all indexes fit their tables.
+    /// Returns whether every page is intact and all indexes match their tables.
     pub(super) fn consistency(&self) -> rusqlite::Result<bool> {
         self.answers_ok("PRAGMA integrity_check(1)")
     }
@@ -138,16 +140,17 @@ fn copy(database: &Database, to: &Path) -> rusqlite::Result<()> {
         Duration::ZERO,
         None,
     )?;
-    // One file that needs no other beside it.
+    // A single file without a WAL.
     target.pragma_update(None, "journal_mode", "DELETE")
 }
 
-/// Whoever looks at each page once keeps none of them: what a thread has held once stays with the process.
+/// Shrinks the page cache for a connection that reads each page once, because a thread's memory is
+/// not returned to the system.
 fn hold_little(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "cache_size", -64)
 }
 
-/// Newest first; none, if there is no such folder.
+/// Lists the backups, newest first. Empty if the directory does not exist.
 pub(super) fn backups(dir: &Path, disk: &dyn Disk) -> io::Result<Vec<PathBuf>> {
     let listed = match disk.list(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),

@@ -1,4 +1,5 @@
-//! Deliveries, as rows: what was brought to webhooks until it has ended, and what it is known by for a week.
+//! Rows of `deliveries` and `delivery_marks`: webhook deliveries until they end, and their
+//! deduplication marks for a week.
 
 use std::sync::Arc;
 
@@ -16,10 +17,11 @@ use super::read::{source_in, time_in};
 use super::write::unwritable;
 use crate::files::items::Item as _;
 
-/// How many of the newest marks stay, whatever the clock says: one that was wrong for a while makes nothing run twice.
+/// The newest marks that are retained whatever the clock says, so that a clock set wrong for a
+/// while causes no duplicate run.
 const MARKS_KEPT: i64 = 1_000;
 
-/// A value, as it is kept.
+/// A value as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Brought {
     name: String,
@@ -28,14 +30,15 @@ struct Brought {
 }
 
 impl Database {
-    /// What is known of deliveries.
+    /// Loads the open deliveries and the known marks.
     pub(super) fn deliveries(&self) -> rusqlite::Result<Deliveries> {
         let mut deliveries = Deliveries::default();
         let mut rows = self.connection.prepare("SELECT source, due, hook, brought FROM deliveries")?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
             let key = Key { source: source_in(row, 0)?, due: time_in(row, 1)? };
-            // One that cannot be read stands in nobody else's way: its occurrence fails, and is told.
+            // An unreadable delivery does not block the others: its occurrence fails and is
+            // reported.
             match delivery(&row.get::<_, String>(2)?, &row.get::<_, String>(3)?) {
                 Ok(delivery) => deliveries.open.insert_mut(key, Arc::new(delivery)),
                 Err(why) => tracing::error!(source = %key.source, why, "A delivery cannot be read any more."),
@@ -64,7 +67,6 @@ fn value(brought: Brought) -> Value {
     Value { name, json: Json(json), kind: if free { Kind::Free } else { Kind::Fixed } }
 }
 
-/// Something happened to a delivery.
 pub(super) fn write(transaction: &Transaction<'_>, change: &DeliveryChange) -> rusqlite::Result<()> {
     let row = |key: &Key| (key.source.to_string(), key.due.as_microsecond());
     match change {

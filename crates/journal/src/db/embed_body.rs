@@ -1,7 +1,7 @@
-//! An embed as JSON, inside the result of the tool that showed it.
+//! JSON format of an embed inside the result of the tool that showed it.
 //!
-//! The words are those in which the model writes one, so that a colour or an action that a later version knows
-//! can be read by an earlier one too.
+//! Colours and actions are spelled as the model writes them, so that an older version can read
+//! values that a newer one added.
 
 use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! How one answer came about, from the rows that were written while it did.
+//! Loads the explanation of an answer from the rows written during its turn.
 
 use domain::conversation::EntryId;
 use domain::cost::Spent;
@@ -14,7 +14,7 @@ use super::read::{MESSAGE, branch_in, label_in, message, time_in, unread};
 use super::spending::{COLUMNS, spent};
 
 impl Database {
-    /// What is known of `turn`, or of the newest: nothing, if there is none.
+    /// The explanation of `turn`, or of the newest turn. `None` if there is no such turn.
     pub(super) fn explain_turn(&self, turn: Option<TurnId>) -> rusqlite::Result<Option<Explanation>> {
         let sql = format!(
             "SELECT {MESSAGE}, turns.id, turns.branch, opened, attempts, closed, ending, reason, entry FROM turns \
@@ -48,7 +48,7 @@ impl Database {
         self.connection.prepare(&sql)?.query_map([turn.0], spent)?.collect()
     }
 
-    /// Returns where text from outside came from on the way to `entry`, and when it was first there.
+    /// The sources of outside text on the path to `entry`, each with the time it first occurred.
     fn outside_of(&self, entry: EntryId) -> rusqlite::Result<Vec<(Realm, Timestamp)>> {
         let sql = "WITH RECURSIVE path (id, parent, at, own) AS ( \
                    SELECT id, parent, at, own FROM entries WHERE id = ? AND label NOT LIKE '%;' UNION ALL \

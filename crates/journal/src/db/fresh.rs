@@ -1,7 +1,7 @@
-//! A new database: drawn up beside its place and put there whole.
+//! Creation of a new database: built in a scratch file and moved into place at once.
 //!
-//! SQLite flushes seven times to make an empty database safe step by step. Nobody needs the steps: a power
-//! cut leaves no database or a whole one, for two flushes.
+//! SQLite needs seven flushes to create an empty database step by step. This needs two, and a power
+//! cut leaves no database or a whole one.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use super::laying::{PARTS, with_end};
 use super::{Unopened, schema};
 use crate::disk::{Disk, replace};
 
-/// Makes an empty database at `path`, unless something of a database is there.
+/// Creates an empty database at `path`, unless a part of a database exists there.
 pub fn make_if_missing(path: &Path, disk: &dyn Disk) -> Result<(), Unopened> {
-    // A log without its database would be read into the new one.
+    // A WAL without its database would be read into the new one.
     for part in PARTS {
         if disk.look(&with_end(path, part)).map_err(Unopened::of_disk)?.is_some() {
             return Ok(());
@@ -23,7 +23,7 @@ pub fn make_if_missing(path: &Path, disk: &dyn Disk) -> Result<(), Unopened> {
     replace(disk, path, &bytes(&sketch, disk)?).map_err(Unopened::of_disk)
 }
 
-/// The bytes of an empty database, drawn up at `sketch`.
+/// The bytes of an empty database, built at `scratch`.
 pub(super) fn bytes(sketch: &Path, disk: &dyn Disk) -> Result<Vec<u8>, Unopened> {
     let _ = disk.remove(sketch);
     let drawn = draw_up(sketch).and_then(|()| disk.read(sketch).map_err(Unopened::of_disk));
@@ -31,7 +31,7 @@ pub(super) fn bytes(sketch: &Path, disk: &dyn Disk) -> Result<Vec<u8>, Unopened>
     drawn
 }
 
-/// The sketch may be lost at any time, so nothing in it is flushed.
+/// Builds without flushing, because the scratch file may be lost at any time.
 fn draw_up(sketch: &Path) -> Result<(), Unopened> {
     let connection = Connection::open(sketch).map_err(Unopened::sorted)?;
     for (name, value) in [("synchronous", "OFF"), ("journal_mode", "MEMORY")] {

@@ -1,4 +1,4 @@
-//! What is looked up of what happened: pings, and how late times were begun.
+//! Queries on past pings and on the start delays of occurrences.
 
 use domain::conversation::EntryId;
 use domain::record::Charge;
@@ -11,7 +11,8 @@ use super::read::{source_in, time_in};
 use super::work::{results, shown};
 
 impl Database {
-    /// The newest `limit` pings since then, and what was wanted to be one, newest first.
+    /// The newest `limit` pings since `since`, including those that were refused or deferred,
+    /// newest first.
     pub fn pinged(&self, since: Timestamp, limit: u32) -> rusqlite::Result<Vec<Pinged>> {
         let row = params![since.as_microsecond(), limit];
         let sql = "SELECT sent.source, occurrences.name, entries.at, entries.body, sent.entry, before, after, \
@@ -39,7 +40,7 @@ impl Database {
         Ok(all)
     }
 
-    /// When the newest `limit` times were due, and when each was begun, newest first.
+    /// The due time and the start time of the newest `limit` occurrences, newest first.
     pub fn begun(&self, limit: u32) -> rusqlite::Result<Vec<(Timestamp, Timestamp)>> {
         let sql = "SELECT due, began FROM occurrences WHERE tries > 0 ORDER BY since DESC LIMIT ?";
         let begun = |row: &Row<'_>| Ok((time_in(row, 0)?, time_in(row, 1)?));

@@ -1,7 +1,8 @@
-//! Laying a journal in the place of another, which is kept aside.
+//! Replacement of a journal by another one; the old one is set aside.
 //!
-//! The new one lies beside first, whole, under a name that says what the other one is and since when. With that name it
-//! is decided: whoever is ended from then on finds it at the next start, and `finish` does again what is left to do.
+//! The new journal is first written whole under a name that says why and when the old one is
+//! replaced. That rename is the commit point: after a crash, `finish_replacement` completes the replacement at
+//! the next start.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -12,18 +13,17 @@ use jiff::Timestamp;
 use super::{Unopened, untold};
 use crate::disk::Disk;
 
-/// What stands in the name of a journal that is to take the place of another.
+/// Part of the file name of a journal that is about to replace another.
 const INSTEAD: &str = ".instead-";
 
-/// What belongs to a database. One that stays behind would be read into the next one.
+/// Suffixes of the files of a database. A leftover file would be read into the next database.
 pub const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
-/// What the journal is that is kept aside.
+/// Why a journal is set aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aside {
-    /// It is damaged.
     Damaged,
-    /// Only a newer program can read it.
+    /// Only a newer version can read it.
     Newer,
 }
 
@@ -36,17 +36,17 @@ impl Aside {
     }
 }
 
-/// A journal that was laid in the place of another.
+/// A completed replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Laid {
-    /// What the other one is.
+    /// Why the old journal was replaced.
     pub was: Aside,
-    /// Where the other one is kept; nothing, if there was none.
+    /// The new path of the old journal; `None` if there was none.
     pub aside: Option<PathBuf>,
 }
 
 impl Laid {
-    /// What the human hears when it was begun by somebody who was ended before it could be told.
+    /// The notice for the user when a crash interrupted the replacement before it was reported.
     pub fn told(&self) -> String {
         let kept = self.aside.as_ref().map_or_else(
             || "there was none any more".to_owned(),
@@ -65,13 +65,13 @@ impl Laid {
     }
 }
 
-/// Where the journal at `path` is kept if another one is laid in its place at `now`.
+/// The path to which the journal at `path` is moved if it is replaced at `now`.
 pub fn aside_of(path: &Path, was: Aside, now: Timestamp) -> PathBuf {
     with_end(path, &format!(".{}", named(was, now)))
 }
 
-/// Lays the journal at `made` in the place of the one at `path`, and gives where that one is kept. What is made must need
-/// no other file beside it. Of a damaged one the human hears what `tell` says.
+/// Replaces the journal at `path` by the one at `new` and returns where the old one was moved. The
+/// new one must be a single file. `notice` forms the notice for the user about a damaged journal.
 pub fn lay(
     made: &Path,
     path: &Path,
@@ -81,7 +81,7 @@ pub fn lay(
     disk: &dyn Disk,
 ) -> Result<Option<PathBuf>, Unopened> {
     let decide = || {
-        // Whoever made it may not have brought it to the disk.
+        // The creator of the file may not have synced it.
         disk.append(made, b"")?;
         disk.rename(made, &with_end(path, &format!("{INSTEAD}{}", named(was, now))))?;
         disk.sync_dir(directory(path)?)
@@ -90,7 +90,7 @@ pub fn lay(
     Ok(finish_telling(path, tell, disk)?.and_then(|laid| laid.aside))
 }
 
-/// Ends what was decided about the journal at `path`, if anything was. It can be done as often as one likes.
+/// Completes a replacement that was begun for the journal at `path`, if any. Idempotent.
 pub fn finish(path: &Path, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
     finish_telling(path, &Laid::told, disk)
 }
@@ -115,15 +115,15 @@ fn finish_telling(
     let put = || {
         let dir = directory(path)?;
         let laid = Laid { was, aside: disk.look(&aside)?.map(|_| aside) };
-        // Of a newer one whoever goes back tells.
+        // A downgrade reports a newer journal itself.
         if was == Aside::Damaged {
             untold::keep(path, &name, &tell(&laid), disk)?;
         }
-        // What is kept has its name for good before the new one takes the place.
+        // The old journal's new name is durable before the new one takes its place.
         disk.sync_dir(dir)?;
         disk.rename(&instead, path)?;
         disk.sync_dir(dir).inspect_err(|_| {
-            // It is still to be done by whoever comes next.
+            // The next start has to finish it.
             let _ = disk.rename(path, &instead);
         })?;
         Ok(laid)
@@ -131,12 +131,14 @@ fn finish_telling(
     put().map(Some).map_err(Unopened::of_disk)
 }
 
-/// Whether another journal is to take the place of the one at `path`. Where nobody can tell, it may be so.
+/// Returns whether a replacement of the journal at `path` is pending. True if that cannot be
+/// determined.
 pub fn is_decided(path: &Path, disk: &dyn Disk) -> bool {
     !matches!(decided(path, disk), Ok(None))
 }
 
-/// What is to take the place of the journal at `path`, what that one is, and what it is to be called.
+/// The pending replacement of the journal at `path`: its file, the reason, and the name for the old
+/// journal.
 fn decided(path: &Path, disk: &dyn Disk) -> io::Result<Option<(PathBuf, Aside, String)>> {
     let start = with_end(path, INSTEAD);
     let listed = match disk.list(directory(path)?) {
@@ -156,14 +158,13 @@ fn named(was: Aside, now: Timestamp) -> String {
     format!("{}-{}", was.word(), now.strftime("%Y%m%dT%H%M%S%fZ"))
 }
 
-/// `path` with another end.
+/// Appends `suffix` to the file name of `path`.
 pub fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
 }
 
-/// The directory that `path` is in.
 pub fn directory(path: &Path) -> io::Result<&Path> {
     path.parent().ok_or_else(|| io::Error::other(format!("{} is not inside a directory", path.display())))
 }

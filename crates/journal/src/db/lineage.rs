@@ -1,4 +1,5 @@
-//! How the names moved: the newest moves, and the beginnings of the branches they tell of.
+//! Loads the lineage: the newest moves of branches, and the first moves of the branches they
+//! mention.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +10,21 @@ use rusqlite::{OptionalExtension, Row};
 use super::Database;
 use super::read::{branch_in, label_in, session_in, time_in, unread};
 
-/// A move, with its number.
+/// A move with its id.
 type Numbered = (i64, Line);
-/// The branches that exist, with their session and their depth.
+/// The open branches, each with its session and depth.
 type Open = Vec<(Branch, SessionId, u64)>;
 
-/// The columns of a move.
+/// Selects the columns of a move.
 const MOVES: &str = "SELECT id, at, branch, why, label, from_session, \
     coalesce((SELECT depth FROM entries WHERE entries.id = from_entry), 0), to_session, \
     coalesce((SELECT depth FROM entries WHERE entries.id = to_entry), 0) FROM moves";
 
 impl Database {
-    /// The newest `limit` moves of the names, with the beginnings of the branches in them, and where the names are.
+    /// The newest `limit` moves, the first moves of the branches they mention, and the open
+    /// branches.
     pub fn lineage(&self, limit: u32) -> rusqlite::Result<Lineage> {
-        // One view of the disk: a fork that ends meanwhile is either open or has ended.
+        // One read transaction: a fork that ends concurrently is seen either open or ended.
         let view = self.connection.unchecked_transaction()?;
         let open = self.open_branches()?;
         let mut moves = self.newest_moves(limit)?;
@@ -37,7 +39,7 @@ impl Database {
         Ok(Lineage { lines, open, older })
     }
 
-    /// Where `session` was last: nothing, if the journal does not know it.
+    /// The last position of `session`. `None` if the journal does not know it.
     pub fn head_of(&self, session: &SessionId) -> rusqlite::Result<Option<Head>> {
         let sql = "SELECT place, coalesce(label, 'chat;report') FROM (\
                    SELECT entry AS place, 9223372036854775807 AS number FROM heads WHERE session = ?1 UNION ALL \
@@ -52,12 +54,11 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_row([session.as_str()], head).optional()
     }
 
-    /// The session of the main conversation.
     pub fn main_session(&self) -> rusqlite::Result<Option<SessionId>> {
         self.session(&Branch::Main)
     }
 
-    /// Whether there ever was a main conversation.
+    /// Returns whether there ever was a main branch.
     pub fn had_main(&self) -> rusqlite::Result<bool> {
         self.connection.prepare_cached("SELECT 1 FROM moves WHERE branch = 'main'")?.exists([])
     }
@@ -76,12 +77,13 @@ impl Database {
         self.connection.prepare(&sql)?.query_map([limit], numbered)?.collect()
     }
 
-    /// What is older than `moves` and belongs to a fork that they, or the branches that exist, tell of.
+    /// The moves older than `moves` of the forks that `moves` or the open branches mention.
     fn beginnings(&self, open: &Open, moves: &[Numbered]) -> rusqlite::Result<Vec<Numbered>> {
         let Some(cut) = moves.iter().map(|(id, _)| *id).min() else { return Ok(Vec::new()) };
         let mut begun: BTreeSet<&Branch> = BTreeSet::from([&Branch::Main]);
         let mut missing: BTreeSet<&Branch> = BTreeSet::new();
-        // Oldest first: the first thing that is told of a branch says whether it begins there.
+        // Oldest first: the first move of a branch in the list tells whether the branch begins
+        // there.
         let told = moves.iter().rev().map(|(_, line)| (&line.branch, begins(line)));
         for (branch, begins) in told.chain(open.iter().map(|(branch, ..)| (branch, false))) {
             if begun.insert(branch) && !begins {

@@ -1,9 +1,8 @@
-//! The mark: how far the journal reached, kept in a file of its own beside the database.
+//! The mark: a file next to the database that records the extent of the journal.
 //!
-//! After each transaction one line is added and brought to the disk, before the caller hears that the transaction is
-//! safe. So a database that reaches less far than its mark lost something that was acknowledged, whatever happened to its
-//! files; and a mark is never ahead by itself. The last line that is whole counts: one that was cut short by a power cut is
-//! passed over.
+//! Each transaction appends one line and syncs it before the transaction is acknowledged. So a
+//! database behind its mark has lost acknowledged data, and a mark is never ahead by itself. The
+//! last whole line counts; a line cut short by a power cut is skipped.
 
 use std::cell::Cell;
 use std::fmt;
@@ -17,25 +16,24 @@ use jiff::Timestamp;
 use super::commits::Extent;
 use crate::disk::{Disk, Seen, replace};
 
-/// From this size on the file is begun anew with one line.
+/// The size above which the file is rewritten with one line.
 const LARGEST: u64 = 64 * 1024;
 
-/// What begins a line.
+/// First field of a line.
 const VERSION: &str = "1";
 
-/// What the mark beside a database says.
+/// Content of a mark file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// There is none.
     Missing,
-    /// No line of it can be read.
+    /// No line can be read.
     Damaged,
-    /// The journal reached this far.
+    /// The extent that the journal had.
     At(Extent),
 }
 
 impl Mark {
-    /// How far the journal reached, as far as is known.
+    /// The recorded extent, if it is known.
     pub fn extent(&self) -> Option<&Extent> {
         match self {
             Self::At(extent) => Some(extent),
@@ -44,12 +42,12 @@ impl Mark {
     }
 }
 
-/// Where the mark of the database at `database` is.
+/// The path of the mark of `database`.
 pub fn path_of(database: &Path) -> PathBuf {
     database.with_extension("mark")
 }
 
-/// What the mark of the database at `database` says.
+/// Reads the mark of `database`.
 pub fn read(database: &Path, disk: &dyn Disk) -> io::Result<Mark> {
     let bytes = match disk.read(&path_of(database)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Mark::Missing),
@@ -59,7 +57,7 @@ pub fn read(database: &Path, disk: &dyn Disk) -> io::Result<Mark> {
     Ok(lines.max_by_key(|extent| extent.commits).map_or(Mark::Damaged, Mark::At))
 }
 
-/// The mark of an open database, for the process that writes it.
+/// Writes the mark of an open database.
 pub struct Marker {
     path: PathBuf,
     disk: Arc<dyn Disk>,
@@ -68,7 +66,8 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// The mark of the database at `database`, which reaches as far as `extent`. A file that says something else is replaced.
+    /// Opens the mark of `database`, which has the extent `extent`. A file with a different extent
+    /// is rewritten.
     pub fn new(database: &Path, disk: Arc<dyn Disk>, extent: &Extent) -> Self {
         let path = path_of(database);
         let size = match disk.look(&path) {
@@ -83,7 +82,7 @@ impl Marker {
         marker
     }
 
-    /// Keeps how far the journal reaches now. A mark that cannot be written stays behind, which raises no alarm.
+    /// Records the current extent. A mark that cannot be written falls behind, which does no harm.
     pub fn keep(&self, extent: &Extent) {
         let kept = if self.size.get() > LARGEST { self.begin(extent) } else { self.add(extent) };
         self.report(kept);
@@ -97,7 +96,7 @@ impl Marker {
     }
 
     fn add(&self, extent: &Extent) -> io::Result<()> {
-        // Begins with a line feed of its own: what stands before it may have been cut short.
+        // Starts with a line feed, because the previous line may have been cut short.
         let line = format!("\n{}", line(extent));
         self.disk.append(&self.path, line.as_bytes())?;
         self.size.set(self.size.get() + line.len() as u64);
@@ -121,8 +120,8 @@ impl fmt::Debug for Marker {
     }
 }
 
-/// A line, such as `1 812 402 120 1800000000000000 9f3c12ab`: the version, transactions, entries, messages, microseconds, and
-/// a checksum of all of that.
+/// Formats a line such as `1 812 402 120 1800000000000000 9f3c12ab`: version, transactions,
+/// entries, messages, microseconds, and a checksum of all of these.
 fn line(extent: &Extent) -> String {
     let at = extent.at.map_or_else(|| "-".to_owned(), |at| at.as_microsecond().to_string());
     let text = format!("{VERSION} {} {} {} {at}", extent.commits, extent.entries, extent.messages);
@@ -181,7 +180,7 @@ mod tests {
                 Mark::Damaged => 0,
                 Mark::Missing => panic!("it is there"),
             };
-            // A line whose last digit was cut off is not taken for a line.
+            // A line that lost its last digit is not accepted.
             let lines = whole[..end].iter().filter(|byte| **byte == b'\n').count() as u64;
             assert!(reached <= 40 && reached >= lines / 2, "{end}: {reached}");
         }
@@ -192,7 +191,7 @@ mod tests {
             assert!((38..=40).contains(&found.commits), "bit {bit}: {found:?}");
         }
         assert_eq!(put(b"nothing of ours"), Mark::Damaged);
-        // After a line that was cut short the next one is whole again.
+        // After a truncated line the next one is readable.
         put(&whole[..whole.len() - 5]);
         marker.keep(&extent(41));
         assert_eq!(read(&database, &RealDisk).unwrap(), Mark::At(extent(41)));

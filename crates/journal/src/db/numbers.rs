@@ -1,21 +1,18 @@
-//! Numbers for who watches from outside: how much there was of everything, never what.
+//! Metrics for monitoring: counts only, no contents.
 
 use rusqlite::Row;
 
 use super::Database;
 
-/// How much there is of one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// Of what.
     pub of: &'static str,
-    /// Which of them: the values of what it is told apart by, in the order of its query.
+    /// The label values, in the column order of the query.
     pub which: Vec<String>,
-    /// How much.
     pub amount: u64,
 }
 
-/// What is counted, and how: the last column is the amount.
+/// The metrics and their queries; the last column is the value.
 const QUERIES: [(&str, &str); 10] = [
     ("turns", "SELECT ending, count(*) FROM turns WHERE ending IS NOT NULL GROUP BY 1"),
     ("open turns", "SELECT count(*) FROM turns WHERE ending IS NULL"),
@@ -36,7 +33,6 @@ const QUERIES: [(&str, &str); 10] = [
 ];
 
 impl Database {
-    /// All of them.
     pub fn numbers(&self) -> rusqlite::Result<Vec<Number>> {
         let mut numbers = Vec::new();
         for (of, sql) in QUERIES {

@@ -1,4 +1,5 @@
-//! The beginnings of conversations, kept as JSON under the number of their first entry.
+//! Openings of conversations (instructions and tools), stored as JSON under the id of the first
+//! entry.
 
 use domain::context::{Change, Opening, ToolText};
 use domain::conversation::EntryId;
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Database;
 
-/// How many beginnings are kept: enough to take back the latest summaries.
+/// Number of openings that are stored: enough to undo the latest compactions.
 const KEPT: u32 = 8;
 
 #[derive(Serialize, Deserialize)]
@@ -32,13 +33,14 @@ struct ChangeBody {
 }
 
 impl Database {
-    /// The beginning of the conversation whose first entry is `root`. One that cannot be read counts as none.
+    /// The opening of the conversation whose first entry is `root`. An unreadable one counts as
+    /// missing.
     pub fn opening(&self, root: EntryId) -> rusqlite::Result<Option<Opening>> {
         let text = self.keepsake(&name(root))?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).map(|body| opening(root, body)))
     }
 
-    /// Keeps the beginning of a conversation, and drops those of the oldest ones.
+    /// Stores the opening of a conversation and removes the oldest ones.
     pub fn keep_opening(&mut self, opening: &Opening) -> rusqlite::Result<()> {
         let text = serde_json::to_string(&body(opening)).unwrap_or_default();
         self.keep(&name(opening.root), &text)?;
@@ -46,7 +48,7 @@ impl Database {
     }
 }
 
-/// The digits have a fixed length, so that names are in the order of the entries.
+/// The digits have a fixed length, so that the keys sort in the order of the entries.
 fn name(root: EntryId) -> String {
     format!("opening:{:020}", root.0)
 }

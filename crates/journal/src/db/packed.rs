@@ -1,4 +1,4 @@
-//! Packed copies: a copy of the log that is older than the newest one takes a fraction of its room.
+//! Compression of older backups with gzip.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use flate2::write::GzEncoder;
 
 use crate::disk::Disk;
 
-/// What a packed copy is called after the name that it had.
+/// Extension that is appended to a compressed backup.
 const PACKED: &str = "gz";
 
-/// How much is read at once, and how much is gathered before it is brought to the disk: a log can be larger than what
-/// should be held in memory, and larger pieces would stay with the thread that had them.
+/// Bytes read at a time, and bytes buffered before a write. A backup can be larger than memory
+/// should hold, and freed buffers stay with the thread.
 const PIECE: usize = 1 << 16;
 const GATHERED: usize = 1 << 18;
 
-/// Whether the copy at `path` is packed.
+/// Returns whether the backup at `path` is compressed.
 pub fn is(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == PACKED)
 }
 
-/// Packs the copy at `path`, which goes only once the packed one has its name.
+/// Compresses the backup at `path`, which is removed once the compressed one is in place.
 pub fn pack(path: &Path, disk: &dyn Disk) -> io::Result<()> {
     let half = with_end(path, "tmp");
     let whole = with_end(path, PACKED);
@@ -52,7 +52,7 @@ pub fn pack(path: &Path, disk: &dyn Disk) -> io::Result<()> {
     disk.remove(path)
 }
 
-/// What the copy at `path` holds, packed or not; nothing, if it cannot be unpacked.
+/// The content of the backup at `path`, decompressed if necessary. `None` if that fails.
 pub fn read(path: &Path, disk: &dyn Disk) -> io::Result<Option<Vec<u8>>> {
     let bytes = disk.read(path)?;
     if !is(path) {

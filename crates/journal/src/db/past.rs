@@ -1,4 +1,4 @@
-//! The past, as it is looked through: conversations, what was asked in them, and what was answered.
+//! Queries for browsing past conversations, prompts and answers.
 
 use std::collections::BTreeMap;
 
@@ -13,45 +13,42 @@ use super::Database;
 use super::read::{branch_in, label_in, session_in, time_in, time_or_none};
 use super::search::spoken;
 
-/// The most entries that are looked at for an answer.
+/// The most entries examined for one answer.
 const LOOKED_AT: u32 = 5_000;
 
-/// What began a turn: words of the human, or of a job.
+/// The message that began a turn, from the user or a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompted {
-    /// The turn, and where it was.
+    /// The turn and its branch and surface.
     pub spoken: Spoken,
-    /// When it was said.
     pub at: Timestamp,
-    /// What was said.
     pub text: String,
-    /// What is known of the entry that it became.
+    /// The label of its entry.
     pub label: Label,
 }
 
-/// What was said under one name.
+/// Summary of one branch's conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Talk {
-    /// The branch.
     pub branch: Branch,
-    /// The session under which it spoke last, if that is known.
+    /// Its last session, if that is known.
     pub session: Option<SessionId>,
-    /// What it began with.
+    /// The first prompt.
     pub first: Prompted,
-    /// When something was last said to it.
+    /// The time of the last prompt.
     pub last: Timestamp,
-    /// How many times something was said to it.
+    /// Number of prompts.
     pub prompts: u64,
 }
 
-/// An end of a talk, and where it began.
+/// The last entry of a conversation, and the entry before its first one.
 struct Tip {
     end: Option<EntryId>,
     root: Option<EntryId>,
 }
 
 impl Database {
-    /// What began turns, newest first; `each` says when it is enough.
+    /// Calls `each` with the prompts, newest first, until it returns false.
     fn each_prompt(&self, within: &Within, mut each: impl FnMut(Prompted) -> bool) -> rusqlite::Result<()> {
         let since = micros(within.since, i64::MIN);
         let until = micros(within.until, i64::MAX);
@@ -70,7 +67,7 @@ impl Database {
         Ok(())
     }
 
-    /// What began turns, newest first: `most` of them, after the first `skipped`.
+    /// The prompts, newest first: `most` of them after the first `skipped`.
     pub fn prompts(&self, within: &Within, skipped: usize, most: usize) -> rusqlite::Result<Vec<Prompted>> {
         let mut seen = 0;
         let mut prompts = Vec::new();
@@ -84,7 +81,7 @@ impl Database {
         Ok(prompts)
     }
 
-    /// The conversations in which something was said, the one that was last spoken to first.
+    /// The conversations, the most recently active first.
     pub fn talks(&self, within: &Within) -> rusqlite::Result<Vec<Talk>> {
         let mut talks: BTreeMap<Branch, Talk> = BTreeMap::new();
         self.each_prompt(within, |first| {
@@ -104,7 +101,7 @@ impl Database {
         Ok(talks)
     }
 
-    /// What began `turn`, and all that was said in it: nothing, if there is no such turn.
+    /// The prompt of `turn` and the entries that answered it. `None` if there is no such turn.
     pub fn answered(&self, turn: TurnId) -> rusqlite::Result<Option<(Prompted, Vec<Entry>)>> {
         let sql = "SELECT turns.id, turns.branch, surface, messages.at, text, \
                    coalesce((SELECT own FROM entries WHERE entries.id = entry), ';'), entry, closed FROM turns \
@@ -116,7 +113,7 @@ impl Database {
         Ok(Some((prompted, said)))
     }
 
-    /// What was said after `message` until the turn was closed, up to the next message.
+    /// The entries after `message` until the turn was closed, up to the next message.
     fn said_after(&self, message: EntryId, closed: Option<Timestamp>) -> rusqlite::Result<Vec<Entry>> {
         let sql = "SELECT id, parent, kind FROM entries WHERE id > ? AND at <= ? ORDER BY id LIMIT ?";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -133,8 +130,8 @@ impl Database {
         Ok(said)
     }
 
-    /// What was said under `name`, a branch or the beginning of a session, newest first, and told to `each` until
-    /// that is enough. Gives whether there is anything of that name.
+    /// Calls `each` with the entries of `name` (a branch, or a prefix of a session id), newest
+    /// first, until it returns false. Returns whether `name` exists.
     pub fn each_said(&self, name: &str, mut each: impl FnMut(Entry) -> bool) -> rusqlite::Result<bool> {
         let Some(Tip { end, root }) = self.tip(name)? else { return Ok(false) };
         let mut next = end;
@@ -166,7 +163,7 @@ impl Database {
         Ok(Some(Tip { end, root: self.root(&branch)? }))
     }
 
-    /// Where `branch` is, or ended: nothing, if there never was one.
+    /// The position of `branch`, or its last one if it ended. `None` if it never existed.
     fn end(&self, branch: &Branch) -> rusqlite::Result<Option<Option<EntryId>>> {
         let sql = "SELECT entry FROM heads WHERE branch = ?1 UNION ALL \
                    SELECT * FROM (SELECT from_entry FROM moves WHERE branch = ?1 AND to_session IS NULL \
@@ -174,7 +171,7 @@ impl Database {
         self.connection.query_row(sql, [branch.to_string()], |row| entry_in(row, 0)).optional()
     }
 
-    /// What was said last before a fork began. Main goes back to its first word.
+    /// The entry at which a fork began. `None` for main.
     fn root(&self, branch: &Branch) -> rusqlite::Result<Option<EntryId>> {
         let sql = "SELECT to_entry FROM moves WHERE branch = ? AND why = 'forked' ORDER BY id DESC LIMIT 1";
         let root = self.connection.query_row(sql, [branch.to_string()], |row| entry_in(row, 0)).optional()?;

@@ -1,8 +1,8 @@
-//! The way to the newest entries: what a model reads.
+//! The path of entries that a model reads, from the last standing summary to the newest entry.
 //!
-//! Entries never change and a parent is always smaller than its children, so a way that was walked once holds
-//! for ever, and the place where another way joins it is found by halving. The way begins at the last summary
-//! that stands; one that was taken back further on is walked past.
+//! Entries never change and a parent's id is always smaller than its children's, so a cached path
+//! stays valid and a binary search finds where another path joins it. Summaries that were undone
+//! are skipped.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use super::Database;
 
 type Step = (EntryId, Arc<Said>);
 
-/// The last way that was walked, kept so that the next turn reads only what is new.
+/// The last path that was read, so that the next turn reads only new entries.
 #[derive(Debug, Default)]
 pub struct PathCache(Vec<Step>);
 
 impl Database {
-    /// What was said on the way to `head`, oldest first, from the last summary on.
+    /// The entries on the path to `head`, oldest first, from the last standing summary on.
     pub fn path(&self, head: EntryId, cache: &mut PathCache) -> rusqlite::Result<Vec<PathEntry>> {
         let (fresh, joined) = self.walk(Some(head), cache)?;
         cache.0.truncate(joined);
@@ -33,8 +33,8 @@ impl Database {
         Ok(cache.read())
     }
 
-    /// The steps from `next` back to a standing summary, to the root, or to a step that `cache` knows; and how
-    /// many steps of the cache lead there.
+    /// The steps from `next` back to a standing summary, the root or a cached step, and the number
+    /// of cached steps that lead there.
     fn walk(&self, mut next: Option<EntryId>, cache: &PathCache) -> rusqlite::Result<(Vec<Step>, usize)> {
         let mut steps = Vec::new();
         let mut recalled = cache.recalled();
@@ -72,7 +72,7 @@ impl PathCache {
         recalled.then_some(*id)
     }
 
-    /// The whole way from the last summary that stands, without those that do not.
+    /// The cached path from the last standing summary on, without undone summaries.
     fn read(&self) -> Vec<PathEntry> {
         let recalled = self.recalled();
         let stands = |(id, said): &Step| matches!(**said, Said::Summary(_)) && !recalled.contains(id);

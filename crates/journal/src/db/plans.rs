@@ -1,4 +1,5 @@
-//! What is planned, as rows: how far plans are accounted for, occurrences, sessions of routines, and pings.
+//! Rows of the schedule: watermarks of plans, occurrences, routine sessions, pending job file
+//! changes and the ping budget.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,36 +19,34 @@ use super::read::{branch_in, label_in, session_in, source_in, time_in, unread};
 use super::{Database, deliveries, replanned};
 use crate::files::items::Item as _;
 
-/// A file that plans something and has to be changed.
+/// A pending change of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFile {
-    /// Its row.
+    /// Its row id.
     pub id: i64,
-    /// What to do.
     pub work: Work,
-    /// Whose it is.
+    /// The job whose file is changed.
     pub source: Source,
 }
 
-/// What to do to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Write it, with this text.
+    /// Write the file with this text.
     Write(String),
-    /// Take it away, if it says what this says; it was last seen in this file.
+    /// Remove the file if its text is this; the second value is the file where it was last seen.
     Remove(String, Option<String>),
-    /// Let this key say this, or leave it out.
+    /// Set this key to this value, or remove the key.
     Set(String, Option<String>),
 }
 
-/// How long it is kept what became of a time, in days before the newest that is known.
+/// Days for which finished occurrences are retained, counted back from the newest one.
 const KEPT_DAYS: i64 = 90;
 
 pub(super) const OCCURRENCE: &str =
     "source, due, name, words, late, tries, since, stage, branch, message, next, why, last, count";
 
 impl Database {
-    /// What is known of what is planned, before its files are read.
+    /// Loads the state of the schedule, before the job files are read.
     pub(super) fn plans(&self) -> rusqlite::Result<Plans> {
         let mut plans = Plans::default();
         let mut known = self.connection.prepare("SELECT source, rule, until FROM plans")?;
@@ -80,7 +79,7 @@ impl Database {
         self.connection.prepare(&sql)?.query_map([], occurrence)?.collect()
     }
 
-    /// The newest occurrences, of one source if one is named, newest first.
+    /// The newest occurrences, of one source if given, newest first.
     pub fn occurrences(&self, of: Option<&Source>, limit: u32) -> rusqlite::Result<Vec<Occurrence>> {
         let of = of.map(ToString::to_string);
         let sql = format!(
@@ -89,8 +88,9 @@ impl Database {
         self.connection.prepare(&sql)?.query_map(params![of, limit], occurrence)?.collect()
     }
 
-    /// Forgets what became of times long before `now`; the newest time of every job stays. Neither a clock that is ahead
-    /// now nor one that was ahead once makes all the others old: the earlier of `now` and the newest time counts.
+    /// Removes occurrences long before `now`; the newest one of each job stays. A clock that is or
+    /// was ahead does not make all others old, because the earlier of `now` and the newest time
+    /// counts.
     pub fn forget_old_times(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         let sql = "DELETE FROM occurrences WHERE since < min(?2, (SELECT max(since) FROM occurrences)) - ?1 AND stage NOT IN \
                    ('running', 'asked', 'again', 'queued') AND due < (SELECT max(due) FROM occurrences AS newest WHERE \
@@ -104,7 +104,7 @@ impl Database {
         })
     }
 
-    /// Where the sessions of persistent routines stand.
+    /// The current sessions of persistent routines.
     pub fn routine_sessions(&self) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
         let sql = "SELECT routine, session, entry, coalesce(label, 'chat;report') FROM routine_sessions \
                    LEFT JOIN entries ON entries.id = entry";
@@ -117,7 +117,7 @@ impl Database {
         self.connection.prepare(sql)?.query_map([], stand)?.collect()
     }
 
-    /// The session that the file of `routine` named when we last wrote it.
+    /// The session that the file of `routine` named when it was last written.
     pub fn filed_session(&self, routine: &ItemId) -> rusqlite::Result<Option<SessionId>> {
         let sql = "SELECT filed FROM routine_sessions WHERE routine = ?";
         let filed: Option<Option<String>> =
@@ -125,15 +125,15 @@ impl Database {
         Ok(filed.flatten().as_deref().and_then(SessionId::read))
     }
 
-    /// The file of `routine` names this session now.
+    /// Records that the file of `routine` names this session.
     pub fn session_filed(&mut self, routine: &ItemId, session: &SessionId) -> rusqlite::Result<()> {
         let sql = "UPDATE routine_sessions SET filed = ? WHERE routine = ?";
         let row = [session.as_str(), routine.as_str()];
         self.change(|transaction| transaction.execute(sql, row).map(drop))
     }
 
-    /// Forgets what the files of routines' sessions and those of `notes` said: one that is missing is written again, instead
-    /// of being taken for one that was removed.
+    /// Forgets what the session files of routines and the files of `notes` contained, so that a
+    /// missing file is written again instead of being taken for a removed one.
     pub fn forget_files(&mut self, notes: &[&str]) -> rusqlite::Result<()> {
         self.change(|transaction| {
             transaction.execute("UPDATE routine_sessions SET filed = NULL", [])?;
@@ -144,13 +144,12 @@ impl Database {
         })
     }
 
-    /// Forgets where the session of a routine stands.
     pub fn forget_session(&mut self, routine: &ItemId) -> rusqlite::Result<()> {
         let sql = "DELETE FROM routine_sessions WHERE routine = ?";
         self.change(|transaction| transaction.execute(sql, [routine.as_str()]).map(drop))
     }
 
-    /// What is still to be done to files that plan something, oldest first.
+    /// The pending changes of job files, oldest first.
     pub fn job_files(&self) -> rusqlite::Result<Vec<JobFile>> {
         let sql = "SELECT id, work, source, text, key FROM job_files ORDER BY id";
         let file = |row: &Row<'_>| {
@@ -167,13 +166,13 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_map([], file)?.collect()
     }
 
-    /// Forgets what was done to a file.
+    /// Removes a change that was made.
     pub fn job_file_done(&mut self, id: i64) -> rusqlite::Result<()> {
         let sql = "DELETE FROM job_files WHERE id = ?";
         self.change(|transaction| transaction.execute(sql, [id]).map(drop))
     }
 
-    /// How many pings are left: nothing, before anybody looked.
+    /// The ping budget. `None` before it was first used.
     pub fn pings(&self) -> rusqlite::Result<Option<PingBudget>> {
         let sql = "SELECT pings FROM attention";
         let text: Option<Option<String>> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
@@ -182,7 +181,7 @@ impl Database {
             .transpose()
     }
 
-    /// Whether all that repeats rests.
+    /// Returns whether all recurring jobs are paused, and until when.
     pub fn rest(&self) -> rusqlite::Result<Rest> {
         let sql = "SELECT rest FROM attention";
         let text: Option<Option<String>> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
@@ -196,7 +195,7 @@ impl Database {
     }
 }
 
-/// What stands in `why` of an occurrence that has not ended, if the words of its reminder were shown already.
+/// Value of `why` for an open occurrence whose reminder was already shown.
 const SHOWN: &str = "shown";
 
 pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
@@ -226,7 +225,6 @@ pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
     })
 }
 
-/// Something happened to what is planned.
 pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Result<()> {
     match change {
         PlanChange::Accounted(source, accounted) => {
@@ -272,13 +270,11 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
     }
 }
 
-/// So many pings are left.
 pub fn write_pings(transaction: &Transaction<'_>, budget: &PingBudget) -> rusqlite::Result<()> {
     let sql = "INSERT INTO attention (one, pings) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET pings = excluded.pings";
     transaction.prepare_cached(sql)?.execute([spell_pings(budget)]).map(drop)
 }
 
-/// What was shown was charged.
 pub fn write_charge(transaction: &Transaction<'_>, charge: &Charge) -> rusqlite::Result<()> {
     let sql = "INSERT INTO charges (entry, before, after) VALUES (?, ?, ?)";
     let row = params![charge.entry.0, charge.before, charge.after];
@@ -296,7 +292,7 @@ fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite:
     let mut next = None;
     let mut missed = None;
     let mut why = occurrence.shown.then_some(SHOWN);
-    // What a routine is told stands in its file, and need not be kept once for every time it came.
+    // A routine's text is in its file and need not be stored with each occurrence.
     let words = match (&occurrence.key.source, &occurrence.stage) {
         (Source::Routine(_), Stage::Ended(_)) => "",
         (_, _) => occurrence.words.as_str(),

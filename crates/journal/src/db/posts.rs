@@ -1,4 +1,4 @@
-//! What is to be sent to the human elsewhere, as rows; what it became there; and what is kept for a restart.
+//! Rows of the outbox (`posts`), their delivery receipts, and the key-value table `keepsakes`.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,6 @@ use super::read::time_in;
 use super::sheet_body::SheetBody;
 use super::write::unwritable;
 
-/// Writes what happens to what is posted.
 pub(super) fn write(transaction: &Transaction<'_>, change: &PostChange) -> rusqlite::Result<()> {
     match change {
         PostChange::Posted(post) => posted(transaction, post),
@@ -33,16 +32,16 @@ fn posted(transaction: &Transaction<'_>, post: &Post) -> rusqlite::Result<()> {
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
-/// What was not sent yet is sent as it is now. What was never posted says nothing.
+/// Updates an unsent message in place. A message that was never posted is ignored.
 fn says(transaction: &Transaction<'_>, key: &PostKey, sheet: &Sheet) -> rusqlite::Result<()> {
     let sheet = spell(sheet)?;
     let sql = "UPDATE posts SET sheet = ? WHERE key = ? AND work = 'new' AND state = 'waits'";
     transaction.prepare_cached(sql)?.execute(params![sheet, key.0])?;
-    // An earlier change may be on its way, so it gives way to a row of its own and is not changed itself.
+    // An earlier edit may be in transit, so it is superseded by a new row instead of being changed.
     let sql = "UPDATE posts SET state = 'dropped', why = 'it was changed again', sheet = '' \
                WHERE key = ? AND work = 'says' AND state = 'waits'";
     transaction.prepare_cached(sql)?.execute([&key.0])?;
-    // The post may be on its way as it was: then this follows.
+    // If the message itself is in transit with the old body, this edit follows it.
     let sql = "INSERT INTO posts (key, at, work, ring, entry, sheet, state) \
                SELECT key, at, 'says', 0, entry, ?, 'waits' FROM posts WHERE key = ? AND work = 'new' AND state IN ('waits', 'sent')";
     transaction.prepare_cached(sql)?.execute(params![sheet, key.0]).map(drop)
@@ -53,14 +52,14 @@ fn spell(sheet: &Sheet) -> rusqlite::Result<String> {
 }
 
 impl Database {
-    /// The oldest `limit` posts of `queue` that wait.
+    /// The oldest `limit` waiting messages of `queue`.
     pub fn posts(&self, queue: Queue, limit: u32) -> rusqlite::Result<Vec<Outgoing>> {
         let sql = match queue {
             Queue::Reminders => {
                 "SELECT id, key, at, work, ring, entry, sheet FROM posts WHERE state = 'waits' AND work = 'new' \
                  AND key IN (SELECT post FROM cards) ORDER BY id LIMIT ?"
             }
-            // A change of a reminder follows the reminder, which is in the other queue.
+            // An edit of a reminder waits for the reminder, which is in the other queue.
             Queue::Others => {
                 "SELECT id, key, at, work, ring, entry, sheet FROM posts WHERE state = 'waits' AND CASE work \
                  WHEN 'new' THEN key NOT IN (SELECT post FROM cards) \
@@ -71,40 +70,38 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_map([limit], outgoing)?.collect()
     }
 
-    /// The messages that `key` became, by part.
+    /// The receipts of `key`, by part.
     pub fn receipts(&self, key: &PostKey) -> rusqlite::Result<Vec<Receipt>> {
         let sql = "SELECT key, part, message FROM receipts WHERE key = ? ORDER BY part";
         self.connection.prepare_cached(sql)?.query_map([&key.0], receipt)?.collect()
     }
 
-    /// The receipts whose key begins so.
+    /// The receipts whose key begins with `kind`.
     pub fn receipts_of(&self, kind: &str) -> rusqlite::Result<Vec<Receipt>> {
         let sql = "SELECT key, part, message FROM receipts WHERE substr(key, 1, ?) = ? ORDER BY key, part";
         let length = i64::try_from(kind.len()).unwrap_or(i64::MAX);
         self.connection.prepare_cached(sql)?.query_map(params![length, kind], receipt)?.collect()
     }
 
-    /// What was shown of words that were never posted.
+    /// The receipts of streamed texts that were never posted completely.
     pub fn unfinished_posts(&self) -> rusqlite::Result<Vec<Receipt>> {
         let sql = "SELECT key, part, message FROM receipts WHERE substr(key, 1, 6) = 'words:' \
                    AND key NOT IN (SELECT key FROM posts) ORDER BY key, part";
         self.connection.prepare_cached(sql)?.query_map([], receipt)?.collect()
     }
 
-    /// Keeps what a part became.
     pub fn became(&mut self, receipt: &Receipt, at: Timestamp) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO receipts (key, part, message, at) VALUES (?, ?, ?, ?)";
         let row = params![receipt.key.0, receipt.part, receipt.message, at.as_microsecond()];
         self.connection.prepare_cached(sql)?.execute(row).map(drop)
     }
 
-    /// Forgets what a part became.
     pub fn is_gone(&mut self, receipt: &Receipt) -> rusqlite::Result<()> {
         let sql = "DELETE FROM receipts WHERE key = ? AND part = ?";
         self.connection.prepare_cached(sql)?.execute(params![receipt.key.0, receipt.part]).map(drop)
     }
 
-    /// Settles a post; gives what was charged for it if it did not arrive.
+    /// Settles a message. Returns what was charged for it if it was not delivered.
     pub fn settle_post(&mut self, id: u64, how: &Settled) -> rusqlite::Result<Option<Charge>> {
         let (state, why) = match how {
             Settled::Sent => ("sent", None),
@@ -124,7 +121,7 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_row([id], charge).optional()
     }
 
-    /// What the message is to us: nothing, if it is none of ours.
+    /// The outbox key and the sent entry of a surface's message. `None` if it is not one of ours.
     pub fn posted_as(&self, message: u64) -> rusqlite::Result<Option<(PostKey, Option<SentId>)>> {
         let sql = "SELECT receipts.key, entry FROM receipts LEFT JOIN posts ON posts.key = receipts.key AND work = 'new' \
                    WHERE message = ?";
@@ -132,26 +129,25 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_row([message], known).optional()
     }
 
-    /// What is kept under `name`.
+    /// The value stored under `name`.
     pub fn keepsake(&self, name: &str) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT value FROM keepsakes WHERE name = ?";
         self.connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()
     }
 
-    /// Keeps `value` under `name`.
     pub fn keep(&mut self, name: &str, value: &str) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
         self.change(|transaction| transaction.prepare_cached(sql)?.execute([name, value]).map(drop))
     }
 
-    /// Drops the beginnings of conversations except the newest `kept`.
+    /// Removes all conversation openings except the newest `kept`.
     pub fn forget_openings(&mut self, kept: u32) -> rusqlite::Result<()> {
         let sql = "DELETE FROM keepsakes WHERE name GLOB 'opening:*' AND name NOT IN \
                    (SELECT name FROM keepsakes WHERE name GLOB 'opening:*' ORDER BY name DESC LIMIT ?)";
         self.change(|transaction| transaction.prepare_cached(sql)?.execute([kept]).map(drop))
     }
 
-    /// Forgets what was sent long ago.
+    /// Removes messages, receipts and cards past their retention.
     pub fn forget_posts(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         let before = now.checked_sub(REMEMBERED).unwrap_or(Timestamp::MIN).as_microsecond();
         self.change(|transaction| {
@@ -161,7 +157,7 @@ impl Database {
         })
     }
 
-    /// What surfaces elsewhere told us lately.
+    /// The newest deduplication marks of messages from other surfaces.
     pub(super) fn heard(&self) -> rusqlite::Result<BTreeSet<Mark>> {
         let sql = "SELECT mark FROM messages WHERE mark IS NOT NULL ORDER BY mark DESC LIMIT ?";
         let most = i64::try_from(MARKS).unwrap_or(i64::MAX);
@@ -169,7 +165,7 @@ impl Database {
     }
 }
 
-/// How long what was sent is remembered.
+/// The retention of sent messages and their receipts.
 pub const REMEMBERED: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 fn receipt(row: &Row<'_>) -> rusqlite::Result<Receipt> {
@@ -178,7 +174,7 @@ fn receipt(row: &Row<'_>) -> rusqlite::Result<Receipt> {
 
 fn outgoing(row: &Row<'_>) -> rusqlite::Result<Outgoing> {
     let (work, sheet): (String, String) = (row.get(3)?, row.get(6)?);
-    // One that cannot be read keeps nobody waiting.
+    // An unreadable message does not block the others.
     let sheet = serde_json::from_str::<SheetBody>(&sheet).map(Sheet::from);
     let sheet = sheet.unwrap_or_else(|_| Sheet::small("something here can't be read any more"));
     let ring = if row.get(4)? { Ring::Loud } else { Ring::Quiet };

@@ -1,28 +1,27 @@
-//! Ranking: which of the places where words were found is most about them.
+//! Ranks search hits by relevance.
 //!
-//! It is BM25 over the places that were found. Every one of them has all the words, so how rare a word is says
-//! nothing, and nobody has to count a word over a million entries. What is old counts a little less.
+//! BM25 over the hits only. Every hit contains all words, so inverse document frequency is
+//! irrelevant and no word is counted over all entries. Older hits score slightly lower.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// From how many of a word on one more makes little difference.
+/// Term frequency saturation (k1 of BM25).
 const SATURATION: f64 = 1.2;
-/// How much longer texts count less.
+/// Length normalisation (b of BM25).
 const LENGTH: f64 = 0.75;
-/// The share of a score that age can take.
+/// The share of the score that depends on age.
 const AGE: f64 = 0.4;
-/// After which time half of that share is gone.
+/// The age at which half of that share is lost.
 const HALF: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// A place that was found.
+/// A search hit to be ranked.
 pub struct Candidate {
-    /// What was said.
     pub text: String,
-    /// When.
     pub at: Timestamp,
 }
 
-/// How good each of `candidates` is for `words`, of which the last may be a beginning. Ages are counted up to `now`.
+/// Scores each of `candidates` for `words`, of which the last may be a prefix. Ages are relative to
+/// `now`.
 pub fn scores(candidates: &[Candidate], words: &str, now: Timestamp) -> Vec<f64> {
     let wanted = tokens(words);
     let counted: Vec<(Vec<f64>, f64)> =
@@ -37,14 +36,14 @@ pub fn scores(candidates: &[Candidate], words: &str, now: Timestamp) -> Vec<f64>
     candidates.iter().zip(&counted).map(score).collect()
 }
 
-/// One for what was said now, and less for what is older, but never nothing.
+/// One for a text of `now`, less for older ones, never zero.
 fn freshness(at: Timestamp, now: Timestamp) -> f64 {
     let age = now.duration_since(at).as_secs_f64().max(0.0);
     1.0 - AGE + AGE * 0.5_f64.powf(age / HALF.as_secs_f64())
 }
 
-/// How often each word stands in `text`, and how many words that has. A word that was found under another spelling
-/// stands there once at least.
+/// Counts each word in `text`, and the words of `text`. A word found under another spelling counts
+/// a little.
 fn counted(wanted: &[String], text: &str) -> (Vec<f64>, f64) {
     let said = tokens(text);
     let count = |(place, word): (usize, &String)| {

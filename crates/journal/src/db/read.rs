@@ -1,4 +1,4 @@
-//! How rows become what they were.
+//! Loading the assistant's state, and conversion of rows.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Database, FileChange, body};
 
-/// How many of the newest messages and entries are searched for addresses at a start.
+/// The number of newest messages and entries are searched for known addresses at a start.
 const RECALLED: u32 = 1_000;
 
 impl Database {
-    /// All that the assistant knows when it wakes up. What was said stays where it is.
+    /// Loads the assistant's state. The entries stay in the database.
     pub fn memory(&self) -> rusqlite::Result<Memory> {
         let next = |table: &str| -> rusqlite::Result<u64> {
             let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
@@ -69,7 +69,7 @@ impl Database {
         Ok(memory)
     }
 
-    /// What the user wrote in the newest messages, oldest first.
+    /// The user's texts in the newest messages, oldest first.
     fn written(&self) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT text FROM messages WHERE id > (SELECT max(id) FROM messages) - ? AND surface <> ? \
                    AND inquiry IS NULL ORDER BY id";
@@ -77,7 +77,7 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_map(bounds, |row| row.get(0))?.collect()
     }
 
-    /// The newest calls of models, oldest first, also those without a result.
+    /// The newest tool calls of models, oldest first, including those without a result.
     fn newest_calls(&self) -> rusqlite::Result<Vec<ToolCall>> {
         let sql = "SELECT id FROM entries WHERE id > (SELECT max(id) FROM entries) - ? AND kind = 'assistant' \
                    AND body LIKE '%\"call\"%' ORDER BY id";
@@ -92,7 +92,7 @@ impl Database {
         Ok(made)
     }
 
-    /// The newest results of tools with text from outside, oldest first, each with its call.
+    /// The newest tool results with text from outside, oldest first, each with its call.
     fn outside_results(&self) -> rusqlite::Result<Vec<(ToolCall, ToolResult)>> {
         let sql = "SELECT parent, id FROM entries WHERE id > (SELECT max(id) FROM entries) - ? AND kind = 'tools' \
                    AND own NOT LIKE '%;' AND parent IS NOT NULL ORDER BY id";
@@ -114,13 +114,13 @@ impl Database {
         Ok(shown)
     }
 
-    /// The number of the next message. One that was taken back has no row, but the time that it was for still names it.
+    /// The next message id. A withdrawn message has no row, but its occurrence still refers to it.
     fn next_message(&self) -> rusqlite::Result<MessageId> {
         let sql = "SELECT max(coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(message) FROM occurrences), 0))";
         self.connection.query_row(sql, [], |row| row.get::<_, u64>(0)).map(|newest| MessageId(newest + 1))
     }
 
-    /// The number of the next turn. A compaction has no row among the turns, only one for what it cost.
+    /// The next turn id. A compaction has no row in `turns`, only one in `spending`.
     fn next_turn(&self) -> rusqlite::Result<TurnId> {
         let newest = "(SELECT turn FROM spending ORDER BY id DESC LIMIT 1000)";
         let sql = format!(
@@ -129,7 +129,8 @@ impl Database {
         self.connection.query_row(&sql, [], |row| row.get::<_, u64>(0)).map(|newest| TurnId(newest + 1))
     }
 
-    /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.
+    /// The newest `limit` entries on the path to `branch` that are older than `before`, oldest
+    /// first.
     pub fn recent(
         &self,
         branch: &Branch,
@@ -149,13 +150,13 @@ impl Database {
         Ok(entries.into())
     }
 
-    /// The session under which `branch` speaks, without a look at how it came there.
+    /// The session of `branch`, read without loading all heads.
     pub fn session(&self, branch: &Branch) -> rusqlite::Result<Option<SessionId>> {
         let mut heads = self.connection.prepare_cached("SELECT session FROM heads WHERE branch = ?")?;
         heads.query_row([branch.to_string()], |row| session_in(row, 0)).optional()
     }
 
-    /// File changes that a transaction asked for and nobody has made.
+    /// File changes that were committed but not yet applied.
     pub fn unmade(&self) -> rusqlite::Result<Vec<FileChange>> {
         let sql = "SELECT id, at, kind, session, parent FROM file_changes ORDER BY id";
         self.connection.prepare(sql)?.query_map([], file_change)?.collect()
@@ -172,7 +173,7 @@ impl Database {
         })
     }
 
-    /// The entry `id`: nothing, if there is none.
+    /// The entry `id`, if it exists.
     pub fn find_entry(&self, id: EntryId) -> rusqlite::Result<Option<Entry>> {
         self.entry(id).optional()
     }
@@ -187,7 +188,7 @@ impl Database {
         self.connection.prepare(sql)?.query_map([], head)?.collect()
     }
 
-    /// Where main stood before the turn on it that never ended.
+    /// The position of main before its unfinished turn.
     fn main_before(&self) -> rusqlite::Result<Option<Spot>> {
         let sql = "SELECT older.id, older.label FROM turns JOIN messages ON messages.id = message \
                    JOIN entries ON entries.id = messages.entry JOIN entries AS older ON older.id = entries.parent \
@@ -216,7 +217,7 @@ impl Database {
         self.connection.prepare(&sql)?.query_map([], turn)?.collect()
     }
 
-    /// The pictures of the message that became `entry`.
+    /// The images of the message that became `entry`.
     pub(super) fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
         match self.entry(entry)?.said {
             Said::Human(heard) => Ok(heard.images),
@@ -224,7 +225,8 @@ impl Database {
         }
     }
 
-    /// The calls in the last words of `branch`: if they had results, these would be the last words.
+    /// The calls in the last entry of `branch`. If they had results, the results would be the last
+    /// entry.
     fn unanswered(&self, branch: &Branch) -> rusqlite::Result<Vec<ToolCall>> {
         let sql = "SELECT entry FROM heads WHERE branch = ? AND entry IS NOT NULL";
         let head = self.connection.query_row(sql, [branch.to_string()], |row| row.get(0)).optional()?;
@@ -242,7 +244,6 @@ impl Database {
         self.connection.prepare(&sql)?.query_map([], message)?.collect()
     }
 
-    /// What is in the inbox, oldest first.
     pub fn inbox(&self) -> rusqlite::Result<Vec<Kept>> {
         let kept =
             |row: &Row<'_>| Ok(Kept { id: KeptId(row.get(0)?), at: time_in(row, 1)?, text: row.get(2)? });
@@ -251,7 +252,7 @@ impl Database {
     }
 }
 
-/// What a message is read from.
+/// The columns of a message.
 pub(super) const MESSAGE: &str = "messages.id, messages.at, surface, text, images, messages.branch, about, quoted, inquiry, coalesce(messages.label, ';')";
 
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
@@ -266,7 +267,7 @@ pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         to: address(row)?,
         text: row.get(3)?,
         images,
-        // Whether it was heard is known apart from what waits.
+        // Deduplication marks are loaded separately.
         mark: None,
         label: label_in(row, 9)?,
     })

@@ -1,4 +1,4 @@
-//! Changes in plain words that can be taken back, as text.
+//! JSON format of the undo log of plan and inbox changes.
 
 use domain::assistant::Replanned;
 use domain::card::CardId;
@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::files::items::Item as _;
 
-/// These changes, the newest last.
+/// Encodes the changes, newest last.
 pub fn spell(changes: &[Replanned]) -> String {
     changes.iter().map(spell_change).collect::<serde_json::Value>().to_string()
 }
@@ -32,10 +32,10 @@ fn spell_change(changed: &Replanned) -> serde_json::Value {
     })
 }
 
-/// Changes that cannot be read any more cannot be taken back either, nor what is older.
+/// Decodes the changes. An unreadable change cannot be undone, nor can older ones.
 pub fn read(text: &str) -> Option<Vec<Replanned>> {
     let spelled: serde_json::Value = serde_json::from_str(text).ok()?;
-    // Once the last one was all that was kept in mind.
+    // Older versions stored a single change.
     let Some(changes) = spelled.as_array() else { return Some(vec![read_change(&spelled)?]) };
     let mut newest: Vec<Replanned> = changes.iter().rev().map_while(read_change).collect();
     newest.reverse();
@@ -54,7 +54,7 @@ fn read_change(spelled: &serde_json::Value) -> Option<Replanned> {
         .iter()
         .map(|source| source.as_str()?.parse().ok())
         .collect::<Option<_>>()?;
-    // Changes of plans alone were once all there were.
+    // Older versions did not store the inbox fields.
     let list = |key: &str| spelled[key].as_array().cloned().unwrap_or_default();
     let taken = list("taken").iter().map(read_kept).collect::<Option<_>>()?;
     let kept = list("kept").iter().map(|id| id.as_u64().map(KeptId)).collect::<Option<_>>()?;

@@ -1,8 +1,9 @@
-//! What to do with a damaged database: keep it aside, put together what is left of it, and say what is missing.
+//! Recovery of a damaged database: sets it aside, recovers what is left, and reports what is
+//! missing.
 //!
-//! There may be several ways to go on: the database with those transactions of its log that are whole, the database alone
-//! (where its log was folded in before it was damaged), a backup, a backup with the log. Each is tried out beside, and the one
-//! that reaches farthest takes the place of the damaged one.
+//! Candidates are the database with the intact transactions of its WAL, the database alone (where
+//! its WAL was checkpointed before the damage), a backup, and a backup with the WAL. Each is
+//! checked in a scratch file; the one with the most commits replaces the damaged database.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -18,31 +19,32 @@ use super::{Database, Unopened, fresh, packed};
 use crate::disk::Disk;
 use crate::passing::Lasts;
 
-/// Where a database comes from.
+/// Origin of a recovered database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
-    /// From the damaged one itself.
+    /// The damaged database itself.
     Itself,
-    /// From nothing but its log.
+    /// Its WAL alone.
     Log,
-    /// From the backup of this name.
+    /// The backup of this name.
     Backup(String),
-    /// From the backup of this name, and the log of what was written since.
+    /// The backup of this name with the WAL written since.
     BackupAndLog(String),
-    /// It is new.
+    /// An empty database.
     New,
 }
 
-/// A database that could take the place of the damaged one.
+/// A database that could replace the damaged one.
 struct Candidate {
     source: Source,
     bytes: Vec<u8>,
     extent: Extent,
 }
 
-/// Puts a database in the place of the damaged one at `path`; what the human should know lies beside it. Trouble with the disk
-/// ends it, and the damaged one is still in its place. A backup that is no good, or cannot be read, is passed over for an
-/// older one; but nothing is begun anew where one may be readable another day.
+/// Replaces the damaged database at `path`; the notice for the user is stored next to it. A disk
+/// error aborts the recovery and leaves the damaged database in place. A bad or unreadable backup
+/// is skipped for an older one, but no empty database is created while an unreadable backup may
+/// become readable.
 pub fn rescue(path: &Path, backups_dir: &Path, now: &Zoned, disk: &dyn Disk) -> Result<Database, Unopened> {
     let mark = mark::read(path, disk).map_err(Unopened::of_disk)?;
     let mut search = Search {
@@ -74,10 +76,10 @@ pub fn rescue(path: &Path, backups_dir: &Path, now: &Zoned, disk: &dyn Disk) -> 
         None => (Source::New, fresh::bytes(&search.sketch, disk)?, Extent::default()),
     };
     let ended = search.draw(&bytes, |sketch| {
-        // Beyond the mark, so that this one is not taken for one that lost its end.
+        // Above the mark, so that the new database does not look as if it had lost data.
         let reached = search.reached.unwrap_or_default().commits.max(extent.commits);
         sketch.count_beyond(reached).map_err(Unopened::sorted)?;
-        // What was accepted may be lost with the damaged one, and must not be taken for granted.
+        // The acceptances may be lost with the damaged database and must not be granted implicitly.
         sketch.begin_accepting(search.now).map_err(Unopened::sorted)
     })?;
     if ended.is_none() {
@@ -94,31 +96,32 @@ pub fn rescue(path: &Path, backups_dir: &Path, now: &Zoned, disk: &dyn Disk) -> 
     Database::open(path)
 }
 
-/// The search for the database that reaches farthest.
+/// Search for the candidate with the most commits.
 struct Search<'a> {
-    /// Where they are tried out.
+    /// The scratch file in which candidates are checked.
     sketch: PathBuf,
     now: Timestamp,
     disk: &'a dyn Disk,
-    /// How far the damaged one reached, if that is known.
+    /// The extent of the damaged database, if it is known.
     reached: Option<Extent>,
     best: Option<Candidate>,
 }
 
 impl Search<'_> {
-    /// Whether nothing can be better than what was found.
+    /// Returns whether no better candidate is possible.
     fn is_complete(&self) -> bool {
         let best = self.best.as_ref().map(|best| best.extent.commits);
         self.reached.is_some_and(|reached| best >= Some(reached.commits))
     }
 
-    /// Tries out `bytes`, unless something was found already that lacks nothing. Says how far they reach, if they are sound.
+    /// Checks `bytes` as a candidate, unless a complete one was found. Returns their extent if they
+    /// are sound.
     fn consider(&mut self, source: Source, bytes: Vec<u8>) -> Result<Option<Extent>, Unopened> {
         if self.is_complete() {
             return Ok(None);
         }
         let Some(mut extent) = self.draw(&bytes, |_| Ok(()))? else { return Ok(None) };
-        // Its number is newer than the rest of it.
+        // Its counter is newer than the rest.
         if self.reached.is_some_and(|reached| reached.contradicts(&extent)) {
             extent.commits -= 1;
         }
@@ -128,14 +131,15 @@ impl Search<'_> {
         Ok(Some(extent))
     }
 
-    /// Tries out the newest good backup, with and without the log. Gives the trouble with one that cannot be read.
+    /// Checks the newest good backup, with and without the WAL. Returns the error of an unreadable
+    /// backup.
     fn backups(&mut self, dir: &Path, wal: &Wal) -> Result<Option<Unopened>, Unopened> {
         let mut unread = None;
         for backup in backups(dir, self.disk).map_err(unreadable(dir))? {
             if self.is_complete() {
                 break;
             }
-            // A disk that stumbles once is no reason to go back a day.
+            // Retries once: a transient disk error is no reason to lose a day.
             let bytes = match packed::read(&backup, self.disk).or_else(|_| packed::read(&backup, self.disk)) {
                 Ok(bytes) => bytes.unwrap_or_default(),
                 Err(error) => {
@@ -155,8 +159,8 @@ impl Search<'_> {
         Ok(unread)
     }
 
-    /// Tries out `base`, which reaches as far as `commits`, with the log. The log holds every page that was changed since it
-    /// began, so it goes on from `base` exactly if that is not older than the beginning of the log.
+    /// Checks `base`, which has `commits` commits, together with the WAL. The WAL contains every
+    /// page changed since its start, so it applies exactly if `base` is not older than that start.
     fn with_log(&mut self, base: &[u8], commits: u64, wal: &Wal, source: Source) -> Result<(), Unopened> {
         let (Some(first), Some(whole)) = (wal.with_first(base), wal.with_whole(base)) else { return Ok(()) };
         let first = self.draw(&first, |_| Ok(()))?.map(|extent| extent.commits);
@@ -166,8 +170,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Puts `bytes` at the sketch and does `more` with them, if they are a sound database; then says how far that reached
-    /// before, and leaves it there in one file.
+    /// Writes `bytes` to the scratch file and, if they are a sound database, calls `more` with it.
+    /// Returns the extent before that call, and leaves the database there as a single file.
     fn draw(
         &self,
         bytes: &[u8],
@@ -179,7 +183,7 @@ impl Search<'_> {
             Ok(extent) => Ok(Some(extent)),
             Err(Unopened::Damaged(_) | Unopened::Newer { .. }) => self.clear().map(|()| None),
             Err(error @ (Unopened::Disk(_) | Unopened::NotNow(..))) => {
-                // The first error is the one to tell of; a leftover is swept on the next start.
+                // Keeps the first error; the next start removes a leftover file.
                 let _ = self.clear();
                 Err(error)
             }
@@ -201,12 +205,12 @@ fn try_out(sketch: &Path, more: impl FnOnce(&Database) -> Result<(), Unopened>) 
     }
     let extent = database.extent().map_err(Unopened::sorted)?;
     more(&database)?;
-    // One file that needs no other beside it.
+    // A single file without a WAL.
     database.connection.pragma_update(None, "journal_mode", "DELETE").map_err(Unopened::sorted)?;
     Ok(extent)
 }
 
-/// The bytes of the file at `path`; none, if it is not there. A disk that stumbles once is asked again.
+/// Reads the file at `path`; empty if it is missing. Retries once after a disk error.
 fn read_if_there(path: &Path, disk: &dyn Disk) -> Result<Vec<u8>, Unopened> {
     match disk.read(path).or_else(|_| disk.read(path)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -222,13 +226,11 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> Unopened {
     }
 }
 
-/// What is missing in a database that took the place of another.
+/// Describes the data that the recovered database lacks.
 enum Missing {
     /// There is no mark to compare with.
     Unknown,
-    /// It reaches as far.
     Nothing,
-    /// This.
     This(String),
 }
 

@@ -1,4 +1,4 @@
-//! Background runs that go on, as rows.
+//! Rows of `runs`: active background runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::Database;
 use super::read::{branch_in, source_in, time_or_none, unread};
 
 impl Database {
-    /// The runs that go on, each with what it has shown.
+    /// The active runs, each with what it has sent.
     pub(super) fn runs(&self) -> rusqlite::Result<BTreeMap<Branch, Arc<Run>>> {
         let sql = "SELECT branch, source, kind, depth, most, allowed, denied, root, parent, name, due, model, thinking, \
                    reporting, pings, busy, pinged, critical, untold, reports, refusals, compact, effort FROM runs";
@@ -71,7 +71,7 @@ fn terms(row: &Row<'_>) -> rusqlite::Result<Terms> {
     Ok(Terms { model, thinking, effort, voice: Voice { reporting, pings }, tools: ToolRule::Usual })
 }
 
-/// Programs from before knew two numbers: 0, and 1 for all else.
+/// Older versions know two numbers: 0, and 1 for everything else.
 fn thinking_number(thinking: Thinking) -> i64 {
     match thinking {
         Thinking::Off => 0,
@@ -109,7 +109,7 @@ fn list(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Vec<String>>> {
     text.map(|text| serde_json::from_str(&text).map_err(|error| unread(index, error))).transpose()
 }
 
-/// A run began; the tree tells whose it is.
+/// Inserts a run that began, and stores its source with the branch's first move.
 pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
     let (depth, most) = match run.aside {
         Aside::Forked(Follow::Check { depth, max }) | Aside::Isolated(Follow::Check { depth, max }) => {
@@ -148,7 +148,6 @@ pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
-/// This is what a run has done until now.
 pub fn doing(transaction: &Transaction<'_>, branch: &Branch, doings: &Doings) -> rusqlite::Result<()> {
     let sql = "UPDATE runs SET pinged = ?, critical = ?, untold = ?, reports = ?, refusals = ?, compact = ? \
                WHERE branch = ?";
@@ -165,7 +164,6 @@ pub fn doing(transaction: &Transaction<'_>, branch: &Branch, doings: &Doings) ->
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
-/// A run ended.
 pub fn end(transaction: &Transaction<'_>, branch: &Branch) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM runs WHERE branch = ?")?.execute([branch.to_string()]).map(drop)
 }

@@ -1,14 +1,14 @@
-//! The tables, and how an older database becomes a newer one.
+//! The database schema and its migrations.
 
 use rusqlite::Connection;
 
 use super::Unopened;
 use super::commits::{begin_in_script, count_in_script};
 
-/// The format this program writes.
+/// The format that this version writes.
 const FORMAT: i64 = 14;
 
-/// The tables that a sound database has.
+/// The tables of a complete database.
 pub const TABLES: [&str; 34] = [
     "deliveries",
     "delivery_marks",
@@ -46,7 +46,7 @@ pub const TABLES: [&str; 34] = [
     "put_away",
 ];
 
-/// What each format adds to the one before it.
+/// The migrations, by the format they lead to.
 const STEPS: [(i64, &str); 14] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
@@ -64,16 +64,16 @@ const STEPS: [(i64, &str); 14] = [
     (14, include_str!("format_14.sql")),
 ];
 
-/// All tables as the steps leave them. Many small changes to tables that nobody has filled take longer than making them.
-/// Nobody edits it: a test writes it from the steps (`UPDATE_EXPECT=1`) and holds it against them.
+/// The schema after all migrations, because creating it at once is faster than migrating an empty
+/// database. Generated: a test writes it from the migrations (`UPDATE_EXPECT=1`) and compares it
+/// with them.
 const WHOLE: &str = include_str!("whole.sql");
 
-/// The format this program writes.
 pub fn known() -> i64 {
     FORMAT
 }
 
-/// Adds what the database lacks, all or nothing; leaves one of a later format alone.
+/// Migrates the database in one transaction. Fails for a later format without changing anything.
 pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
     let found = check_known(connection)?;
     if found == FORMAT {
@@ -85,19 +85,19 @@ pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
     connection.execute_batch(&script).map_err(Unopened::sorted)
 }
 
-/// Makes the tables of a database in which nothing is yet.
+/// Creates the tables of an empty database.
 pub fn draw_up(connection: &Connection) -> Result<(), Unopened> {
     let begin = begin_in_script();
     let script = format!("BEGIN IMMEDIATE;\n{WHOLE}\n{begin}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
     connection.execute_batch(&script).map_err(Unopened::sorted)
 }
 
-/// Whether nothing is to be added to the database; an error, if a later program wrote it.
+/// Returns whether the database needs no migration. Fails if a later version wrote it.
 pub fn is_current(connection: &Connection) -> Result<bool, Unopened> {
     check_known(connection).map(|found| found == FORMAT)
 }
 
-/// The format of the database, if this program knows it.
+/// The format of the database, if this version supports it.
 pub fn check_known(connection: &Connection) -> Result<i64, Unopened> {
     let format = connection.pragma_query_value(None, "user_version", |row| row.get(0));
     match format.map_err(Unopened::sorted)? {
@@ -112,9 +112,9 @@ mod tests {
 
     use super::*;
 
-    /// The words that make each thing in the database, in the order in which they were made.
+    /// The SQL of each schema item, in the order of creation.
     fn words(connection: &Connection) -> String {
-        // The tables behind the one for words are made with it.
+        // Leaves out the shadow tables of the full-text index.
         let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'words\\_%' ESCAPE '\\' \
                    AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid";
         let mut found = connection.prepare(sql).unwrap();
@@ -122,7 +122,7 @@ mod tests {
         each.map(|sql| sql.unwrap() + ";\n").collect()
     }
 
-    /// B11: a new database is the same as one that grew up step by step.
+    /// B11: a new database has the same schema as a migrated one.
     #[test]
     fn a_new_database_is_made_at_once_and_is_the_same() {
         let grown = Connection::open_in_memory().unwrap();

@@ -1,7 +1,6 @@
-//! Search: where words were said, over all that ever was.
+//! Full-text search over all entries.
 //!
-//! However often a word was said, only the newest matches are looked at, so that a word which stands in every entry
-//! takes no longer than a rare one.
+//! Examines only the newest matches, so that a word in every entry takes no longer than a rare one.
 
 use domain::conversation::{EntryId, Text};
 use domain::record::SurfaceName;
@@ -14,22 +13,22 @@ use super::Database;
 use super::ranking::{Candidate, scores};
 use super::read::branch_in;
 
-/// The most words that are looked for at once.
+/// The most words in a query.
 const WORDS: usize = 20;
 /// The most matches that are ranked.
 const RANKED: usize = 300;
-/// The most matches that are looked at for those that fit.
+/// The most matches that are filtered.
 const LOOKED_AT: usize = 2_000;
-/// From how many letters on a word is looked for by its beginning only if it is rare itself: shorter beginnings are
-/// kept in the index.
+/// The word length from which a prefix search is used only for rare words; the index contains
+/// shorter prefixes.
 const LONG: usize = 4;
-/// The most steps from something that was said to the message of its turn.
+/// The most ancestors examined between an entry and the message of its turn.
 const STEPS: usize = 500;
-/// How far a clock may have been set back.
+/// The most that a clock may have been set back.
 const SET_BACK: SignedDuration = SignedDuration::from_hours(26);
 
 impl Database {
-    /// The entries in which all these words were said. The last word may be a beginning.
+    /// The entries that contain all words. The last word may be a prefix.
     pub fn search(&self, looked_for: &LookedFor) -> rusqlite::Result<Vec<Found>> {
         let Some(query) = self.query(&looked_for.words)? else { return Ok(Vec::new()) };
         let limit = usize::try_from(looked_for.limit).unwrap_or(usize::MAX);
@@ -44,7 +43,7 @@ impl Database {
         Ok(found)
     }
 
-    /// The newest `most` matches that fit, newest first.
+    /// The newest `most` matches that pass the filter, newest first.
     fn matches(&self, query: &str, looked_for: &LookedFor, most: usize) -> rusqlite::Result<Vec<Found>> {
         let within = &looked_for.within;
         let before = looked_for.before.map_or(i64::MAX as u64, |before| before.0);
@@ -57,7 +56,7 @@ impl Database {
         for _ in 0..LOOKED_AT {
             let Some(row) = rows.next()?.filter(|_| found.len() < most) else { break };
             let id = EntryId(row.get(0)?);
-            // Where it was said is only asked now if that decides.
+            // The turn is looked up here only if the filter depends on it.
             let spoken = if within.tags.is_empty() { None } else { self.spoken(id)? };
             if !within.fits(spoken.as_ref()) {
                 continue;
@@ -70,7 +69,7 @@ impl Database {
         Ok(found)
     }
 
-    /// In which turn the entry `id` was said: that of the last message on the way to it.
+    /// The turn of the entry `id`, which is that of the last message on the path to it.
     pub fn spoken(&self, id: EntryId) -> rusqlite::Result<Option<Spoken>> {
         let sql = "SELECT turns.id, turns.branch, surface FROM messages JOIN turns ON turns.message = messages.id \
                    WHERE messages.entry = ?";
@@ -87,7 +86,8 @@ impl Database {
         Ok(None)
     }
 
-    /// The first entry that can have been said since then. Numbers grow with time, unless a clock was set back.
+    /// A lower bound for the first entry since `since`. Ids grow with time unless a clock was set
+    /// back.
     fn first_since(&self, since: Timestamp) -> rusqlite::Result<u64> {
         let since = since.saturating_sub(SET_BACK).unwrap_or(since).as_microsecond();
         let newest = "SELECT coalesce(max(id), 0) FROM entries";
@@ -103,8 +103,8 @@ impl Database {
         Ok(low)
     }
 
-    /// What FTS5 is asked: every word as it is, so that nothing in it is an operator; the last one as a beginning,
-    /// unless that would be looked for in half of all entries, or is found often enough as it is.
+    /// Builds the FTS5 query. Every word is quoted, so that none is an operator. The last one is a
+    /// prefix, unless half of all entries would match or the word itself is common enough.
     fn query(&self, words: &str) -> rusqlite::Result<Option<String>> {
         let letters = |word: &&str| word.chars().any(char::is_alphanumeric);
         let words: Vec<&str> = words
@@ -122,7 +122,7 @@ impl Database {
         Ok(Some(if whole { query } else { query + "*" }))
     }
 
-    /// Whether `word` was said so often that its beginnings are not missed.
+    /// Returns whether `word` is so frequent that words which it only prefixes are not needed.
     fn is_common(&self, word: &str) -> rusqlite::Result<bool> {
         let sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?";
         let row = params![format!("\"{word}\""), i64::try_from(RANKED).unwrap_or(i64::MAX)];
@@ -130,11 +130,11 @@ impl Database {
     }
 }
 
-/// The best first.
+/// Sorts the hits by score, best first.
 fn ranked(found: Vec<Found>, words: &str) -> Vec<Found> {
     let candidate = |found: &Found| Candidate { text: found.entry.said.text(), at: found.entry.at };
     let candidates: Vec<Candidate> = found.iter().map(candidate).collect();
-    // The newest is as old as nothing: a life that lies back is ranked as it was.
+    // Relative to the newest hit, so that an old history is ranked like a recent one.
     let now = candidates.iter().map(|candidate| candidate.at).max().unwrap_or_default();
     let scores = scores(&candidates, words, now);
     let mut ranked: Vec<(f64, Found)> = scores.into_iter().zip(found).collect();

@@ -1,4 +1,5 @@
-//! What was sent to the human, as rows: which run it came from, what its buttons ask, and what was put away.
+//! Rows of `sent`, `origins`, `inquiries` and `put_away`: messages sent by runs, their buttons, and
+//! dismissed ones.
 
 use domain::conversation::{Entry, EntryId, SessionId};
 use domain::cost::Source;
@@ -12,24 +13,24 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use super::Database;
 use super::read::{label_in, session_in, source_in, time_in};
 
-/// The most messages of runs that are read at once; the newest stay.
+/// The most messages of runs that are read at once; the newest are returned.
 const READ_AT_ONCE: usize = 200;
 
 impl Database {
-    /// What is known of what was sent.
+    /// Loads the origins and inquiries.
     pub(super) fn sent(&self) -> rusqlite::Result<Sent> {
         Ok(Sent::new(self.origins()?, self.inquiries()?))
     }
 
-    /// Where messages came from, in the order of their numbers.
+    /// The origins of sent messages, oldest first.
     pub fn origins(&self) -> rusqlite::Result<Vec<Origin>> {
         let sql = "SELECT message, session, origins.parent, origins.at, source, root, entry, coalesce(label, 'chat;report') \
              FROM origins LEFT JOIN entries ON entries.id = entry ORDER BY origins.at, message";
         self.connection.prepare(sql)?.query_map([], origin)?.collect()
     }
 
-    /// The Discord messages of runs, in the order of their ids, each under the id that Discord gave it. A run's message that was cut
-    /// into parts is several; one that was not posted to Discord is none.
+    /// The Discord messages of runs, ordered by their Discord ids. A message that was split has
+    /// several ids; one that was not posted to Discord is left out.
     pub fn fork_messages(&self) -> rusqlite::Result<Vec<Origin>> {
         let sql = "SELECT receipts.message AS id, session, origins.parent, origins.at, source, root, origins.entry, \
              coalesce(label, 'chat;report') FROM origins JOIN posts ON posts.entry = origins.message AND work = 'new' \
@@ -40,24 +41,24 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_map([], origin)?.collect()
     }
 
-    /// Whether a run sent what was posted under `key`.
+    /// Returns whether the message with this outbox key was sent by a run.
     pub fn is_of_a_run(&self, key: &PostKey) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM posts JOIN origins ON origins.message = posts.entry WHERE posts.key = ?";
         self.connection.prepare_cached(sql)?.exists([&key.0])
     }
 
-    /// Forgets the messages of runs that are older than seven days.
+    /// Removes origins that are older than seven days.
     pub fn prune_origins(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         self.change(|transaction| forget(transaction, "origins", now))
     }
 
-    /// What buttons ask that nobody has pressed.
+    /// The inquiries of buttons that were not pressed.
     pub fn inquiries(&self) -> rusqlite::Result<Vec<Inquiry>> {
         let sql = "SELECT id, prompt, at, label FROM inquiries WHERE asked IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], inquiry)?.collect()
     }
 
-    /// Takes over what another program left; what is known already is not changed.
+    /// Imports inquiries written by another program. Existing ones are not changed.
     pub fn adopt_inquiries(&mut self, inquiries: &[Inquiry]) -> rusqlite::Result<()> {
         self.change(|transaction| {
             for inquiry in inquiries {
@@ -67,8 +68,8 @@ impl Database {
         })
     }
 
-    /// Returns the id under which the Discord message `message` is known here: nothing, if the number is that of an entry and of
-    /// no message that was sent.
+    /// The id under which the Discord message `message` is stored. `None` if the number is that of
+    /// an entry and not of a sent message.
     pub fn sent_id(&self, message: SentId) -> rusqlite::Result<Option<SentId>> {
         if let Some((_, sent)) = self.posted_as(message.0)? {
             return Ok(Some(sent.unwrap_or(message)));
@@ -78,14 +79,14 @@ impl Database {
         Ok((!is_entry).then_some(message))
     }
 
-    /// Returns where the message `id` came from, if it is known.
+    /// The origin of the message `id`, if it is known.
     pub fn origin(&self, id: SentId) -> rusqlite::Result<Option<Origin>> {
         let sql = "SELECT message, session, origins.parent, origins.at, source, root, entry, coalesce(label, 'chat;report') \
              FROM origins LEFT JOIN entries ON entries.id = entry WHERE message = ?";
         self.connection.prepare_cached(sql)?.query_row([id.0], origin).optional()
     }
 
-    /// Returns where the run of `session` ended, if that session is known.
+    /// The last entry of the run with `session`, if that session is known.
     pub fn end_of(&self, session: &SessionId) -> rusqlite::Result<Option<End>> {
         let sql = "SELECT message, session, origins.parent, origins.at, source, root, entry, coalesce(label, 'chat;report') \
              FROM origins JOIN entries ON entries.id = entry WHERE session = ? ORDER BY origins.at DESC LIMIT 1";
@@ -100,7 +101,7 @@ impl Database {
         Ok(head.entry.map(|entry| End { source, root: None, entry, label: head.label }))
     }
 
-    /// What stands beside the entries from `from` on that are older than `before`.
+    /// The messages sent by runs and the dismissed messages between `from` and `before`.
     pub fn beside(&self, from: EntryId, before: Option<EntryId>) -> rusqlite::Result<Margin> {
         let before = before.map_or(i64::MAX as u64, |before| before.0);
         let sql = "SELECT entry, source FROM sent WHERE entry >= ? AND entry < ? \
@@ -144,7 +145,6 @@ fn inquiry(row: &Row<'_>) -> rusqlite::Result<Inquiry> {
     })
 }
 
-/// Writes down what happened to what was sent.
 pub fn write_sent(transaction: &Transaction<'_>, change: &SentChange) -> rusqlite::Result<()> {
     match change {
         SentChange::Showed(showed) => {
@@ -154,7 +154,7 @@ pub fn write_sent(transaction: &Transaction<'_>, change: &SentChange) -> rusqlit
         }
         SentChange::Kept(origins, now) => {
             if let Some(newest) = origins.last() {
-                // A record of another program may be from the future.
+                // A record of another program may be dated in the future.
                 forget(transaction, "origins", newest.at.min(*now))?;
             }
             origins.iter().try_for_each(|origin| keep_origin(transaction, origin))
@@ -179,7 +179,7 @@ pub fn write_sent(transaction: &Transaction<'_>, change: &SentChange) -> rusqlit
     }
 }
 
-/// MT-8, XB-9: what is too old goes when something new is kept.
+/// MT-8, XB-9: expired rows are removed when a new one is added.
 fn forget(transaction: &Transaction<'_>, table: &str, now: Timestamp) -> rusqlite::Result<()> {
     let oldest = now.saturating_sub(KEPT).unwrap_or(Timestamp::MIN).as_microsecond();
     transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at <= ?"))?.execute([oldest]).map(drop)

@@ -1,4 +1,4 @@
-//! What a post says, as JSON.
+//! JSON format of an outbox message's body.
 
 use domain::embed::{Action, Button, Embed, Style};
 use domain::post::{Menu, PostKey, Sheet};
@@ -25,7 +25,7 @@ pub struct SheetBody {
     to: Option<String>,
 }
 
-/// A button by what it sends when it is pressed.
+/// A button with the value that it sends when pressed.
 #[derive(Serialize, Deserialize)]
 struct ButtonBody {
     label: String,
@@ -52,7 +52,7 @@ impl From<&Sheet> for SheetBody {
             press: menu.press.clone(),
             options: menu.options.clone(),
         });
-        // The buttons of an embed stand below it like all others, and are kept by what they send.
+        // The buttons of an embed are stored with all others, by the value that they send.
         let embed = sheet.embed.as_ref().map(|embed| Embed { buttons: Vec::new(), ..embed.clone() });
         let buttons = sheet.buttons.iter().chain(sheet.embed.iter().flat_map(|embed| &embed.buttons));
         Self {

@@ -1,4 +1,4 @@
-//! The log as it is at one moment, for whoever takes it away while others go on writing.
+//! Snapshot of a database at one moment, for copying it while others write.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{Database, PATIENCE, Unopened};
 
-/// How many pages are copied between two words about it.
+/// Pages copied between two progress reports.
 const PAGES: i32 = 1_024;
 
-/// How long to wait for a page that somebody else holds.
+/// Delay before a locked page is tried again.
 const APART: Duration = Duration::from_millis(5);
 
-/// The log at one moment. What is written later is not in it.
+/// The database at one moment, without later writes.
 #[derive(Debug)]
 pub struct Snapshot {
     frozen: Connection,
@@ -23,28 +23,28 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The log at `path` as it is now, whatever format it has.
+    /// Takes a snapshot of the database at `path`, whatever its format.
     pub fn of(path: &Path) -> Result<Self, Unopened> {
         let watching = look_at(path)?;
         let frozen = look_at(path)?;
         let version = version(&watching).map_err(Unopened::sorted)?;
         frozen.execute_batch("BEGIN").map_err(Unopened::sorted)?;
-        // The moment is that of the first reading.
+        // The first read determines the moment of the snapshot.
         let seen = frozen.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
         seen.map_err(Unopened::sorted)?;
         Ok(Self { frozen, watching, version })
     }
 
-    /// Whether nothing was written since.
+    /// Returns whether nothing was written since.
     pub fn is_newest(&self) -> bool {
         version(&self.watching).is_ok_and(|now| now == self.version)
     }
 
-    /// Copies it into a new file at `to`, which needs no other beside it, and tells how many pages of how many are
-    /// done.
+    /// Copies the snapshot into a new single file at `to`. Calls `progress` with the number of copied
+    /// pages and of all pages.
     pub fn copy(&self, to: &Path, tell: &mut dyn FnMut(u64, u64)) -> Result<(), Unopened> {
         let mut target = Connection::open(to).map_err(Unopened::sorted)?;
-        // Whoever takes a copy away brings it to the disk as a whole.
+        // The caller syncs the copy as a whole.
         target.pragma_update(None, "synchronous", "OFF").map_err(Unopened::sorted)?;
         step_by_step(&self.frozen, &mut target, tell).map_err(Unopened::sorted)?;
         target.pragma_update(None, "journal_mode", "DELETE").map_err(Unopened::sorted)?;
@@ -52,7 +52,7 @@ impl Snapshot {
     }
 }
 
-/// Forgets the paired browsers in the copy at `path`, down to the bytes.
+/// Deletes the paired browsers from the copy at `path` and overwrites their bytes.
 pub fn forget_devices(path: &Path) -> Result<u64, Unopened> {
     let copy = Connection::open(path).map_err(Unopened::sorted)?;
     let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'devices'";
@@ -64,14 +64,14 @@ pub fn forget_devices(path: &Path) -> Result<u64, Unopened> {
     copy.execute("DELETE FROM devices", []).map(|gone| gone as u64).map_err(Unopened::sorted)
 }
 
-/// The format of the log at `path`, and whether every page of it is what it should be.
+/// Returns the format of the database at `path`, and whether every page is intact.
 pub fn examine(path: &Path) -> Result<(i64, bool), Unopened> {
     let database = Database { connection: look_at(path)?, mark: None };
     let format = super::schema::check_known(&database.connection)?;
     Ok((format, database.is_sound()))
 }
 
-/// The format of the log at `path`, if this program knows it.
+/// The format of the database at `path`, if this version supports it.
 pub fn format_of(path: &Path) -> Result<i64, Unopened> {
     super::schema::check_known(&look_at(path)?)
 }
@@ -98,7 +98,7 @@ fn step_by_step(
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "another process holds the page, and no clock of ours tells when"
+    reason = "another process holds the lock, and the Clock port cannot tell when it releases it"
 )]
 fn wait() {
     std::thread::sleep(APART);

@@ -1,4 +1,4 @@
-//! The ledger: what every call of a model used, as rows.
+//! Rows of `spending`, the ledger of model calls.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 use super::Database;
 use super::read::{branch_in, time_in, unread};
 
-/// What a call is read from.
+/// The columns of a call.
 pub(super) const COLUMNS: &str = "at, branch, turn, source, attended, model, input, cache_read, cache_write, output, micros, \
      cache_write_1h";
 
-/// How far back the days are known at a start: the one of the clock and the one before it, whatever the zone.
+/// The period for which daily totals are loaded at a start: covers today and yesterday in every time zone.
 const AROUND: SignedDuration = SignedDuration::from_hours(72);
 
 impl Database {
-    /// Gives every call since `since` to `each`, oldest first.
+    /// Calls `each` with every call since `since`, oldest first.
     pub fn spent_since(&self, since: Timestamp, mut each: impl FnMut(Spent)) -> rusqlite::Result<()> {
         let sql = format!("SELECT {COLUMNS} FROM spending WHERE at >= ? ORDER BY at, id");
         let mut rows = self.connection.prepare(&sql)?;
@@ -29,7 +29,7 @@ impl Database {
         Ok(())
     }
 
-    /// What was spent until `now`, with lists of the last `days`.
+    /// The spending report for the last `days` until `now`.
     pub fn report(&self, now: &Zoned, days: u16, limit: Limit) -> rusqlite::Result<Report> {
         let mut report = Report::new(now, days, limit);
         let zone = now.time_zone();
@@ -40,8 +40,8 @@ impl Database {
         Ok(report)
     }
 
-    /// C4: what unattended work used on the day of `now` and on those around it, as far as the ledger goes: a clock that is
-    /// set since then finds its own day here.
+    /// C4: the unattended usage on the day of `now` and the days around it, back from the newest
+    /// row. If the clock is set later, its new day is included.
     pub fn spent_on_days(&self, now: &Zoned) -> rusqlite::Result<Days> {
         let newest = "SELECT at FROM spending ORDER BY id DESC LIMIT 1";
         let newest = self.connection.query_row(newest, [], |row| time_in(row, 0)).optional()?;
@@ -60,8 +60,8 @@ impl Database {
         Ok(days)
     }
 
-    /// How many tokens the newest call on each of `branches` held in mind. A branch whose name moved since
-    /// then stands elsewhere, and nobody has counted there yet.
+    /// The context size in tokens of the newest call on each of `branches`. Leaves out a branch
+    /// that moved since then, because its size is unknown.
     pub(super) fn filled<'a>(
         &self,
         branches: impl Iterator<Item = &'a Branch>,
@@ -80,7 +80,6 @@ impl Database {
     }
 }
 
-/// Writes one call down.
 pub fn spend(transaction: &Transaction<'_>, spent: &Spent) -> rusqlite::Result<()> {
     let sql = "INSERT INTO spending (at, branch, turn, source, attended, model, input, cache_read, cache_write, \
                output, micros, cache_write_1h) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";

@@ -1,7 +1,7 @@
-//! What is still to be told about journals that took the place of damaged ones.
+//! Notices about recovered journals that the user has not received yet.
 //!
-//! It lies beside the journal from before the new one takes its place until a start that came to its end has handed it
-//! over. So whoever fails or is ended in between leaves it to the next start.
+//! A notice is written next to the journal before the recovered one takes its place, and removed
+//! once a complete start has delivered it. A crash in between leaves it to the next start.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use super::laying::{Aside, Laid, directory, with_end};
 use crate::disk::{Disk, Listed, add, is_half_written, remove};
 
-/// What stands in the name of it.
+/// Part of a notice's file name.
 const UNTOLD: &str = ".untold-";
 
-/// Keeps `words` about the journal at `path`, the other one of which has this name.
+/// Saves the notice `words` about the journal at `path`; `name` is the suffix of the old one.
 pub fn keep(path: &Path, name: &str, words: &str, disk: &dyn Disk) -> io::Result<()> {
     match add(disk, &with_end(path, &format!("{UNTOLD}{name}")), words.as_bytes()) {
-        // Whoever was ended before has kept it already, and knew more.
+        // An interrupted attempt has written it already, with more information.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         kept => kept,
     }
 }
 
-/// What is still to be told about the journal at `path`, oldest first.
+/// The pending notices about the journal at `path`, oldest first.
 pub fn untold(path: &Path, disk: &dyn Disk) -> io::Result<Vec<String>> {
     let words = |note: &PathBuf| {
         let read = disk.read(note).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        // Nobody is kept from starting by what is only to be told.
+        // An unreadable notice does not prevent a start.
         read.unwrap_or_else(|error| {
             tracing::warn!(%error, path = %note.display(), "What is to be told of a rescue cannot be read.");
             let note = note.to_string_lossy();
@@ -37,7 +37,7 @@ pub fn untold(path: &Path, disk: &dyn Disk) -> io::Result<Vec<String>> {
     Ok(notes(path, disk)?.iter().map(words).collect())
 }
 
-/// All of that was told.
+/// Removes the delivered notices.
 pub fn told(path: &Path, disk: &dyn Disk) {
     let removed =
         notes(path, disk).and_then(|notes| notes.iter().try_for_each(|note| remove(disk, note).map(drop)));

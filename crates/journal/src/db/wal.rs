@@ -1,25 +1,27 @@
-//! The write-ahead log of SQLite, read without SQLite.
+//! Reads SQLite's write-ahead log without SQLite, for recovery.
 //!
-//! SQLite stops at the first frame whose checksum is wrong and forgets the rest. This module reads all frames: it repairs
-//! those of which one bit was flipped, where the checksum tells which one, and passes over damaged ones whose page was written
-//! again later. The format is
-//! <https://www.sqlite.org/fileformat2.html#walformat>: a header of 32 bytes, then frames, each with a header of 24 bytes
-//! (page number, size of the database after a commit, two salts, two checksums) and a page. The checksum of a frame covers
-//! the first 8 bytes of its header and its page, and goes on from the checksum of the frame before it.
+//! SQLite stops at the first frame with a wrong checksum and drops the rest. This module reads all
+//! frames: it repairs a single flipped bit where the checksum identifies it, and skips a damaged
+//! frame whose page is written again later.
+//!
+//! Format, see <https://www.sqlite.org/fileformat2.html#walformat>: a header of 32 bytes, then
+//! frames, each with a header of 24 bytes (page number, database size after a commit, two salts,
+//! two checksums) and a page. A frame's checksum covers the first 8 bytes of its header and its
+//! page, and continues from the checksum of the frame before it.
 
 use std::collections::BTreeSet;
 
-/// How many bytes stand before the first frame, and before the page of a frame.
+/// Sizes of the file header and of a frame header.
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// The magic number of a log whose checksums are over big-endian words. The other one ends in 2.
+/// Magic number of a WAL with big-endian checksums. The little-endian one ends in 2.
 const BIG_ENDIAN: u32 = 0x377f_0683;
 
-/// The page size that is assumed where the header cannot be believed.
+/// The page size that is tried if the header is damaged.
 const USUAL_PAGE: usize = 4096;
 
-/// The frames of a write-ahead log, in order.
+/// The frames of a WAL, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Wal {
     page_size: usize,
@@ -28,25 +30,25 @@ pub struct Wal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Frame {
-    /// The number of the page, from 1 on.
+    /// Page number, from 1 on.
     page: u32,
-    /// How many pages the database has after this frame, if it ends a transaction; 0 otherwise.
+    /// Number of pages of the database after this frame, if it ends a transaction; otherwise 0.
     commits: u32,
     data: Vec<u8>,
     is_intact: bool,
 }
 
-/// How the words of a log are read.
+/// Byte order of the checksummed words.
 #[derive(Clone, Copy)]
 enum Order {
     Little,
     Big,
 }
 
-/// A checksum, as it stands in the log.
+/// A stored checksum.
 type Sum = [u32; 2];
 
-/// What is believed of a header.
+/// One interpretation of the header.
 #[derive(Clone, Copy)]
 struct Reading {
     page_size: usize,
@@ -56,12 +58,14 @@ struct Reading {
 }
 
 impl Wal {
-    /// Reads the bytes of a log. Frames of an earlier generation of the log, which lie behind the newest ones, are left out.
+    /// Reads the bytes of a WAL. Frames of an earlier generation behind the newest ones are left
+    /// out.
     pub fn read(bytes: &[u8]) -> Self {
         if bytes.len() < HEADER + FRAME_HEADER {
             return Self::default();
         }
-        // A damaged header does not spoil the frames: of all ways to read it, the one that fits most frames is right.
+        // A damaged header does not spoil the frames: the interpretation that fits most frames is
+        // used.
         let mut best = Self::default();
         for reading in readings(bytes) {
             let wal = Self::read_as(bytes, reading);
@@ -87,13 +91,12 @@ impl Wal {
             };
             frames.push(Frame::new(checked));
         }
-        // What follows the last intact frame is of an earlier generation, or beyond help.
+        // The rest after the last intact frame is of an earlier generation or unrecoverable.
         let end = frames.iter().rposition(|frame| frame.is_intact).map_or(0, |last| last + 1);
         frames.truncate(end);
         Self { page_size, frames }
     }
 
-    /// Whether there is no frame.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
@@ -102,15 +105,15 @@ impl Wal {
         self.frames.iter().filter(|frame| frame.is_intact).count()
     }
 
-    /// The database `base` with the first transaction of the log; nothing, if that is not whole.
+    /// `base` with the first transaction of the WAL. `None` if that is damaged.
     pub fn with_first(&self, base: &[u8]) -> Option<Vec<u8>> {
         let first = self.frames.iter().position(|frame| frame.commits > 0 || !frame.is_intact)?;
         let is_whole = self.frames[first].is_intact;
         if is_whole { self.apply(base, first + 1) } else { None }
     }
 
-    /// The database `base` with all transactions up to the newest after which it is certain what every page says; nothing, if
-    /// there is none. A damaged frame does no harm where the same page was written again later.
+    /// `base` with all transactions up to the newest one after which every page is known. `None` if
+    /// there is none. A damaged frame does no harm if its page is written again later.
     pub fn with_whole(&self, base: &[u8]) -> Option<Vec<u8>> {
         let ends = |(at, frame): (usize, &Frame)| (frame.is_intact && frame.commits > 0).then_some(at + 1);
         let count =
@@ -118,7 +121,7 @@ impl Wal {
         self.apply(base, count)
     }
 
-    /// Whether the pages that the first `count` frames write are known.
+    /// Returns whether all pages that the first `count` frames write are known.
     fn is_certain(&self, count: usize) -> bool {
         let mut later = BTreeSet::new();
         self.frames[..count].iter().rev().all(|frame| {
@@ -137,7 +140,7 @@ impl Wal {
         whole.resize(pages * self.page_size, 0);
         for frame in frames.iter().filter(|frame| frame.is_intact) {
             let start = (frame.page as usize).checked_sub(1)? * self.page_size;
-            // A page behind the end was cut off by a later transaction.
+            // A page beyond the end was truncated by a later transaction.
             if let Some(place) = whole.get_mut(start..start + self.page_size) {
                 place.copy_from_slice(&frame.data);
             }
@@ -146,7 +149,7 @@ impl Wal {
     }
 }
 
-/// The ways in which a header may be meant, the one that stands there first.
+/// The possible interpretations of a header, the literal one first.
 fn readings(bytes: &[u8]) -> Vec<Reading> {
     let magic = word(bytes, 0);
     let believed = usize::try_from(word(bytes, 8)).unwrap_or_default();
@@ -176,11 +179,11 @@ fn readings(bytes: &[u8]) -> Vec<Reading> {
     readings
 }
 
-/// What a look at a frame found.
+/// Result of checking a frame.
 enum Checked {
-    /// It is intact, or was repaired.
+    /// Intact or repaired.
     Intact { raw: Vec<u8>, sum: Sum },
-    /// It is damaged. The number of its page is known, unless that could be what is damaged.
+    /// Damaged. The page number is known unless it may be damaged itself.
     Damaged { page: Option<u32> },
 }
 
@@ -198,7 +201,7 @@ impl Frame {
     }
 }
 
-/// Checks a frame of which one bit may be flipped, wherever it is.
+/// Checks a frame and repairs a single flipped bit.
 fn checked(raw: &[u8], next: Option<&[u8]>, salt: [u32; 2], seed: Sum, order: Order) -> Checked {
     let stored = stored_sum(raw);
     let covered = covered(raw);
@@ -209,12 +212,13 @@ fn checked(raw: &[u8], next: Option<&[u8]>, salt: [u32; 2], seed: Sum, order: Or
         return Checked::Intact { raw: raw.to_vec(), sum: found };
     }
     if salted > 0 {
-        // Where the salt is damaged, so may be the number of the page beside it.
+        // If the salt is damaged, the page number next to it may be damaged too.
         return Checked::Damaged { page: None };
     }
     let flips = flips(&covered, found, stored, order);
     let goes_on = |seed| next.is_some_and(|next| sum(seed, &self::covered(next), order) == stored_sum(next));
-    // One bit of the checksum, and not of the page: then the next frame goes on from the right checksum.
+    // The flipped bit is in the checksum, not in the page: the next frame continues from the right
+    // checksum.
     if wrong == 1 && (flips.is_empty() || goes_on(found)) {
         return Checked::Intact { raw: raw.to_vec(), sum: found };
     }
@@ -230,12 +234,11 @@ fn checked(raw: &[u8], next: Option<&[u8]>, salt: [u32; 2], seed: Sum, order: Or
     Checked::Damaged { page: (!in_header).then(|| word(raw, 0)) }
 }
 
-/// The checksum that stands in a frame.
 fn stored_sum(raw: &[u8]) -> Sum {
     [word(raw, 16), word(raw, 20)]
 }
 
-/// That of a frame which its checksum covers.
+/// The bytes of a frame that its checksum covers.
 fn covered(raw: &[u8]) -> Vec<u8> {
     [&raw[..8], &raw[FRAME_HEADER..]].concat()
 }
@@ -244,13 +247,13 @@ fn distance(one: [u32; 2], other: [u32; 2]) -> u32 {
     (one[0] ^ other[0]).count_ones() + (one[1] ^ other[1]).count_ones()
 }
 
-/// The bits of `covered` each of which, flipped back, makes its checksum `stored` instead of `found`. The checksum is a sum, so
-/// that a change of a word changes it by a multiple that depends only on how many words follow. Of the highest bits of a word
-/// little of that is left, and several may fit.
+/// The bits of `covered` each of which, if flipped, turns the checksum `found` into `stored`. The
+/// checksum is linear: a change of a word changes it by a multiple that depends only on how many
+/// words follow. For the highest bits of a word several candidates may fit.
 fn flips(covered: &[u8], found: Sum, stored: Sum, order: Order) -> Vec<usize> {
     let wanted = [stored[0].wrapping_sub(found[0]), stored[1].wrapping_sub(found[1])];
     let mut flips = Vec::new();
-    // By how much the checksum changes if the first and the second word of a pair change by one.
+    // The change of the checksum if the first or the second word of a pair changes by one.
     let mut effects: [Sum; 2] = [[1, 1], [0, 1]];
     for pair in (0..covered.len() / 8).rev() {
         for (half, effect) in effects.iter().enumerate() {
@@ -292,7 +295,7 @@ fn sum(seed: Sum, bytes: &[u8], order: Order) -> Sum {
     [first, second]
 }
 
-/// The number at `at`. All numbers of a header are big-endian.
+/// The number at `at`. All numbers in headers are big-endian.
 fn word(bytes: &[u8], at: usize) -> u32 {
     Order::Big.word(&bytes[at..at + 4])
 }

@@ -1,4 +1,4 @@
-//! Why a job reached the human or did not, from the rows that were written while it was done.
+//! Explains why a job did or did not reach the user, from the rows written during its runs.
 
 use std::collections::BTreeSet;
 
@@ -19,16 +19,16 @@ use super::plans::{OCCURRENCE, occurrence};
 use super::read::{source_in, time_in, unread};
 use super::{Database, body};
 
-/// How many times of a job are told.
+/// The most occurrences of a job that are explained.
 const TIMES: u32 = 10;
-/// How many entries after its first words a turn is looked for in.
+/// The number of entries after its message in which a turn's results are searched.
 const REACH: u64 = 10_000;
 
-/// What a run is found by: its branch, or the message with which it was put to main.
+/// Identifies a run: its branch, or the message with which it was put to main.
 type Found = (Option<String>, Option<u64>);
 
 impl Database {
-    /// What is known of `subject`, with its times in `zone`.
+    /// Explains `subject`. Times in it are read in `zone`.
     pub fn explain(&self, subject: &Subject, zone: &TimeZone) -> rusqlite::Result<Option<Explained>> {
         let answer = |turn: Option<TurnId>| {
             Ok(self.explain_turn(turn)?.map(|found| Explained::Answer(Box::new(found))))
@@ -50,7 +50,7 @@ impl Database {
             Subject::Occurrence(name, time) => {
                 let Some(source) = self.job_called(name)? else { return Ok(None) };
                 let due = moment(time, zone).map_err(|error| unread(1, error))?;
-                // What is written without seconds is meant to the minute.
+                // A time without seconds covers its whole minute.
                 let until = due + SignedDuration::from_micros(59_999_999);
                 let found = self.works(&source, (due, until), 1)?.pop();
                 Ok(found.map(|work| Explained::Work(Box::new(work))))
@@ -58,7 +58,7 @@ impl Database {
         }
     }
 
-    /// The job that a person calls so: by its source, its id, or its name.
+    /// Finds a job by its source, id or name.
     fn job_called(&self, name: &str) -> rusqlite::Result<Option<Source>> {
         let sql = "SELECT source, name, max(since) FROM occurrences GROUP BY source ORDER BY max(since) DESC";
         let known = |row: &Row<'_>| Ok((source_in(row, 0)?, row.get::<_, String>(1)?));
@@ -85,7 +85,7 @@ impl Database {
         Ok(Some(Explained::Work(Box::new(work))))
     }
 
-    /// The time of a job at which something was held.
+    /// The occurrence during which a message was deferred.
     fn explain_held(&self, id: HeldId) -> rusqlite::Result<Option<Explained>> {
         let sql = "SELECT held.source, (SELECT due FROM occurrences WHERE occurrences.source = held.source AND began <= \
                    held.at ORDER BY began DESC LIMIT 1) FROM held WHERE id = ?";
@@ -98,7 +98,7 @@ impl Database {
         Ok(found.map(|work| Explained::Work(Box::new(work))))
     }
 
-    /// The newest times of `source` in a span, newest first.
+    /// The newest occurrences of `source` in a span, newest first.
     fn works(
         &self,
         source: &Source,
@@ -119,7 +119,7 @@ impl Database {
         rows.into_iter().map(work).collect()
     }
 
-    /// `work`, with the time at which it was due, and what was held and rang then.
+    /// Adds the occurrence to `work`, with the messages deferred and the card shown during it.
     fn with_due(&self, due: Option<(Occurrence, Timestamp)>, work: Work) -> rusqlite::Result<Work> {
         let Some((occurrence, began)) = &due else { return Ok(work) };
         let until = match &occurrence.stage {
@@ -141,7 +141,7 @@ impl Database {
         Ok(Work { due, held, card, ..work })
     }
 
-    /// What was done by the turns that are `found` so.
+    /// The work done by the turns of a run.
     fn done(&self, source: Source, found: Found) -> rusqlite::Result<Work> {
         let (branch, message) = &found;
         let sql = match branch {
@@ -179,7 +179,7 @@ impl Database {
         self.connection.prepare(sql)?.query_map([branch], ping)?.collect()
     }
 
-    /// The calls of `turn` that came to nothing, and what the model was told instead.
+    /// The calls of `turn` that failed or were denied, each with the error that the model got.
     fn refused_in(&self, turn: TurnId) -> rusqlite::Result<Vec<(String, String)>> {
         let sql = "SELECT call, tool FROM decisions WHERE turn = ? ORDER BY id";
         let call = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
@@ -213,7 +213,7 @@ impl Database {
     }
 }
 
-/// What they show to the human, in words.
+/// The text that the results show to the user.
 pub(super) fn shown(results: &[ToolResult]) -> String {
     let shown = results.iter().filter_map(|result| match &result.outcome {
         Outcome::Shown(Showing::Words(words)) => Some(words.as_str()),

@@ -1,4 +1,4 @@
-//! How records become rows: all of one decision in one transaction.
+//! Writes records as rows: all records of one decision in one transaction.
 
 use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
@@ -16,22 +16,21 @@ use rusqlite::{Transaction, named_params, params};
 use super::spending::spend;
 use super::{Database, approvals, aside, attention, body, cards, plans, posts, sent};
 
-/// A change to the session files that a transaction asked for.
+/// A pending change of the session files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Its row.
+    /// Its row id.
     pub id: i64,
-    /// What to do.
     pub change: SessionChange,
 }
 
 impl Database {
-    /// Writes all of `records` or none; returns the file changes that follow.
+    /// Writes all of `records` in one transaction. Returns the resulting file changes.
     pub fn write(&mut self, records: &[Record]) -> rusqlite::Result<Vec<FileChange>> {
         self.write_with(records, None)
     }
 
-    /// Like `write`, and keeps a value under a name in the same transaction.
+    /// Like `write`, and stores a key-value pair in the same transaction.
     pub fn write_with(
         &mut self,
         records: &[Record],
@@ -50,7 +49,7 @@ impl Database {
         })
     }
 
-    /// Forgets file changes that were made.
+    /// Removes file changes that were applied.
     pub fn made(&mut self, changes: &[FileChange]) -> rusqlite::Result<()> {
         self.change(|transaction| {
             for change in changes {
@@ -73,7 +72,7 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Plan(change) => plans::write(transaction, change)?,
         Record::State(StateChange::Pings(budget)) => plans::write_pings(transaction, budget)?,
         Record::State(StateChange::Charged(charge)) => plans::write_charge(transaction, charge)?,
-        // Kept in a file of its own.
+        // Stored in the settings file.
         Record::State(StateChange::Set(..)) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Inbox(InboxChange::Kept(kept)) => keep(transaction, kept)?,
@@ -100,7 +99,7 @@ fn said(transaction: &Transaction<'_>, branch: &Branch, entry: &Entry) -> rusqli
         ":label": entry.label.to_string(),
     })?;
     let text = entry.said.text();
-    // What nobody can look for costs nothing.
+    // An empty text is not indexed.
     if !text.is_empty() {
         let sql = "INSERT INTO words (rowid, text) VALUES (?, ?)";
         transaction.prepare_cached(sql)?.execute(params![entry.id.0, text])?;
@@ -187,7 +186,7 @@ fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Resul
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
-/// A turn that is opened a second time is the same turn, tried again.
+/// Opening a turn again counts another attempt.
 fn opened(transaction: &Transaction<'_>, turn: &Opened) -> rusqlite::Result<()> {
     let sql = "INSERT INTO turns (id, branch, message, opened, attempts) VALUES (?, ?, ?, ?, 1) \
                ON CONFLICT (id) DO UPDATE SET attempts = attempts + 1";
@@ -234,7 +233,7 @@ fn decided(
 }
 
 fn keep(transaction: &Transaction<'_>, kept: &Kept) -> rusqlite::Result<()> {
-    // What was taken out can be put back.
+    // An item that was taken out can be put back.
     let sql =
         "INSERT INTO inbox (id, at, text) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET removed = NULL";
     transaction

@@ -1,6 +1,6 @@
-//! How we change files, so that a power cut leaves the old or the new and never neither.
+//! Durable file changes: a power cut leaves the old or the new state, never a mixture.
 //!
-//! Each of these returns `Ok` only when what it did survives. Each can be called again after it failed.
+//! Each function returns `Ok` only when its effect is durable. Each can be retried after an error.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -11,17 +11,17 @@ use jiff::Timestamp;
 use super::{Disk, Listed, Seen};
 use crate::lock::is_alive;
 
-/// The most leftovers of earlier crashes, or writers at the same time, that a write steps around.
+/// The most names that are tried when leftovers or concurrent writers occupy some.
 const NAMES_TRIED: u32 = 100;
 
-/// Puts `bytes` in the place of the file at `path`, whole.
+/// Replaces the file at `path` by `bytes`.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_if(disk, path, bytes, || true).map(drop)
 }
 
-/// Like [`replace`], but leaves the file as it is unless `is_expected` says so when the new text is already on the disk.
-/// Returns whether the file was replaced. Bringing the text to the disk takes so long that another program may have
-/// changed the file meanwhile.
+/// Like [`replace`], but only if `is_expected` returns true once the new content is on the disk.
+/// Syncing takes so long that another program may have changed the file meanwhile. Returns whether
+/// the file was replaced.
 pub fn replace_if(
     disk: &dyn Disk,
     path: &Path,
@@ -39,8 +39,7 @@ pub fn replace_if(
     Ok(true)
 }
 
-/// Puts each of some texts in the place of the file in `dir` that has its name, whole, and brings all of the names to the
-/// disk together.
+/// Replaces the files with these names in `dir`, with a single sync of the directory.
 pub fn replace_all(disk: &dyn Disk, dir: &Path, files: &[(String, &str)]) -> io::Result<()> {
     if files.is_empty() {
         return Ok(());
@@ -53,7 +52,7 @@ pub fn replace_all(disk: &dyn Disk, dir: &Path, files: &[(String, &str)]) -> io:
     disk.sync_dir(dir)
 }
 
-/// Puts a file with `bytes` at `path`, whole, unless something is there: then that is the error.
+/// Creates the file at `path`; fails if it exists.
 pub fn add(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = ready(disk, path)?;
     let made = create_beside(disk, path, bytes)?;
@@ -64,28 +63,28 @@ pub fn add(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     disk.sync_dir(dir)
 }
 
-/// Adds `line` and a line feed to the end of the file at `path`.
+/// Appends `line` and a line feed to the file at `path`.
 pub fn append_line(disk: &dyn Disk, path: &Path, line: &[u8]) -> io::Result<()> {
     let dir = ready(disk, path)?;
     disk.append(path, &[line, b"\n"].concat())?;
     disk.sync_dir(dir)
 }
 
-/// Removes the file at `path`, and says whether there was one.
+/// Removes the file at `path`. Returns whether it existed.
 pub fn remove(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
     let there = match disk.remove(path) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::NotFound => false,
         Err(error) => return Err(error),
     };
-    // Also when it was already gone: an earlier call may have removed it and failed here.
+    // Syncs also if it was already gone, because an earlier call may have failed here.
     match disk.sync_dir(parent(path)?) {
         Err(error) if there || error.kind() != ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(there),
     }
 }
 
-/// Moves what is at `path` to a name that says it is damaged, and gives that name.
+/// Renames the file at `path` to a name that marks it as damaged. Returns that path.
 pub fn set_aside(disk: &dyn Disk, path: &Path, now: Timestamp) -> io::Result<PathBuf> {
     let aside = free_name(disk, path, now)?;
     disk.rename(path, &aside)?;
@@ -93,7 +92,7 @@ pub fn set_aside(disk: &dyn Disk, path: &Path, now: Timestamp) -> io::Result<Pat
     Ok(aside)
 }
 
-/// Keeps `bytes`, which were found damaged at `path`, beside it, and gives their name.
+/// Saves `bytes`, the damaged content of `path`, next to it. Returns the path of the copy.
 pub fn keep_copy(disk: &dyn Disk, path: &Path, bytes: &[u8], now: Timestamp) -> io::Result<PathBuf> {
     let aside = free_name(disk, path, now)?;
     if let Err(error) = disk.create(&aside, bytes) {
@@ -104,12 +103,12 @@ pub fn keep_copy(disk: &dyn Disk, path: &Path, bytes: &[u8], now: Timestamp) -> 
     Ok(aside)
 }
 
-/// Makes `dir` and its parents where they are missing.
+/// Creates `dir` and its parents if missing.
 pub fn ensure_dir(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
     let Ok(above) = parent(dir) else { return Ok(()) };
     if disk.look(dir)? == Some(Seen::Directory) {
-        // An earlier call may have made it and failed to bring its name to the disk. Where we may not even
-        // look, we did not make it.
+        // An earlier call may have created it and failed to sync its name. A directory that we may
+        // not read was not created by us.
         return match disk.sync_dir(above) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
             other => other,
@@ -120,10 +119,10 @@ pub fn ensure_dir(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
     disk.sync_dir(above)
 }
 
-/// Removes what writes that never ended left in `dir`, and says how many there were.
+/// Removes the leftovers of interrupted writes in `dir` and returns their number.
 ///
-/// Only for the one process that writes there: another one's unfinished write looks the same, unless its name tells
-/// whose it is.
+/// Call this only in the process that writes there: unfinished writes of other processes look the
+/// same, unless their names contain the process id.
 pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
     if disk.look(dir)?.is_none() {
         return Ok(0);
@@ -137,22 +136,23 @@ pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
     Ok(removed)
 }
 
-/// Whether what is called so is being written, or was when somebody ended. SQLite keeps things of its own beside a
-/// copy that it writes.
+/// Returns whether `path` is the name of an unfinished write. SQLite adds its own suffixes to the
+/// name of such a file.
 pub fn is_half_written(path: &Path) -> bool {
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     end == "tmp" || end.starts_with("tmp-")
 }
 
-/// Whether it belongs to another process, which still runs: such a name ends in the number of its process, as
-/// `export-123.tmp` does.
+/// Returns whether the file belongs to another running process. Such names end in a process id, as
+/// in `export-123.tmp`.
 pub fn is_of_another(path: &Path) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let owner = name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
     owner.is_some_and(|owner| owner != std::process::id() && is_alive(owner))
 }
 
-/// Removes what writes of the files with these `names` left beside them in `dir`, where other files may end in `.tmp` too.
+/// Removes the leftovers of writes to the files with these `names` in `dir`, where foreign files
+/// may end in `.tmp` too.
 pub fn sweep_beside(disk: &dyn Disk, dir: &Path, names: &[&str]) -> io::Result<()> {
     let of_ours = |path: &Path| {
         let (of, number) = path.file_name()?.to_str()?.strip_suffix(".tmp")?.rsplit_once('.')?;
@@ -165,8 +165,8 @@ pub fn sweep_beside(disk: &dyn Disk, dir: &Path, names: &[&str]) -> io::Result<(
     Ok(())
 }
 
-/// The directory of `path`, which is there to stay. A file that has its name already was put there by a write
-/// that saw to its directory.
+/// Returns the directory of `path` after making it durable. Skipped if `path` exists, because the
+/// write that created it did so.
 fn ready<'a>(disk: &dyn Disk, path: &'a Path) -> io::Result<&'a Path> {
     let dir = parent(path)?;
     if disk.look(path)?.is_none() {
@@ -175,10 +175,9 @@ fn ready<'a>(disk: &dyn Disk, path: &'a Path) -> io::Result<&'a Path> {
     Ok(dir)
 }
 
-/// Gives what was `made` the name `path`.
 fn put(disk: &dyn Disk, made: &Path, path: &Path) -> io::Result<()> {
     disk.rename(made, path).inspect_err(|_| {
-        // The first error is the one to tell of; a leftover is swept on the next start.
+        // Keeps the first error; the next start removes a leftover file.
         let _ = disk.remove(made);
     })
 }

@@ -1,5 +1,5 @@
-//! The real disk.
-#![expect(clippy::disallowed_methods, reason = "this is the door to the file system")]
+//! The file system of this machine.
+#![expect(clippy::disallowed_methods, reason = "this module is the access to the file system")]
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,7 +10,6 @@ use jiff::Timestamp;
 
 use super::{Disk, Listed, Seen, Stamp};
 
-/// The file system of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
@@ -24,7 +23,7 @@ impl Disk for RealDisk {
         if from > 0 {
             file.seek(SeekFrom::Start(from))?;
         }
-        // Most files are small, and are read at once.
+        // Most files are small and are read in one piece.
         let mut bytes = Vec::with_capacity(most.min(4096));
         file.take(most as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
@@ -56,7 +55,7 @@ impl Disk for RealDisk {
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
         let named = |entry: io::Result<std::fs::DirEntry>| {
             let path = entry?.path();
-            // A name can go while it is being looked at.
+            // The file can disappear while the directory is listed.
             Ok(self.stamp(&path)?.map(|stamp| Listed { path, stamp }))
         };
         std::fs::read_dir(dir)?.filter_map(|entry| named(entry).transpose()).collect()
@@ -101,7 +100,7 @@ impl Disk for RealDisk {
         match std::fs::hard_link(from, to) {
             Ok(()) => std::fs::remove_file(from),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // A disk without links cannot ask and answer at once.
+            // Without hard links, checking and renaming are not atomic.
             Err(_) if std::fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => std::fs::rename(from, to),
         }

@@ -1,8 +1,8 @@
 //! The subagents: `.claude/agents/<name>.md`.
 //!
-//! Those that come with the program are placed there, and replaced by newer ones for as long as nobody edits them:
-//! what was placed is known by its hash, in `state/agents.json`. Nobody waits for that: until they are placed, they are
-//! listed as they will be.
+//! Bundled subagents are installed there and updated as long as the user does not edit them;
+//! `state/agents.json` stores the hashes of the installed texts. Nothing waits for the
+//! installation: until then they are listed as they will be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -20,17 +20,16 @@ use crate::disk::{Disk, Seen, replace, replace_all};
 use crate::frontmatter::wire::{self, AgentKeys, Tools};
 use crate::frontmatter::{BadFile, BadText, read, split, untrue};
 
-/// A subagent that comes with the program: its name and its text.
+/// A bundled subagent: its name and its text.
 pub type Bundled = (&'static str, String);
 
-/// What is to be placed by the names of the files, and what is known to be placed before and after that.
+/// The files to write, and the installed hashes before and after.
 struct Placing<'b> {
     newer: BTreeMap<String, &'b str>,
     known: BTreeMap<String, String>,
     placed: BTreeMap<String, String>,
 }
 
-/// The directory of the subagents.
 #[derive(Clone)]
 pub struct Agents {
     disk: Arc<dyn Disk>,
@@ -39,7 +38,7 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// The directory in the data directory `data`.
+    /// The directory of subagents in the data directory `data`.
     pub fn new(disk: Arc<dyn Disk>, data: &Path) -> Self {
         Self {
             disk,
@@ -48,7 +47,7 @@ impl Agents {
         }
     }
 
-    /// SA-1, SA-4: places what comes with the program, by name and text; what somebody edited stays as it is.
+    /// SA-1, SA-4: installs the bundled subagents. An edited file stays as it is.
     pub fn place(&self, bundled: &[Bundled]) -> io::Result<()> {
         let Placing { newer, known, placed } = self.placing(bundled)?;
         let files: Vec<_> = newer.into_iter().collect();
@@ -59,7 +58,7 @@ impl Agents {
         replace(&*self.disk, &self.placed, serde_json::to_string(&placed)?.as_bytes())
     }
 
-    /// What there is to place.
+    /// Determines which files to write.
     fn placing<'b>(&self, bundled: &'b [Bundled]) -> io::Result<Placing<'b>> {
         let known = self.known();
         let mut placed = known.clone();
@@ -71,7 +70,7 @@ impl Agents {
             let there = match self.disk.look(&path)? {
                 None => None,
                 Some(Seen::File(_)) => Some(hash_of(&String::from_utf8_lossy(&self.disk.read(&path)?))),
-                // Something else is there, and it is not ours.
+                // Not a regular file, so it is not ours.
                 Some(Seen::Directory | Seen::Strange) => continue,
             };
             let is_ours = there.is_none() || there.as_ref() == known.get(*name);
@@ -85,14 +84,14 @@ impl Agents {
         Ok(Placing { newer, known, placed })
     }
 
-    /// SA-2, SA-3: all subagents by the name of their file, and the files that are left out.
+    /// SA-2, SA-3: all subagents by file name, and the files that are left out.
     pub fn list(&self) -> Result<(Vec<Agent>, Vec<BadFile>), Trouble> {
         self.listed(&BTreeMap::new())
     }
 
-    /// The same as it will be once `bundled` are placed.
+    /// Like `list`, as it will be once `bundled` are installed.
     pub fn list_with(&self, bundled: &[Bundled]) -> Result<(Vec<Agent>, Vec<BadFile>), Trouble> {
-        // Who cannot be placed now was perhaps placed before.
+        // If the plan fails, they may have been installed before.
         let newer = self.placing(bundled).map(|placing| placing.newer).unwrap_or_default();
         self.listed(&newer)
     }
@@ -130,14 +129,15 @@ impl Agents {
         Ok(listed.into_iter().map(|listed| listed.path).filter(|path| is_markdown(path)).collect())
     }
 
-    /// What was placed, by its hash. A file that cannot be read says nothing, so everything counts as edited.
+    /// The installed subagents and their hashes. If the file is unreadable, all files count as
+    /// edited.
     fn known(&self) -> BTreeMap<String, String> {
         let bytes = self.disk.read(&self.placed).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 }
 
-/// Reads the text of a subagent whose file is called `stem`.
+/// Parses the text of a subagent from the file named `stem`.
 pub fn parse(text: &str, stem: &str) -> Result<Agent, BadText> {
     let split = split(text)?;
     checked(read(&split)?, stem, split.body.trim().to_owned()).map_err(|invalid| untrue(&split, invalid))
@@ -154,7 +154,7 @@ fn checked(keys: AgentKeys, stem: &str, prompt: String) -> Result<Agent, Invalid
     Ok(Agent { name, description, model, tools, prompt })
 }
 
-/// The patterns in a text, split at commas that do not stand in brackets.
+/// Splits a list of patterns at commas outside brackets.
 fn listed(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let at_comma = |letter: char| {

@@ -1,4 +1,4 @@
-//! What the human set while the program ran: `config.json`.
+//! The settings that the user changed: `config.json`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,26 +11,24 @@ use super::state::{Reading, StateFile, json};
 use super::{Damage, Trouble};
 use crate::disk::Disk;
 
-/// What the file says.
+/// Content of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The settings.
     pub settings: Settings,
     extra: Map<String, Value>,
 }
 
-/// The settings as they were found.
+/// The settings as they were loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundConfig {
-    /// The settings, with the usual value where there is none or a wrong one.
+    /// The settings, with defaults for missing and invalid ones.
     pub value: Config,
-    /// The damage the file had, if it had any.
+    /// The damage of the file, if any.
     pub damage: Option<Damage>,
-    /// What was wrong with single settings.
+    /// Invalid settings.
     pub warnings: Vec<BadSetting>,
 }
 
-/// The file `config.json`.
 #[derive(Clone)]
 pub struct ConfigFile {
     file: StateFile,
@@ -42,7 +40,7 @@ impl ConfigFile {
         Self { file: StateFile::new(disk, state.join("config.json")) }
     }
 
-    /// The settings.
+    /// Loads the settings.
     pub fn load(&self, now: Timestamp) -> Result<FoundConfig, Trouble> {
         let found = self.file.load(now, |text| Ok(Reading::Whole(json::<Map<String, Value>>(text)?)))?;
         let (value, warnings) = read(found.value.unwrap_or_default());
@@ -52,7 +50,7 @@ impl ConfigFile {
         Ok(FoundConfig { value, damage: found.damage, warnings })
     }
 
-    /// The settings and what is wrong with them, without a change to the file.
+    /// The settings and their errors, without changing the file.
     pub fn glance(&self) -> (Settings, Vec<String>) {
         let found = self.file.glance(|text| Ok(Reading::Whole(json::<Map<String, Value>>(text)?)));
         let (config, warnings) = read(found.as_ref().ok().cloned().flatten().unwrap_or_default());
@@ -60,7 +58,6 @@ impl ConfigFile {
         (config.settings, found.err().into_iter().chain(warnings).collect())
     }
 
-    /// Keeps all settings.
     pub fn save(&mut self, config: &Config) -> Result<(), Trouble> {
         let mut map = config.extra.clone();
         for setting in Setting::ALL {
@@ -70,8 +67,8 @@ impl ConfigFile {
         self.file.save(&text.map_err(|error| Trouble::refused(self.file.path(), error))?)
     }
 
-    /// Sets `setting` to what it is in `settings`, and returns what all were before. What a person changed in the file
-    /// meanwhile stays.
+    /// Sets `setting` to its value in `settings`. Returns the previous configuration. Concurrent
+    /// edits of other settings in the file are preserved.
     pub fn set(&mut self, setting: Setting, settings: &Settings, now: Timestamp) -> Result<Config, Trouble> {
         let before = self.load(now)?.value;
         let mut config = before.clone();
@@ -94,7 +91,7 @@ fn read(mut map: Map<String, Value>) -> (Config, Vec<BadSetting>) {
     (config, warnings)
 }
 
-/// RC-4: older files have a flag where there is a way to think now.
+/// RC-4: older files have a flag instead of a thinking mode.
 fn read_one(setting: Setting, settings: &mut Settings, value: &Value) -> Result<(), BadSetting> {
     use Setting::{
         AutoUpdate, DailyLimit, EffortBackground, EffortMain, ModelFork, ModelMain, Name, ThinkingFork,

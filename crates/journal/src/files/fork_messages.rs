@@ -1,6 +1,8 @@
-//! The file `fork_messages.json`: which run sent which Discord message, so that a reply finds its run.
+//! The file `fork_messages.json`: maps Discord messages to the runs that sent them, so that a reply
+//! finds its run.
 //!
-//! The journal holds the same and more. The file has exactly the four keys that other programs read and write.
+//! The journal contains the same and more. The file has exactly the four keys that other programs
+//! read and write.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,24 +17,23 @@ use super::{Found, Trouble};
 use crate::acceptance::hash_of;
 use crate::disk::Disk;
 
-/// What the file holds, read without changing it.
+/// Content of the file, read without changing it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// These messages, those older than seven days among them, and the hash of the text.
+    /// The messages, including those older than seven days, and the hash of the text.
     Messages(Vec<Origin>, String),
-    /// Something that is not a list of records, and its hash.
+    /// Not a list of records; with the hash of the text.
     Unreadable(String),
 }
 
 impl Reading {
-    /// The hash of the text of the file.
+    /// The hash of the file's text.
     pub fn hash(&self) -> &str {
         let (Self::Messages(_, hash) | Self::Unreadable(hash)) = self;
         hash
     }
 }
 
-/// The file `fork_messages.json`.
 #[derive(Clone)]
 pub struct ForkMessages {
     file: StateFile,
@@ -44,7 +45,7 @@ impl ForkMessages {
         Self { file: StateFile::new(disk, state.join("fork_messages.json")) }
     }
 
-    /// Reads the records of the last seven days. Older ones are left out.
+    /// Loads the records of the last seven days.
     pub fn load(&self, now: Timestamp) -> Result<Found<Vec<Origin>>, Trouble> {
         let Found { value, damage } = self.file.load(now, read)?;
         let records = value.unwrap_or_default();
@@ -55,7 +56,7 @@ impl ForkMessages {
         Ok(Found { value: origins.filter(|origin| !is_old(origin.at, now)).collect(), damage })
     }
 
-    /// Reads the file and leaves it as it is. A missing or blank file holds no messages.
+    /// Reads the file without changing it. A missing or blank file contains no messages.
     pub fn reading(&self) -> Result<Reading, Trouble> {
         let Some(text) = self.file.text()? else { return Ok(Reading::Messages(Vec::new(), hash_of(""))) };
         Ok(match read(&text) {
@@ -66,10 +67,10 @@ impl ForkMessages {
         })
     }
 
-    /// Replaces the records by `origins`, whose ids are those of Discord. An empty file is not created. Returns the hash of the
-    /// text that is in the file now.
+    /// Replaces the records by `origins`, which have Discord ids. Does not create an empty file.
+    /// Returns the hash of the new text.
     pub fn replace(&self, origins: &[Origin]) -> Result<String, Trouble> {
-        // Written even if the file says the same: an earlier write may have failed before it was on the disk for good.
+        // Written even if nothing changed, because an earlier write may not be durable.
         if origins.is_empty() && self.file.text()?.is_none() {
             return Ok(hash_of(""));
         }
@@ -84,7 +85,7 @@ impl ForkMessages {
     }
 }
 
-/// One message as the file spells it.
+/// One message in the file.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct Record {
     message_id: u64,
@@ -128,12 +129,12 @@ fn read(text: &str) -> Result<state::Reading<Vec<Record>>, String> {
     }
 }
 
-/// An instant as seconds since 1970, to the microsecond.
+/// Seconds since 1970, with microseconds.
 pub(super) fn seconds(at: Timestamp) -> f64 {
     at.as_microsecond() as f64 / 1e6
 }
 
-/// The instant that many seconds after 1970: nothing, if there is none.
+/// The time of `seconds` since 1970, if it is in range.
 pub(super) fn instant(seconds: f64) -> Option<Timestamp> {
     Timestamp::from_microsecond((seconds * 1e6).round() as i64).ok()
 }

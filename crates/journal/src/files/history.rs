@@ -1,7 +1,7 @@
-//! The life of the sessions: `session_history.jsonl`, one event a line, only ever appended.
+//! The history of sessions: `session_history.jsonl`, an append-only file with one event per line.
 //!
-//! A line that was cut off by a crash is copied aside and closed with a line feed; it is never rewritten. Lines
-//! that cannot be read are skipped and counted.
+//! A line cut off by a crash is copied to another file and terminated with a line feed; lines are
+//! never rewritten. Unreadable lines are skipped and counted.
 
 mod event;
 mod tail;
@@ -16,55 +16,52 @@ pub use event::{EventKind, SessionEvent};
 use super::{Damage, Found, Trouble};
 use crate::disk::{self, Disk, Seen};
 
-/// How many of the last lines an event is compared with before it is appended.
+/// The number of last lines that are checked for a duplicate before an append.
 const RECENT: usize = 8;
 
-/// The file `session_history.jsonl`.
 #[derive(Clone)]
 pub struct History {
     disk: Arc<dyn Disk>,
     path: PathBuf,
 }
 
-/// What happened to an event that was appended.
+/// Result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// It is the last line.
+    /// The event is the new last line.
     Now,
-    /// It was one of the last lines already: a crash made us append it again.
+    /// The event was already among the last lines, because a crash caused a second attempt.
     Before,
 }
 
-/// What the history says.
+/// Content of the history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    /// The events, oldest first.
     pub events: Vec<SessionEvent>,
-    /// How many lines could not be read.
+    /// Number of unreadable lines.
     pub skipped: usize,
 }
 
 impl History {
-    /// Opens the file in the directory `state`, and closes its last line if a crash cut it off.
+    /// Opens the file in the directory `state`, and terminates its last line if a crash cut it off.
     pub fn open(disk: Arc<dyn Disk>, state: &Path, now: Timestamp) -> Result<Found<Self>, Trouble> {
         let value = Self { disk, path: state.join("session_history.jsonl") };
         let damage = value.seal(now)?;
         Ok(Found { value, damage })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds an event, unless one of the last lines says the same.
+    /// Appends an event unless one of the last lines is identical.
     pub fn append(&mut self, event: &SessionEvent) -> Result<Appended, Trouble> {
         let line = event.to_line();
         let tail = self.tail()?;
         let (whole, torn) = tail::lines(&tail);
         let recent = &whole[whole.len().saturating_sub(RECENT)..];
         if torn == line.as_bytes() || (torn.is_empty() && recent.contains(&line.as_bytes())) {
-            // The earlier attempt may have failed after it wrote, so it is brought to the disk again.
+            // The earlier attempt may not be durable, so the file is synced again.
             let rest: &[u8] = if torn.is_empty() { b"" } else { b"\n" };
             self.write(|disk, path| {
                 disk.append(path, rest)?;
@@ -77,7 +74,7 @@ impl History {
         Ok(Appended::Now)
     }
 
-    /// All that it says.
+    /// Reads the whole history.
     pub fn told(&self) -> Result<Told, Trouble> {
         match self.disk.look(&self.path).map_err(Trouble::reading(&self.path))? {
             None => Ok(Told::default()),
@@ -85,12 +82,12 @@ impl History {
         }
     }
 
-    /// The newest events that the last lines tell of, oldest first; a long history is not read for it.
+    /// The events in the last lines, oldest first, without reading the whole file.
     pub fn recent(&self) -> Result<Vec<SessionEvent>, Trouble> {
         Ok(told(&self.tail()?).events)
     }
 
-    /// How long ago the main session was created: nothing, if the history does not know.
+    /// The time since the main session was created, if the history contains that event.
     pub fn age(&self, now: Timestamp) -> Result<Option<SignedDuration>, Trouble> {
         let created = tail::search(&*self.disk, &self.path, |bytes| {
             let events = told(bytes).events;

@@ -1,7 +1,7 @@
-//! What a button will ask when it is pressed: `inquiries.json`.
+//! The prompts that buttons send when pressed: `inquiries.json`.
 //!
-//! The log knows the same; the file is what other programs read and write. It is read once, and then only
-//! replaced, with what others put beside our keys.
+//! The database contains the same; other programs read and write the file. It is read once and then
+//! only replaced, preserving foreign keys.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,11 +16,10 @@ use super::state::{Reading, StateFile, json};
 use super::{Found, Trouble};
 use crate::disk::Disk;
 
-/// The file `inquiries.json`.
 #[derive(Clone)]
 pub struct Inquiries {
     file: StateFile,
-    /// What the file says, as it was last read or written.
+    /// Content of the file, as last read or written.
     said: Kept,
 }
 
@@ -30,7 +29,7 @@ impl Inquiries {
         Self { file: StateFile::new(disk, state.join("inquiries.json")), said: Kept::new() }
     }
 
-    /// All that the file knows.
+    /// Loads all inquiries.
     pub fn load(&mut self, now: Timestamp) -> Result<Found<Vec<Inquiry>>, Trouble> {
         let Found { value, damage } = self.file.load(now, read)?;
         self.said = value.unwrap_or_default();
@@ -41,7 +40,7 @@ impl Inquiries {
         Ok(Found { value: inquiries, damage })
     }
 
-    /// Lets the file say `inquiries`, and nothing else. A file that need not be there is not made.
+    /// Replaces the content by `inquiries`. Does not create an empty file.
     pub fn replace(&mut self, inquiries: &[Inquiry]) -> Result<(), Trouble> {
         let record = |inquiry: &Inquiry| {
             let said = self.said.get(&inquiry.id.0).filter(|said| said.is_of(inquiry)).cloned();

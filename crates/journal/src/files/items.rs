@@ -1,7 +1,7 @@
-//! A directory of files that each say one thing: routines, reminders, webhooks.
+//! Directories with one file per item: routines, reminders, webhooks.
 //!
-//! A file that cannot be read is named with its reason and harms nobody else. The id in a file is who it is; the
-//! name of a file is only for people.
+//! An unreadable file is reported with its reason and does not affect others. The id in a file
+//! identifies the item; the file name is only for the user.
 
 mod naming;
 mod reading;
@@ -22,42 +22,36 @@ use naming::Spot;
 pub(super) use reading::text_of;
 pub(crate) use reading::{id_in, is_markdown, text_at};
 
-/// Something that has a file of its own.
+/// An item that is stored in its own file.
 pub trait Item: Sized {
-    /// The directory of its kind.
+    /// The directory of this kind of item.
     const DIRECTORY: &'static str;
 
-    /// The keys that its file may have.
+    /// The keys that are allowed in a file.
     fn keys() -> &'static [&'static str];
-    /// Reads a file. A time without an offset is one in `zone`.
+    /// Parses a file. Times without an offset are in `zone`.
     fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText>;
-    /// The text of a new file.
     fn to_text(&self) -> String;
-    /// Who it is.
     fn id(&self) -> &ItemId;
-    /// What its file is named after.
+    /// The text from which the file name is derived.
     fn words(&self) -> &str;
 }
 
-/// An item and its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filed<T> {
-    /// The file.
     pub path: PathBuf,
-    /// What it says.
     pub item: T,
 }
 
-/// What is in a directory.
+/// Content of a directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing<T> {
-    /// What can be read, by file name.
+    /// The readable items, by file name.
     pub items: Vec<Filed<T>>,
-    /// What is left out, and why.
+    /// The unreadable files and the reasons.
     pub bad: Vec<BadFile>,
 }
 
-/// A directory of items of one kind.
 #[derive(Clone)]
 pub struct Items<T> {
     disk: Arc<dyn Disk>,
@@ -67,17 +61,16 @@ pub struct Items<T> {
 }
 
 impl<T: Item> Items<T> {
-    /// The directory in the data directory `data`. Times without an offset are times in `zone`.
+    /// The directory in the data directory `data`. Times without an offset are in `zone`.
     pub fn new(disk: Arc<dyn Disk>, data: &Path, zone: TimeZone) -> Self {
         Self { disk, dir: data.join(T::DIRECTORY), zone, kind: PhantomData }
     }
 
-    /// Where it is.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Reads all files, by name. Of two files with one id the first is taken.
+    /// Reads all files, by name. If two files have the same id, the first one counts.
     pub fn list(&self) -> Result<Listing<T>, Trouble> {
         let mut listing = Listing { items: Vec::<Filed<T>>::new(), bad: Vec::new() };
         let mut ids = std::collections::HashMap::<ItemId, PathBuf>::new();
@@ -96,20 +89,19 @@ impl<T: Item> Items<T> {
         Ok(listing)
     }
 
-    /// Reads one file.
     pub fn read(&self, path: &Path) -> Result<T, BadFile> {
         let item = text_of(&*self.disk, path).and_then(|text| T::read(&text, &self.zone));
         item.map_err(|bad| BadFile { path: path.to_owned(), bad })
     }
 
-    /// Writes an item that is new, with an id that nobody had, to a file named after its words, and gives that file.
-    /// The files of others are left alone, and not even read: there may be thousands with these words.
+    /// Writes a new item, whose id was never used, to a file named after its text. Returns the
+    /// path. Existing files are not read, because there may be thousands of that name.
     pub fn add(&mut self, item: &T) -> Result<PathBuf, Trouble> {
         self.write(item, |_| false)
     }
 
-    /// The same for an item that may have its file already: that is replaced. A file that cannot be read is somebody
-    /// else's.
+    /// Like `add`, but replaces the file of the same item if it exists. An unreadable file is not
+    /// replaced.
     pub fn put(&mut self, item: &T) -> Result<PathBuf, Trouble> {
         let disk = Arc::clone(&self.disk);
         self.write(item, move |path| {
@@ -132,20 +124,19 @@ impl<T: Item> Items<T> {
             };
             match written {
                 Ok(()) => return Ok(path),
-                // Somebody was quicker: their file is there now, and the next name is tried.
+                // The name was taken meanwhile; tries the next one.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Trouble::writing(&path)(error)),
             }
         }
     }
 
-    /// Removes a file.
     pub fn remove(&mut self, path: &Path) -> Result<(), Trouble> {
         disk::remove(&*self.disk, path).map(drop).map_err(Trouble::writing(path))
     }
 
-    /// Changes one key in the file of an item and leaves all else as the human wrote it. The file is given, or
-    /// nothing, if there is none.
+    /// Changes one key in the file of an item and preserves the rest of the text. Returns the path,
+    /// or `None` if there is no such file.
     pub fn edit(&mut self, id: &str, key: &str, change: &Change) -> Result<Option<PathBuf>, Trouble> {
         let Some(path) = self.find(id)? else { return Ok(None) };
         let text = self.text(&path)?;
@@ -154,24 +145,23 @@ impl<T: Item> Items<T> {
         Ok(Some(path))
     }
 
-    /// The text of a file.
     pub fn text(&self, path: &Path) -> Result<String, Trouble> {
         text_of(&*self.disk, path).map_err(|bad| Trouble::refused(path, bad))
     }
 
-    /// Gives a file another text, if that can be read.
+    /// Replaces the text of a file if the new text is valid.
     pub fn rewrite(&mut self, path: &Path, text: &str) -> Result<(), Trouble> {
         T::read(text, &self.zone).map_err(|bad| Trouble::refused(path, bad))?;
         disk::replace(&*self.disk, path, text.as_bytes()).map_err(Trouble::writing(path))
     }
 
-    /// The id that the file at `path` says it has, whatever else is wrong with it.
+    /// The id in the file at `path`, even if the file is otherwise invalid.
     pub fn id_of(&self, path: &Path) -> Option<String> {
         reading::id_of(&*self.disk, path).ok().flatten()
     }
 
-    /// The file whose id is `id`, whatever else is wrong with it. If none is found and the disk failed on one,
-    /// it could have been that one, so the failure is told.
+    /// The file with the id `id`, even if it is otherwise invalid. If it is not found and a file
+    /// could not be read, returns that error, because it may be that file.
     pub fn find(&self, id: &str) -> Result<Option<PathBuf>, Trouble> {
         let mut failed = None;
         for path in self.paths()? {
@@ -184,8 +174,8 @@ impl<T: Item> Items<T> {
         failed.map_or(Ok(None), Err)
     }
 
-    /// The same, if it was last `seen` under this name, such as `reminders/tea.md`: all others are read only if it is
-    /// not there any more.
+    /// Like `find`, but first tries the file where it was last `seen`, such as `reminders/tea.md`.
+    /// Reads the others only if it is not there.
     pub fn locate(&self, id: &str, seen: Option<&str>) -> Result<Option<PathBuf>, Trouble> {
         let seen = seen.and_then(|seen| Path::new(seen).file_name()).map(|name| self.dir.join(name));
         match seen.filter(|path| self.id_of(path).as_deref() == Some(id)) {
@@ -199,7 +189,7 @@ impl<T: Item> Items<T> {
     }
 }
 
-/// What is wrong with a file whose `id` is that of the file `first`.
+/// The error for a file whose `id` is already used by the file `first`.
 pub(crate) fn twin_of(first: &Path, id: &ItemId) -> BadText {
     let first = first.file_name().unwrap_or_default().to_string_lossy();
     let reason = format!("`{id}` is already the id of {first}, which comes first; give this one another id");

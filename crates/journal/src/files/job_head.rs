@@ -1,4 +1,4 @@
-//! The keys that routines, reminders and webhooks share, as they are written.
+//! Writes the frontmatter keys that routines, reminders and webhooks share.
 
 use domain::effort::Effort;
 use domain::schedule::{
@@ -8,7 +8,7 @@ use domain::schedule::{
 
 use crate::frontmatter::{Head, Value};
 
-/// Writes the keys of a job; what is as usual is left out.
+/// Writes the keys of a job. Defaults are left out.
 pub(super) trait JobHead {
     fn background(self, charter: &Charter) -> Self;
     fn model_and_thinking(self, terms: &Terms) -> Self;
@@ -77,7 +77,7 @@ impl JobHead for Head {
     }
 }
 
-/// A rest as it is written: nothing, if there is none.
+/// The value of `paused`; `None` if the job is not paused.
 fn paused(rest: Rest) -> Option<Value> {
     match rest {
         Rest::Never => None,

@@ -1,6 +1,6 @@
-//! How far a model that keeps a memory of its own has heard each branch: `model_places.json`.
+//! The position of an external model with its own memory on each branch: `model_places.json`.
 //!
-//! Nothing is lost with it: a model whose place is not known is told the conversation anew.
+//! The file may be lost: a model without a known position is sent the conversation again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,30 +14,29 @@ use super::state::{Reading, StateFile, json};
 use super::{Found, Trouble};
 use crate::disk::Disk;
 
-/// Where a model is on one branch.
+/// The position of a model on one branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPlace {
-    /// The name under which the model remembers.
+    /// The model's own session id.
     pub session: String,
-    /// What it has certainly heard.
+    /// The part of the conversation it has certainly received.
     pub heard: ModelMark,
-    /// What it may have heard.
+    /// The part it may have received.
     pub told: ModelMark,
-    /// Fingerprint of the instructions that it began with, if they are known.
+    /// Fingerprint of the instructions with which its session began, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
 
-/// The beginning of what was said on a branch.
+/// A prefix of the conversation on a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelMark {
-    /// How many things said.
+    /// Number of entries.
     pub said: usize,
-    /// Their fingerprint.
+    /// Fingerprint of the entries.
     pub print: String,
 }
 
-/// The file `model_places.json`.
 #[derive(Clone)]
 pub struct ModelPlaces {
     file: StateFile,
@@ -49,13 +48,13 @@ impl ModelPlaces {
         Self { file: StateFile::new(disk, state.join("model_places.json")) }
     }
 
-    /// Every place that is known.
+    /// Loads all known positions.
     pub fn load(&self, now: Timestamp) -> Result<Found<BTreeMap<Branch, ModelPlace>>, Trouble> {
         let Found { value, damage } = self.file.load(now, read)?;
         Ok(Found { value: value.unwrap_or_default(), damage })
     }
 
-    /// Keeps these places, and no others.
+    /// Replaces all positions.
     pub fn save(&mut self, places: &BTreeMap<Branch, ModelPlace>) -> Result<(), Trouble> {
         let spelled: BTreeMap<String, &ModelPlace> =
             places.iter().map(|(branch, place)| (branch.to_string(), place)).collect();

@@ -1,7 +1,7 @@
-//! What forks left for main to read once: `pending_updates.json`.
+//! Updates that forks left for main: `pending_updates.json`.
 //!
-//! There is no limit on how many wait; how many are quoted is decided where they are read out. Changing the file
-//! is reading, changing and replacing it: one owner does that, and `&mut self` says so.
+//! The number of updates is unlimited; how many are quoted is decided when they are read. A change
+//! reads and replaces the file, so it needs a single owner, hence `&mut self`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,40 +16,35 @@ use super::{Damage, Found, Trouble, state};
 use crate::acceptance::hash_of;
 use crate::disk::Disk;
 
-/// One update.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingUpdate {
-    /// When it was left.
     pub at: Moment,
-    /// What it says.
     pub message: String,
 }
 
 impl PendingUpdate {
-    /// An update left at `at`.
     pub fn new(at: Moment, message: String) -> Self {
         Self { at, message }
     }
 }
 
-/// What the file holds, read without changing it.
+/// Content of the file, read without changing it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// These updates, and the hash of the text.
+    /// The updates and the hash of the text.
     Updates(Vec<PendingUpdate>, String),
-    /// Something that is not a list of updates, and its hash.
+    /// Not a list of updates; with the hash of the text.
     Unreadable(String),
 }
 
 impl Reading {
-    /// The hash of the text of the file.
+    /// The hash of the file's text.
     pub fn hash(&self) -> &str {
         let (Self::Updates(_, hash) | Self::Unreadable(hash)) = self;
         hash
     }
 }
 
-/// The file `pending_updates.json`.
 #[derive(Clone)]
 pub struct PendingUpdates {
     file: StateFile,
@@ -61,7 +56,7 @@ impl PendingUpdates {
         Self { file: StateFile::new(disk, state.join("pending_updates.json")) }
     }
 
-    /// All that wait, oldest first.
+    /// Loads all updates, oldest first.
     pub fn peek(&self, now: Timestamp) -> Result<Found<Vec<PendingUpdate>>, Trouble> {
         let Found { value, damage } = self.file.load(now, read)?;
         let updates = value.unwrap_or_default();
@@ -71,7 +66,7 @@ impl PendingUpdates {
         Ok(Found { value: updates, damage })
     }
 
-    /// Reads the file and leaves it as it is. A missing or blank file holds no updates.
+    /// Reads the file without changing it. A missing or blank file contains no updates.
     pub fn reading(&self) -> Result<Reading, Trouble> {
         let Some(text) = self.file.text()? else { return Ok(Reading::Updates(Vec::new(), hash_of(""))) };
         Ok(match read(&text) {
@@ -80,12 +75,12 @@ impl PendingUpdates {
         })
     }
 
-    /// All that wait and can be read, without a change to the file.
+    /// The readable updates, without changing the file.
     pub fn glance(&self) -> Result<Vec<PendingUpdate>, String> {
         self.file.glance(read).map(Option::unwrap_or_default)
     }
 
-    /// Adds one, unless the very same one already waits: a crash may make us add it again.
+    /// Appends an update unless an identical one is pending, as after a crash.
     pub fn append(&mut self, update: PendingUpdate, now: Timestamp) -> Result<Option<Damage>, Trouble> {
         let Found { value: mut updates, damage } = self.peek(now)?;
         if !updates.contains(&update) {
@@ -95,18 +90,18 @@ impl PendingUpdates {
         Ok(damage)
     }
 
-    /// Takes all that wait. Afterwards none do.
+    /// Removes and returns all updates.
     pub fn take(&mut self, now: Timestamp) -> Result<Found<Vec<PendingUpdate>>, Trouble> {
         let found = self.peek(now)?;
         if let Err(trouble) = self.file.remove() {
-            // It may be gone all the same, and then nobody would have them.
+            // The file may be gone despite the error, so it is written again.
             let _ = self.write(&found.value);
             return Err(trouble);
         }
         Ok(found)
     }
 
-    /// Removes those that `taken` lists and keeps those that came since.
+    /// Removes the updates in `taken` and keeps newer ones.
     pub fn forget(&mut self, taken: &[PendingUpdate], now: Timestamp) -> Result<Option<Damage>, Trouble> {
         let Found { value: mut updates, damage } = self.peek(now)?;
         updates.retain(|update| !taken.contains(update));
@@ -118,7 +113,7 @@ impl PendingUpdates {
         Ok(damage)
     }
 
-    /// Puts back what was taken in vain, before those that came since.
+    /// Restores the updates in `taken` before newer ones.
     pub fn put_back(&mut self, taken: &[PendingUpdate], now: Timestamp) -> Result<Option<Damage>, Trouble> {
         let Found { value: since, damage } = self.peek(now)?;
         let since = since.into_iter().filter(|update| !taken.contains(update));
@@ -129,8 +124,9 @@ impl PendingUpdates {
         Ok(damage)
     }
 
-    /// Replaces all updates by these in a file whose text has the hash `expected`. Without any the file is removed. Returns
-    /// the hash of the new text; or nothing, and the file is as it was, if another program changed it meanwhile.
+    /// Replaces all updates if the file's text has the hash `expected`; removes the file if
+    /// `updates` is empty. Returns the hash of the new text, or `None` if another program changed
+    /// the file meanwhile.
     pub fn replace(&mut self, updates: &[PendingUpdate], expected: &str) -> Result<Option<String>, Trouble> {
         let is_expected = || self.reading().is_ok_and(|reading| reading.hash() == expected);
         if !updates.is_empty() {
@@ -143,7 +139,6 @@ impl PendingUpdates {
         Ok(Some(hash_of("")))
     }
 
-    /// Removes all.
     pub fn clear(&mut self) -> Result<(), Trouble> {
         self.file.remove().map(|_| ())
     }
@@ -164,7 +159,7 @@ impl PendingUpdates {
     }
 }
 
-/// An update as the file spells it.
+/// An update in the file.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     ts: String,

@@ -1,4 +1,4 @@
-//! How many pings are left, as it is kept: `ping_budget.json`. What follows from it is decided elsewhere.
+//! Storage of the ping budget: `ping_budget.json`. Contains no rules.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::state::{Reading, StateFile, json};
 use super::{Found, Trouble};
 use crate::disk::Disk;
 
-/// The file `ping_budget.json`, and the zone in which it tells times.
+/// The file `ping_budget.json`, and the zone of its times.
 #[derive(Clone)]
 pub struct PingBudgetFile {
     file: StateFile,
@@ -27,12 +27,12 @@ impl PingBudgetFile {
         Self { file: StateFile::new(disk, state.join("ping_budget.json")), zone }
     }
 
-    /// What is kept: nothing, if the file is missing or was damaged.
+    /// Loads the budget. `None` if the file is missing or was damaged.
     pub fn load(&self, now: Timestamp) -> Result<Found<Option<PingBudget>>, Trouble> {
         self.file.load(now, |text| json::<Spelled>(text)?.checked(&self.zone).map(Reading::Whole))
     }
 
-    /// Keeps `budget`, and the keys of others.
+    /// Saves `budget`, preserving foreign keys.
     pub fn save(&mut self, budget: &PingBudget) -> Result<(), Trouble> {
         let before = self.file.load(budget.reckoned, |text| json::<Spelled>(text).map(Reading::Whole))?;
         let extra = before.value.map(|before| before.extra).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The reference documents, placed where the model can read them: `routine-reminder-spec.md` and its siblings.
+//! Installs the reference documents for the model: `routine-reminder-spec.md` and others.
 //!
-//! A document ends with a seal over its words. While the seal fits, nobody has changed the document, and a newer
-//! version may take its place; once somebody has, it is theirs and stays as it is.
+//! Each document ends with a seal, a checksum of its text. While the seal is valid, the document is
+//! unchanged and may be updated; a document edited by the user stays as it is.
 
 use std::io;
 use std::path::Path;
@@ -10,18 +10,17 @@ use domain::context::Reference;
 
 use crate::disk::{Disk, Seen, replace};
 
-/// What became of a document.
+/// Result of installing a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// It is new, or newer than what was there.
+    /// The document is new or was updated.
     Written,
-    /// It was there.
     Kept,
-    /// Somebody changed it, or something else is there; it was left alone.
+    /// It was edited, or is not a regular file, and was left alone.
     Theirs,
 }
 
-/// Places `documents` in the data directory `data`, and clears away what a write of them that never ended left.
+/// Installs `documents` in the data directory `data` and removes leftovers of interrupted writes.
 pub fn place(disk: &dyn Disk, data: &Path, documents: &[Reference]) -> io::Result<Vec<Placed>> {
     if disk.look(data)? == Some(Seen::Directory) {
         for listed in
@@ -56,7 +55,7 @@ fn is_leftover(path: &Path, documents: &[Reference]) -> bool {
     name.ends_with(".tmp") && documents.iter().any(of_ours)
 }
 
-/// `text`, with a seal below it.
+/// `text` with its seal.
 fn sealed(text: &str) -> String {
     let text = text.trim_end();
     format!(
@@ -70,7 +69,7 @@ fn is_ours(bytes: &[u8]) -> bool {
     whole.rsplit_once("\n\n<!-- ").is_some_and(|(text, _)| sealed(text) == whole)
 }
 
-/// FNV-1a: it need not withstand an attacker, only notice a change.
+/// FNV-1a, which suffices to detect an edit.
 fn sum(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))

@@ -1,4 +1,4 @@
-//! The keys that say when a routine recurs, as they are read and written.
+//! Reads and writes the keys that define when a routine recurs.
 
 use domain::schedule::{Beat, Cron, Invalid, MonthDay, Rhythm, Zone};
 use jiff::civil::{Date, DateTime};
@@ -6,7 +6,7 @@ use jiff::fmt::temporal::Pieces;
 
 use crate::frontmatter::{Head, Value};
 
-/// The keys, as they are spelled.
+/// The unchecked keys.
 pub(super) struct RhythmKeys {
     pub cron: Option<String>,
     pub every: Option<String>,
@@ -15,7 +15,7 @@ pub(super) struct RhythmKeys {
     pub timezone: Option<String>,
 }
 
-/// Takes the keys that say the rhythm out of the keys of a routine.
+/// Moves the recurrence keys out of the keys of a routine.
 macro_rules! rhythm_of {
     ($keys:ident) => {
         $crate::files::rhythm::RhythmKeys {
@@ -30,7 +30,7 @@ macro_rules! rhythm_of {
 pub(super) use rhythm_of;
 
 impl RhythmKeys {
-    /// Checks them.
+    /// Validates the keys.
     pub(super) fn checked(self) -> Result<Rhythm, Invalid> {
         let beat = match (self.cron, self.every) {
             (Some(cron), None) => Beat::Cron(Cron::parse(&cron)?),
@@ -52,7 +52,7 @@ impl RhythmKeys {
     }
 }
 
-/// Writes the rhythm; what is as usual is left out.
+/// Writes the recurrence keys. Defaults are left out.
 pub(super) trait RhythmHead {
     fn rhythm(self, rhythm: &Rhythm) -> Self;
 }
@@ -73,7 +73,7 @@ impl RhythmHead for Head {
     }
 }
 
-/// Reads `every`.
+/// Parses `every`.
 fn days(text: &str) -> Result<u32, Invalid> {
     let digits = text.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
     let (number, unit) = text.trim_start().split_at(text.trim_start().len() - digits.len());
@@ -93,7 +93,7 @@ fn days(text: &str) -> Result<u32, Invalid> {
     })
 }
 
-/// Reads `from`, which is what the clock on the wall shows.
+/// Parses `from`, a local time.
 fn first(text: Option<&str>) -> Result<DateTime, Invalid> {
     let like = "write the first time like `2026-11-18T09:00`";
     let wrong = |reason: String| Invalid::new("from", reason);
@@ -105,7 +105,7 @@ fn first(text: Option<&str>) -> Result<DateTime, Invalid> {
     Ok(pieces.date().to_datetime(pieces.time().unwrap_or_default()))
 }
 
-/// Reads `until`.
+/// Parses `until`.
 fn last_day(text: &str) -> Result<Date, Invalid> {
     Date::strptime("%Y-%m-%d", text.trim()).map_err(|_| {
         Invalid::new("until", format!("{text:?} is not a day; write the last one like `2026-12-01`"))

@@ -1,4 +1,4 @@
-//! The sessions of routines that keep one: a bare id in a file named after the routine.
+//! Sessions of persistent routines: one file per routine, which contains a session id.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use super::state::StateFile;
 use super::{Found, Trouble};
 use crate::disk::Disk;
 
-/// The directory `routine_sessions`.
 #[derive(Clone)]
 pub struct RoutineSessions {
     disk: Arc<dyn Disk>,
@@ -25,27 +24,26 @@ impl RoutineSessions {
         Self { disk, dir: state.join("routine_sessions") }
     }
 
-    /// The session of a routine: nothing, if it has none yet.
+    /// Loads the session of a routine, if it has one.
     pub fn load(&self, routine: &ItemId, now: Timestamp) -> Result<Found<Option<SessionId>>, Trouble> {
         self.file(routine).load(now, bare_id)
     }
 
-    /// Returns the session of a routine, and leaves the file as it is. See `Sessions::named`.
+    /// Reads the session of a routine without changing the file.
     pub fn named(&self, routine: &ItemId) -> Result<Option<SessionId>, Trouble> {
         Ok(self.file(routine).text()?.and_then(|text| one_id(&text)))
     }
 
-    /// Gives a routine a session, in place of the one it had.
     pub fn save(&mut self, routine: &ItemId, session: &SessionId) -> Result<(), Trouble> {
         self.file(routine).save(session.as_str().as_bytes())
     }
 
-    /// Forgets a routine's session, and says whether it had one.
+    /// Deletes a routine's session. Returns whether it had one.
     pub fn delete(&mut self, routine: &ItemId) -> Result<bool, Trouble> {
         self.file(routine).remove()
     }
 
-    /// The routines that have a session, by name. Other files in the directory are nobody's.
+    /// The routines that have a session, sorted. Ignores other files.
     pub fn routines(&self) -> Result<Vec<ItemId>, Trouble> {
         let reading = || Trouble::reading(&self.dir);
         if self.disk.look(&self.dir).map_err(reading())?.is_none() {

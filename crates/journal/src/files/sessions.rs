@@ -1,4 +1,4 @@
-//! Which session the main conversation has: one bare id in one file.
+//! The session of the main conversation: a file that contains one id.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use super::state::{Reading, StateFile};
 use super::{Found, Trouble};
 use crate::disk::Disk;
 
-/// The longest session id we believe.
+/// The maximum length of a session id.
 const LONGEST: usize = 256;
 
-/// Why the id changes.
+/// Why the main session is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saving {
-    /// A turn ended under this id. If it is a new one, the history is told how it came about.
+    /// A turn ended with this session. A new one is recorded in the history.
     AfterTurn,
-    /// A fork takes the place of main. Who swaps tells the history; the change is neither a creation nor a
-    /// compaction.
+    /// A fork replaces main. The caller records the swap in the history, so it is recorded neither
+    /// as a creation nor as a compaction.
     Swap,
 }
 
-/// The file `sessions.json`. Its name is older than its format.
+/// The file `sessions.json`. It is not JSON; the name is older than the format.
 #[derive(Clone)]
 pub struct Sessions {
     file: StateFile,
@@ -37,18 +37,18 @@ impl Sessions {
         Self { file: StateFile::new(disk, state.join("sessions.json")) }
     }
 
-    /// The id of the main session: nothing, if there is none.
+    /// Loads the main session id, if there is one.
     pub fn load(&self, now: Timestamp) -> Result<Found<Option<SessionId>>, Trouble> {
         self.file.load(now, bare_id)
     }
 
-    /// Returns the id in the file, and leaves the file as it is. There is none if the file is missing or blank, or holds
-    /// something else than one id.
+    /// Reads the id without changing the file. `None` if the file is missing or blank, or does not
+    /// contain exactly one id.
     pub fn named(&self) -> Result<Option<SessionId>, Trouble> {
         Ok(self.file.text()?.and_then(|text| one_id(&text)))
     }
 
-    /// Makes `new` the main session, after telling `history` what that means.
+    /// Makes `new` the main session, after recording the change in `history`.
     pub fn save(
         &mut self,
         new: &SessionId,
@@ -62,7 +62,6 @@ impl Sessions {
         self.file.save(new.as_str().as_bytes())
     }
 
-    /// Forgets the main session.
     pub fn delete(&mut self) -> Result<(), Trouble> {
         self.file.remove().map(|_| ())
     }
@@ -78,7 +77,7 @@ impl Sessions {
     }
 }
 
-/// The one id that `text` holds, if it does.
+/// The session id in `text`, if it contains exactly one.
 pub(super) fn one_id(text: &str) -> Option<SessionId> {
     match bare_id(text) {
         Ok(Reading::Whole(id)) => Some(id),
@@ -86,7 +85,7 @@ pub(super) fn one_id(text: &str) -> Option<SessionId> {
     }
 }
 
-/// Reads a file that holds one id.
+/// Parses a file that contains one id.
 pub(super) fn bare_id(text: &str) -> Result<Reading<SessionId>, String> {
     let id = SessionId::read(text).ok_or("it holds no session id, or one of an older format")?;
     let strange = id.as_str().chars().any(|c| c.is_control() || c.is_whitespace() || c == '\u{fffd}');

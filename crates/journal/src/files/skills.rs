@@ -13,19 +13,17 @@ use crate::disk::{Disk, Seen};
 use crate::frontmatter::wire::{self, MetadataKey, SkillKeys};
 use crate::frontmatter::{BadFile, BadText, Head, Split, Value, read, split, untrue, with_quoted_values};
 
-/// The most files beside a `SKILL.md` that are named.
+/// The most additional files of a skill that are listed.
 const MAX_FILES: usize = 50;
-/// How many directories deep they are looked for.
+/// The depth of directories that is searched for them.
 const MAX_DEPTH: usize = 4;
 
-/// A skill, as it is kept.
+/// A stored skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The name of its directory.
     pub directory: String,
-    /// The text of its file, whole: what the human accepts.
+    /// The whole text of its file, which the user accepts.
     pub text: String,
-    /// What it says.
     pub skill: SkillSpec,
 }
 
@@ -42,7 +40,7 @@ impl Skills {
         Self { disk, dir: data.join("skills") }
     }
 
-    /// Reads all skills, by the name of their directory. A directory without a `SKILL.md` is none.
+    /// Reads all skills, by directory name. A directory without a `SKILL.md` is skipped.
     pub fn list(&self) -> Result<Listing<SkillSpec>, Trouble> {
         let mut listing = Listing { items: Vec::new(), bad: Vec::new() };
         for path in self.paths()? {
@@ -57,15 +55,15 @@ impl Skills {
         Ok(listing)
     }
 
-    /// All skills that can be read, by the name of their directory.
+    /// All readable skills, by directory name.
     pub fn all(&self) -> Vec<Kept> {
         let paths = self.paths().unwrap_or_default();
         let directories = paths.iter().filter_map(|path| path.parent()?.file_name()?.to_str());
         directories.filter_map(|directory| self.find(directory).ok().flatten()).collect()
     }
 
-    /// SK-3: the skill whose directory is called `name`: nothing, if there is none. One that lies elsewhere, by its name
-    /// or by a link, is refused.
+    /// SK-3: the skill in the directory `name`, if it exists. Refuses a name or a link that leads
+    /// out of `skills`.
     pub fn find(&self, name: &str) -> Result<Option<Kept>, BadFile> {
         let path = self.dir.join(name).join("SKILL.md");
         let bad = |bad| BadFile { path: path.clone(), bad };
@@ -93,8 +91,8 @@ impl Skills {
         matches!(real, (Ok(dir), Ok(path)) if path.starts_with(&dir))
     }
 
-    /// The files beside the `SKILL.md` of the skill `name`, at most `MAX_FILES`, as paths relative to its directory.
-    /// Hidden files and links that lead out of the directory are left out.
+    /// The files of the skill `name` other than `SKILL.md`, at most `MAX_FILES`, as paths relative
+    /// to its directory. Hidden files and links that lead out of the directory are left out.
     pub fn files(&self, name: &str) -> Vec<String> {
         let dir = self.dir.join(name);
         let mut files = Vec::new();
@@ -119,8 +117,8 @@ impl Skills {
         files
     }
 
-    /// Reads a file beside the `SKILL.md` of the skill `name`. `file` is relative to its directory and may not lead out
-    /// of it.
+    /// Reads an additional file of the skill `name`. `file` is relative to its directory and must
+    /// not lead out of it.
     pub fn read_beside(&self, name: &str, file: &str) -> Result<String, BadFile> {
         let dir = self.dir.join(name);
         let path = dir.join(file);
@@ -139,7 +137,6 @@ impl Skills {
         text_of(&*self.disk, &path).map_err(bad)
     }
 
-    /// Reads one `SKILL.md`.
     pub fn read(&self, path: &Path) -> Result<SkillSpec, BadFile> {
         let skill = text_of(&*self.disk, path).and_then(|text| parse(&text));
         skill.map_err(|bad| BadFile { path: path.to_owned(), bad })
@@ -161,16 +158,16 @@ impl Skills {
         match self.disk.look(path) {
             Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange)) => true,
             Ok(None) => false,
-            // Reading it will say what is wrong.
+            // Reading it reports the error.
             Err(error) => error.kind() != std::io::ErrorKind::NotADirectory,
         }
     }
 }
 
-/// Reads the text of a skill.
+/// Parses the text of a skill.
 ///
-/// A value with an unquoted `: ` in it is not valid YAML, but common in skills by others. Such values are read as if
-/// they were quoted.
+/// A plain value that contains `: ` is invalid YAML but common in skills by other authors. Such
+/// values are read as if they were quoted.
 pub fn parse(text: &str) -> Result<SkillSpec, BadText> {
     let split = split(text)?;
     let keys = match read::<SkillKeys>(&split) {
@@ -184,7 +181,7 @@ pub fn parse(text: &str) -> Result<SkillSpec, BadText> {
     checked(keys, &split)
 }
 
-/// The text of a new skill: an error, if others would refuse it.
+/// The text of a new skill. Fails if it violates the specification.
 pub fn to_text(skill: &SkillSpec) -> Result<String, Invalid> {
     skill.check()?;
     let metadata =
@@ -203,7 +200,8 @@ pub fn to_text(skill: &SkillSpec) -> Result<String, Invalid> {
     Ok(head.above(skill.instructions.as_str()))
 }
 
-/// The specification writes tools as one string. A list is written only if the string would be read differently.
+/// The specification writes tools as one string. A list is written only if the string would be
+/// parsed differently.
 fn tool_list(tools: &[String]) -> Value {
     let text = tools.join(" ");
     if split_list(&text) == tools { Value::Text(text) } else { Value::List(tools.to_vec()) }
@@ -222,7 +220,7 @@ fn checked(keys: SkillKeys, split: &Split<'_>) -> Result<SkillSpec, BadText> {
     let all: BTreeMap<String, serde_json::Value> = read(split).unwrap_or_default();
     let is_known = |key: &str| match key {
         "name" | "description" | "license" | "compatibility" | "allowed-tools" | "allowed_tools" => true,
-        // Metadata of another shape is kept like an unknown key.
+        // Metadata of another shape is preserved like an unknown key.
         "metadata" => metadata.is_ok(),
         _ => false,
     };

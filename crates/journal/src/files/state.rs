@@ -1,4 +1,4 @@
-//! One small state file, read whole and replaced whole: what all of them share.
+//! Common code of the small state files, which are read and replaced as a whole.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,26 @@ use jiff::Timestamp;
 use super::{Damage, Trouble};
 use crate::disk::{self, Disk, Seen};
 
-/// The most bytes of a state file. We write none that is larger, so a larger one is not ours.
+/// The maximum size of a state file in bytes. Larger files are never written, so a larger one is
+/// foreign.
 const LARGEST: usize = 16 << 20;
 
-/// What was found in a file.
+/// The loaded content of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found<T> {
-    /// What it says, as far as it can be read.
+    /// The value, as far as it is readable.
     pub value: T,
-    /// The damage it had, if it had any.
+    /// The damage of the file, if any.
     pub damage: Option<Damage>,
 }
 
-/// What a text says.
+/// Result of parsing a text.
 pub(super) enum Reading<T> {
-    /// All of it can be read.
     Whole(T),
-    /// Some of it can be read; this is what is wrong with the rest.
+    /// Only part is readable; with the reason.
     Partly(T, String),
 }
 
-/// A state file and its disk.
 #[derive(Clone)]
 pub(super) struct StateFile {
     disk: Arc<dyn Disk>,
@@ -45,7 +44,8 @@ impl StateFile {
         &self.path
     }
 
-    /// Reads the file by `read`, which says what is wrong with a text it cannot read at all.
+    /// Loads the file with the parser `read`, which returns a reason if nothing is readable. A
+    /// damaged file is set aside or copied.
     pub(super) fn load<T>(
         &self,
         now: Timestamp,
@@ -66,7 +66,7 @@ impl StateFile {
         }
     }
 
-    /// Reads what can be read of the file, and leaves it as it is whatever is wrong with it.
+    /// Reads what is readable, without changing the file.
     pub(super) fn glance<T>(
         &self,
         read: impl FnOnce(&str) -> Result<Reading<T>, String>,
@@ -82,7 +82,7 @@ impl StateFile {
         }
     }
 
-    /// Returns the text of the file, and leaves the file as it is. A missing or blank file has none.
+    /// The text of the file, without changing the file. `None` if it is missing or blank.
     pub(super) fn text(&self) -> Result<Option<String>, Trouble> {
         match self.bytes()? {
             Bytes::Missing => Ok(None),
@@ -95,12 +95,12 @@ impl StateFile {
         }
     }
 
-    /// Replaces the file.
     pub(super) fn save(&self, bytes: &[u8]) -> Result<(), Trouble> {
         self.save_if(bytes, || true).map(drop)
     }
 
-    /// Replaces the file if `is_expected` still says so at the last moment. Returns whether it was replaced.
+    /// Replaces the file if `is_expected` returns true immediately before. Returns whether it was
+    /// replaced.
     pub(super) fn save_if(&self, bytes: &[u8], is_expected: impl FnOnce() -> bool) -> Result<bool, Trouble> {
         if bytes.len() > LARGEST {
             let reason =
@@ -110,7 +110,7 @@ impl StateFile {
         disk::replace_if(&*self.disk, &self.path, bytes, is_expected).map_err(Trouble::writing(&self.path))
     }
 
-    /// Removes the file, and says whether there was one.
+    /// Removes the file. Returns whether it existed.
     pub(super) fn remove(&self) -> Result<bool, Trouble> {
         disk::remove(&*self.disk, &self.path).map_err(Trouble::writing(&self.path))
     }
@@ -138,7 +138,7 @@ impl StateFile {
         Ok(Found { value: None, damage: Some(self.damage(kept_as, reason)) })
     }
 
-    /// The copy comes first; the damaged file stays until somebody writes what could be read of it.
+    /// Copies the damaged file, which stays until its readable part is saved.
     fn keep_copy<T>(
         &self,
         bytes: &[u8],
@@ -161,7 +161,7 @@ enum Bytes {
     Here(Vec<u8>),
 }
 
-/// Reads JSON, and says what is wrong with it in a sentence.
+/// Parses JSON. The error is a sentence.
 pub(super) fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     if text.trim_matches([' ', '\n', '\r', '\t', '\0']).is_empty() {
         return Err("it is empty".to_owned());

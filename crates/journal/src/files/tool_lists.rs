@@ -1,4 +1,4 @@
-//! The tool lists that files declare: those of routines, reminders, skills, subagents and webhooks.
+//! The tool lists declared in files of routines, reminders, skills, subagents and webhooks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use super::items::{Item, Items};
 use super::skills::Skills;
 use crate::disk::Disk;
 
-/// What is declared, and which directories could not be read.
+/// The declared lists and the directories that could not be read.
 #[derive(Debug, Default)]
 pub struct ToolLists {
-    /// The lists of what is allowed.
+    /// The allowed tools.
     pub declared: Vec<Declared>,
-    /// The lists of what jobs must do without.
+    /// The tools that jobs must not use.
     pub forbidden: Vec<Declared>,
-    /// The directories that are missing here because of the disk.
+    /// The directories that could not be read.
     pub troubles: Vec<Trouble>,
 }
 
-/// Reads the lists in the data directory `data`. Times without an offset are times in `zone`.
+/// Reads the lists in the data directory `data`. Times without an offset are in `zone`.
 pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLists {
     let mut lists = ToolLists::default();
     let mut add = |list: Result<Vec<List>, Trouble>| match list {
@@ -53,7 +53,7 @@ pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLis
         listing.items.into_iter().filter_map(|filed| list(filed.item)).collect()
     }));
     add(Agents::new(Arc::clone(disk), data).list().map(|(agents, bad)| {
-        // SA-3: what cannot be used is named.
+        // SA-3: unusable files are reported.
         bad.iter().for_each(|bad| tracing::warn!("left out: {bad}"));
         let list = |agent: Agent| {
             List::Allowed(Declared { source: Source::Subagent(agent.name), tools: agent.tools })
@@ -81,7 +81,7 @@ fn declared(source: Source, terms: &Terms) -> Option<List> {
     }
 }
 
-/// A list of a file, and what it is for.
+/// A declared list and its kind.
 enum List {
     Allowed(Declared),
     Forbidden(Declared),

@@ -1,38 +1,34 @@
-//! What can go wrong with a file, in words for the human.
+//! Errors and damage of files, in texts for the user.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file could not be read or written. What was there before is still there.
+/// An error from reading or writing a file. The previous content is preserved.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// It is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("cannot read {} ({source}); nothing was changed. make it readable for this account", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It cannot be written.
     #[error(
         "cannot write {} ({source}); what was there before is kept. free some space, or make its directory \
          writable for this account",
         path.display()
     )]
     Unwritable {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It cannot be changed the way it was asked.
+    /// The requested change is not possible.
     #[error("cannot change {}: {reason}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
-        /// Why, and what would be right.
+        /// The reason, and what to do instead.
         reason: String,
     },
 }
@@ -53,14 +49,13 @@ impl Trouble {
     }
 }
 
-/// A file was damaged. The human should hear of it.
+/// A damaged file. The user must be notified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The file.
     pub path: PathBuf,
-    /// Where its damaged content is kept.
+    /// The copy of the damaged content.
     pub kept_as: PathBuf,
-    /// What was wrong, and what of it is lost from view.
+    /// The problem, and the lost content.
     pub reason: String,
 }
 

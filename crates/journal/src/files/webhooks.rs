@@ -54,7 +54,7 @@ fn checked(keys: WebhookKeys, template: Prompt) -> Result<WebhookSpec, Invalid> 
     WebhookSpec { id, fields, entrance, knowing, terms, deliver, template }.checked()
 }
 
-/// Writes the keys that only a webhook has; what is as usual is left out.
+/// Writes the keys that only a webhook has. Defaults are left out.
 trait WebhookHead {
     fn entrance(self, entrance: &Entrance) -> Self;
 }

@@ -1,21 +1,21 @@
-//! What is wrong with a file, in words its author can act on.
+//! Errors in files, in texts that their author can act on.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What is wrong with a text.
+/// An error in a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct BadText {
-    /// The line, counted from one, if it is known.
+    /// The line, from one, if known.
     pub line: Option<usize>,
-    /// The key, if it is known.
+    /// The key, if known.
     pub field: Option<String>,
-    /// What is wrong, and what would be right.
+    /// The problem and its solution.
     pub reason: String,
 }
 
 impl BadText {
-    /// Says what is wrong with the whole.
+    /// An error of the whole text.
     pub fn whole(reason: impl Into<String>) -> Self {
         Self { line: None, field: None, reason: reason.into() }
     }
@@ -33,12 +33,10 @@ impl fmt::Display for BadText {
     }
 }
 
-/// A file that is left out, and why.
+/// An invalid file and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {bad}", path.display())]
 pub struct BadFile {
-    /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
     pub bad: BadText,
 }

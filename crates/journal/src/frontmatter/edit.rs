@@ -1,7 +1,7 @@
-//! Changing one key of a file that a person wrote, and nothing else.
+//! Changes one key of a hand-written file and preserves the rest.
 //!
-//! The lines of the key are changed as text. Then both texts are read by a parser: unless every other key still
-//! says what it said, the change is refused and the file stays as it is.
+//! The lines of the key are edited as text. Then a parser compares both texts: unless all other
+//! keys are unchanged, the edit is refused.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,15 @@ use super::scan::{self, Entry, comment, hyphened, is_loose};
 use super::write::lines;
 use super::{BadText, Value, split};
 
-/// What becomes of a key.
+/// A change of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It gets a value, and is added if it is not there.
+    /// Sets the value, adding the key if it is missing.
     Set(Value),
-    /// It goes.
     Remove,
 }
 
-/// Changes `key` in the text of a file and keeps all else: other keys, comments, order and body.
+/// Changes `key` in the text of a file and preserves other keys, comments, order and body.
 pub fn edit(text: &str, key: &str, change: &Change) -> Result<String, BadText> {
     let parts = split(text)?;
     let before = meaning(parts.yaml)?;
@@ -82,7 +81,7 @@ fn changed(yaml: &str, key: &str, change: &Change) -> String {
     [old[..first].concat(), new, old[next..].concat()].concat()
 }
 
-/// The comments of a key: the one beside it, if there is one, and those below, without what is before them.
+/// The comments of a key: the one on its line, and those below it without the values before them.
 #[derive(Default)]
 struct Comments {
     beside: String,
@@ -139,7 +138,8 @@ mod tests {
         Change::Set(Value::Text(text.to_owned()))
     }
 
-    /// B9, DD-22: one key changes; comments, unknown keys, order, line ends and body stay to the byte.
+    /// B9, DD-22: one key changes; comments, unknown keys, order, line ends and body are preserved
+    /// byte for byte.
     #[test]
     fn one_setting_changes_and_all_that_the_human_wrote_stays() {
         check("id", set("a\"b"), "id: 00123456   # keep", "id: \"a\\\"b\"   # keep");

@@ -1,4 +1,4 @@
-//! Repairs a common slip in files by others: a plain YAML value that contains `: `.
+//! Repairs a common mistake in files by other authors: a plain YAML value that contains `: `.
 
 use super::Value;
 use super::scan::entries;

@@ -1,4 +1,4 @@
-//! Reading the YAML of a head into typed keys.
+//! Reads the YAML of a head into typed keys.
 
 use domain::schedule::Invalid;
 use serde::de::DeserializeOwned;
@@ -8,9 +8,9 @@ use super::scan::entries;
 use super::split::LINES_ABOVE;
 use super::{BadText, Split};
 
-/// The most things in one head. An alias that stands for many counts each time.
+/// The maximum number of nodes, counting each use of an alias.
 const NODES: usize = 10_000;
-/// The deepest nesting in one head.
+/// The maximum nesting depth.
 const DEPTH: usize = 64;
 
 /// Reads the keys of a file into `T`.
@@ -18,14 +18,14 @@ pub(crate) fn read<T: DeserializeOwned>(split: &Split<'_>) -> Result<T, BadText>
     serde_saphyr::from_str_with_options(split.yaml, strict()).map_err(|error| misread(split.yaml, &error))
 }
 
-/// Says in which line a key has a value that cannot be.
+/// The error for a key with an invalid value, with its line.
 pub(crate) fn untrue(split: &Split<'_>, invalid: Invalid) -> BadText {
     let found = entries(split.yaml).into_iter().find(|entry| entry.key == invalid.field);
     let line = found.map(|entry| entry.first + 1 + LINES_ABOVE);
     BadText { line, field: Some(invalid.field.to_owned()), reason: invalid.reason }
 }
 
-/// Gives `job`, if the body tells it to do anything.
+/// Returns `job` if the body is not empty.
 pub(crate) fn told<T>(split: &Split<'_>, job: T) -> Result<T, BadText> {
     if split.body.contains(char::is_alphanumeric) {
         return Ok(job);
@@ -65,12 +65,12 @@ fn reason(error: &serde_saphyr::Error, field: Option<&str>) -> String {
     format!("{said}{hint}")
 }
 
-/// The key that a line belongs to: a quote that is never closed is noticed below its key.
+/// The key that a line belongs to. An unclosed quote is reported below its key.
 fn key_at(yaml: &str, line: usize) -> Option<String> {
     entries(yaml).into_iter().rfind(|entry| entry.first <= line).map(|entry| entry.key)
 }
 
-/// What a key's value looks like.
+/// Describes the expected value of a key.
 fn shape(key: &str) -> Option<&'static str> {
     match key {
         "background" | "thinking" | "isolated" | "allow-ping" => Some("`true` or `false`"),

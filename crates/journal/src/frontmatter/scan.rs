@@ -1,32 +1,31 @@
-//! Where each key of a hand-written head stands, by line.
+//! Finds the lines of each key in a hand-written head.
 //!
-//! This does not know YAML; it knows how people write it. Who changes anything by it checks the outcome with
-//! a parser that does.
+//! This is a heuristic, not a YAML parser. A caller that edits the text must check the result with
+//! a parser.
 
-/// A key at the top of the mapping, and the lines its value takes.
+/// A top-level key and the lines of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// The key with hyphens.
     pub key: String,
-    /// The key as it is spelled, quotes included.
+    /// The key as written, including quotes.
     pub spelled: String,
-    /// Its first line, counted from nought.
+    /// Its first line, from zero.
     pub first: usize,
-    /// Its last line.
     pub last: usize,
 }
 
-/// Spells a key with hyphens.
+/// Replaces underscores by hyphens.
 pub(super) fn hyphened(key: &str) -> String {
     key.replace('_', "-")
 }
 
-/// The spaces before the keys.
+/// The indentation of the keys.
 pub(super) fn indent(yaml: &str) -> usize {
     yaml.lines().find(|line| !is_loose(line)).map_or(0, spaces)
 }
 
-/// The keys at the top of the mapping, in order.
+/// The top-level keys, in order.
 pub(super) fn entries(yaml: &str) -> Vec<Entry> {
     let indent = indent(yaml);
     let mut entries: Vec<Entry> = Vec::new();
@@ -47,7 +46,7 @@ pub(super) fn entries(yaml: &str) -> Vec<Entry> {
     entries
 }
 
-/// Splits the value on a line from the comment behind it, which starts with the white space before its `#`.
+/// Splits a value from the comment after it, which includes the white space before its `#`.
 pub(super) fn comment(value: &str) -> (&str, &str) {
     let trimmed = value.trim_start();
     let quotes = match trimmed.chars().next() {
@@ -83,7 +82,7 @@ enum Quotes {
     AreLetters,
 }
 
-/// The key a line opens with and what follows its colon.
+/// The key at the start of a line, and the rest after its colon.
 fn key(line: &str) -> Option<(&str, &str)> {
     let end = match line.chars().next()? {
         quote @ ('"' | '\'') => line[1..].find(quote)? + 2,
@@ -98,7 +97,7 @@ fn ends_key(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with([' ', '\t', '\r'])
 }
 
-/// Whether a line belongs to nobody: it is blank or a comment.
+/// Returns whether a line is blank or a comment.
 pub(super) fn is_loose(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with('#')

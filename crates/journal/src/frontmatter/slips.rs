@@ -1,5 +1,5 @@
-//! Keys that are a slip away from one of ours. Other programs write keys of their own, so an unknown key alone is no
-//! mistake.
+//! Detects misspelled keys. Other programs write their own keys, so an unknown key alone is not an
+//! error.
 
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
@@ -9,10 +9,10 @@ use super::scan::{Entry, entries};
 use super::split::{LINES_ABOVE, split};
 use super::{BadText, wire};
 
-/// Up to this length a key is another word after two slips.
+/// Up to this length only one typo is assumed.
 const SHORT: usize = 5;
 
-/// The keys in the head of `text` that look like one of `known`, and are none.
+/// The unknown keys in the head of `text` that resemble one of `known`.
 pub fn slips(text: &str, known: &[&str]) -> Vec<BadText> {
     let found = split(text).map(|split| entries(split.yaml)).unwrap_or_default();
     let is_there = |key: &str| found.iter().any(|entry| entry.key == key);
@@ -27,7 +27,7 @@ pub fn slips(text: &str, known: &[&str]) -> Vec<BadText> {
     found.iter().filter(|entry| !known.contains(&entry.key.as_str())).filter_map(slip).collect()
 }
 
-/// How many slips are between two words: a letter too much, too few or another one, or two that changed places.
+/// The edit distance: insertions, deletions, substitutions and swaps of adjacent letters.
 fn apart(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
@@ -44,29 +44,26 @@ fn apart(one: &str, other: &str) -> usize {
     rows[one.len()][other.len()]
 }
 
-/// The keys of a routine.
 pub(crate) fn routine_keys() -> &'static [&'static str] {
     keys::<wire::RoutineKeys>()
 }
 
-/// The keys of a reminder.
 pub(crate) fn reminder_keys() -> &'static [&'static str] {
     keys::<wire::ReminderKeys>()
 }
 
-/// The keys of a webhook.
 pub(crate) fn webhook_keys() -> &'static [&'static str] {
     keys::<wire::WebhookKeys>()
 }
 
-/// The keys that `T` reads: whoever reads one names them.
+/// The keys that `T` deserialises.
 fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut named: &'static [&'static str] = &[];
     let _ = T::deserialize(Asked(&mut named));
     named
 }
 
-/// Knows nothing, and hears which keys it is asked for.
+/// A deserialiser that only records the names of the requested fields.
 struct Asked<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Asked<'_> {
@@ -96,7 +93,7 @@ impl<'de> Deserializer<'de> for Asked<'_> {
 mod tests {
     use super::*;
 
-    /// What is a slip away from a key of ours is named; keys of others are left alone.
+    /// A misspelled key is reported; foreign keys are ignored.
     #[test]
     fn a_key_that_is_a_slip_away_is_named() {
         let check = |line: &str, meant: Option<&str>| {

@@ -1,21 +1,19 @@
-//! Where the frontmatter ends and the body begins.
+//! Splits a file into frontmatter and body.
 
 use super::BadText;
 
-/// A file in its parts. They follow each other without a gap.
+/// The parts of a file, without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split<'a> {
     /// Up to the end of the first `---` line.
     pub opening: &'a str,
-    /// The YAML, whole lines.
+    /// The YAML, in whole lines.
     pub yaml: &'a str,
-    /// The second `---` line.
     pub closing: &'a str,
-    /// All that follows.
     pub body: &'a str,
 }
 
-/// The lines before the YAML: the `---`.
+/// Number of lines before the YAML: the `---`.
 pub(crate) const LINES_ABOVE: usize = 1;
 
 /// Splits a file at its first line and the next line that is exactly `---`.
@@ -59,7 +57,7 @@ mod tests {
         assert_eq!([split.opening, split.yaml, split.closing, split.body].concat(), text);
     }
 
-    /// DD-20, DD-21: only a line that is `---` ends the frontmatter.
+    /// DD-20, DD-21: only a line that is exactly `---` ends the frontmatter.
     #[test]
     fn only_a_whole_line_of_three_dashes_ends_the_frontmatter() {
         check("---\na: b\n---\nwords\n", "a: b\n", "words\n");
@@ -69,7 +67,7 @@ mod tests {
         check("\u{feff}---\r\na: b\r\n---\r\nwords\r\n", "a: b\r\n", "words\r\n");
     }
 
-    /// DD-27: a file without frontmatter says what is missing.
+    /// DD-27: the error for a file without frontmatter says what is missing.
     #[test]
     fn a_file_without_frontmatter_says_what_is_missing() {
         for text in ["", "words", " ---\na: b\n---\n", "\n---\na: b\n---\n", "----\n---\n"] {

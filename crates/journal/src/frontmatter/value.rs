@@ -1,24 +1,20 @@
-//! A value as it is written into frontmatter.
+//! Values written into frontmatter.
 
 use std::fmt::Write;
 
-/// What a key can be given.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Words.
     Text(String),
-    /// Yes or no.
     Flag(bool),
-    /// A count.
     Number(u32),
-    /// Words, one under the other.
     List(Vec<String>),
-    /// A mapping or anything else, as JSON, which YAML reads too.
+    /// A mapping or any other value as JSON, which is valid YAML.
     Json(String),
 }
 
 impl Value {
-    /// What stands on the line of the key, behind its colon: empty, if all of it stands below.
+    /// The text after the colon of the key; empty if the value is below it.
     pub(super) fn beside(&self) -> String {
         match self {
             Self::Text(text) => quoted(text),
@@ -30,7 +26,7 @@ impl Value {
         }
     }
 
-    /// The lines that stand below the key.
+    /// The lines below the key.
     pub(super) fn below(&self) -> Vec<String> {
         match self {
             Self::List(items) => items.iter().map(|item| format!("  - {}", quoted(item))).collect(),
@@ -39,12 +35,12 @@ impl Value {
     }
 }
 
-/// JSON lets a few characters stand that YAML does not; they can only be inside of its strings.
+/// Escapes characters that JSON allows and YAML does not; they occur only inside strings.
 fn escaped_in_json(c: char) -> String {
     if is_plain(c) { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) }
 }
 
-/// `text` in double quotes, so that reading it gives `text` again.
+/// `text` in double quotes, so that reading it returns `text` again.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -69,7 +65,7 @@ fn push_escaped(quoted: &mut String, c: char) {
     };
 }
 
-/// Whether YAML takes the character as it is, inside quotes and on one line.
+/// Returns whether YAML allows the character unescaped inside quotes on one line.
 fn is_plain(c: char) -> bool {
     match c {
         '\u{2028}' | '\u{2029}' | '\u{feff}' => false,
@@ -82,7 +78,7 @@ fn is_plain(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// DD-25: what another program could take for the end of a line, or cannot read at all, is escaped.
+    /// DD-25: characters that other programs could read as line ends or cannot read are escaped.
     #[test]
     fn words_stand_on_one_line_for_every_reader() {
         let words = "a\"\\\n\r\t\0\u{7f}\u{85}\u{2028}\u{2029}\u{feff}\u{ffff}é🙂";

@@ -1,4 +1,4 @@
-//! The keys of each kind of file, as they are spelled.
+//! The keys of each kind of file, as they are written.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use domain::tool::pattern::split_list;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-/// The keys of a routine.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RoutineKeys {
@@ -43,7 +42,6 @@ pub(crate) struct RoutineKeys {
     pub paused: Option<String>,
 }
 
-/// The keys of a reminder.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct ReminderKeys {
@@ -78,7 +76,6 @@ pub(crate) struct ReminderKeys {
     pub paused: Option<String>,
 }
 
-/// The keys of a webhook.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct WebhookKeys {
@@ -103,7 +100,7 @@ pub(crate) struct WebhookKeys {
     pub disallowed_tools: Option<Vec<String>>,
 }
 
-/// The keys of a skill that have a meaning here.
+/// The keys of a skill that are used here.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct SkillKeys {
@@ -115,7 +112,7 @@ pub(crate) struct SkillKeys {
     pub allowed_tools: Option<ToolList>,
 }
 
-/// The `metadata` of a skill. It is read apart from the other keys, so that a wrong shape does not fail them.
+/// The `metadata` of a skill, read separately so that a wrong shape does not fail the other keys.
 #[derive(Deserialize)]
 pub(crate) struct MetadataKey {
     pub metadata: Option<BTreeMap<String, String>>,
@@ -156,7 +153,6 @@ impl<'de> serde::de::Visitor<'de> for ToolListVisitor {
     }
 }
 
-/// The keys of a subagent.
 #[derive(Deserialize)]
 pub(crate) struct AgentKeys {
     pub name: Option<String>,
@@ -165,7 +161,7 @@ pub(crate) struct AgentKeys {
     pub tools: Option<Tools>,
 }
 
-/// Tools, as a list or as one text with commas.
+/// Tools as a list or as a text with commas.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Tools {
@@ -173,13 +169,13 @@ pub(crate) enum Tools {
     Text(String),
 }
 
-/// The one key that says who a file is, whatever else is wrong with it.
+/// The id alone, which is readable even if the rest is invalid.
 #[derive(Deserialize)]
 pub(crate) struct IdKey {
     pub id: Option<String>,
 }
 
-/// The keys that say under which terms a job runs aside.
+/// The keys for the model, tools and reports of a job.
 pub(crate) struct TermsKeys {
     pub model: Option<String>,
     pub thinking: Option<bool>,
@@ -190,7 +186,7 @@ pub(crate) struct TermsKeys {
     pub disallowed_tools: Option<Vec<String>>,
 }
 
-/// Takes the keys that say the terms out of the keys of any kind of job.
+/// Moves the keys of `TermsKeys` out of the keys of any kind of job.
 macro_rules! terms_of {
     ($keys:ident) => {
         $crate::frontmatter::wire::TermsKeys {
@@ -224,14 +220,14 @@ impl TermsKeys {
     }
 }
 
-/// The keys that say how a job deals with the clock.
+/// The keys for missed and overlapping times and for pausing.
 pub(crate) struct MannerKeys {
     pub if_missed: Option<String>,
     pub overlap: Option<String>,
     pub paused: Option<String>,
 }
 
-/// Takes the keys that say the manner out of the keys of a routine or a reminder.
+/// Moves the keys of `MannerKeys` out of the keys of a routine or a reminder.
 macro_rules! manner_of {
     ($keys:ident) => {
         $crate::frontmatter::wire::MannerKeys {
@@ -244,7 +240,7 @@ macro_rules! manner_of {
 pub(crate) use manner_of;
 
 impl MannerKeys {
-    /// Checks them. A time without an offset is one in `zone`.
+    /// Validates the keys. Times without an offset are in `zone`.
     pub(crate) fn checked(self, zone: &TimeZone) -> Result<Manner, Invalid> {
         let overlap = self.overlap.as_deref().map(Overlap::parse).transpose()?;
         let rest = self.paused.as_deref().map(|paused| rest(paused, zone)).transpose()?;
@@ -256,7 +252,7 @@ impl MannerKeys {
     }
 }
 
-/// Reads `paused`.
+/// Parses `paused`.
 fn rest(text: &str, zone: &TimeZone) -> Result<Rest, Invalid> {
     match text.trim() {
         "true" => Ok(Rest::ForNow),
@@ -270,22 +266,22 @@ fn rest(text: &str, zone: &TimeZone) -> Result<Rest, Invalid> {
     }
 }
 
-/// Reads `effort`.
+/// Parses `effort`.
 fn effort(text: &str) -> Result<Effort, Invalid> {
     text.parse().map_err(|bad: BadEffort| Invalid::new("effort", bad.to_string()))
 }
 
-/// Reads the id, which every file must have.
+/// Parses the id, which is required.
 pub(crate) fn id(text: Option<String>) -> Result<ItemId, Invalid> {
     ItemId::parse(&required("id", text)?)
 }
 
-/// Gives a key that must be there.
+/// The value of a required key.
 pub(crate) fn required<T>(key: &'static str, value: Option<T>) -> Result<T, Invalid> {
     value.ok_or_else(|| Invalid::new(key, "is missing; it must be there and have a value"))
 }
 
-/// Reads `background`.
+/// Converts `background`.
 pub(crate) fn standing(background: Option<bool>) -> Standing {
     match background {
         Some(true) => Standing::Background,
@@ -293,7 +289,7 @@ pub(crate) fn standing(background: Option<bool>) -> Standing {
     }
 }
 
-/// Reads `isolated`.
+/// Converts `isolated`.
 pub(crate) fn knowing(isolated: Option<bool>) -> Knowing {
     match isolated {
         Some(true) => Knowing::Itself,

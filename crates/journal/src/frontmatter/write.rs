@@ -1,8 +1,8 @@
-//! Writing a whole file: only for one that nobody wrote by hand.
+//! Writes a whole file; used only for files that were not written by hand.
 
 use super::Value;
 
-/// The head of a file, one key after the other.
+/// Builds the head of a file.
 pub(crate) struct Head(String);
 
 impl Head {
@@ -10,7 +10,7 @@ impl Head {
         Self("---\n".to_owned())
     }
 
-    /// Adds a key, unless it has nothing to say.
+    /// Adds a key if it has a value.
     pub(crate) fn with(mut self, key: &str, value: Option<Value>) -> Self {
         if let Some(value) = value {
             for line in lines(key, &value) {
@@ -21,12 +21,12 @@ impl Head {
         self
     }
 
-    /// Adds words, unless they are `usual`.
+    /// Adds a text unless it is the default `usual`.
     pub(crate) fn text(self, key: &str, text: &str, usual: &str) -> Self {
         self.with(key, (text != usual).then(|| Value::Text(text.to_owned())))
     }
 
-    /// The file, with `body` under the head.
+    /// The file: the head, then `body`.
     pub(crate) fn above(mut self, body: &str) -> String {
         self.0.push_str("---\n");
         self.0.push_str(body);

@@ -1,10 +1,14 @@
-//! Git's lock files: a process that is killed in the middle of a commit leaves one, and then no commit can be made.
+//! Removal of stale git lock files, which a process killed during a commit leaves behind and which
+//! block all commits.
 //!
-//! Git never removes a lock, since it cannot know whether its owner still lives. We tell by its age: a commit takes less
-//! than a second. The age is what the lock had at the start by the clock, plus the time that has passed since, so that a
-//! clock that is set meanwhile changes nothing, and a lock from the future gets old too. The user may sit before `git commit -a` in an editor all day, so only locks that were there when the
-//! program started are removed: the process that was killed may have been ours. The user's commit then says that it could
-//! not be written, and can be made again.
+//! Git never removes a lock, because it cannot know whether the owner is alive. A commit takes less
+//! than a second, so a lock is stale after some minutes. Its age is that at the start by the clock
+//! plus the time elapsed since, so that a change of the clock has no effect and a lock from the
+//! future becomes stale too.
+//!
+//! Only locks that existed at the start are removed, because they may be from our killed process.
+//! The user may have `git commit -a` open in an editor all day; that commit then fails and can be
+//! repeated.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,10 +18,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::disk::{Disk, Stamp};
 
-/// How old a lock is when it counts as left.
+/// The age at which a lock is stale.
 const LEFT: SignedDuration = SignedDuration::from_mins(10);
 
-/// A lock that keeps everybody from committing.
+/// A lock that blocks commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
     pub path: PathBuf,
@@ -25,18 +29,18 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Returns how long it has been there. A lock from the future has no age: the clock was ahead when it was made.
+    /// The age of the lock; zero for a lock from the future.
     pub fn age(&self, now: Timestamp) -> SignedDuration {
         now.duration_since(self.stamp.changed).max(SignedDuration::ZERO)
     }
 
-    /// Whether it is so old that its owner cannot be at work any more.
+    /// Returns whether the lock is so old that its owner cannot be active.
     pub fn is_left(&self, now: Timestamp) -> bool {
         self.age(now) >= LEFT
     }
 }
 
-/// Returns the locks that keep everybody from committing in `data`.
+/// Returns the locks that block commits in `data`.
 pub fn locks(disk: &dyn Disk, data: &Path) -> Vec<Lock> {
     let dir = data.join(".git");
     let named = [Some(dir.join("index.lock")), Some(dir.join("HEAD.lock")), branch_lock(disk, &dir)];
@@ -47,7 +51,7 @@ pub fn locks(disk: &dyn Disk, data: &Path) -> Vec<Lock> {
     named.into_iter().flatten().filter_map(found).collect()
 }
 
-/// The locks that were there when the program started.
+/// The locks that existed when the program started.
 pub(super) struct LocksAtStart {
     disk: Arc<dyn Disk>,
     found: Vec<Lock>,
@@ -56,21 +60,21 @@ pub(super) struct LocksAtStart {
 }
 
 impl LocksAtStart {
-    /// Looks for locks in `data` at the start of the program.
+    /// Finds the locks in `data`. Call this at the start of the program.
     pub fn find(disk: Arc<dyn Disk>, data: &Path, now: Timestamp) -> Self {
         let found = locks(&*disk, data);
         Self { disk, found, start: now, since: Instant::now() }
     }
 
-    /// Removes those that count as left by now.
+    /// Removes the locks that are stale by now.
     pub fn remove_left(&mut self) {
         self.remove_left_after(SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX));
     }
 
-    /// Removes those that count as left when `passed` has passed since the start.
+    /// Removes the locks that are stale when `passed` has elapsed since the start.
     fn remove_left_after(&mut self, passed: SignedDuration) {
         let Self { disk, found, start, .. } = self;
-        // One that was released and taken again since has another owner.
+        // A lock that was released and taken again has another owner.
         found.retain(|lock| disk.stamp(&lock.path).ok().flatten() == Some(lock.stamp));
         found.retain(|lock| {
             let path = lock.path.display();
@@ -88,7 +92,7 @@ impl LocksAtStart {
     }
 }
 
-/// The lock of the branch that a commit would go to.
+/// The lock of the current branch.
 fn branch_lock(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
     let head = String::from_utf8(disk.read(&dir.join("HEAD")).ok()?).ok()?;
     let branch = head.strip_prefix("ref: ")?.trim_end();
@@ -101,8 +105,8 @@ mod tests {
     use super::*;
     use crate::disk::{self, RealDisk};
 
-    /// B13: a lock that was young at the start is removed once it is old, unless its owner changed meanwhile. A lock that
-    /// came later belongs to somebody at work.
+    /// B13: a lock that was recent at the start is removed once it is stale, unless it was
+    /// replaced. A later lock is kept.
     #[test]
     fn a_lock_from_before_the_start_is_removed_once_it_is_old() {
         let dir = tempfile::tempdir().unwrap();
@@ -118,13 +122,13 @@ mod tests {
         assert!(!index.exists() && head.exists());
 
         let mut at_start = LocksAtStart::find(Arc::new(RealDisk), dir.path(), made);
-        // The file that replaces it has another number, also within one tick of the clock.
+        // The new file has another inode number, even within one tick of the clock.
         place(&head);
         at_start.remove_left_after(SignedDuration::from_mins(30));
         assert!(head.exists());
     }
 
-    /// A clock that was behind at the start, as on a machine without a battery, keeps no lock for ever.
+    /// A clock that was behind at the start does not keep a lock for ever.
     #[test]
     fn a_lock_from_the_future_is_removed_once_it_was_seen_long_enough() {
         let dir = tempfile::tempdir().unwrap();

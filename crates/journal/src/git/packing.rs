@@ -1,12 +1,13 @@
-//! Packing: what git keeps of each commit is made small now and then, beside everything else.
+//! Repacks the git repository now and then, in the background.
 //!
-//! Until it is packed, each version of a file lies there whole, and the life of the sessions grows with every run: a
-//! year of it would fill a disk. Packed, a version costs what it changed.
+//! Until it is packed, each version of a file is stored whole, and the session history grows with
+//! every run: after a year it would fill a disk. A packed version takes only the size of its
+//! change.
 //!
-//! It is `repack` and not `gc`: that one also forgets where the human's names once stood (reflogs, after 90 days) and
-//! throws away what no name leads to any more (after two weeks). It may be the only copy of what they reset or dropped,
-//! so all of it is packed too (`-k`). No name is touched and no hook is run. Git itself sees to it that a commit can be
-//! made meanwhile, and that nothing is missing if it is ended in the middle: the old goes when the new is whole.
+//! Uses `repack` and not `gc`, which also expires reflogs and prunes unreachable objects. Those may
+//! be the only copy of what the user reset or dropped, so they are packed too (`-k`). No ref is
+//! touched and no hook runs. Git allows commits meanwhile, and an interrupted repack loses nothing,
+//! because old objects are removed only when the new pack is complete.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
@@ -17,14 +18,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::program::{Program, is_repository};
 use crate::disk::Disk;
 
-/// After how many commits to look how much there is.
+/// Number of commits between two checks of the size.
 const EVERY: u32 = 32;
-/// How many kilobytes are worth packing.
+/// Kilobytes of loose objects from which a repack is worthwhile.
 const LOOSE: u64 = 8 * 1024;
-/// How old what a packing left half-written is when certainly nobody writes it any more.
+/// The age at which a temporary file of a repack is certainly abandoned.
 const LEFT_ALONE: SignedDuration = SignedDuration::from_hours(1);
 
-/// One thread, and little memory, whatever else the human keeps there: nobody waits for it.
+/// One thread and limited memory, because the repack is not urgent.
 const REPACK: [&str; 12] = [
     "-c",
     "pack.threads=1",
@@ -40,22 +41,23 @@ const REPACK: [&str; 12] = [
     "-q",
 ];
 
-/// The packing of one history.
+/// The repacking of one repository.
 pub(super) struct Packing {
     dir: PathBuf,
     commits: u32,
-    /// What the last packing left, in kilobytes: what could not be packed then is not tried again for nothing.
+    /// Kilobytes that the last repack left loose, so that objects which cannot be packed do not
+    /// trigger another.
     left: u64,
     running: Option<Child>,
 }
 
 impl Packing {
-    /// The packing of the history in `dir`.
+    /// For the repository in `dir`.
     pub(super) fn of(dir: PathBuf) -> Self {
         Self { dir, commits: 0, left: 0, running: None }
     }
 
-    /// One more commit was made.
+    /// Counts a commit.
     pub(super) fn committed(&mut self, program: &Program) {
         self.commits += 1;
         if self.commits >= EVERY {
@@ -63,7 +65,7 @@ impl Packing {
         }
     }
 
-    /// Begins to pack, if there is enough to.
+    /// Starts a repack if there are enough loose objects.
     pub(super) fn look(&mut self, program: &Program) {
         self.commits = 0;
         if self.goes_on(program) || self.loose(program) < self.left + LOOSE {
@@ -75,7 +77,7 @@ impl Packing {
         }
     }
 
-    /// Whether it is being packed now.
+    /// Returns whether a repack is running.
     pub(super) fn goes_on(&mut self, program: &Program) -> bool {
         match self.running.as_mut().map(Child::try_wait) {
             None => false,
@@ -92,20 +94,20 @@ impl Packing {
         }
     }
 
-    /// How many kilobytes lie there whole.
+    /// The kilobytes of loose objects.
     fn loose(&self, program: &Program) -> u64 {
         if !is_repository(&self.dir) {
             return 0;
         }
         let told = program.ask(&self.dir, &["count-objects"]).unwrap_or_default();
-        // Such as `12 objects, 48 kilobytes`.
+        // For example `12 objects, 48 kilobytes`.
         let told = String::from_utf8_lossy(&told);
         told.split_whitespace().nth(2).and_then(|size| size.parse().ok()).unwrap_or_default()
     }
 }
 
 impl Drop for Packing {
-    /// Whoever closes the house does not wait for it; the next start goes on.
+    /// Stops the repack instead of waiting at shutdown. The next start repeats it.
     fn drop(&mut self) {
         let Some(mut running) = self.running.take() else { return };
         let _ = kill_process_group(Pid::from_child(&running), Signal::TERM);
@@ -113,12 +115,12 @@ impl Drop for Packing {
     }
 }
 
-/// Whether what is called `name` among the packs is one that git writes just now, or wrote when it was ended.
+/// Returns whether `name` in the pack directory is that of a temporary file of git.
 pub(crate) fn is_half_packed(name: &str) -> bool {
     name.starts_with("tmp_") || name.starts_with(".tmp-")
 }
 
-/// Takes away what packings of `dir` that were ended in the middle left: git itself would keep it for ever.
+/// Removes temporary files of interrupted repacks of `dir`, which git would keep for ever.
 pub(super) fn sweep(disk: &dyn Disk, dir: &Path, now: Timestamp) {
     let half = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_half_packed);
     let packs = disk.list(&dir.join(".git/objects/pack")).unwrap_or_default();
@@ -140,7 +142,7 @@ mod tests {
     struct House {
         dir: tempfile::TempDir,
         program: Program,
-        /// What was written so far.
+        /// The content written so far.
         text: String,
     }
 
@@ -152,11 +154,11 @@ mod tests {
             Self { dir, program, text: String::new() }
         }
 
-        /// The file grows by 64 KB that cannot be made small, and is committed.
+        /// Appends 64 KB of incompressible text to the file and commits it.
         fn grow(&mut self, packing: &mut Packing) {
             let mut state = self.text.len() as u64 + 1;
             for _ in 0..4096 {
-                // The steps of a well-known generator: the same in every run.
+                // A fixed pseudo-random generator: the same text in every run.
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 self.text.push_str(&format!("{:016x}", state ^ (state >> 29)));
             }
@@ -176,7 +178,7 @@ mod tests {
             String::from_utf8(self.program.ask(self.dir.path(), arguments).unwrap()).unwrap()
         }
 
-        /// Each version is as long as it was.
+        /// Checks that each version has its content.
         fn versions(&self) -> usize {
             let commits = self.ask(&["log", "--reverse", "--format=%H"]);
             for (number, id) in commits.lines().enumerate() {
@@ -203,8 +205,8 @@ mod tests {
         }
     }
 
-    /// B12, DD-12: a file that grows costs what it grew, every version of it can be read, and what the human took out of
-    /// their history, or never put into it, is there still.
+    /// B12, DD-12: a growing file takes space only for its growth, every version is readable, and
+    /// unreachable commits of the user are preserved.
     #[test]
     fn the_history_of_a_growing_file_stays_small_and_whole() {
         let mut house = House::new();
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!(house.ask(&["cat-file", "-t", dropped.trim()]), "commit\n");
     }
 
-    /// B12: one that is ended in the middle, as by a restart, breaks nothing, and what it left is taken away later.
+    /// B12: an interrupted repack causes no damage, and its temporary files are removed later.
     #[test]
     fn a_packing_that_is_ended_in_the_middle_harms_nothing() {
         let mut house = House::new();

@@ -1,4 +1,4 @@
-//! What a file said before.
+//! Reads earlier versions of a file.
 
 use std::path::Path;
 
@@ -6,27 +6,26 @@ use jiff::Timestamp;
 
 use super::program::{Program, is_repository};
 
-/// The most versions of a file that are told.
+/// The most versions that are listed.
 const MOST: usize = 50;
 
-/// A file as it was committed once.
+/// A committed version of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
-    /// The name of the commit.
+    /// The commit hash.
     pub id: String,
-    /// When.
     pub at: Timestamp,
-    /// What was said of it.
+    /// The commit message.
     pub message: String,
 }
 
-/// The versions of `file`, named from `data` on, newest first: none, where nobody keeps a history.
+/// The versions of `file` (relative to `data`), newest first. Empty without a repository.
 pub fn versions(data: &Path, file: &str, program: &str) -> Vec<Committed> {
     if !is_repository(data) {
         return Vec::new();
     }
     let most = format!("--max-count={MOST}");
-    // A commit that took the file away has no version of it.
+    // A commit that removes the file contains no version of it.
     let asked = ["log", &most, "--diff-filter=AM", "--format=%H%x09%ct%x09%s", "--", file];
     let told = Program::new(program).ask(data, &asked).unwrap_or_default();
     String::from_utf8_lossy(&told).lines().filter_map(read).collect()
@@ -41,7 +40,7 @@ fn read(line: &str) -> Option<Committed> {
     Some(Committed { id: id.to_owned(), at, message: message.to_owned() })
 }
 
-/// What `file` said in the commit `id`: nothing, if there is no such version or it is no text.
+/// The text of `file` in the commit `id`. `None` if there is no such version or it is not text.
 pub fn version(data: &Path, file: &str, id: &str, program: &str) -> Option<String> {
     let named = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !named || !is_repository(data) {

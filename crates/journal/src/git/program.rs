@@ -1,31 +1,30 @@
-//! Calling git, without the human's hooks, signatures and questions.
+//! Runs git without the user's hooks, signatures and prompts.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// How git is called.
+/// The git executable.
 #[derive(Debug)]
 pub(super) struct Program {
     name: PathBuf,
 }
 
-/// Why git did not do it.
+/// An error of git.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
-    /// It cannot be started.
     #[error("git cannot be started ({0}); install it, or go on without a history")]
     Missing(std::io::Error),
-    /// Somebody else is using it on the same directory.
+    /// Another process is using git in the same directory.
     #[error("another process has locked git; the commit is tried again in a while")]
     Locked,
-    /// It refused.
+    /// Git returned an error.
     #[error("git refused: {0}")]
     Refused(String),
 }
 
-/// Settings that keep git from asking, signing or running anything.
+/// Options that prevent git from prompting, signing or running other programs.
 const QUIETLY: [&str; 8] = [
     "-c",
     "core.hooksPath=/dev/null",
@@ -37,10 +36,10 @@ const QUIETLY: [&str; 8] = [
     "gc.auto=0",
 ];
 
-/// Who commits where nobody is known by name.
+/// The identity for commits if none is configured.
 const NAMELESS: [&str; 4] = ["-c", "user.name=ollim-bot", "-c", "user.email=ollim-bot@localhost"];
 
-/// Variables that would lead git to another directory, as they do inside a hook.
+/// Variables that would redirect git to another directory, as they do inside a hook.
 const ELSEWHERE: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
 impl Program {
@@ -48,12 +47,11 @@ impl Program {
         Self { name: PathBuf::from(name) }
     }
 
-    /// Runs git in `dir`.
     pub(super) fn run<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<(), Problem> {
         self.ask(dir, arguments).map(drop)
     }
 
-    /// Runs git in `dir`, and gives what it said.
+    /// Runs git in `dir` and returns its output.
     pub(super) fn ask<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<Vec<u8>, Problem> {
         let mut command = self.command(dir);
         let output = command.args(arguments).output().map_err(Problem::Missing)?;
@@ -65,13 +63,13 @@ impl Program {
         }
     }
 
-    /// Begins to run git in `dir`, and does not wait for it. All that it starts is in one group with it.
+    /// Starts git in `dir` without waiting for it, in a process group of its own.
     pub(super) fn begin(&self, dir: &Path, arguments: &[&str]) -> std::io::Result<Child> {
         let mut command = self.command(dir);
         command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
     }
 
-    /// What makes a commit possible where git does not know who commits.
+    /// Options that set an identity if git has none.
     pub(super) fn identity(&self, dir: &Path) -> &'static [&'static str] {
         let known = |key| self.run(dir, &["config", "--get", key]).is_ok();
         if known("user.name") && known("user.email") { &[] } else { &NAMELESS }
@@ -88,12 +86,12 @@ impl Program {
     }
 }
 
-/// Whether `dir` holds a history of its own.
+/// Returns whether `dir` contains a git repository.
 pub(super) fn is_repository(dir: &Path) -> bool {
     dir.join(".git").is_dir()
 }
 
-/// The nearest directory above `path` that holds a history.
+/// The nearest directory above `path` with a git repository.
 pub(super) fn repository(path: &Path) -> Option<&Path> {
     path.ancestors().skip(1).find(|above| is_repository(above))
 }

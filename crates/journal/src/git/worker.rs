@@ -1,4 +1,4 @@
-//! The thread that speaks to git, one commit after the other.
+//! The git thread, which makes one commit after another.
 
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
@@ -12,30 +12,30 @@ use super::packing::Packing;
 use super::program::{Problem, Program, repository};
 use super::{FileChange, Task};
 
-/// The most commits that wait for somebody else to let go of git.
+/// The most commits that wait for another process to release git.
 const POSTPONED: usize = 256;
 
-/// How soon to look again whether a packing has ended.
+/// The interval at which a running repack is polled.
 const SOON: Duration = Duration::from_secs(1);
 
-/// How long commits that found git locked wait before they are tried again.
+/// Delay before commits that found git locked are tried again.
 pub(super) const RETRY: Duration = Duration::from_secs(30);
 
-/// What is done for the history besides commits, by the one process that holds the data directory.
+/// Maintenance of the repository, for the process that holds the data directory.
 pub(super) struct Upkeep {
     pub packing: Packing,
     pub locks: LocksAtStart,
 }
 
-/// What the thread does next.
+/// The next step of the thread.
 enum Next {
     Commit(Task),
     Retry,
     End,
 }
 
-/// Works until nobody can ask for anything any more. Commits that find git locked are tried again after `retry`, and as
-/// often it is looked whether a lock was left, however many commits come meanwhile.
+/// Runs until all senders are dropped. Commits that found git locked are tried again after `retry`.
+/// Stale locks are removed at the same interval, however many commits arrive.
 pub(super) fn work(program: &Program, tasks: &Receiver<Task>, upkeep: Option<Upkeep>, retry: Duration) {
     let mut postponed: VecDeque<Task> = VecDeque::new();
     let mut told = HashSet::new();
@@ -61,7 +61,7 @@ pub(super) fn work(program: &Program, tasks: &Receiver<Task>, upkeep: Option<Upk
             }
         }
         if postponed.len() > POSTPONED {
-            // The file itself is safe, and the next commit of it brings this change along.
+            // The file is safe, and its next commit includes this change.
             postponed.pop_front();
         }
         drain(program, &mut postponed, &mut told, packing.as_mut());
@@ -69,8 +69,8 @@ pub(super) fn work(program: &Program, tasks: &Receiver<Task>, upkeep: Option<Upk
     drain(program, &mut postponed, &mut told, packing.as_mut());
 }
 
-/// Waits for the next task, or until postponed commits are tried again. Commits go on while git packs; that it has ended is
-/// noticed also without a task.
+/// Waits for the next task, or until postponed commits are due. Also polls a running repack.
+/// Commits continue during a repack.
 fn next(
     program: &Program,
     tasks: &Receiver<Task>,
@@ -96,7 +96,7 @@ fn next(
     tasks.recv().map_or(Next::End, Next::Commit)
 }
 
-/// Makes the commits that wait, until somebody else holds git.
+/// Makes the postponed commits until another process locks git.
 pub(super) fn drain(
     program: &Program,
     postponed: &mut VecDeque<Task>,
@@ -132,7 +132,7 @@ fn perform(program: &Program, task: &Task) -> Result<(), Problem> {
     staged?;
     let commit = [program.identity(dir), &["commit", "--quiet", "-m", &task.message, "--"]].concat();
     match program.run(dir, &words(&commit, path)) {
-        // Git says nothing on stderr when the file is as it was.
+        // Git prints nothing on stderr if the file is unchanged.
         Err(Problem::Refused(said)) if said.is_empty() => Ok(()),
         other => other,
     }
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::disk::{self, RealDisk};
 
-    /// Waits, for as long as a busy machine may need, until `holds`.
+    /// Waits until `holds`, with a limit that suffices on a busy machine.
     fn wait_until(what: &str, holds: impl Fn() -> bool) {
         let start = Instant::now();
         while !holds() {
@@ -161,7 +161,8 @@ mod tests {
         }
     }
 
-    /// DD-17: a commit that found git locked is made once the lock is gone, also if no other file changes.
+    /// DD-17: a commit that found git locked is made once the lock is gone, even if no other file
+    /// changes.
     #[test]
     fn a_commit_is_tried_again_without_another_change() {
         let dir = tempfile::tempdir().unwrap();
@@ -188,7 +189,7 @@ mod tests {
         });
     }
 
-    /// A lock that was left is removed also while commits come faster than they are tried again by themselves.
+    /// A stale lock is removed even while commits arrive faster than the retry interval.
     #[test]
     fn a_lock_is_removed_while_commits_keep_coming() {
         let dir = tempfile::tempdir().unwrap();
@@ -207,7 +208,7 @@ mod tests {
         assert!(git.run(dir.path(), &["rev-parse", "HEAD"]).is_ok());
     }
 
-    /// DD-17: what cannot be committed now is committed with the next change, in order.
+    /// DD-17: a commit that fails now is made with the next change, in order.
     #[test]
     fn a_commit_is_kept_while_somebody_else_holds_the_lock() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The book of job files: it looks at the disk and tells what changed.
+//! Scans the job files and reports what changed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,39 +17,39 @@ use crate::Paths;
 use crate::acceptance::{Accepted, ToldFiles};
 use crate::disk::{Disk, Listed, Stamp};
 
-/// What the job files of a data directory plan.
+/// Scans the job files of a data directory.
 pub struct JobBook {
     disk: Arc<dyn Disk>,
     root: PathBuf,
     zone: TimeZone,
     shelf: Shelf,
-    /// The directories that could not be read, and why.
+    /// The unreadable directories and the reasons.
     shut: BTreeMap<Kind, String>,
-    /// Whether what is told is remembered over a restart.
+    /// True if notices are stored over restarts.
     remembers: bool,
 }
 
-/// A file to be read again, and what is there: nothing, where one was before.
+/// A file to read, with its stamp; `None` if it disappeared.
 type Changed = (FileName, io::Result<Option<Stamp>>);
 
-/// So many files are read by one thread.
+/// Above this number of files, several threads read them.
 const HANDFUL: usize = 1_000;
 
 impl JobBook {
-    /// The book of the data directory at `paths`. Nothing is in it yet: the first look tells everything. Times
-    /// without an offset are times in `zone`.
+    /// A scanner for the data directory at `paths`. The first scan reports everything. Times
+    /// without an offset are in `zone`.
     pub fn open(disk: Arc<dyn Disk>, paths: &Paths, zone: TimeZone) -> Self {
         let root = paths.root().to_owned();
         Self { disk, root, zone, shelf: Shelf::default(), shut: BTreeMap::new(), remembers: false }
     }
 
-    /// The same, for the assistant that runs: what is wrong with a file is told once for each content, also over restarts.
+    /// Marks notices that the user has already received, also before a restart. For the daemon.
     #[must_use]
     pub fn remembering(self) -> Self {
         Self { remembers: true, ..self }
     }
 
-    /// Looks at all files and tells what changed since the last look. Only those that changed are read.
+    /// Scans all files and reports what changed since the last scan. Reads only changed files.
     pub fn look(&mut self, now: Timestamp) -> Vec<FileNews> {
         let mut news = Vec::new();
         let is_first = self.shelf.is_new();
@@ -72,7 +72,8 @@ impl JobBook {
         self.remember(news, now)
     }
 
-    /// Forgets what was told before the start of files that are fine or gone now. The first look tells of all others.
+    /// Removes stored notices about files that are valid or gone now. The first scan reports all
+    /// others.
     fn forget_mended(&self, news: &[FileNews]) {
         if !self.remembers {
             return;
@@ -86,7 +87,7 @@ impl JobBook {
         }
     }
 
-    /// Looks at these files, and at those that should be looked at again, and tells what changed.
+    /// Scans `paths` and the unsettled files, and reports what changed.
     pub fn look_at(&mut self, paths: &[PathBuf], now: Timestamp) -> Vec<FileNews> {
         let mut changed = self.waiting();
         let ours = paths.iter().filter_map(|path| FileName::of(path, &self.root));
@@ -95,7 +96,7 @@ impl JobBook {
         self.remember(news, now)
     }
 
-    /// Marks what the user was told before the last start, and remembers the rest.
+    /// Marks notices that the user has already received, and stores the others.
     fn remember(&self, news: Vec<FileNews>, now: Timestamp) -> Vec<FileNews> {
         if !self.remembers || !news.iter().any(|news| !matches!(news, FileNews::Plans(_) | FileNews::Gone(_)))
         {
@@ -107,12 +108,12 @@ impl JobBook {
         }
     }
 
-    /// When some files should be looked at again, because they may still be being saved.
+    /// The time at which unsettled files, which may still be being saved, should be scanned again.
     pub fn again(&self) -> Option<Timestamp> {
         self.shelf.waiting().map(|(_, then)| then).min()
     }
 
-    /// What is planned, as far as it was told.
+    /// The plans that were reported.
     pub fn planned(&self) -> impl Iterator<Item = &Arc<Planned>> {
         self.shelf.planned()
     }
@@ -136,7 +137,7 @@ impl JobBook {
         (file, stamp)
     }
 
-    /// What is in the directory of `kind`: nothing, if there is none.
+    /// Lists the directory of `kind`; empty if it is missing.
     fn list(&self, kind: Kind) -> io::Result<Vec<Listed>> {
         match self.disk.list(&self.root.join(kind.directory())) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -144,7 +145,7 @@ impl JobBook {
         }
     }
 
-    /// A directory that cannot be read takes nothing away from what is planned, and is told of once.
+    /// Reports an unreadable directory once. Its plans stay.
     fn shut_out(&mut self, kind: Kind, error: &io::Error) -> Option<FileNews> {
         let why = format!("it cannot be read ({error}); make it a directory that this account can read");
         let before = self.shut.insert(kind, why.clone());
@@ -153,7 +154,7 @@ impl JobBook {
         (before != Some(why)).then_some(news)
     }
 
-    /// The files of `kind` that are not as they were, and those that are no longer there.
+    /// The files of `kind` that changed or disappeared.
     fn changed(&mut self, kind: Kind, listed: Vec<Listed>) -> Vec<Changed> {
         let named = |listed: Listed| Some((FileName::in_directory(kind, &listed.path)?, listed.stamp));
         let ours = listed.into_iter().filter_map(named);
@@ -170,7 +171,7 @@ impl JobBook {
         };
         let found = match changed.len() {
             0..=HANDFUL => read(&changed),
-            // The first look at very many: most of the time goes into reading.
+            // The first scan of many files: most of the time is spent on reading.
             many => thread::scope(|scope| {
                 let threads = thread::available_parallelism().map_or(1, usize::from);
                 let shares = changed.chunks(many.div_ceil(threads));
@@ -182,7 +183,7 @@ impl JobBook {
         self.shelf.settle(found, now)
     }
 
-    /// The same without what nobody has accepted.
+    /// Removes permissions that are not accepted.
     fn within(&self, found: Vec<(FileName, Found)>) -> Vec<(FileName, Found)> {
         if !found.iter().any(|(_, found)| found.asks()) {
             return found;

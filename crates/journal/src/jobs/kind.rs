@@ -1,4 +1,4 @@
-//! The two kinds of job files, and how a file is called.
+//! The kinds of job files and their names.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use crate::files::items::{Item, is_markdown};
 use crate::frontmatter::BadText;
 
-/// Which kind a file is, by its directory.
+/// Kind of a job file, by its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Routine,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 2] = [Self::Routine, Self::Reminder];
 
-    /// The directory of its files, in the data directory.
+    /// The directory of the files, relative to the data directory.
     pub(super) fn directory(self) -> &'static str {
         match self {
             Self::Routine => Routine::DIRECTORY,
@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// Reads the text of a file. A time without an offset is one in `zone`.
+    /// Parses a file. Times without an offset are in `zone`.
     pub(super) fn read(self, text: &str, zone: &TimeZone) -> Result<What, BadText> {
         match self {
             Self::Routine => Routine::read(text, zone).map(What::Routine),
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// Whose a file is that says it is `id`.
+    /// The source of the job with the id `id`.
     pub(super) fn source(self, id: String) -> Source {
         match self {
             Self::Routine => Source::Routine(id),
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// What a job file is called.
+/// Kind and name of a job file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct FileName {
     pub(super) kind: Kind,
@@ -54,7 +54,7 @@ pub(super) struct FileName {
 }
 
 impl FileName {
-    /// The name of the file at `path` in the data directory `root`: nothing, if that is no job file.
+    /// The name of the file at `path` in the data directory `root`. `None` if it is no job file.
     pub(super) fn of(path: &Path, root: &Path) -> Option<Self> {
         let directory = path.parent()?.strip_prefix(root).ok()?;
         let kind =
@@ -62,20 +62,20 @@ impl FileName {
         Self::in_directory(kind, path)
     }
 
-    /// The name of a file that is in the directory of `kind`.
+    /// The name of a file in the directory of `kind`.
     pub(super) fn in_directory(kind: Kind, path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_owned();
         is_markdown(path).then_some(Self { kind, name })
     }
 
-    /// Where it is in the data directory `root`.
+    /// The path in the data directory `root`.
     pub(super) fn path(&self, root: &Path) -> PathBuf {
         root.join(self.kind.directory()).join(&self.name)
     }
 }
 
 impl fmt::Display for FileName {
-    /// As it is called from the data directory on.
+    /// The path relative to the data directory.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind.directory(), self.name.to_string_lossy())
     }

@@ -1,4 +1,4 @@
-//! One job file, as it was last seen.
+//! State of a single job file.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -18,59 +18,65 @@ use crate::acceptance::{Accepted, AskedFor};
 use crate::disk::{Disk, Stamp};
 use crate::files::items::{id_in, text_at};
 
-/// How long a file must have been away before it is believed to be gone.
+/// The time that a file must be missing before it counts as removed.
 const STAYS_AWAY: SignedDuration = SignedDuration::from_millis(250);
 
-/// How long after its last change a file that cannot be read is believed to be finished. A program that writes it in place
-/// may pause meanwhile.
+/// The time after its last change at which an invalid file counts as completely saved. A program that writes
+/// it in place may pause.
 const SETTLES: SignedDuration = SignedDuration::from_secs(2);
 
-/// How long it may take until the disk gives two changes of a file different times.
+/// The resolution of file times: two changes within it may have the same time.
 const TOLD_APART: SignedDuration = SignedDuration::from_secs(2);
 
-/// When a file that has been away `since` then is believed to be gone.
+/// When a file missing since `since` counts as removed.
 pub(super) fn gone_at(since: Timestamp) -> Timestamp {
     since.checked_add(STAYS_AWAY).unwrap_or(since)
 }
 
-/// When what has been wrong with a file `since` then is told.
+/// When a problem that exists since `since` is reported.
 pub(super) fn settled(since: Timestamp) -> Timestamp {
     since.checked_add(SETTLES).unwrap_or(since)
 }
 
-/// One job file.
+/// A tracked job file.
 pub(super) struct Sheet {
-    /// What it planned when it could last be read.
+    /// Its plan when it was last valid.
     pub(super) good: Option<Good>,
     pub(super) state: State,
-    /// While this is its stamp it need not be read again.
+    /// With this stamp the file is unchanged and need not be read.
     pub(super) known: Option<Stamp>,
-    /// What was told to be wrong with it, and still is.
+    /// The reported problem that still exists.
     pub(super) told: Option<Complaint>,
-    /// The last look that came by it.
+    /// The last scan that found the file.
     pub(super) seen_in: u64,
 }
 
-/// What a file plans, and whose that is.
+/// The plan of a valid file, and its source.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Good {
     pub(super) source: Source,
     pub(super) planned: Arc<Planned>,
-    /// What it asks for and does without, because nobody has accepted it.
+    /// The requested permissions that are removed because they are not accepted.
     pub(super) held: Vec<String>,
 }
 
-/// How a file is, and since when.
+/// State of a file, and since when.
 pub(super) enum State {
-    /// It can be read.
-    Fine { since: Timestamp },
-    /// It is there and cannot be read; who it says it is may still be legible.
-    Bad { since: Timestamp, complaint: Complaint, says: Option<Source> },
-    /// It is not there any more.
-    Missing { since: Timestamp },
+    Fine {
+        since: Timestamp,
+    },
+    /// The file is invalid; its id may still be readable.
+    Bad {
+        since: Timestamp,
+        complaint: Complaint,
+        says: Option<Source>,
+    },
+    Missing {
+        since: Timestamp,
+    },
 }
 
-/// What is wrong with a file that has this content.
+/// A problem of a file with this content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Complaint {
     pub(super) matter: Matter,
@@ -78,14 +84,14 @@ pub(super) struct Complaint {
     pub(super) content: u64,
 }
 
-/// Whether a file cannot be used, or only asks for too much.
+/// Distinguishes unusable files from those usable with restrictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Matter {
     Unusable,
     Asking,
 }
 
-/// What was found where a file is or was.
+/// Result of scanning a file.
 pub(super) struct Found {
     state: State,
     good: Option<Good>,
@@ -98,7 +104,7 @@ impl Sheet {
         Self { good, state, known, told: None, seen_in }
     }
 
-    /// Takes what was found now. What it planned when it could be read is kept.
+    /// Applies a scan result. The last valid plan is kept.
     pub(super) fn take(&mut self, found: Found) {
         self.known = found.known;
         let same = found.good.is_some() && found.good == self.good;
@@ -114,7 +120,7 @@ impl Sheet {
         }
     }
 
-    /// Who it is: by what it planned, and by what it says.
+    /// The source of its plan, and the one that its id claims.
     pub(super) fn sources(&self) -> impl Iterator<Item = &Source> {
         let says = match &self.state {
             State::Bad { says, .. } => says.as_ref(),
@@ -123,7 +129,7 @@ impl Sheet {
         self.good.as_ref().map(|good| &good.source).into_iter().chain(says)
     }
 
-    /// Whether it plans what `source` does, or did when it could last be read.
+    /// Returns whether its last valid plan is that of `source`.
     pub(super) fn plans(&self, source: &Source) -> bool {
         self.good.as_ref().is_some_and(|good| good.source == *source)
     }
@@ -145,7 +151,7 @@ impl Good {
         Self { source: planned.source(), planned: Arc::new(planned), held: Vec::new() }
     }
 
-    /// The same without what is not `accepted`.
+    /// Removes permissions that are not `accepted`.
     fn within(self, accepted: &Accepted) -> Self {
         let held = accepted.held(&AskedFor::job(&self.planned.what));
         if held.is_empty() {
@@ -156,8 +162,8 @@ impl Good {
         Self { planned, held, ..self }
     }
 
-    /// What the user is told of a file that can be used: what it does without, and which lines of its tool lists cannot
-    /// be understood. Nothing, if all is well.
+    /// The notice about a usable file: the withheld permissions, and the tool patterns that cannot
+    /// be parsed. `None` if there are none.
     pub(super) fn remarks(&self) -> Option<String> {
         let held = (!self.held.is_empty()).then(|| AskedFor::job(&self.planned.what).held_back(&self.held));
         let lines = unclear_lines(&self.planned);
@@ -171,7 +177,7 @@ impl Good {
     }
 }
 
-/// Finds the lines of the tool lists of a job that cannot be understood, a sentence each.
+/// The lines of a job's tool lists that cannot be parsed, as sentences.
 fn unclear_lines(planned: &Planned) -> Vec<String> {
     let tools = &planned.charter().written_terms().tools;
     let source = match &planned.what {
@@ -190,12 +196,11 @@ fn unclear_lines(planned: &Planned) -> Vec<String> {
 }
 
 impl Found {
-    /// Nothing is there.
     pub(super) fn missing(now: Timestamp) -> Self {
         Self { state: State::Missing { since: now }, good: None, known: None }
     }
 
-    /// It cannot be looked at.
+    /// The file cannot be accessed.
     pub(super) fn unseen(error: &io::Error, since: Timestamp) -> Self {
         let why = format!("it cannot be read ({error}); make it readable for this account");
         let complaint = Complaint { matter: Matter::Unusable, why, content: 0 };
@@ -217,7 +222,7 @@ impl Found {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::missing(now),
             Err(error) => return Self::unseen(&error, since),
         };
-        // A second change in the same moment would have the same stamp.
+        // A second change within the resolution would have the same stamp.
         let told_apart = stamp.changed.checked_add(TOLD_APART).is_ok_and(|then| then <= now);
         let known = told_apart.then_some(stamp);
         match text.as_deref().map_err(Clone::clone).and_then(|text| file.kind.read(text, zone)) {
@@ -236,12 +241,13 @@ impl Found {
         matches!(self.state, State::Missing { .. })
     }
 
-    /// Whether it asks for something.
+    /// Returns whether the job requests permissions.
     pub(super) fn asks(&self) -> bool {
         self.good.as_ref().is_some_and(|good| !good.planned.what.asks().is_empty())
     }
 
-    /// The same without what is not `accepted`. What is held back is looked at again, in case it was accepted meanwhile.
+    /// Removes permissions that are not `accepted`. A restricted file is read again at the next
+    /// scan, because its permissions may be accepted meanwhile.
     pub(super) fn within(self, accepted: &Accepted) -> Self {
         let good = self.good.map(|good| good.within(accepted));
         let held = good.as_ref().is_some_and(|good| !good.held.is_empty());

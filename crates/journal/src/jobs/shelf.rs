@@ -1,7 +1,7 @@
-//! The shelf: all job files as they were last seen, and which of them counts.
+//! All tracked job files, and which of them defines each plan.
 //!
-//! Of the files that are one routine or one reminder the first by name counts; the others are told of as twins.
-//! What is told is always the difference to what was told before.
+//! If several files have the same id, the first one by name counts; the others are reported as
+//! duplicates. News are always the difference to what was reported before.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -16,18 +16,17 @@ use super::sheet::{Complaint, Found, Good, Matter, Sheet, State, gone_at, settle
 use crate::disk::Stamp;
 use crate::files::items::twin_of;
 
-/// All job files.
 #[derive(Default)]
 pub(super) struct Shelf {
     sheets: HashMap<FileName, Sheet>,
-    /// Who has which files, by name.
+    /// The files of each source, by name.
     holders: BTreeMap<Source, Vec<FileName>>,
-    /// What was told to be planned.
+    /// The reported plans.
     planned: BTreeMap<Source, Arc<Planned>>,
-    /// The files that may still settle, and when they are looked at again.
+    /// The files that may still be being saved, and when to scan them again.
     waiting: BTreeMap<FileName, Timestamp>,
     looks: u64,
-    /// The last look of which everything was told.
+    /// The last scan whose news were all reported.
     told_of: u64,
 }
 
@@ -37,35 +36,35 @@ impl Shelf {
         self.looks == 0
     }
 
-    /// All files are looked at from here on.
+    /// Starts a scan of all files.
     pub(super) fn begin_look(&mut self) {
         self.looks += 1;
     }
 
-    /// Whether a file that is there is as it was.
+    /// Marks a file as found. Returns whether it is unchanged.
     pub(super) fn recognise(&mut self, file: &FileName, stamp: Stamp) -> bool {
         let Some(sheet) = self.sheets.get_mut(file) else { return false };
         sheet.seen_in = self.looks;
         sheet.known == Some(stamp)
     }
 
-    /// The files that were there before and that this look did not come by.
+    /// The files that the current scan did not find.
     pub(super) fn unseen(&self, kind: Kind) -> impl Iterator<Item = &FileName> {
         let lost = self.sheets.iter().filter(|(_, sheet)| sheet.seen_in != self.looks);
         lost.map(|(file, _)| file).filter(move |file| file.kind == kind)
     }
 
-    /// The files that may still settle, and when they should be looked at again.
+    /// The files that may still be being saved, and when to scan them again.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (&FileName, Timestamp)> {
         self.waiting.iter().map(|(file, then)| (file, *then))
     }
 
-    /// What was told to be planned.
+    /// The reported plans.
     pub(super) fn planned(&self) -> impl Iterator<Item = &Arc<Planned>> {
         self.planned.values()
     }
 
-    /// Takes what was found, and tells what follows for everybody concerned.
+    /// Applies scan results. Returns the news for all affected sources.
     pub(super) fn settle(&mut self, found: Vec<(FileName, Found)>, now: Timestamp) -> Vec<FileNews> {
         let mut news = Vec::new();
         let mut plans = Vec::new();
@@ -88,7 +87,7 @@ impl Shelf {
         news
     }
 
-    /// Takes what was found of one file, and gives everybody whose file it was or is.
+    /// Applies the scan result of one file. Returns the sources it had or has.
     fn take(&mut self, file: &FileName, found: Found) -> Vec<Source> {
         let mut concerned = Vec::new();
         match self.sheets.get_mut(file) {
@@ -114,7 +113,7 @@ impl Shelf {
         concerned
     }
 
-    /// Forgets a file that stays away.
+    /// Removes a file that is gone.
     fn forget(&mut self, file: &FileName, now: Timestamp) -> Option<FileNews> {
         let sheet =
             self.sheets.get(file).filter(|sheet| sheet.is_missing() && gone_at(sheet.since()) <= now)?;
@@ -135,7 +134,7 @@ impl Shelf {
         }
     }
 
-    /// Settles what is planned for one of them.
+    /// Updates the plan of `source`.
     fn plan(&mut self, source: &Source) -> Option<FileNews> {
         self.pass_on(source);
         let first = self.first(source).and_then(|(_, sheet)| sheet.good.as_ref());
@@ -151,15 +150,16 @@ impl Shelf {
         }
     }
 
-    /// The file that counts for `source`: the first by name of those that are there.
+    /// The file that defines the plan of `source`: the first by name, preferring existing ones.
     fn first(&self, source: &Source) -> Option<(&FileName, &Sheet)> {
         let holders = self.holders.get(source)?.iter();
         let sheets = holders.filter_map(|file| Some((file, self.sheets.get(file)?)));
-        // It is the first of equals that is taken.
+        // `min_by_key` returns the first of equal elements.
         sheets.filter(|(_, sheet)| sheet.plans(source)).min_by_key(|(_, sheet)| sheet.is_missing())
     }
 
-    /// Who was planned by a file that is gone, and is named by one that cannot be read, was only moved.
+    /// Keeps the plan of a removed file if an invalid file has the same id, because it was only
+    /// moved.
     fn pass_on(&mut self, source: &Source) {
         if self.first(source).is_some() {
             return;
@@ -174,7 +174,7 @@ impl Shelf {
         }
     }
 
-    /// Tells what is wrong with a file, once, when it had the time to settle; or that nothing is any more.
+    /// Reports a problem of a file once it is settled, or that it no longer has one.
     fn complain(&mut self, file: &FileName, now: Timestamp) -> Option<FileNews> {
         self.waiting.remove(file);
         let wrong = self.wrong(file);
@@ -189,7 +189,7 @@ impl Shelf {
         if sheet.told.as_ref() == Some(&complaint) {
             return None;
         }
-        // At the first look nobody knows what it planned before, so that it cannot be read must not wait.
+        // At the first scan its earlier plan is unknown, so a problem is reported immediately.
         if settled(since) > now && self.told_of > 0 {
             self.waiting.insert(file.clone(), settled(since));
             return None;
@@ -211,7 +211,7 @@ impl Shelf {
         }
     }
 
-    /// What is wrong with a file that is there, and since when.
+    /// The problem of an existing file, and since when.
     fn wrong(&self, file: &FileName) -> Option<(Complaint, Timestamp)> {
         let sheet = self.sheets.get(file)?;
         match &sheet.state {
@@ -232,7 +232,7 @@ impl Shelf {
     }
 }
 
-/// BF-10: who wrote down what has no effect may want to know.
+/// BF-10: warns about keys that have no effect.
 fn warn_of_ignored(planned: &Planned) {
     let ignored = planned.charter().ignored();
     if !ignored.is_empty() {
@@ -242,7 +242,7 @@ fn warn_of_ignored(planned: &Planned) {
     }
 }
 
-/// Puts in order, each once.
+/// Sorts and removes duplicates.
 fn sort<T: Ord>(things: &mut Vec<T>) {
     things.sort_unstable();
     things.dedup();

@@ -1,7 +1,7 @@
-//! Following the job files while the assistant runs.
+//! Watches the job files while the assistant runs.
 //!
-//! The system says which files change, and those are looked at once. It may miss some, so all of them are looked
-//! at every so often as well. A thread of its own does this, because the disk blocks.
+//! Scans a file when the system reports a change. Such events can be lost, so all files are also
+//! scanned at an interval. Runs on a separate thread, because file access blocks.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,38 +19,38 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::JobBook;
 use crate::disk;
 
-/// How often all files are looked at, whatever the system says.
+/// The interval at which all files are scanned.
 pub const LOOKS_EVERY: Duration = Duration::from_secs(10);
 
-/// The most changes that wait; the system keeps the rest, or says that it could not.
+/// The most queued wake-ups; the system queues further events or reports an overflow.
 const RINGS: usize = 1024;
 
-/// The most news that wait to be read. More are kept here, and told together.
+/// The most queued news. Further news are collected and sent together.
 const NEWS: usize = 64;
 
-/// How soon news are told that nobody had room for.
+/// Delay before news are sent again that did not fit into the queue.
 const TELLS_AGAIN: Duration = Duration::from_millis(100);
 
 /// The shortest wait.
 const BLINK: Duration = Duration::from_millis(5);
 
-/// Follows the job files until it is dropped.
+/// Watches the job files until it is dropped.
 pub struct Watch {
     doorbell: SyncSender<Ring>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What wakes the thread.
+/// Wake-up of the thread.
 enum Ring {
     Changed(Vec<PathBuf>),
-    /// Some change was missed, or could not be told by its path.
+    /// An event was lost or has no usable path.
     Anything,
     Stop,
 }
 
-/// Follows the files of `book`, and gives what is told of them: first all that the book does not know yet. All
-/// files are looked at `every` so often. The directories are made if they are missing; one that cannot be made takes nothing
-/// away from the others.
+/// Watches the files of `scanner` and sends the news, first about everything that is unknown to it.
+/// Scans all files at the interval `every`. Creates missing directories; a failure to create one
+/// does not affect the others.
 pub fn watch(
     book: JobBook,
     clock: Arc<dyn Clock>,
@@ -72,7 +72,7 @@ pub fn watch(
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Whoever does not listen any more has already left.
+        // Fails only if the thread has ended already.
         let _ = self.doorbell.send(Ring::Stop);
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -82,7 +82,7 @@ impl Drop for Watch {
     }
 }
 
-/// What the thread owns.
+/// State of the thread.
 struct Follower {
     book: JobBook,
     clock: Arc<dyn Clock>,
@@ -90,11 +90,11 @@ struct Follower {
     ears: Option<RecommendedWatcher>,
     rings: Receiver<Ring>,
     news: mpsc::Sender<Vec<FileNews>>,
-    /// What nobody had room for.
+    /// News that did not fit into the queue.
     untold: Vec<FileNews>,
 }
 
-/// What to look at next.
+/// The next files to scan.
 enum Next {
     All,
     These(Vec<PathBuf>),
@@ -124,16 +124,16 @@ impl Follower {
         }
     }
 
-    /// A directory that was replaced is a new one to the system.
+    /// Watches the directories again, because the system regards a replaced one as new.
     fn hear_directories(&mut self) {
         let Some(ears) = &mut self.ears else { return };
         for directory in self.book.watched() {
-            // One that is gone is seen by the look that follows.
+            // The next scan notices a missing directory.
             let _ = ears.watch(&directory, RecursiveMode::NonRecursive);
         }
     }
 
-    /// Tells all that is untold; an error if nobody listens any more.
+    /// Sends all news. Fails if the receiver is gone.
     fn tell(&mut self) -> Result<(), ()> {
         if self.untold.is_empty() {
             return if self.news.is_closed() { Err(()) } else { Ok(()) };
@@ -148,7 +148,7 @@ impl Follower {
         }
     }
 
-    /// Waits for a change, or until it is time to look again.
+    /// Waits for a change or the next scan.
     fn wait(&self, looked: Instant) -> Next {
         match self.rings.recv_timeout(self.patience(looked)) {
             Ok(ring) => self.and_the_rest(ring),
@@ -158,7 +158,7 @@ impl Follower {
         }
     }
 
-    /// Everything that rang together with the first.
+    /// Combines `first` with all queued wake-ups.
     fn and_the_rest(&self, first: Ring) -> Next {
         let mut paths = Vec::new();
         let mut all = false;
@@ -182,11 +182,11 @@ impl Follower {
     }
 }
 
-/// Has the system ring at every change in `directories`. Where it cannot, looking every so often must do.
+/// Watches `directories`. If that fails, only the periodic scan finds changes.
 fn listen(doorbell: SyncSender<Ring>, directories: [PathBuf; 3]) -> Option<RecommendedWatcher> {
     let heard = move |event: notify::Result<Event>| {
         if let Some(ring) = ring(event, &directories) {
-            // Nobody is at home any more when this fails.
+            // Fails only during shutdown.
             let _ = doorbell.send(ring);
         }
     };
@@ -201,12 +201,12 @@ fn listen(doorbell: SyncSender<Ring>, directories: [PathBuf; 3]) -> Option<Recom
 
 fn ring(event: notify::Result<Event>, directories: &[PathBuf]) -> Option<Ring> {
     match event {
-        // We read these files ourselves.
+        // Caused by our own reads.
         Ok(event) if event.kind.is_access() => None,
         Ok(event) if event.need_rescan() || event.paths.iter().any(|path| directories.contains(path)) => {
             Some(Ring::Anything)
         }
-        // Something was accepted, so what is held back may hold now.
+        // An acceptance changed, so withheld permissions may be granted now.
         Ok(event) if event.paths.iter().any(|path| path.starts_with(&directories[2])) => Some(Ring::Anything),
         Ok(event) => Some(Ring::Changed(event.paths)),
         Err(_) => Some(Ring::Anything),

@@ -1,4 +1,4 @@
-//! What of a data directory goes into an archive, and what never does.
+//! Selects the files of a data directory for an archive.
 
 use std::path::Path;
 
@@ -7,48 +7,46 @@ use serde::{Deserialize, Serialize};
 use crate::disk::is_half_written;
 use crate::git::is_half_packed;
 
-/// Whether keys and paired browsers go along.
+/// Selects whether an archive includes keys and paired browsers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
-    /// They stay.
     Stay,
-    /// They go along, because the human said so.
+    /// Included at the user's request.
     GoAlong,
 }
 
-/// Whether the history of the files goes along.
+/// Selects whether an archive includes the git history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
-    /// It stays: who only tries something on a copy needs none.
+    /// Excluded, for example for a copy used only for tests.
     Stays,
-    /// It goes along.
     GoesAlong,
 }
 
-/// Why something is not in an archive.
+/// Why a file is not in an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// Whoever has it can act as the human.
+    /// It allows its owner to act as the user.
     Secret,
-    /// It belongs to a program that runs.
+    /// It belongs to the running program.
     Running,
-    /// It is of this machine alone, and could run something on another.
+    /// It is specific to this machine, and could cause programs to run on another one.
     Machine,
-    /// It is a copy of what is inside.
+    /// It is a copy of the journal, which is included.
     Copy,
-    /// It is a link to something inside, and is made again.
+    /// It is a link to an included file, and is recreated.
     Link,
-    /// It is no plain file, or cannot be named.
+    /// It is not a regular file, or its name is not valid.
     Strange,
-    /// It was gone when its turn came.
+    /// It disappeared during the export.
     Gone,
-    /// It is the history of the files, for which nobody asked.
+    /// It is the git history, which was not requested.
     History,
 }
 
 impl Why {
-    /// It, in words.
+    /// A description for the user.
     pub fn tell(self) -> &'static str {
         match self {
             Self::Secret => "secret",
@@ -63,10 +61,10 @@ impl Why {
     }
 }
 
-/// Where copies of the journal are, of which the last one is what Litestream keeps beside it.
+/// Directories with copies of the journal; the last one is created by Litestream.
 const COPIES: [&str; 3] = ["backups", "before-migration", ".journal.db-litestream"];
 
-/// Why the thing called `name` stays out, whoever asks for it; nothing, if it may go in.
+/// Why the file `name` is always excluded; `None` if it may be included.
 pub fn refusal(name: &str) -> Option<Why> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let running = ["state/bot.lock", "state/bot.pid", "state/control.sock", "state/accounts.lock"];
@@ -90,12 +88,13 @@ pub fn refusal(name: &str) -> Option<Why> {
     }
 }
 
-/// Why the thing called `name` is neither packed nor taken in, though archives of earlier versions hold it; nothing, if
-/// it is not so. Who believed it elsewhere would take another program for its own, an end for a fall, another journal for the
-/// one that comes along, or somebody else's damage for its own; and what git was packing just then, nobody ever reads.
+/// Why the file `name` is ignored in both directions, although archives of earlier versions contain
+/// it. On another machine it would be mistaken for local state: the update record, the crash
+/// marker, a pending replacement of the journal, or notices about another journal's damage.
+/// Temporary packs are never read by git.
 pub fn stays_behind(name: &str) -> Option<Why> {
     match name {
-        // Elsewhere it would take effect unseen as soon as `settings.toml` is broken.
+        // It would take effect there as soon as `settings.toml` is invalid.
         "state/update.json" | "state/settings.last-good.toml" => Some(Why::Machine),
         "state/watched" => Some(Why::Running),
         _ if name.starts_with("state/journal.db.instead-") => Some(Why::Running),
@@ -107,7 +106,8 @@ pub fn stays_behind(name: &str) -> Option<Why> {
     }
 }
 
-/// Of a history, what was committed and what names it. Settings and hooks can run programs, and stay.
+/// Includes commits and refs of a repository. Excludes configuration and hooks, which can run
+/// programs.
 fn git(inner: &str) -> Option<Why> {
     let first = inner.split('/').next().unwrap_or(inner);
     let alternates = ["objects/info/alternates", "objects/info/http-alternates"];

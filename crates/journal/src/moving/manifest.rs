@@ -1,59 +1,53 @@
-//! The list of what is in an archive, and of what is not.
+//! The manifest of an archive: its files and the excluded ones.
 
 use serde::{Deserialize, Serialize};
 
 use super::choosing::Why;
 
-/// The format of archives that this program makes.
+/// The archive format that this version writes.
 pub const FORMAT: u32 = 1;
 
-/// What an archive says about itself.
+/// Content of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// What this is, for whoever finds it.
+    /// A description for readers of the archive.
     pub about: String,
-    /// The format of the archive.
     pub format: u32,
-    /// The program that made it.
+    /// The program that wrote the archive, with its version.
     pub program: String,
-    /// When.
+    /// The time of the export.
     pub made: String,
-    /// The format of the journal in it.
+    /// The format of the database in it.
     pub journal_format: Option<i64>,
-    /// Every file in it.
+    /// All files in the archive.
     pub inside: Vec<Inside>,
-    /// What was in the data directory and is not in here.
+    /// The files of the data directory that are not in the archive.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Manifest {
-    /// How many bytes the files have.
+    /// The total size of the files.
     pub fn bytes(&self) -> u64 {
         self.inside.iter().map(|file| file.bytes).sum()
     }
 
-    /// What was left out because it is secret.
+    /// The files that were excluded because they are secret.
     pub fn secrets(&self) -> impl Iterator<Item = &LeftOut> {
         self.left_out.iter().filter(|left| left.why == Why::Secret)
     }
 }
 
-/// One file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inside {
-    /// Its name in the data directory.
+    /// Its path in the data directory.
     pub path: String,
-    /// How long it is.
     pub bytes: u64,
-    /// The SHA-256 of its bytes.
     pub sha256: String,
 }
 
-/// Something that is not in an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Its name in the data directory, or what it is.
+    /// Its path in the data directory, or a description.
     pub path: String,
-    /// Why.
     pub why: Why,
 }

@@ -1,4 +1,4 @@
-//! Why there is no archive, told so that whoever reads it knows what to change.
+//! Errors of an export, with advice for the user.
 
 use std::io;
 use std::path::Path;
@@ -6,35 +6,32 @@ use std::path::Path;
 use crate::db::Unopened;
 use crate::passing::Lasts;
 
-/// Why there is no archive.
+/// An error of an export.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPacked {
-    /// There is nothing to pack.
+    /// The data directory does not exist.
     #[error("{0} is not there, so there is nothing to export. name another with --data-dir.")]
     Nothing(String),
-    /// The journal is damaged.
     #[error(
         "{0}. start ollim-bot once: it keeps a damaged journal aside and goes on from a good copy. then export again."
     )]
     Damaged(String),
-    /// The journal was written by a later version.
     #[error("{0}")]
     Newer(String),
-    /// The journal cannot be copied.
     #[error("{0}")]
     Uncopied(String),
-    /// Something cannot be read.
+    /// A file cannot be read.
     #[error("{0}")]
     Unread(#[from] Unread),
-    /// Something was written meanwhile.
+    /// A file was written during the export.
     #[error("{0} was written while i read it. try again.")]
     Changed(String),
-    /// Whoever takes the archive does not let us.
+    /// The archive cannot be written.
     #[error("the archive could not be written: {0}.")]
     Disk(#[from] io::Error),
 }
 
-/// What cannot be read.
+/// A file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("`{name}` cannot be read: {error}. make it readable or move it away, and try again.")]
 pub struct Unread {
@@ -43,12 +40,12 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// That of the thing called `name`.
+    /// The error for the file called `name`.
     pub fn of(name: &str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self { name: name.to_owned(), error }
     }
 
-    /// That of the thing at `path`, which is in `root` or is that.
+    /// The error for the file at `path`, which is `root` or inside of it.
     pub fn at(root: &Path, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |error| {
             let inside = path.strip_prefix(root).ok().filter(|name| !name.as_os_str().is_empty());
@@ -56,13 +53,13 @@ impl Unread {
         }
     }
 
-    /// Whether it was there a moment ago, and is not any more: somebody is at work.
+    /// Returns whether the file was removed concurrently.
     pub fn is_gone(&self) -> bool {
         self.error.kind() == io::ErrorKind::NotFound
     }
 }
 
-/// What is told of a journal in `dir` that cannot be copied beside itself.
+/// The error for a journal in `dir` that cannot be copied.
 pub fn uncopied(dir: &Path, error: Unopened) -> NotPacked {
     let text = error.to_string();
     let dir = dir.display();

@@ -1,8 +1,8 @@
-//! Packing: one archive of all that a data directory holds, as it was at one moment.
+//! Writes an archive of a data directory in a consistent state.
 //!
-//! The files that follow the journal are read while the journal stands still: if something was written meanwhile,
-//! they are read again. What the journal has not yet done to a file stands in the journal, and is done where it is
-//! unpacked.
+//! The files derived from the journal are read while the journal does not change; if it was written
+//! meanwhile, they are read again. File changes that are still pending are stored in the journal
+//! and are applied after the import.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -23,41 +23,37 @@ use crate::db::{Snapshot, examine_copy, forget_commits, forget_devices};
 use crate::disk::{Disk, Seen, Stamp};
 use crate::paths::Paths;
 
-/// How often the files are read again because the journal was written meanwhile. Who writes without pause still gets
-/// an archive: what a file lacks then follows from the journal.
+/// The most attempts to read the files while the journal does not change. After that the archive is
+/// written anyway, because the derived files follow from the journal.
 const TRIES: usize = 20;
 
 /// Longer files are not held in memory.
 const HELD: u64 = 32 * 1024 * 1024;
 
-/// How much is read of them at a time.
+/// Bytes of a long file that are read at a time.
 const PART: usize = 1024 * 1024;
 
-/// Where git keeps what was committed, and where that is packed.
+/// The objects and packs of git.
 const OBJECTS: &str = ".git/objects/";
 const PACKS: &str = ".git/objects/pack/";
 
-/// What an archive says of itself.
+/// The description in the manifest.
 const ABOUT: &str = "a data directory of ollim-bot. `ollim-bot import` puts it in its place after it has looked over \
                      every file; by hand: everything under data/ belongs into the data directory.";
 
-/// What is to be packed.
+/// Parameters of an export.
 pub struct Order<'a> {
-    /// The data directory.
     pub paths: &'a Paths,
-    /// The disk it is on.
     pub disk: &'a dyn Disk,
-    /// Whether secrets go along.
+    /// Selects whether to include secrets.
     pub secrets: Secrets,
-    /// Whether the history of the files does.
+    /// Selects whether to include the git history.
     pub history: History,
-    /// Now.
     pub now: Timestamp,
-    /// The name and version of the program.
     pub program: &'a str,
 }
 
-/// Packs what `order` names into `out`, and tells how far it is.
+/// Writes the archive of `order` to `out`.
 pub fn pack(order: &Order<'_>, out: &mut dyn Write, tell: Tell<'_>) -> Result<Manifest, NotPacked> {
     let root = order.paths.root();
     if order.disk.look(root).map_err(Unread::at(root, root))? != Some(Seen::Directory) {
@@ -79,7 +75,7 @@ pub fn pack(order: &Order<'_>, out: &mut dyn Write, tell: Tell<'_>) -> Result<Ma
     for (chosen, bytes) in &read {
         packer.add(&chosen.name, order.disk.may_run(&chosen.path).unwrap_or_default(), bytes)?;
     }
-    // What names something goes before what it names, so that nothing is named that is not there.
+    // Refs are packed before objects, so that no ref names an object which is not in the archive.
     let (objects, others): (Vec<_>, Vec<_>) =
         walk.chosen.into_iter().partition(|chosen| chosen.name.starts_with(OBJECTS));
     for chosen in &others {
@@ -104,7 +100,7 @@ pub fn pack(order: &Order<'_>, out: &mut dyn Write, tell: Tell<'_>) -> Result<Ma
     Ok(manifest)
 }
 
-/// The journal at one moment, and the files that follow it as they were then.
+/// A snapshot of the journal and the derived files at the same moment.
 struct Moment {
     journal: Option<Snapshot>,
     read: Vec<(Chosen, Vec<u8>)>,
@@ -161,7 +157,7 @@ struct Packer<'a, 'b> {
 }
 
 impl Packer<'_, '_> {
-    /// Packs the journal by way of a copy, which is gone afterwards.
+    /// Packs the journal through a temporary copy.
     fn journal(
         &mut self,
         order: &Order<'_>,
@@ -191,7 +187,7 @@ impl Packer<'_, '_> {
             left_out
                 .extend((devices > 0).then(|| LeftOut { path: devices_in_words(devices), why: Why::Secret }));
         }
-        // The mark stays: it follows the journal that is here.
+        // The mark is not packed, because it belongs to the local journal.
         forget_commits(copy).map_err(|error| uncopied(&state, error))?;
         let (format, sound) = examine_copy(copy).map_err(|error| uncopied(&state, error))?;
         if !sound {
@@ -204,8 +200,8 @@ impl Packer<'_, '_> {
         }
     }
 
-    /// Packs what git keeps. It may be packing that itself just now: then what was seen is gone, and lies in a pack
-    /// that was not there. So this looks again, until every pack that is there is inside.
+    /// Packs the objects of git. A concurrent repack may move them to a new pack, so this lists
+    /// them again until every existing pack is included.
     fn objects(&mut self, order: &Order<'_>, mut seen: Vec<Chosen>) -> Result<(), NotPacked> {
         let root = order.paths.root();
         let dir = root.join(OBJECTS);
@@ -232,7 +228,7 @@ impl Packer<'_, '_> {
         Err(NotPacked::Changed(".git".to_owned()))
     }
 
-    /// Packs one file; what became of it, if it is gone.
+    /// Packs one file. Returns an exclusion if it has disappeared.
     fn file(&mut self, disk: &dyn Disk, chosen: &Chosen) -> Result<Option<LeftOut>, NotPacked> {
         let gone = || Ok(Some(LeftOut { path: chosen.name.clone(), why: Why::Gone }));
         let stamp = || disk.stamp(&chosen.path).map_err(Unread::of(&chosen.name));
@@ -253,7 +249,7 @@ impl Packer<'_, '_> {
         let name = format!("{DATA}{}", chosen.name);
         let appended = append(&mut self.archive, &name, self.now, may_run, &mut parts, bytes);
         let unread = parts.failed.map(Unread::of(&chosen.name));
-        // Where only half of it was there, half of it is in the archive.
+        // Only part of the file is in the archive.
         if unread.as_ref().is_some_and(Unread::is_gone) || stamp()? != Some(before) {
             return Err(NotPacked::Changed(chosen.name.clone()));
         }
@@ -293,7 +289,7 @@ fn append(
     archive.append_data(&mut header, name, bytes)
 }
 
-/// A hash, as people write it.
+/// Formats a hash in hexadecimal.
 pub fn in_hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -303,14 +299,14 @@ fn devices_in_words(count: u64) -> String {
     format!("{count} paired {browsers}")
 }
 
-/// A long file, read part by part.
+/// Reads a long file in chunks.
 struct Parts<'a> {
     disk: &'a dyn Disk,
     path: PathBuf,
     at: u64,
     end: u64,
     hash: Sha256,
-    /// Why it could not be read on, which is not why the archive could not be written.
+    /// The read error, kept apart from errors of writing the archive.
     failed: Option<io::Error>,
 }
 

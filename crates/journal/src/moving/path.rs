@@ -1,19 +1,19 @@
-//! Names of files inside a data directory, as an archive tells them.
+//! Relative file names in archives.
 
 use std::path::Path;
 
-/// The most letters of a name, and of one part of it, and the most parts.
+/// Limits for the length of a name and of one component, and for the number of components.
 const LONGEST: usize = 1_024;
 const LONGEST_PART: usize = 255;
 const DEEPEST: usize = 32;
 
-/// The name of `path` inside `root`; nothing, if it cannot be written down.
+/// The name of `path` relative to `root`. `None` if it is not valid in an archive.
 pub fn named(root: &Path, path: &Path) -> Option<String> {
     let name = path.strip_prefix(root).ok()?.to_str()?;
     is_plain(name).then(|| name.to_owned())
 }
 
-/// Whether `name` stays inside whatever directory it is laid in.
+/// Returns whether `name` stays inside the directory it is unpacked to.
 pub fn is_plain(name: &str) -> bool {
     let part = |part: &str| !part.is_empty() && part != "." && part != ".." && part.len() <= LONGEST_PART;
     name.len() <= LONGEST

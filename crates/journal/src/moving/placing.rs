@@ -1,8 +1,8 @@
-//! Placing: what was unpacked becomes the data directory in one step, and what was there is kept.
+//! Replaces a data directory by an unpacked archive atomically, and keeps the old one.
 //!
-//! The two change places at once, so for a moment what was there lies under a name that we gave to what was unpacked.
-//! That name holds the number by which the disk knows what was unpacked: whoever comes after an end in between sees
-//! which of the two lies there, and takes away only what can be unpacked again.
+//! The two directories are exchanged, so for a moment the old one has the temporary name of the new
+//! one. That name contains the inode number of the new one: after a crash, the next import can tell
+//! them apart and removes only what can be unpacked again.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -14,57 +14,56 @@ use crate::disk::{Disk, Listed, Seen, ensure_dir};
 use crate::lock::{Lock, NotLocked};
 use crate::paths::Paths;
 
-/// What is being laid out is called so, with the number of the process: nothing else ever is.
+/// Suffix of a staging directory, followed by the process id.
 const LAYING: &str = ".importing-";
 
-/// What changes places with the data directory is called so, with the number of what was laid out.
+/// Suffix during the exchange, followed by the inode number of the unpacked directory.
 const EXCHANGING: &str = ".exchanging-";
 
-/// A place beside a data directory, where an archive is laid out.
+/// A staging directory next to a data directory.
 #[derive(Debug)]
 pub struct Stage {
     root: PathBuf,
     stage: PathBuf,
     standing: Standing,
-    /// Nobody begins to use the directory meanwhile.
+    /// Prevents a start in the data directory meanwhile.
     _lock: Option<Lock>,
 }
 
-/// What is where the data directory is to be.
+/// State of the target directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Free,
     Taken,
 }
 
-/// Why nothing is put there.
+/// An error from replacing the data directory.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPlaced {
-    /// An assistant uses it.
+    /// A daemon uses it.
     #[error("{0}")]
     Running(String),
-    /// Something is there.
+    /// It is not empty.
     #[error(
         "{0} is not empty. import into an empty directory (--data-dir), or say --replace: what is there now is kept \
          beside it. nothing was changed."
     )]
     Taken(String),
-    /// It is no place for a directory.
+    /// It cannot be used as a data directory.
     #[error("{0}")]
     Unusable(String),
 }
 
-/// What was done.
+/// Result of the replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The data directory.
     pub root: PathBuf,
-    /// Where the one is that was there before.
+    /// The new path of the old directory, if there was one.
     pub kept: Option<PathBuf>,
 }
 
 impl Stage {
-    /// A place beside `paths`, for the process `pid`.
+    /// Prepares a staging directory for `paths` and the process `pid`, without creating it.
     pub fn beside(paths: &Paths, disk: &dyn Disk, replace: bool, pid: u32) -> Result<Self, NotPlaced> {
         let root = match disk.look(paths.root()).map_err(|error| unusable(paths.root(), &error))? {
             Some(_) => disk.real(paths.root()).map_err(|error| unusable(paths.root(), &error))?,
@@ -84,18 +83,18 @@ impl Stage {
         Ok(Self { stage: with_end(&root, &format!("{LAYING}{pid}")), root, standing, _lock: lock })
     }
 
-    /// The place. Nothing is there yet.
+    /// The path of the staging directory, which does not exist yet.
     pub fn path(&self) -> &Path {
         &self.stage
     }
 
-    /// What others laid out and did not use, because they ended in the middle.
+    /// Leftover staging directories of interrupted imports.
     pub fn leftovers(&self, disk: &dyn Disk) -> Vec<PathBuf> {
         let exchanging = self.called(disk, EXCHANGING).filter(|(listed, number)| is_laid_out(listed, number));
         self.called(disk, LAYING).chain(exchanging).map(|(listed, _)| listed.path).collect()
     }
 
-    /// Gives what others have replaced, and did not come to name, the name under which it is kept.
+    /// Gives replaced directories of interrupted imports their final names.
     pub fn keep_replaced(&self, disk: &dyn Disk, now: Timestamp) -> io::Result<Vec<PathBuf>> {
         let replaced = self.called(disk, EXCHANGING).filter(|(listed, number)| !is_laid_out(listed, number));
         let named = |(listed, _): (Listed, String)| {
@@ -105,7 +104,8 @@ impl Stage {
         replaced.map(named).collect()
     }
 
-    /// What lies beside the data directory and is called like it, with `end` and something more.
+    /// The siblings of the data directory whose names consist of its name, `end` and a rest, which
+    /// is returned too.
     fn called(&self, disk: &dyn Disk, end: &str) -> impl Iterator<Item = (Listed, String)> {
         let begins = with_end(&self.root, end).to_string_lossy().into_owned();
         let listed = disk.list(self.above()).unwrap_or_default().into_iter();
@@ -115,7 +115,7 @@ impl Stage {
         })
     }
 
-    /// Puts what lies here in its place.
+    /// Moves the unpacked directory to its final place.
     pub fn put_in_place(self, disk: &dyn Disk, now: Timestamp) -> Result<Placed, NotPlaced> {
         let failed = |error: io::Error| unusable(&self.root, &error);
         sync(disk, &self.stage).map_err(failed)?;
@@ -131,15 +131,15 @@ impl Stage {
         Ok(placed)
     }
 
-    /// Lets what lies here and what was there change places, and gives the name under which that is kept now.
+    /// Exchanges the unpacked directory and the old one. Returns the new path of the old one.
     fn change_places(&self, disk: &dyn Disk, now: Timestamp) -> io::Result<PathBuf> {
-        // First, because what could not be named must not be moved.
+        // Fails before anything is moved.
         let kept = self.kept_name(disk, now)?;
         let laid = disk.stamp(&self.stage)?.ok_or(ErrorKind::NotFound)?.number;
         let between = with_end(&self.root, &format!("{EXCHANGING}{laid}"));
         disk.rename(&self.stage, &between)?;
         if let Err(error) = disk.sync_dir(self.above()).and_then(|()| disk.exchange(&between, &self.root)) {
-            // If this fails too, the next import sees by its number what it is.
+            // If this fails too, the next import identifies the directory by its inode number.
             let _ = disk.rename(&between, &self.stage);
             return Err(error);
         }
@@ -171,7 +171,7 @@ impl Stage {
     }
 }
 
-/// Whether it is what was laid out under this number, and not what changed places with it.
+/// Returns whether it is the unpacked directory with this inode number, not the replaced one.
 fn is_laid_out(listed: &Listed, number: &str) -> bool {
     number.parse() == Ok(listed.stamp.number)
 }
@@ -203,7 +203,7 @@ fn lock(root: &Path, state: &Path, pid: u32) -> Result<Lock, NotPlaced> {
     })
 }
 
-/// Brings every name in `dir` and below it to the disk; the files are there already.
+/// Syncs `dir` and its subdirectories; the files are synced already.
 fn sync(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
     for listed in disk.list(dir)? {
         if listed.stamp.seen == Some(Seen::Directory) {

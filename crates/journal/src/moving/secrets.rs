@@ -1,26 +1,26 @@
-//! Secrets: which files of a data directory hold one, by their name or by what is in them.
+//! Detects files with secrets, by name or by content.
 //!
-//! What cannot be told from a secret counts as one: an archive goes to places where a key must not go.
+//! In doubt a file counts as secret, because an archive may be stored where a key must not be.
 
 use serde_json::{Map, Value};
 
-/// The settings of servers of others.
+/// The configuration of MCP servers.
 const SERVERS: &str = "mcp.json";
 
-/// What was set up once.
+/// The environment written by the setup.
 const ENVIRONMENT: &str = "state/environment";
 
-/// What things that are secret are called.
+/// Parts of the names of secret values.
 const CALLED: [&str; 6] = ["key", "token", "secret", "pass", "auth", "credential"];
 
-/// Whether whoever reads the file called `name` could act as the human.
+/// Returns whether the file `name` allows its owner to act as the user.
 pub fn is_secret(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
     let ends = [".key", ".password", ".token", ".secret", ".env", ".pem"];
     match name.split_once('/') {
         Some(("state", "token.json" | "credentials.json")) => true,
         Some(("state", inner)) => {
-            // The last ones are what a setup tries before it keeps it.
+            // The last prefix is that of values which the setup is still trying.
             let begins = ["secrets", "webhook-secrets", ".tried-"].iter().any(|it| inner.starts_with(it));
             begins || ends.iter().any(|end| last.ends_with(end))
         }
@@ -28,12 +28,12 @@ pub fn is_secret(name: &str) -> bool {
     }
 }
 
-/// Whether what is in the file called `name` tells if it is secret.
+/// Returns whether the content of the file `name` decides whether it is secret.
 pub fn is_told_by_its_text(name: &str) -> bool {
     [SERVERS, ENVIRONMENT].contains(&name)
 }
 
-/// Whether `text`, which is that of the file called `name`, holds a secret.
+/// Returns whether `text`, the content of the file `name`, contains a secret.
 pub fn holds_secrets(name: &str, text: &[u8]) -> bool {
     match name {
         SERVERS => in_servers(text),
@@ -42,7 +42,7 @@ pub fn holds_secrets(name: &str, text: &[u8]) -> bool {
     }
 }
 
-/// Whether a line of `NAME=value` holds one. A line that was put out of force still says it.
+/// Returns whether a line `NAME=value` contains a secret, even if it is commented out.
 fn in_environment(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return true };
     let holds = |line: &str| {
@@ -55,9 +55,9 @@ fn in_environment(text: &[u8]) -> bool {
     text.lines().any(holds)
 }
 
-/// Whether servers are given words that are meant for them alone.
+/// Returns whether the configuration contains secrets of servers.
 fn in_servers(text: &[u8]) -> bool {
-    // What cannot be read could hold anything.
+    // An unreadable file may contain anything.
     let Ok(Value::Object(file)) = serde_json::from_slice(text) else { return true };
     file.iter().any(|(key, value)| match (key.as_str(), value) {
         ("mcpServers", Value::Object(servers)) => {
@@ -84,8 +84,8 @@ fn is_filled(value: &Value) -> bool {
     }
 }
 
-/// Whether a word could be a secret or hold one: all but plain words, paths, packages, and addresses in which nothing
-/// stands that only few know.
+/// Returns whether a word may be or contain a secret: all but plain words, paths, package names,
+/// and addresses without unguessable parts.
 fn could_be_one(word: &str) -> bool {
     let odd = |letter: char| !letter.is_ascii_alphanumeric() && !"-_./@:~".contains(letter);
     let before_a_host = word.contains('@') && word.contains(':');

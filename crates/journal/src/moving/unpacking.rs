@@ -1,7 +1,8 @@
-//! Unpacking: an archive that somebody brings, laid out beside its place and looked over.
+//! Unpacks an untrusted archive into a staging directory and verifies it.
 //!
-//! Nothing in it is trusted. What is no plain file, would lie outside, comes twice, is more than it may be, or is not
-//! what the list says, ends it, and nothing but the place beside has been touched.
+//! Aborts at anything that is not a regular file, has a path outside the directory or a duplicate
+//! path, exceeds a limit, or does not match the manifest. Nothing outside the staging directory is
+//! touched.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,60 +21,57 @@ use super::{DATA, JOURNAL, MANIFEST, Progress, Tell};
 use crate::db::{Unopened, examine_copy};
 use crate::disk::Disk;
 
-/// How much an archive may hold.
+/// Limits for unpacking.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// The most files.
     pub files: u64,
-    /// The most bytes, unpacked: as many as there is room for.
+    /// The most unpacked bytes: the free space.
     pub bytes: u64,
-    /// The most bytes of the list.
+    /// The most bytes of the manifest.
     pub list: u64,
-    /// How many bytes, unpacked, may be as alike as they like.
+    /// Unpacked bytes that are exempt from the limit of the compression ratio.
     pub first: u64,
 }
 
 impl Bounds {
-    /// Those of a disk with room for `bytes`.
+    /// The limits for a disk with `bytes` of free space.
     pub fn with_room_for(bytes: u64) -> Self {
         Self { files: 1_000_000, bytes, list: 256 * 1024 * 1024, first: 64 * 1024 * 1024 }
     }
 }
 
-/// How many times longer than packed something may be, beyond the first bytes: text and numbers of people are not
-/// nearly so alike.
+/// The maximum compression ratio beyond the first bytes. Real data directories compress far less.
 const ALIKE: u64 = 300;
 
-/// The most bytes around a file: its header, and its name if that is long.
+/// Allowance for the header of a file and a long name.
 const AROUND: u64 = 16 * 1024;
 
-/// What is read between the files, as it is told.
+/// The name for headers in errors.
 const HEADERS: &str = "a header";
 
-/// How much is written at a time.
+/// Bytes written at a time.
 const PART: usize = 8 * 1024 * 1024;
 
-/// Why an archive is not unpacked.
+/// An error from unpacking an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// It is none of ours, or not whole.
+    /// It is not an archive of this program, or incomplete.
     #[error("this is not a whole archive of ollim-bot: {0}. nothing was changed.")]
     NotOurs(String),
-    /// Something in it is not what it may be.
+    /// It contains something that is not allowed.
     #[error("this archive is not safe to unpack: {0}. nothing was changed.")]
     Unsafe(String),
-    /// A file is not what the list says.
+    /// A file does not match the manifest.
     #[error("this archive is damaged: {0}. nothing was changed.")]
     Damaged(String),
-    /// It was made by a later version.
     #[error("{0} nothing was changed.")]
     Newer(String),
-    /// The disk does not let us.
     #[error("the archive could not be unpacked: {0}. nothing was changed.")]
     Disk(io::Error),
 }
 
-/// Lays `archive` out in `stage`, which is not there yet, looks it over, and gives its list.
+/// Unpacks `archive` into `dir`, which must not exist, verifies it, and returns the manifest.
 pub fn unpack(
     archive: impl Read,
     (disk, stage): (&dyn Disk, &Path),
@@ -108,7 +106,8 @@ pub fn unpack(
         }
         list = unpacker.take(entry)?;
     }
-    // Only who reads to the end hears whether all of it is what was packed: nothing else tells that of the list.
+    // Reads to the end, because that verifies the checksum of the compressed data, which alone
+    // covers the manifest.
     allowed.set(AROUND);
     passed_by(HEADERS, &mut archive.into_inner())?;
     let list = list.ok_or_else(|| Refused::NotOurs("it has no list of what is inside".to_owned()))?;
@@ -127,10 +126,10 @@ struct Unpacker<'a, 'b> {
 }
 
 impl Unpacker<'_, '_> {
-    /// Takes one thing out of the archive; the list, if it is that.
+    /// Unpacks one entry. Returns the manifest if it is that.
     fn take<R: Read>(&mut self, mut entry: Entry<'_, R>) -> Result<Option<Manifest>, Refused> {
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        // Whoever packs a directory by hand begins with it.
+        // Archives made by hand begin with a directory.
         if self.found.is_empty() && entry.header().entry_type().is_dir() {
             let shown = shown(&name);
             return Err(Refused::NotOurs(format!(
@@ -162,7 +161,7 @@ impl Unpacker<'_, '_> {
         Ok(None)
     }
 
-    /// Lets so many bytes be read next, if that is not too much.
+    /// Allows the next `size` bytes to be read, unless that exceeds a limit.
     fn allow(&self, size: u64, most: u64, name: &str) -> Result<(), Refused> {
         let reason = if size > most {
             "there is no room for it"
@@ -206,7 +205,7 @@ impl Unpacker<'_, '_> {
         }
     }
 
-    /// Whether all of it is what the list says, and the journal one that this program can open.
+    /// Verifies all files against the manifest, and that the database can be opened.
     fn look_over(&self, list: &Manifest) -> Result<(), Refused> {
         if list.format > FORMAT {
             return Err(Refused::Newer(format!(
@@ -231,7 +230,7 @@ impl Unpacker<'_, '_> {
     }
 }
 
-/// Reads what is not wanted, which the list names all the same.
+/// Reads an ignored file, because the manifest contains its hash.
 fn passed_by(what: &str, bytes: &mut impl Read) -> Result<String, Refused> {
     let mut hash = Sha256::new();
     let mut part = vec![0; 64 * 1024];
@@ -271,7 +270,7 @@ fn not_a_list(error: serde_json::Error) -> Refused {
     }
 }
 
-/// Why `what` could not be read.
+/// The error for `what`, which could not be read.
 fn unread(what: &str, error: &io::Error) -> Refused {
     if error.kind() == io::ErrorKind::FileTooLarge {
         Refused::Unsafe("a name or a header in it has no end".to_owned())
@@ -282,12 +281,11 @@ fn unread(what: &str, error: &io::Error) -> Refused {
     }
 }
 
-/// The beginning of a name that somebody else chose.
+/// A shortened name without control characters, because the name is untrusted.
 fn shown(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).take(80).collect()
 }
 
-/// Counts what is read.
 struct Counted<'a, R> {
     inner: R,
     count: &'a Cell<u64>,
@@ -301,8 +299,8 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// Reads no more than is allowed, and nothing that is far more than it was packed. How much a file was packed is known
-/// only when it is read, so that is asked after each reading.
+/// Limits the number of bytes and the compression ratio. The compressed size is known only after
+/// reading, so the ratio is checked after each read.
 struct Metered<'a, R> {
     inner: R,
     allowed: &'a Cell<u64>,

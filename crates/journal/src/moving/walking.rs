@@ -1,4 +1,4 @@
-//! Walking through a data directory: everything in it once, whatever links lead where.
+//! Walks a data directory and visits each file once, following links.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,32 +10,30 @@ use super::path::named;
 use super::secrets::{holds_secrets, is_secret, is_told_by_its_text};
 use crate::disk::{Disk, Seen};
 
-/// A file that goes in.
+/// A file that is included.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chosen {
-    /// Its name in the data directory.
+    /// Its path in the data directory.
     pub name: String,
-    /// Where it is.
     pub path: PathBuf,
-    /// How long it was when it was seen.
+    /// Its size when it was found.
     pub bytes: u64,
 }
 
-/// Everything that was found.
+/// Result of a walk.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// What goes in, by name.
+    /// The included files, by name.
     pub chosen: Vec<Chosen>,
-    /// What does not.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Walks through `root`.
+/// Walks `root`.
 pub fn walk(disk: &dyn Disk, root: &Path, choice: (Secrets, History)) -> Result<Walk, Unread> {
     walk_below(disk, (root, root), choice)
 }
 
-/// Walks through `dir`, which is in `root` or is that.
+/// Walks `dir`, which is `root` or inside of it.
 pub fn walk_below(
     disk: &dyn Disk,
     (root, dir): (&Path, &Path),
@@ -64,7 +62,7 @@ struct Walker<'a> {
     home: PathBuf,
     secrets: Secrets,
     history: History,
-    /// The directories that were entered, where they really are: a link may lead back to one.
+    /// The real paths of the visited directories, because links may form a cycle.
     been: BTreeSet<PathBuf>,
     walk: Walk,
 }
@@ -102,8 +100,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// What a link leads to elsewhere is read by the assistant too, so it goes along. A link to something inside is
-    /// made again.
+    /// Includes the target of a link that leads out of the data directory, because the assistant
+    /// reads it too. A link to something inside is excluded, because it is recreated.
     fn follow(&mut self, name: String, dir: &Path) -> Result<(), Unread> {
         let real = self.disk.real(dir).map_err(Unread::of(&name))?;
         let within = real.starts_with(&self.home);

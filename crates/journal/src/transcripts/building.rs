@@ -1,4 +1,4 @@
-//! From the lines of a transcript to entries of a conversation.
+//! Builds conversation entries from the lines of a transcript.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,16 +12,16 @@ use super::parsing::{Kind, Line, Part, Transcript};
 
 /// The most entries that are imported. The oldest are left out.
 const ENTRIES: usize = 20_000;
-/// The most bytes that a model is to read of an imported conversation before it is summed up.
+/// The maximum size in bytes of the part that a model reads before the first compaction.
 const CONTEXT: usize = 400_000;
 
-/// In the place of what was left out.
+/// Texts that replace an omitted part.
 const LEFT_OUT: &str = "The earlier part of this conversation was held in another program. It is too long to be read here; \
     searching the history finds it.";
 const NOT_THERE: &str =
     "The earlier part of this conversation was held in another program and could not be imported.";
 
-/// An answer whose parts are being gathered.
+/// An answer whose parts are being collected.
 struct Answer {
     uuid: String,
     at: Option<Timestamp>,
@@ -29,7 +29,6 @@ struct Answer {
     blocks: Vec<Block>,
 }
 
-/// The conversation that ends with the newest message, oldest entry first.
 pub fn items(transcript: Transcript) -> Vec<Item> {
     let mut builder = Builder { results: transcript.results, ..Builder::default() };
     for line in chain(transcript.lines.into()) {
@@ -38,8 +37,8 @@ pub fn items(transcript: Transcript) -> Vec<Item> {
     builder.end()
 }
 
-/// The lines on the way from the newest message back to the first, oldest first. A link to a later line is not followed, so
-/// there are no circles.
+/// The lines on the path from the newest message back to the first, oldest first. Does not follow
+/// links to later lines, so there are no cycles.
 fn chain(lines: Vec<Line>) -> Vec<Line> {
     let places: HashMap<String, usize> =
         lines.iter().enumerate().map(|(place, line)| (line.uuid.clone(), place)).collect();
@@ -58,7 +57,7 @@ struct Builder {
     results: HashMap<String, super::parsing::Outcome>,
     items: Vec<Item>,
     answer: Option<Answer>,
-    /// The ids of calls so far: no two may be the same.
+    /// The ids of calls so far, which must be unique.
     ids: HashSet<String>,
 }
 
@@ -76,7 +75,7 @@ impl Builder {
         }
     }
 
-    /// An id that the services accept, under which the result is found.
+    /// Returns an id that providers accept, and under which the result is found.
     fn id(&mut self, id: String) -> String {
         let fits = (1..=64).contains(&id.len()) && id.chars().all(is_plain);
         if fits && self.ids.insert(id.clone()) {
@@ -99,7 +98,7 @@ impl Builder {
             }
             Kind::User(text) => {
                 self.finish();
-                // Two messages in a row are one to the model.
+                // Consecutive messages are merged, because a model requires alternating roles.
                 if let Some(Item { said: Said::Human(heard), .. }) = self.items.last_mut() {
                     heard.text = format!("{}\n\n{text}", heard.text);
                     return;
@@ -110,7 +109,7 @@ impl Builder {
             Kind::Assistant(message, parts) => {
                 let blocks: Vec<Block> = parts.into_iter().map(|part| self.block(part)).collect();
                 match &mut self.answer {
-                    // Nothing stands between two answers, unless the first one called tools.
+                    // Consecutive answers are merged unless the first one called tools.
                     Some(answer)
                         if answer.message == message
                             || !answer.blocks.iter().any(|block| matches!(block, Block::Call(_))) =>
@@ -126,7 +125,7 @@ impl Builder {
         }
     }
 
-    /// The answer is whole: its tools' results follow it.
+    /// Completes the answer and adds the results of its tools.
     fn finish(&mut self) {
         let Some(Answer { uuid, at, blocks, .. }) = self.answer.take() else { return };
         let calls: Vec<ToolCall> = domain::conversation::calls(&blocks).cloned().collect();
@@ -154,7 +153,7 @@ impl Builder {
         let starts = |item: &Item| matches!(item.said, Said::Human(_) | Said::Summary(_));
         let first = items.iter().position(starts).unwrap_or(items.len());
         if first > 0 {
-            // A model cannot begin with an answer.
+            // A conversation cannot begin with an answer.
             let (uuid, at) =
                 items.first().map(|item| (format!("{}:start", item.uuid), item.at)).unwrap_or_default();
             if matches!(items[0].said, Said::Tools(_)) {
@@ -168,7 +167,7 @@ impl Builder {
     }
 }
 
-/// What a model reads begins at the newest message from which on it is short enough.
+/// Inserts a summary at the first user message from which on the conversation is short enough.
 fn shorten(items: &mut Vec<Item>) {
     let mut length = 0;
     let mut start = None;
@@ -205,12 +204,13 @@ fn size(said: &Said) -> usize {
     said.text().len() + inputs
 }
 
-/// Whether the services accept `letter` in the id of a call and in the name of a tool.
+/// Returns whether providers accept `letter` in call ids and tool names.
 fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
 
-/// What a tool read may come from outside, whatever it says. The tools of the assistant itself read nothing.
+/// The label of a tool's result. Anything that a tool read may come from outside; only the
+/// assistant's own tools are exempt.
 fn label(call: &ToolCall) -> Label {
     let command = &call.input.0;
     match call.name.as_str() {

@@ -1,20 +1,20 @@
-//! The lines of a transcript: what is kept of each, within bounds.
+//! Parses the lines of a transcript with bounded memory.
 
 use std::collections::{HashMap, VecDeque};
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The longest line that is read. Longer ones are skipped; they hold pictures or files.
+/// The maximum length of a line. Longer ones, which contain images or files, are skipped.
 const LINE: usize = 16 << 20;
-/// The most characters that are kept of a message, and of the result or input of a tool.
+/// The maximum length of a message, and of a tool's result or input.
 const TEXT: usize = 100_000;
 const TOOL: usize = 20_000;
-/// The most bytes of lines and of results, and the most lines and results, that are kept. The oldest make room.
+/// Limits for the bytes of lines and of results, and for their numbers. The oldest are dropped.
 const KEPT_BYTES: usize = 64 << 20;
 const KEPT_LINES: usize = 400_000;
 
-/// A line that is part of the tree.
+/// A line of the tree.
 #[derive(Debug)]
 pub struct Line {
     pub uuid: String,
@@ -23,51 +23,48 @@ pub struct Line {
     pub kind: Kind,
 }
 
-/// What a line says.
+/// Content of a line.
 #[derive(Debug)]
 pub enum Kind {
-    /// Words of the user.
     User(String),
-    /// A summary that stands for everything before it.
+    /// A summary of everything before it.
     Summary(String),
-    /// A part of an answer, and the id of that answer.
+    /// Part of an answer, with the id of the answer.
     Assistant(String, Vec<Part>),
-    /// Only a link between others.
+    /// A line without content, which only links others.
     Other,
 }
 
-/// A part of an answer.
 #[derive(Debug)]
 pub enum Part {
     Text(String),
     Call { id: String, name: String, input: String },
 }
 
-/// The result of a tool.
 #[derive(Debug)]
 pub struct Outcome {
     pub text: String,
     pub failed: bool,
 }
 
-/// What is kept of a transcript.
+/// The relevant content of a transcript.
 #[derive(Debug, Default)]
 pub struct Transcript {
     pub lines: VecDeque<Line>,
-    /// By the id of the call.
+    /// The results, by call id.
     pub results: HashMap<String, Outcome>,
 }
 
-/// Takes bytes in pieces and keeps what its lines say.
+/// Parses lines from chunks of bytes.
 #[derive(Default)]
 pub struct Lines {
     kept: Transcript,
     bytes: usize,
     result_bytes: usize,
-    /// The calls of the results, oldest first.
+    /// The call ids of the results, oldest first.
     calls: VecDeque<String>,
     rest: Vec<u8>,
-    /// The line that is being read is too long.
+    /// The current line is too long.
     skips: bool,
 }
 
@@ -172,7 +169,7 @@ fn kind(value: &Value) -> Kind {
             Kind::User(text)
         }
         Some("assistant") => {
-            // Texts that the program wrote in the place of the model, such as errors.
+            // Texts that the program wrote on behalf of the model, such as errors.
             if value["isApiErrorMessage"] == true || message["model"] == "<synthetic>" {
                 return Kind::Other;
             }
@@ -204,7 +201,7 @@ fn part(block: &Value) -> Option<Part> {
     }
 }
 
-/// The words of a text, or of the text blocks of a list. Pictures are named.
+/// The text, or the texts of a list of blocks. Images are replaced by a placeholder.
 fn words(content: &Value) -> String {
     if let Some(text) = content.as_str() {
         return text.to_owned();
@@ -217,7 +214,7 @@ fn words(content: &Value) -> String {
     content.as_array().into_iter().flatten().filter_map(word).collect::<Vec<_>>().join("\n")
 }
 
-/// At most `most` bytes of `text`, cut between characters.
+/// At most `most` bytes of `text`, cut at a character boundary.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         text.to_owned()

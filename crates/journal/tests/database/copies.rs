@@ -1,4 +1,4 @@
-//! Copies of the log: how often, how many, and which one goes on when the log is damaged.
+//! Backups of the database: how often, how many, and which one is used for recovery.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ use testkit::kill::contents;
 
 use crate::{Desk, at, damage, day};
 
-/// B12: seven copies are kept, and all but the newest are packed.
+/// B12: seven backups are retained, and all but the newest are compressed.
 #[test]
 fn a_copy_is_made_once_a_day_and_seven_are_kept() {
     let desk = Desk::new();
@@ -36,8 +36,8 @@ fn a_copy_is_made_once_a_day_and_seven_are_kept() {
     assert_eq!((packed, names.last().map(|name| name.ends_with(".db"))), (6, Some(true)), "{names:?}");
 }
 
-/// B5, B12: copies go on being made after the clock was ahead once. The one from the future is the newest until the
-/// next one is made, and then an older one among seven.
+/// B5, B12: backups continue after the clock was ahead. A backup dated in the future is the newest
+/// until the next one is made, and then one of the older ones.
 #[test]
 fn a_clock_that_was_ahead_stops_no_backups() {
     let desk = Desk::new();
@@ -69,7 +69,8 @@ fn a_clock_that_was_ahead_stops_no_backups() {
     assert_eq!((copies().len(), copies()[0].as_str()), (7, "journal-20270117T080000Z.db.gz"));
 }
 
-/// B5, B12: a packed copy goes on where it was; what a crash left half packed is no copy, and goes.
+/// B5, B12: a compressed backup is used for recovery; a leftover of an interrupted compression is
+/// removed.
 #[test]
 fn a_packed_copy_goes_on_when_the_newer_one_is_damaged_too() {
     let desk = Desk::new();
@@ -89,7 +90,7 @@ fn a_packed_copy_goes_on_when_the_newer_one_is_damaged_too() {
     assert!(std::fs::read(aside).unwrap() == damaged, "as it was found");
 }
 
-/// A desk with two good backups, and a journal that is damaged; gives the bytes of that.
+/// A journal with two good backups that is damaged, and its bytes.
 fn damaged() -> (Desk, Vec<u8>) {
     let desk = Desk::new();
     desk.say(&["one"]);
@@ -101,8 +102,8 @@ fn damaged() -> (Desk, Vec<u8>) {
     (desk, damaged)
 }
 
-/// B3, B5: a disk that fails while a damaged journal is rescued is no missing backup. The rescue works, or the next one
-/// does; the damaged file is there, and nobody starts a new conversation.
+/// B3, B5: a disk error during a recovery does not count as a missing backup. This recovery or the
+/// next one succeeds, the damaged file is kept, and no new conversation is started.
 #[test]
 fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
     let (desk, damaged) = damaged();
@@ -134,8 +135,8 @@ fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
     }
 }
 
-/// B3, B5: where the journal is gone, a disk that fails is no proof that there never was one. The human hears what was done
-/// about it from the first start that works, and then no more.
+/// B3, B5: if the journal is missing, a disk error does not count as a first start. The notice is
+/// repeated from the first successful start until it is acknowledged.
 #[test]
 fn a_disk_that_fails_begins_no_new_conversation() {
     let (desk, _) = damaged();
@@ -166,14 +167,14 @@ fn a_disk_that_fails_begins_no_new_conversation() {
     assert_eq!(hears(&opened), 0, "it was told");
 }
 
-/// Puts all that was `found` where it was, and nothing else.
+/// Restores exactly the files in `found`.
 fn lay_out(desk: &Desk, found: &BTreeMap<PathBuf, Vec<u8>>) {
     std::fs::remove_dir_all(desk.paths().state()).unwrap();
     std::fs::create_dir_all(desk.paths().backups()).unwrap();
     found.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
 }
 
-/// B5: what is no backup is passed over: an empty file, a packed one that breaks off, one of a later version.
+/// B5: unusable backups are skipped: an empty file, a truncated archive, a later format.
 #[test]
 fn what_is_no_good_backup_is_passed_over() {
     let (desk, damaged) = damaged();
@@ -197,15 +198,15 @@ fn what_is_no_good_backup_is_passed_over() {
     assert_eq!(left.filter(|path| path.file_name().unwrap().to_string_lossy().contains("tmp")).count(), 0);
 }
 
-/// B3, B5: a backup that cannot be read is passed over for an older one. Where there is none, nothing is begun anew: it
-/// may be readable another day.
+/// B3, B5: an unreadable backup is skipped for an older one. If there is none, no new journal is
+/// created, because the backup may become readable.
 #[test]
 fn a_backup_that_cannot_be_read_stops_no_rescue() {
     let (desk, damaged) = damaged();
     let file = |name: &str| desk.paths().backups().join(name);
     let newest = file("journal-20270116T080000Z.db");
     std::fs::remove_file(&newest).unwrap();
-    // A file of which no byte can be read, whoever asks.
+    // A file that cannot be read even by root.
     std::os::unix::fs::symlink("/proc/self/mem", &newest).unwrap();
     let older = file("journal-20270115T080000Z.db.gz");
     let packed = std::fs::read(&older).unwrap();
@@ -222,7 +223,7 @@ fn a_backup_that_cannot_be_read_stops_no_rescue() {
     assert!(std::fs::read(aside).unwrap() == damaged, "as it was found");
 }
 
-/// B5: of a journal that is gone nothing is kept, and no file is named that is not there.
+/// B5: if the journal is missing, the notice names no file.
 #[test]
 fn of_a_journal_that_is_gone_no_file_is_named() {
     for backups in [true, false] {

@@ -1,7 +1,7 @@
-//! The log: what survives, what is kept aside, and what the human hears of it.
+//! The database: durability, recovery, and notices for the user.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "the test damages files behind the journal's back")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test damages files without the trait Disk")]
 
 mod copies;
 
@@ -56,7 +56,7 @@ impl Desk {
         self.try_open(now).unwrap()
     }
 
-    /// Says `words` on main, as the assistant would have it written.
+    /// Appends `words` to main, as the assistant would.
     fn say(&self, words: &[&str]) {
         let Opened { journal, memory, .. } = self.open(at(0));
         let mut conversation = memory.conversation;
@@ -70,7 +70,7 @@ impl Desk {
         self.runtime.block_on(journal.write(records)).unwrap();
     }
 
-    /// What can be read of main, or why not.
+    /// The entries of main, or the error.
     fn heard(&self, opened: &Opened) -> Result<Vec<String>, String> {
         let recent = self.runtime.block_on(opened.journal.recent(Branch::Main, None, 1000));
         recent
@@ -128,7 +128,7 @@ fn day(day: i64) -> Timestamp {
     at(day * 86_400)
 }
 
-/// B12: what became of times long ago is forgotten at a start; the newest time of every job, and what is open, stays.
+/// B12: a start removes old occurrences; the newest one of each job and open ones stay.
 #[test]
 fn old_times_of_jobs_are_forgotten() {
     let desk = Desk::new();
@@ -149,8 +149,8 @@ fn old_times_of_jobs_are_forgotten() {
     assert_eq!(kept, ["routine:mail 100", "routine:mail 11", "routine:tea 3", "routine:mail 1"]);
 }
 
-/// B12: neither a job that was done while the clock was ahead, nor a clock that is ahead at a start, makes all that
-/// happened lately old.
+/// B12: neither an occurrence dated in the future nor a clock that is ahead at a start makes recent
+/// occurrences old.
 #[test]
 fn a_clock_that_is_ahead_forgets_no_times() {
     for (opened, ahead) in [(101, Some(4_000)), (4_000, None)] {
@@ -165,8 +165,8 @@ fn a_clock_that_is_ahead_forgets_no_times() {
     }
 }
 
-/// F2: what webhooks brought is known for a week, also when a delivery before has a time that is still to come, and after
-/// the clock was ahead for a while.
+/// F2: marks of webhook deliveries are retained for a week, even if an earlier delivery is dated in
+/// the future and after the clock was ahead.
 #[test]
 fn a_clock_that_was_ahead_forgets_no_delivery() {
     let desk = Desk::new();
@@ -200,7 +200,7 @@ fn what_was_said_is_there_after_a_restart() {
     assert_eq!(opened.notices, Vec::<String>::new());
 }
 
-/// B3: what is set together with something that cannot be written down is not set either.
+/// B3: a setting in a transaction that fails is restored.
 #[test]
 fn what_is_set_with_something_unwritten_is_put_back() {
     let desk = Desk::new();
@@ -237,7 +237,7 @@ fn the_path_to_an_entry_is_read_once_and_then_grown() {
     assert_eq!(whole, again);
 }
 
-/// A2: whatever a run that died was writing is taken away at the next start; what people keep there stays.
+/// A2: a start removes all leftovers of interrupted writes; files of the user stay.
 #[test]
 fn what_was_half_written_is_taken_away_wherever_it_is() {
     let desk = Desk::new();
@@ -279,7 +279,8 @@ fn a_damaged_journal_is_kept_aside_and_the_newest_copy_goes_on() {
     assert_eq!(std::fs::read(aside).unwrap(), damaged, "as it was found");
 }
 
-/// B5: the log, damaged in many ways: it starts, nothing is thrown away, and the human hears of it.
+/// B5: with a journal damaged in any way the daemon starts, nothing is lost silently, and the user
+/// is notified.
 #[test]
 fn however_the_journal_is_damaged_the_assistant_starts_and_throws_nothing_away() {
     let desk = Desk::new();
@@ -315,7 +316,7 @@ fn however_the_journal_is_damaged_the_assistant_starts_and_throws_nothing_away()
                 assert_eq!(std::fs::read(aside).unwrap(), bytes, "{name}: kept as it was found");
                 assert!(opened.notices.iter().any(|n| n.contains("the journal was damaged")), "{name}");
             }
-            // Damage that lies deeper than the first look either does not touch what is read, or is told.
+            // Damage that the first check does not find either is harmless or causes a read error.
             ([], Ok(heard)) => assert_eq!(heard.len(), 40, "{name}: nothing vanished silently"),
             ([], Err(_)) => {}
             (more, _) => panic!("{name}: {more:?}"),
@@ -343,7 +344,7 @@ fn a_journal_of_a_later_version_is_left_alone() {
     assert_eq!(std::fs::read(desk.paths().database()).unwrap(), before);
 }
 
-/// SE-2, SE-6: an id that was there before is the session of main, and it is no news to the history.
+/// SE-2, SE-6: an existing session id becomes the session of main, without an entry in the history.
 #[test]
 fn a_session_of_an_older_program_is_adopted() {
     let desk = Desk::new();
@@ -361,7 +362,8 @@ fn a_session_of_an_older_program_is_adopted() {
     );
 }
 
-/// SE-2: a session file that was removed or names another session is left to the assistant, and a new session begins.
+/// SE-2: a session file that is missing or names another session is not damage; the assistant
+/// starts a new session.
 #[test]
 fn a_lost_session_file_is_no_damage() {
     let desk = Desk::new();

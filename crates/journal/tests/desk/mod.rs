@@ -1,4 +1,4 @@
-//! A desk with job files on it: a disk in memory, a clock that is moved by hand, and the book.
+//! Fixture for job files: a disk in memory, a simulated clock, and a scanner.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Desk {
         self.book.look(self.now)
     }
 
-    /// Looks, and again when all had the time to settle; tells what both looks told.
+    /// Scans twice, the second time after all files have settled. Returns the news of both scans.
     pub fn settled(&mut self) -> Vec<FileNews> {
         let mut news = self.look();
         self.pass(2_000);
@@ -65,7 +65,7 @@ impl Desk {
         let _ = self.disk.remove(&at(file));
     }
 
-    /// What the routine `id` is told, if it is planned.
+    /// The text of the routine `id`, if it is planned.
     pub fn words(&self, id: &str) -> Option<String> {
         let source = Source::Routine(id.to_owned());
         let planned = self.book.planned().find(|planned| planned.source() == source)?;

@@ -1,4 +1,4 @@
-//! What nobody can bring in with an archive: every trick there is, and every damage.
+//! Hostile and damaged archives.
 
 use std::io::{Read, Write};
 
@@ -11,7 +11,7 @@ use tar::{Builder, EntryType, Header};
 
 use super::{Desk, take_in};
 
-/// One thing in an archive that somebody made.
+/// An entry of a hand-made archive.
 struct Brought {
     name: Vec<u8>,
     kind: EntryType,
@@ -22,7 +22,7 @@ fn brought(name: &str, bytes: &[u8]) -> Brought {
     Brought { name: name.as_bytes().to_vec(), kind: EntryType::Regular, bytes: bytes.to_vec() }
 }
 
-/// An archive with these things, as they are, and a list that says the same.
+/// An archive with these entries and a matching manifest.
 fn made_of(things: &[Brought]) -> Vec<u8> {
     use sha2::{Digest, Sha256};
     let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
@@ -47,7 +47,7 @@ fn made_of(things: &[Brought]) -> Vec<u8> {
     archive.into_inner().unwrap().finish().unwrap()
 }
 
-/// Writes a header that no honest program writes.
+/// Writes an entry with an arbitrary header.
 fn raw(archive: &mut Builder<impl Write>, name: &[u8], kind: EntryType, size: u64, bytes: &[u8]) {
     let mut header = Header::new_gnu();
     header.as_old_mut().name[..name.len()].copy_from_slice(name);
@@ -61,7 +61,8 @@ fn raw(archive: &mut Builder<impl Write>, name: &[u8], kind: EntryType, size: u6
     archive.append(&header, bytes).unwrap();
 }
 
-/// What would lie outside, lead elsewhere, or run something is refused, and nothing lies anywhere.
+/// Entries outside of the directory, links, and files that could cause programs to run are refused,
+/// and nothing is written.
 #[test]
 fn what_nobody_may_bring_in_is_refused() {
     let of = |name: &str, kind| Brought { kind, ..brought(name, b"") };
@@ -100,7 +101,7 @@ fn what_nobody_may_bring_in_is_refused() {
     }
 }
 
-/// A directory that somebody packed by hand is no archive of ours, and that is what is said of it.
+/// A directory packed by hand is not an archive of this program, and the error says so.
 #[test]
 fn what_was_packed_by_hand_is_told_as_that() {
     let target = tempfile::tempdir().unwrap();
@@ -111,8 +112,8 @@ fn what_was_packed_by_hand_is_told_as_that() {
     assert_eq!(why, right);
 }
 
-/// What tells of the machine it was made on is left where it is, though archives of earlier versions hold it; and the
-/// rest of them is taken in.
+/// Files specific to the other machine are ignored, although archives of earlier versions contain
+/// them; the other files are imported.
 #[test]
 fn what_tells_of_another_machine_is_left_in_the_archive() {
     let target = tempfile::tempdir().unwrap();
@@ -131,7 +132,7 @@ fn what_tells_of_another_machine_is_left_in_the_archive() {
     );
 }
 
-/// What comes twice, lies under a file, or is more than there is room for is refused.
+/// Duplicate entries, entries below a file, and entries beyond the limits are refused.
 #[test]
 fn what_comes_twice_or_is_too_much_is_refused() {
     let refused = |things: &[Brought], bounds: Bounds| {
@@ -147,12 +148,12 @@ fn what_comes_twice_or_is_too_much_is_refused() {
     assert!(refused(&many, Bounds { files: 10, ..wide }).contains("more files"));
     assert!(refused(&[brought("data/a", &[7; 100])], Bounds { bytes: 99, ..wide }).contains("no room"));
     assert!(refused(&[brought("data/a", b"1")], Bounds { list: 10, ..wide }).contains("no room"));
-    // Noughts pack to a thousandth of themselves.
+    // Zeros compress to a thousandth of their size.
     let bomb = || [brought("data/a", &[7; 1_000]), brought("data/zeros", &vec![0; 4 * 1024 * 1024])];
     assert!(refused(&bomb(), Bounds { first: 100_000, ..wide }).contains("far more than it holds"));
 }
 
-/// Bytes that come through a narrow pipe.
+/// A reader that returns small chunks.
 struct Dripping<'a>(&'a [u8]);
 
 impl Read for Dripping<'_> {
@@ -162,8 +163,8 @@ impl Read for Dripping<'_> {
     }
 }
 
-/// However long the first file is, and the journal always is the first: what was packed honestly comes in whole, and
-/// what swells does not, nor does a list that swells.
+/// An honestly compressed file of any length is accepted as the first one, which the journal always
+/// is. A file or manifest with an extreme compression ratio is refused.
 #[test]
 fn a_long_file_comes_in_first_and_one_that_swells_does_not() {
     let taken_in = |archive: &[u8]| {
@@ -181,7 +182,7 @@ fn a_long_file_comes_in_first_and_one_that_swells_does_not() {
     let noughts = vec![0; 4 * 1024 * 1024];
     let refused = taken_in(&made_of(&[brought("data/zeros", &noughts)])).unwrap_err().to_string();
     assert!(refused.contains("`zeros` unpacks to far more than it holds"), "{refused}");
-    // One that is passed by is read all the same.
+    // An ignored file is read all the same.
     let refused = taken_in(&made_of(&[brought("data/state/watched", &noughts)])).unwrap_err().to_string();
     assert!(refused.contains("far more than it holds"), "{refused}");
     let mut list = Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
@@ -190,7 +191,7 @@ fn a_long_file_comes_in_first_and_one_that_swells_does_not() {
     let refused = taken_in(&list.into_inner().unwrap().finish().unwrap()).unwrap_err().to_string();
     assert!(refused.contains("far more than it holds"), "{refused}");
 
-    // An update tries itself on such a copy.
+    // An update tests itself on such a copy.
     let desk = Desk::new();
     let journal = rusqlite::Connection::open(desk.paths().database()).unwrap();
     journal.execute_batch("CREATE TABLE dice AS SELECT randomblob(1048576)").unwrap();
@@ -200,7 +201,7 @@ fn a_long_file_comes_in_first_and_one_that_swells_does_not() {
     assert_eq!(taken_in(&archive).unwrap(), manifest);
 }
 
-/// A name without an end is not read to its end.
+/// An endless name is not read completely.
 #[test]
 fn a_name_without_an_end_is_not_read() {
     let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
@@ -212,7 +213,7 @@ fn a_name_without_an_end_is_not_read() {
     assert!(refused.contains("has no end"), "{refused}");
 }
 
-/// Whatever byte of an archive is another, or wherever it is cut off, it is refused or still the same.
+/// An archive with a changed byte or a truncated one is refused, or has the same content.
 #[test]
 fn a_damaged_archive_is_refused() {
     let desk = Desk::new();
@@ -230,7 +231,7 @@ fn a_damaged_archive_is_refused() {
     };
     let cuts: usize = (1..20).map(|n| check("cut", n, &archive[..archive.len() * n / 20])).sum();
     assert_eq!(cuts, 19);
-    // What a whole archive must come to stands at its end: the list itself has no other witness.
+    // The checksum of the compressed data is at the end; nothing else verifies the manifest.
     let mut sum = archive.clone();
     let at = sum.len() - 8;
     sum[at] ^= 0x10;
@@ -246,7 +247,8 @@ fn a_damaged_archive_is_refused() {
     assert!(flips >= 38, "{flips} of 40 were seen");
 }
 
-/// A file that is not what the list says, one too many, one too few, a list of a later version.
+/// A file that differs from the manifest, an additional or missing one, and a manifest of a later
+/// version.
 #[test]
 fn what_the_list_does_not_say_is_refused() {
     let told = |change: &dyn Fn(&mut Manifest)| {

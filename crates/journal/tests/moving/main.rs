@@ -1,7 +1,7 @@
-//! Archives: what goes in, what stays out, and what nobody can bring in.
+//! Archives: included and excluded files, and refused contents.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
-#![expect(clippy::disallowed_methods, reason = "the test writes and damages files behind the journal's back")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be created stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test writes and damages files without the trait Disk")]
 
 mod hostile;
 mod repacked;
@@ -30,7 +30,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// A data directory with something of everything.
+    /// A data directory with files of all kinds.
     fn new() -> Self {
         let desk = Self { dir: tempfile::tempdir().unwrap() };
         let Opened { journal, .. } = open(desk.place()).unwrap();
@@ -106,7 +106,7 @@ fn left_out(manifest: &Manifest) -> Vec<(&str, Why)> {
     manifest.left_out.iter().map(|LeftOut { path, why }| (path.as_str(), *why)).collect()
 }
 
-/// An archive says what is in it and what is not, and it is so.
+/// The manifest lists exactly the files in the archive and the excluded ones.
 #[test]
 fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
     let desk = Desk::new();
@@ -154,7 +154,7 @@ fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
     );
 }
 
-/// Secrets go along when the human says so, and only then.
+/// Secrets are included only at the user's request.
 #[test]
 fn secrets_go_along_when_that_is_said() {
     let desk = Desk::new();
@@ -173,7 +173,8 @@ fn take_in(archive: &[u8], stage: &Path) -> Result<Manifest, Refused> {
     unpack(archive, (&RealDisk, stage), Bounds::with_room_for(1 << 30), &mut |_| {})
 }
 
-/// A jobs folder that is a link to elsewhere is what the assistant reads, so it goes along; a circle has an end.
+/// The target of a linked job directory is included, because the assistant reads it; a cycle of
+/// links ends.
 #[test]
 fn what_a_link_leads_to_elsewhere_goes_along() {
     let desk = Desk::new();
@@ -186,7 +187,7 @@ fn what_a_link_leads_to_elsewhere_goes_along() {
     assert!(left_out(&manifest).contains(&("reminders/round", Why::Link)));
 }
 
-/// A program that a skill brings can still be run where it was unpacked, and nothing else can.
+/// A program of a skill is still executable after unpacking, and nothing else is.
 #[test]
 fn what_may_be_run_may_still_be_run() {
     use std::os::unix::fs::PermissionsExt;
@@ -204,7 +205,8 @@ fn what_may_be_run_may_still_be_run() {
     assert_eq!(mode("state"), 0o700);
 }
 
-/// Nothing to pack, a later journal, and a damaged one, are one sentence each.
+/// A missing directory, a journal of a later version and a damaged one are reported in one sentence
+/// each.
 #[test]
 fn what_cannot_be_packed_is_said() {
     let desk = Desk::new();
@@ -230,7 +232,7 @@ fn what_cannot_be_packed_is_said() {
     assert!(damaged.contains("damaged") && damaged.contains("start ollim-bot once"), "{damaged}");
 }
 
-/// Whatever in a data directory cannot be read, it is named, and nothing is said of an archive that could not be
+/// Each unreadable file is named in the error, which does not claim that the archive could not be
 /// written.
 #[test]
 fn what_cannot_be_read_is_named() {
@@ -240,7 +242,7 @@ fn what_cannot_be_read_is_named() {
     for name in ["notes", "notes/mine.md", "settings.toml", "state/journal.db", ".git/HEAD", "mcp.json"] {
         assert!(named.contains(name), "{name}: {named:?}");
     }
-    // So is one that is too long to be held in memory.
+    // This also applies to a file that is too long to be held in memory.
     let plain = tempfile::tempdir().unwrap();
     std::fs::File::create(plain.path().join("long")).unwrap().set_len(33 * 1024 * 1024).unwrap();
     std::fs::create_dir(plain.path().join("state")).unwrap();
@@ -248,7 +250,8 @@ fn what_cannot_be_read_is_named() {
     assert!(unread(&Paths::new(plain.path()), 9).contains("long"));
 }
 
-/// What is said not to be readable, if the disk refuses one after another of its first `most` calls.
+/// The files that are reported as unreadable when each of the first `most` disk calls fails in
+/// turn.
 fn unread(paths: &Paths, most: usize) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for at in 0..most {
@@ -267,7 +270,7 @@ fn unread(paths: &Paths, most: usize) -> BTreeSet<String> {
     names
 }
 
-/// What is there is kept: an empty directory is filled, another is refused, or exchanged and kept beside.
+/// An empty directory is filled; a non-empty one is refused, or exchanged and kept next to it.
 #[test]
 fn what_is_there_is_refused_or_kept() {
     let desk = Desk::new();
@@ -298,8 +301,8 @@ fn what_is_there_is_refused_or_kept() {
     assert!(file.unwrap_err().to_string().contains("is not a directory"));
 }
 
-/// Whatever the disk refuses while something takes the place of what is there, that is whole afterwards, in its place
-/// or beside it, and who tidies up after a failure or before the next import does not touch it.
+/// Whichever disk call fails during the exchange, the old directory is complete afterwards, in
+/// place or next to it, and the cleanup before the next import does not remove it.
 #[test]
 fn what_was_there_is_whole_whatever_the_disk_refuses() {
     let desk = Desk::new();

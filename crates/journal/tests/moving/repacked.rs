@@ -1,4 +1,4 @@
-//! Git packs its history whenever it likes, in the middle of an export too.
+//! Git may repack its objects during an export.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use journal::moving::Secrets;
 
 use super::{Desk, packed, take_in};
 
-/// When git packs.
+/// The moment at which git repacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
-    /// When all was seen, and the first of it is to be read.
+    /// After the listing, before the first file is read.
     Read,
-    /// When the packs were seen, and what is not in one is to be seen.
+    /// After the packs were listed, before the loose objects are.
     Seen,
 }
 
-/// A disk on which git packs once.
+/// A disk on which git repacks once.
 struct Repacked {
     root: PathBuf,
     when: When,
@@ -58,7 +58,7 @@ impl Disk for Repacked {
         RealDisk.stamp(path)
     }
 
-    /// The packs come first, which is an order like any other.
+    /// Lists the packs first, which is a possible order.
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
         let mut listed = RealDisk.list(dir)?;
         listed.sort_by(|one, other| other.path.cmp(&one.path));
@@ -97,7 +97,7 @@ impl Disk for Repacked {
     }
 }
 
-/// What git says in `dir`.
+/// The output of git in `dir`.
 fn git(dir: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]).args(arguments);
@@ -108,7 +108,7 @@ fn git(dir: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// DD-12: whenever git packs the history, all of it is in the archive, and what git has not finished is not.
+/// DD-12: whenever git repacks, the archive contains the complete history and no unfinished pack.
 #[test]
 fn a_history_is_whole_though_git_packs_it_meanwhile() {
     for when in [When::Read, When::Seen] {

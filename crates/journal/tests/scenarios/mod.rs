@@ -1,5 +1,5 @@
-//! What is done to each kind of file in a life of the assistant, and what can be seen of it afterwards.
-#![expect(clippy::unwrap_used, reason = "a scenario that does not read is a mistake in the test")]
+//! Scenarios with typical changes of each kind of file, and the visible state afterwards.
+#![expect(clippy::unwrap_used, reason = "an unreadable scenario is an error in the test")]
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub type Shared = Arc<dyn Disk>;
 type Done = Result<(), Trouble>;
 type Step = Box<dyn Fn(&Shared) -> Done>;
 
-/// Some steps, and a way to look at what they did. Looking fails if anything is damaged.
+/// Some steps, and a function that returns the visible state. It fails if a file is damaged.
 pub struct Scenario {
     pub name: &'static str,
     pub steps: Vec<Step>,
@@ -101,7 +101,7 @@ fn look_at_session(disk: &Shared) -> Result<String, String> {
     whole(Sessions::new(disk.clone(), state()).load(now(0).timestamp()))
 }
 
-/// A line that a crash cut off is not damage to what was acknowledged.
+/// A line cut off by a crash is not damage to acknowledged data.
 fn look_at_history(disk: &Shared) -> Result<String, String> {
     let history = history(disk).map_err(|trouble| trouble.to_string())?;
     let told = history.told().map_err(|trouble| trouble.to_string())?;
@@ -121,7 +121,7 @@ fn torn_steps() -> Vec<Step> {
     let append = move |n: i64| step(move |disk| history(disk)?.append(&event(n)).map(|_| ()));
     let tear = step(|disk| {
         let path = state().join("session_history.jsonl");
-        // Not one of our protocols: the remains of another program's crash, put there as one step.
+        // Not one of our protocols: simulates the leftover of another program's crash in one step.
         let bytes = disk.read(&path).map_err(|source| Trouble::Unreadable { path: path.clone(), source })?;
         if bytes.ends_with(TORN) { Ok(()) } else { replaced(disk, &path, &[&bytes, TORN].concat()) }
     });
@@ -315,7 +315,7 @@ fn aside_steps() -> Vec<Step> {
     vec![damage(), read(), read()]
 }
 
-/// The damaged words are never gone, under whatever name.
+/// The damaged content is always preserved under some name.
 fn look_aside(disk: &Shared) -> Result<String, String> {
     let listed = disk.list(state()).unwrap_or_default();
     let kept = listed.iter().filter(|name| name.path.extension().is_none_or(|end| end != "tmp"));
@@ -323,14 +323,13 @@ fn look_aside(disk: &Shared) -> Result<String, String> {
     Ok(format!("kept: {}", kept > 0))
 }
 
-/// A journal that only a newer program reads, with what belongs to it, and the one from before.
+/// A journal of a newer format with its WAL, and the copy from before the migration.
 pub struct Newer {
     pub paths: Paths,
     kept: PathBuf,
 }
 
 impl Newer {
-    /// All of it on `disk`.
     pub fn on(disk: &dyn Disk) -> Self {
         let paths = Paths::new("/data");
         let kept = paths.before_migration().join("journal-20260305T160000Z-format-6.db");
@@ -342,14 +341,15 @@ impl Newer {
         Self { paths, kept }
     }
 
-    /// Goes back to the one from before.
+    /// Restores the older journal.
     pub fn go_back(&self, disk: &dyn Disk) -> Result<(), Unopened> {
         let aside = migration::lay_back(&self.paths, disk, &self.kept, now(0).timestamp())?;
         assert_eq!(aside, Some(migration::aside(&self.paths, now(0).timestamp())));
         Ok(())
     }
 
-    /// Whether the one from before has the place, when a start has ended what was begun. Whichever has it, nothing is lost.
+    /// Completes the replacement and returns whether the older journal is in place. Checks that
+    /// nothing is lost in either case.
     pub fn is_back(&self, disk: &dyn Disk) -> bool {
         let laid = migration::finish_laying(&self.paths, disk).unwrap();
         let aside = migration::aside(&self.paths, now(0).timestamp());

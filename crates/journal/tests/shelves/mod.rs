@@ -1,8 +1,8 @@
-//! Job files, and what is told of them, as text.
+//! Texts of job files, and their news as text.
 
 use domain::schedule::FileNews;
 
-/// The text of a routine.
+/// The text of a valid routine.
 pub fn good(id: &str, words: &str) -> String {
     format!("---\nid: {id}\ncron: 0 9 * * *\n---\n{words}\n")
 }

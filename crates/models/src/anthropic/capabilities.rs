@@ -35,19 +35,19 @@ pub struct Capabilities {
     pub between_tools: bool,
     /// Accepted `output_config.effort` values; empty where the field is refused.
     pub efforts: Vec<Effort>,
-    /// Whether `display: "updates"` is accepted.
+    /// True if `display: "updates"` is accepted.
     pub progress: bool,
-    /// Whether `thinking.block_binding` is accepted.
+    /// True if `thinking.block_binding` is accepted.
     pub block_binding: bool,
-    /// Whether the server compares the signature of a thinking block with the messages before it.
+    /// True if the server compares the signature of a thinking block with the messages before it.
     pub checks_prefix: bool,
-    /// Whether `messages` may contain `role: "system"`.
+    /// True if `messages` may contain `role: "system"`.
     pub system_messages: bool,
-    /// Whether cache marks may live for an hour.
+    /// True if cache marks may have a lifetime of one hour.
     pub hour_cache: bool,
     /// The most output tokens of one reply.
     pub max_output: u32,
-    /// The most tokens that the model reads at once.
+    /// The size of the context window, in tokens.
     pub window: u64,
 }
 
@@ -197,7 +197,8 @@ impl Capabilities {
         ];
         let matching = table.into_iter().filter(|(id, _)| matches_id(model, id));
         let (id, found) = matching.max_by_key(|(id, _)| id.len())?;
-        // Thinking and effort are in the domain's table, from which `/thinking` and `/effort` explain a model.
+        // Thinking and effort come from the domain's table, with which `/thinking` and `/effort`
+        // explain a model.
         let abilities = Abilities::of_family(id);
         Some(Self {
             adaptive: abilities.adaptive,
@@ -208,15 +209,15 @@ impl Capabilities {
         })
     }
 
-    /// What the user can choose about the model.
+    /// Returns what the user can choose about the model.
     pub fn abilities(&self) -> Abilities {
         Abilities {
-            // As `thinking` decides.
+            // Matches the condition for `Disabled` in `thinking`.
             can_turn_off: self.disabled && !self.checks_prefix,
             adaptive: self.adaptive,
             budgets: self.budget,
             efforts: self.efforts.clone(),
-            // A record that names less than our own instructions need is taken for a mistake.
+            // A record with less than our own instructions need is treated as a mistake.
             window: Some(self.window).filter(|window| (SMALLEST_WINDOW..u64::MAX).contains(window)),
         }
     }
@@ -320,7 +321,7 @@ impl Capabilities {
     }
 }
 
-/// Whether `model` is `id`, or `id` with a date after it.
+/// Returns whether `model` is `id`, optionally followed by a date or `-latest`.
 fn matches_id(model: &str, id: &str) -> bool {
     model.strip_prefix(id).is_some_and(|rest| rest.is_empty() || is_date(rest) || rest == "-latest")
 }

@@ -1,7 +1,7 @@
 //! Corrections of refused requests, read from the text of the refusal.
 //!
-//! The vendor words the same refusal in several ways and other hosts in many more, so this looks for the names of
-//! fields and values, never for whole sentences.
+//! The vendor phrases the same refusal in several ways and other hosts in many more, so this looks
+//! for the names of fields and values, never for whole sentences.
 
 use domain::effort::Effort;
 
@@ -72,7 +72,8 @@ fn refused_feature(text: &str, sent: Sent) -> Option<Feature> {
         return Some(feature);
     }
     if text.contains("anthropic-beta") {
-        // The refusal names no value of ours: the newer header goes first, the other one in the next round.
+        // The refusal names no value of ours: drop the newer header first, the other one in the
+        // next round.
         return if shows_progress { Some(Feature::Progress) } else { binds.then_some(Feature::BlockBinding) };
     }
     if sent.effort.is_some() && (text.contains("effort") || text.contains("output_config")) {
@@ -87,15 +88,15 @@ fn refused_feature(text: &str, sent: Sent) -> Option<Feature> {
     (sent.thinking.is_some() && is_about_thinking_field(text)).then_some(Feature::Thinking)
 }
 
-/// Whether a host does not know the `thinking` field at all.
+/// Returns whether the refusal shows that the host does not know the `thinking` field at all.
 fn is_about_thinking_field(text: &str) -> bool {
     const REFUSALS: [&str; 6] =
         ["extra inputs", "unknown", "unrecognized", "unexpected", "not support", "not allowed"];
     text.contains("thinking") && REFUSALS.iter().any(|words| text.contains(words))
 }
 
-/// Returns the feature if `text` refuses the thinking type that was sent. Such a text also names other types and
-/// the effort field, as alternatives.
+/// Returns the feature if `text` refuses the thinking type that was sent. Such a text also names
+/// other types and the effort field, as alternatives.
 fn refused_type(text: &str, sent: ThinkingMode) -> Option<Feature> {
     let names = |name: &str| text.contains(&format!("thinking.type.{name}"));
     let refused = match sent {
@@ -114,7 +115,8 @@ fn refused_type(text: &str, sent: ThinkingMode) -> Option<Feature> {
     })
 }
 
-/// `output_config.effort 'xhigh' is not supported` names a level; anything else is about the field.
+/// Returns the refused feature: one level if the text names it, as in `output_config.effort 'xhigh'
+/// is not supported`, else the field.
 fn refused_effort(text: &str, sent: Sent) -> Feature {
     let level = |effort: Effort| text.contains(&format!("'{effort}'")) && !text.contains("extra inputs");
     match sent.effort.filter(|effort| level(*effort)) {
@@ -149,7 +151,8 @@ mod tests {
         )
     }
 
-    /// The texts are the vendor's; the last ones are of gateways that do not know newer fields.
+    /// Maps each refusal to the feature to leave out. The texts are the vendor's; the last ones
+    /// come from gateways that do not know newer fields.
     #[test]
     fn refusals_name_the_feature_to_leave_out() {
         let enabled = ThinkingMode::Enabled { budget_tokens: 1024, block_binding: None };

@@ -1,7 +1,7 @@
-//! Knowledge about models that outlives a request: the vendor's model records and refused features.
+//! Model knowledge that outlives a request: the vendor's model records and refused features.
 //!
-//! It is kept per host and model, in memory and in one small file of the data directory. Losing the file costs one
-//! refused request at most, so a file that cannot be read is ignored.
+//! It is stored per host and model, in memory and in one small file of the data directory. Losing
+//! the file costs at most one refused request, so a file that cannot be read is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,7 +27,7 @@ const RETRY_AGE: SignedDuration = SignedDuration::from_mins(10);
 /// Age at which a refused feature is tried again: the server may have been updated.
 const REFUSAL_AGE: SignedDuration = SignedDuration::from_hours(24 * 30);
 
-/// Where the knowledge is kept between two runs of the program.
+/// Persistent storage of the knowledge between two runs of the program.
 pub trait CapabilityStore: Send + Sync + fmt::Debug {
     /// Returns the stored text, if there is any.
     fn load(&self) -> Option<String>;
@@ -39,14 +39,14 @@ pub trait CapabilityStore: Send + Sync + fmt::Debug {
     fn now(&self) -> Timestamp;
 }
 
-/// Everything known about the models of one host.
+/// The knowledge about the models of one host.
 #[derive(Debug)]
 pub struct Known {
     host: String,
     official: bool,
     store: Option<Arc<dyn CapabilityStore>>,
     models: Mutex<BTreeMap<String, Record>>,
-    /// Whether something was learned since that was last asked.
+    /// True if something was learned since the last call of `take_learned`.
     changed: AtomicBool,
 }
 
@@ -54,13 +54,13 @@ type Hosts = BTreeMap<String, BTreeMap<String, Record>>;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Record {
-    /// When the model record was last asked for.
+    /// When the model record was last requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fetched: Option<Timestamp>,
-    /// When fetching it failed for a reason that may pass.
+    /// When fetching it failed for a reason that may be temporary.
     #[serde(skip)]
     failed: Option<Timestamp>,
-    /// The record; nothing, if the host has none.
+    /// The record, or none if the host has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     info: Option<ModelInfo>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -74,7 +74,7 @@ struct Record {
 }
 
 impl Record {
-    /// Whether the refused features are tried again.
+    /// Returns whether the refusals are so old that the features are tried again.
     fn has_old_refusals(&self, now: Option<Timestamp>) -> bool {
         let age = now.zip(self.refused_at).map(|(now, at)| now.duration_since(at));
         age.is_some_and(|age| age > REFUSAL_AGE)
@@ -94,7 +94,7 @@ impl Known {
         Self { host, official, store, models: Mutex::new(models), changed }
     }
 
-    /// What is known about each model, if something was learned since this was last asked.
+    /// Returns the abilities of each known model if something was learned since the last call.
     pub fn learned(&self) -> Option<BTreeMap<String, Abilities>> {
         if !self.changed.swap(false, Ordering::Relaxed) {
             return None;
@@ -107,7 +107,7 @@ impl Known {
         Some(ids.into_iter().map(abilities).collect())
     }
 
-    /// Whether the host is the vendor's own.
+    /// Returns whether the host is the vendor's own.
     pub fn is_official(&self) -> bool {
         self.official
     }
@@ -124,12 +124,14 @@ impl Known {
         capabilities
     }
 
-    /// Whether nothing at all is known about `model`, so that waiting for its record is worth it.
+    /// Returns whether nothing at all is known about `model`, so that waiting for its record is
+    /// worth it.
     pub fn is_unknown(&self, model: &str) -> bool {
         Capabilities::built_in(model).is_none() && !self.models().contains_key(model)
     }
 
-    /// Whether the record of `model` should be fetched. Without a store nothing is: a single request needs none.
+    /// Returns whether the record of `model` should be fetched. Always false without a store: a
+    /// single request needs none.
     pub fn wants_record(&self, model: &str) -> bool {
         let Some(store) = &self.store else { return false };
         let record = self.models().get(model).cloned().unwrap_or_default();
@@ -138,13 +140,14 @@ impl Known {
         is_old(record.fetched, RECORD_AGE) && is_old(record.failed, RETRY_AGE)
     }
 
-    /// Keeps that the record of `model` could not be fetched, so that the next requests do not wait for it.
+    /// Records that the record of `model` could not be fetched, so that the next requests do not
+    /// wait for it.
     pub fn fetch_failed(&self, model: &str) {
         let now = self.store.as_ref().map(|store| store.now());
         self.models().entry(model.to_owned()).or_default().failed = now;
     }
 
-    /// Keeps the fetched record of `model`: nothing, if the host has none.
+    /// Stores the fetched record of `model`, or that the host has none.
     pub fn fetched(&self, model: &str, info: Option<ModelInfo>) {
         let now = self.store.as_ref().map(|store| store.now());
         self.change(model, |record| {
@@ -153,7 +156,8 @@ impl Known {
         });
     }
 
-    /// Keeps that `feature` was refused. Returns false if that was known: asking again would not help then.
+    /// Records that `feature` was refused. Returns false if that was known: asking again would not
+    /// help then.
     pub fn refused(&self, model: &str, feature: Feature) -> bool {
         let now = self.store.as_ref().map(|store| store.now());
         let mut new = false;
@@ -167,7 +171,7 @@ impl Known {
         new
     }
 
-    /// Keeps the most output tokens that a refusal named. Returns false if that was known.
+    /// Records the output limit that a refusal named. Returns false if that was known.
     pub fn limited(&self, model: &str, most: u32) -> bool {
         let mut new = false;
         self.change(model, |record| new = record.max_output.replace(most) != Some(most));

@@ -1,4 +1,4 @@
-//! What the vendor says when it does not answer, and what that means for the human.
+//! Maps the vendor's error responses and error events to failures with advice for the user.
 
 use domain::failure::{Failure, SpendLimit};
 
@@ -7,10 +7,11 @@ use super::capabilities::Capabilities;
 use super::wire::{Problem, Trouble};
 use crate::line::{Refusal, is_about_key};
 
-/// The error code of a monthly limit that the account's owner has set. The vendor sends no time to come back with it.
+/// The error code of a monthly limit that the account's owner has set. The vendor sends no retry
+/// time with it.
 const SPEND_LIMIT: &str = "enforced_spend_limit_reached";
 
-/// The sentence in `refusal`.
+/// Returns the error message in `refusal`.
 pub fn message(refusal: &Refusal) -> String {
     trouble(refusal).message
 }
@@ -24,7 +25,7 @@ pub fn failure(refusal: &Refusal, model: &str) -> Failure {
         (404, "not_found_error") if names_model => no_such_model(model, trouble.message, Missing::Model),
         (403, "permission_error") if names_model => no_such_model(model, trouble.message, Missing::Access),
         (401, _) => bad_key(&message),
-        // A permission that is missing is ours to get; anything else was about these words.
+        // A missing permission is a problem of the key; any other 403 concerns this request.
         (403, kind) if is_about_key(kind) || is_about_key(&trouble.message) => bad_key(&message),
         (402, _) | (_, "billing_error") => Failure::SpendLimit(SpendLimit::Account(message)),
         (429, _) if trouble.error_code() == Some(SPEND_LIMIT) => {
@@ -45,7 +46,7 @@ pub fn failure(refusal: &Refusal, model: &str) -> Failure {
     }
 }
 
-/// An `error` event in a stream that began well.
+/// Returns the failure that an `error` event in a stream means.
 pub fn from_event(trouble: Trouble) -> Failure {
     match trouble.kind.as_str() {
         "overloaded_error" | "rate_limit_error" => Failure::Busy(None),
@@ -71,7 +72,7 @@ fn no_such_model(model: &str, reason: String, missing: Missing) -> Failure {
     let replacement = family.unwrap_or("sonnet");
     let other = if replacement == "sonnet" { "haiku" } else { "sonnet" };
     let advice = match missing {
-        // A current model: its own family is no way out.
+        // A current model exists, so its own family is no replacement.
         Missing::Model if Capabilities::built_in(model).is_some() => format!(
             "Your key has no access to it, or the server at ANTHROPIC_BASE_URL does not have it. Switch with \
              `/model {other}`, or give the key's workspace access in the vendor's console."
@@ -88,7 +89,7 @@ fn no_such_model(model: &str, reason: String, missing: Missing) -> Failure {
     Failure::NoSuchModel { model: model.to_owned(), reason, advice }
 }
 
-/// Whether the conversation is longer than the model reads, or larger than the vendor takes.
+/// Returns whether the conversation exceeds the model's context window or the vendor's size limit.
 fn is_full(trouble: &Trouble) -> bool {
     let text = trouble.message.to_lowercase();
     trouble.kind == "request_too_large"

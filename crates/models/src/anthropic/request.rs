@@ -1,7 +1,7 @@
 //! The request for a reply, as one function of the context.
 //!
-//! Each thing said becomes the same bytes whatever comes after it, so that a longer conversation begins with
-//! the shorter one and the vendor's cache can be read. Only the marks that say what to cache move along.
+//! Each entry becomes the same bytes whatever follows it, so that a longer conversation begins with
+//! the shorter one and the vendor's cache can be read. Only the cache marks move.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const NOTHING: &str = "{}";
 /// The schema of a tool that came without one.
 const ANYTHING: &str = r#"{"type":"object"}"#;
 
-/// Ends a request that would end with the model's own words.
+/// Ends a request whose last message would be the model's own.
 const GO_ON: &str = "[Go on.]";
 
 /// The fields of a request that depend on the model and the host.
@@ -35,16 +35,17 @@ pub struct Shape {
     pub thinking: Option<ThinkingMode>,
     pub effort: Option<Effort>,
     pub max_tokens: u32,
-    /// Whether system notes are messages of their own.
+    /// True if system notes are messages of their own.
     pub system_messages: bool,
-    /// The life of the cache marks.
+    /// The lifetime of the cache marks.
     pub cache: CacheControl,
     /// Thinking blocks in the entries before this index are left out.
     pub strip_thinking_before: usize,
 }
 
 impl Shape {
-    /// The fields for the reply to `context` on a model with these `capabilities`; `max_tokens` is the setting.
+    /// Returns the fields for the reply to `context` on a model with these `capabilities`;
+    /// `max_tokens` is the setting.
     ///
     /// Requests with another thinking type or effort share only tools and instructions in the vendor's cache, so a
     /// fork must get the same shape as the conversation it left.
@@ -88,7 +89,7 @@ impl Shape {
     }
 }
 
-/// Lowers a thinking budget that would fill the longest reply of the model, which the server refuses.
+/// Lowers a thinking budget that would use up the model's longest reply, which the server refuses.
 fn with_room_for_words(mode: ThinkingMode, max_tokens: u32, max_output: u32) -> ThinkingMode {
     match mode {
         ThinkingMode::Enabled { budget_tokens, block_binding } => {
@@ -99,8 +100,9 @@ fn with_room_for_words(mode: ThinkingMode, max_tokens: u32, max_output: u32) -> 
     }
 }
 
-/// Whether `said` ends in a tool loop that does not begin with signed thinking. Models with a thinking budget refuse it
-/// then. The thinking is missing if the reply was put together from two halves, or if the server refused it.
+/// Returns whether the conversation ends in a tool loop that does not begin with signed thinking,
+/// which models with a thinking budget refuse. The thinking is missing if the reply was assembled
+/// from two parts, or if the server refused it.
 fn lacks_thinking_of_tool_loop(said: &[Arc<Said>], strip_thinking_before: usize) -> bool {
     let is_user = |said: &Arc<Said>| matches!(**said, Said::Human(_) | Said::Summary(_));
     let begin = said.iter().rposition(is_user).map_or(0, |at| at + 1);
@@ -149,7 +151,7 @@ pub fn request<'a>(
     }
 }
 
-/// Returns the messages made of the entries from the index `from` on, with their cache marks.
+/// Returns the messages for the entries from the index `from` on, with their cache marks.
 pub fn messages(shape: Shape, context: &Context, from: usize) -> Vec<Made<Message<'_>>> {
     let open = before(&context.said, from).map(open).unwrap_or_default();
     let mut letters = Letters { messages: Vec::new(), open, at: from, shape };
@@ -168,8 +170,8 @@ pub fn messages(shape: Shape, context: &Context, from: usize) -> Vec<Made<Messag
     letters.messages
 }
 
-/// Whether the entry after the index `at` is a reply, or there is none yet. Only then may a system message stand
-/// between them.
+/// Returns whether the entry after the index `at` is a reply, or missing. Only then is a system
+/// message allowed between them.
 fn next_is_reply(said: &[Arc<Said>], at: usize) -> bool {
     let next = said[at + 1..].iter().find(|said| !matches!(***said, Said::Recalled(_)));
     next.is_none_or(|said| matches!(**said, Said::Assistant(..)))
@@ -185,11 +187,12 @@ fn system(instructions: &str, cache: CacheControl) -> Vec<Content<'_>> {
     system
 }
 
-/// Messages so far, and the calls in the last one that wait for their results.
+/// Builds the messages from the entries, tracking the calls of the last message that still need
+/// results.
 struct Letters<'a> {
     messages: Vec<Made<Message<'a>>>,
     open: Vec<&'a str>,
-    /// The place of the entry that is added.
+    /// The index of the entry that is being added.
     at: usize,
     shape: Shape,
 }
@@ -217,8 +220,9 @@ impl<'a> Letters<'a> {
         }
     }
 
-    /// Answers every open call, in the order of the calls. The vendor accepts neither a call without a
-    /// result nor a result without a call, and would refuse the conversation ever after.
+    /// Adds a result for every open call, in the order of the calls. The vendor accepts neither a
+    /// call without a result nor a result without a call, and would refuse the conversation from
+    /// then on.
     fn settle(&mut self, results: &'a [ToolResult]) {
         let open = std::mem::take(&mut self.open);
         let settled = open.into_iter().map(|id| match results.iter().find(|result| result.call == id) {
@@ -228,8 +232,8 @@ impl<'a> Letters<'a> {
         self.say(Role::User, settled);
     }
 
-    /// Adds a system note: as a message of its own where the model and the place allow it, else as a text of ours
-    /// in the user message before it.
+    /// Adds a system note: as a separate message where model and position allow it, else as a text
+    /// block of ours in the user message before it.
     fn note(&mut self, text: &'a str, before_reply: bool) {
         let is_of_entry = |last: &Made<Message<'_>>| last.message.role == Role::User && last.last == self.at;
         let after_user = self.messages.last().is_some_and(is_of_entry);
@@ -238,7 +242,7 @@ impl<'a> Letters<'a> {
         self.say(role, words(text.into()));
     }
 
-    /// The vendor refuses a conversation that ends with the model's own words.
+    /// Appends a user message if the last one is the model's, which the vendor refuses.
     fn end_with_user(&mut self) {
         if self.messages.last().is_some_and(|last| last.message.role == Role::Assistant) {
             self.at = self.at.saturating_sub(1);
@@ -264,8 +268,8 @@ impl<'a> Letters<'a> {
     }
 }
 
-/// EN-8: the images in their order, then our preface, then the user's words. Preface and words are two blocks, so that
-/// the model can tell them apart.
+/// EN-8: the images in their order, then our preface, then the user's text. Preface and text are
+/// two blocks, so that the model can distinguish them.
 fn human(heard: &Heard) -> Vec<Content<'_>> {
     let images = heard.images.iter().map(|image| Content::Image {
         source: Source { media_type: &image.media_type, data: &image.data },
@@ -276,7 +280,8 @@ fn human(heard: &Heard) -> Vec<Content<'_>> {
 
 fn block(block: &Block) -> Option<Content<'_>> {
     match block {
-        // The vendor refuses a conversation whose last word is the model's own and ends in white space.
+        // The vendor refuses a conversation that ends with a text of the model with trailing white
+        // space.
         Block::Text(text) => words(text.trim_end().into()),
         Block::Call(call) => Some(Content::ToolUse {
             id: &call.id,
@@ -289,14 +294,14 @@ fn block(block: &Block) -> Option<Content<'_>> {
     }
 }
 
-/// Whether `block` is signed thinking of the vendor.
+/// Returns whether `block` is signed thinking from the vendor.
 fn is_thinking(block: &Block) -> bool {
     let Block::Opaque(opaque) = block else { return false };
     let tagged: Option<Tagged<'_>> = serde_json::from_str(&opaque.json.0).ok();
     tagged.is_some_and(|tagged| matches!(tagged.kind.as_ref(), "thinking" | "redacted_thinking"))
 }
 
-/// The calls in `said`, which wait for their results.
+/// Returns the ids of the calls in `entry`, which need results.
 fn open(said: &Said) -> Vec<&str> {
     match said {
         Said::Assistant(blocks, _) => calls(blocks).map(|call| call.id.as_str()).collect(),
@@ -312,12 +317,12 @@ fn tool_result<'a>(tool_use_id: &'a str, text: &'a str, outcome: &Outcome) -> Co
     Content::ToolResult { tool_use_id, content: text, is_error, cache_control: None }
 }
 
-/// The vendor refuses a text without a word in it.
+/// Returns a text block, or none for blank text, which the vendor refuses.
 fn words(text: Cow<'_, str>) -> Option<Content<'_>> {
     (!text.trim().is_empty()).then_some(Content::Text { text, cache_control: None })
 }
 
-/// `json` as it stands, if it is an object at all.
+/// Returns `json` unchanged if it is an object.
 fn object(json: &str) -> Option<&RawValue> {
     let raw: &RawValue = serde_json::from_str(json).ok()?;
     raw.get().starts_with('{').then_some(raw)
@@ -327,8 +332,8 @@ fn object_or<'a>(json: &'a str, otherwise: &'a str) -> &'a RawValue {
     object(json).or_else(|| object(otherwise)).unwrap_or(RawValue::NULL)
 }
 
-/// Marks the newest message, and the user message before it, where the request before this one ended: what that one
-/// wrote to the cache is read there, however many blocks were added since.
+/// Marks the newest message and the user message before it, where the previous request ended. The
+/// server then reads the previous request's cache entry, however many blocks were added since.
 fn mark_messages(messages: &mut [Made<Message<'_>>], cache: CacheControl) {
     let mut markable = messages.iter_mut().rev().filter(|made| made.message.role != Role::System);
     if let Some(last) = markable.next() {

@@ -1,8 +1,8 @@
-//! A reply, put together from the events of its stream.
+//! Assembles a reply from the events of its stream.
 //!
-//! Nothing is given out before the stream says that the message ended, so a call that was cut in the middle
-//! cannot be mistaken for a call. Events and parts of an unknown kind are passed over; blocks of an unknown
-//! kind are kept as they came.
+//! Nothing is returned before the stream reports the end of the message, so a truncated call is
+//! never mistaken for a complete one. Events and deltas of an unknown type are skipped; blocks of
+//! an unknown type are stored unchanged.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use super::wire::{
 };
 use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, PART_BYTES, distinct, garbled, json_object, read};
 
-/// The vendor's text in a thinking block that stands for work cut off by `max_tokens`.
+/// The vendor's text in a thinking block for work that `max_tokens` cut off.
 const INTERRUPTED: &str = "This part of the response was interrupted before it finished.";
 
-/// A reply that is still coming.
+/// An incomplete reply.
 #[derive(Debug, Default)]
 pub struct Message {
-    /// Whether text in thinking blocks is a progress note for the user.
+    /// True if text in thinking blocks is a progress note for the user.
     shows_progress: bool,
     /// The category of a refusal.
     declined: Declined,
@@ -33,7 +33,7 @@ pub struct Message {
     words: Words,
     stop: Option<Stop>,
     usage: Usage,
-    /// The bytes of all parts.
+    /// The bytes of all blocks.
     held: usize,
 }
 
@@ -51,7 +51,7 @@ enum What {
     Unknown { start: String, input: String },
 }
 
-/// Which block was last heard, so that two blocks of text are heard as two paragraphs.
+/// The block that was streamed last; text of two blocks is separated by a blank line.
 #[derive(Clone, Copy, Debug, Default)]
 enum Words {
     #[default]
@@ -69,19 +69,19 @@ impl Assembly for Message {
             "message_delta" => self.conclude(read(data)?),
             "message_stop" => return Ok(News::Ended),
             "error" => return Err(refusal::from_event(read::<Problem>(data)?.error)),
-            // Among them `ping`.
+            // Includes `ping`.
             _ => return Ok(News::KeepAlive),
         }
         Ok(News::Quiet)
     }
 
-    /// Thinking is not streamed unless the request asks for it, the input of a call is held back until a whole field of
-    /// it is there, and the vendor's own tools take their time.
+    /// Thinking is streamed only if the request asks for it, the input of a call arrives in whole
+    /// fields, and the vendor's own tools take time.
     fn is_working(&self) -> bool {
         let last = self.parts.values().next_back();
         last.is_some_and(|part| match part.what {
             What::Thinking { .. } | What::Call { .. } => !part.ended,
-            // The result of a server tool is a block of its own, which follows.
+            // The result of a server tool follows in a separate block.
             What::Unknown { .. } => true,
             What::Text(_) => false,
         })
@@ -111,7 +111,7 @@ impl Assembly for Message {
         for part in self.parts.into_values() {
             match (part.what.block(), stop) {
                 (Ok(block), _) => blocks.extend(block),
-                // Running out of room cuts the input of a call; that is no mistake of the wire.
+                // The length limit truncates the input of a call; that is not a protocol error.
                 (Err(_), Stop::Length) => {}
                 (Err(failure), Stop::Said | Stop::Tools | Stop::Refusal(_)) => return Err(failure),
             }
@@ -122,7 +122,7 @@ impl Assembly for Message {
 }
 
 impl Message {
-    /// A reply that has not begun. `shows_progress` says whether the request asked for progress notes.
+    /// Creates an empty reply. `shows_progress` is whether the request asked for progress notes.
     pub fn new(shows_progress: bool) -> Self {
         Self { shows_progress, ..Self::default() }
     }
@@ -167,7 +167,7 @@ impl Message {
                 return Ok(self.hear(index, more));
             }
             (What::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => {
-                // The vendor's mark may come in pieces.
+                // The vendor's text may arrive in several deltas.
                 let held_back = INTERRUPTED.starts_with(thinking.as_str());
                 thinking.push_str(&more);
                 let is_mark = INTERRUPTED.starts_with(thinking.as_str());
@@ -247,7 +247,8 @@ impl What {
     }
 }
 
-/// A call that is given nothing at first is given its input later, piece by piece.
+/// Returns whether the input at the start of a block has content. A call with an empty input
+/// receives it later in deltas.
 fn given(input: &str) -> bool {
     input.bytes().any(|byte| !b"{} \t\r\n".contains(&byte))
 }
@@ -287,7 +288,7 @@ mod tests {
     const TEXT: &str = r#"content_block_start 0 {"content_block":{"type":"text","text":"Hi"}}"#;
     const STOP: &str = r#"message_delta - {"delta":{"stop_reason":"end_turn"}}"#;
 
-    /// Events as `kind index fields`, one to a line, and what they come to.
+    /// Compares the result of a stream, given as one `kind index fields` line per event.
     fn check(lines: &[&str], expected: Expect) {
         let told = match told(lines) {
             Ok(reply) => format!("{:?} {:?}", reply.stop, reply.blocks),
@@ -336,7 +337,7 @@ mod tests {
         );
     }
 
-    /// ST-2, ST-4: a block begins once, ends once, and nothing goes on after its end.
+    /// ST-2, ST-4: a block starts once, ends once, and receives nothing after its end.
     #[test]
     fn a_stream_that_contradicts_itself_is_not_believed() {
         let stop = "content_block_stop 0";

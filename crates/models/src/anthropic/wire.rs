@@ -1,12 +1,12 @@
-//! The types of the Messages API, as they stand on the wire.
+//! Request and event types of the Messages API.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The body of `POST /v1/messages`. What was said comes last, so that two requests on a branch share
-/// every byte before the newest words.
+/// The body of `POST /v1/messages`. `messages` comes last, so that two requests on a branch share
+/// every byte before the newest message.
 #[derive(Debug, Serialize)]
 pub struct Request<'a> {
     pub model: &'a str,
@@ -128,7 +128,7 @@ pub struct Source<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CacheControl {
     Ephemeral {
-        /// Five minutes, if it is not set.
+        /// Unset means five minutes.
         #[serde(skip_serializing_if = "Option::is_none")]
         ttl: Option<&'static str>,
     },
@@ -139,7 +139,7 @@ impl CacheControl {
     pub const ONE_HOUR: Self = Self::Ephemeral { ttl: Some("1h") };
 }
 
-/// What every event and every block has.
+/// The type tag of every event and block.
 #[derive(Debug, Deserialize)]
 pub struct Tagged<'a> {
     #[serde(rename = "type", borrow)]
@@ -156,7 +156,7 @@ pub struct Started {
     pub usage: Option<Tokens>,
 }
 
-/// A field that is absent keeps what an earlier event said.
+/// Token counts. An absent field leaves the value of an earlier event unchanged.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct Tokens {
     pub input_tokens: Option<u64>,
@@ -201,7 +201,7 @@ pub struct ToolUseStart<'a> {
     pub input: Option<&'a RawValue>,
 }
 
-/// A whole thinking block, as it is sent back.
+/// A complete thinking block, as it is sent back.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "thinking")]
 pub struct Thinking<'a> {
@@ -226,13 +226,13 @@ pub enum Delta {
     Thinking { thinking: String },
     #[serde(rename = "signature_delta")]
     Signature { signature: String },
-    /// Where words come from, which nobody shows yet, and whatever is invented next.
+    /// Citations, which are not shown, and unknown types.
     #[serde(other)]
     Other,
 }
 
 impl Delta {
-    /// The bytes of its content.
+    /// Returns the bytes of the content.
     pub fn len(&self) -> usize {
         match self {
             Self::Text { text } => text.len(),
@@ -268,7 +268,7 @@ pub struct StopDetails {
     pub category: Option<String>,
 }
 
-/// The body of a refused request, and of the event that ends a stream early.
+/// The body of an error response, and of the event that ends a stream early.
 #[derive(Debug, Deserialize)]
 pub struct Problem {
     pub error: Trouble,

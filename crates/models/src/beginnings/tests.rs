@@ -1,5 +1,5 @@
-//! Whatever is said, forked and compacted, a request that begins with kept bytes is the one that nobody kept
-//! anything of.
+//! Property tests: after any sequence of messages, forks and compactions, a request from the cache
+//! equals one that is serialized from scratch.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -20,7 +20,7 @@ use crate::{anthropic, openai};
 const TOOL: ToolSpec =
     ToolSpec { name: "note", description: Cow::Borrowed("Writes a note."), schema: "{}", class: Class::Own };
 
-/// What happens to a conversation; branches are told apart by number.
+/// A change to a conversation; branches are numbered.
 #[derive(Clone, Debug)]
 enum Step {
     Say(usize, Said),
@@ -72,7 +72,7 @@ fn block() -> impl Strategy<Value = Block> {
     ]
 }
 
-/// Blank words come to no message at all, which is where beginnings can go wrong.
+/// Text, including blank text, which becomes no message and is the critical case for the cache.
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![Just(" \n".to_owned()), "[a-zé\"\\\\]{1,40}"]
 }
@@ -85,7 +85,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-/// The paths of all branches, and what is kept for each wire.
+/// The entries of all branches, and the cache of each protocol.
 struct Tree {
     paths: Vec<Vec<Arc<Said>>>,
     kept: [Beginnings; 4],
@@ -170,7 +170,7 @@ const SHAPE: anthropic::request::Shape = anthropic::request::Shape {
     strip_thinking_before: 0,
 };
 
-/// Notes after some of the user messages, other ones on each branch.
+/// Notes after some of the user messages, different on each branch.
 fn notes(said: &[Arc<Said>], branch: usize) -> Vec<SystemNote> {
     let noted = said.iter().enumerate().filter(|(at, said)| match &***said {
         Said::Human(heard) => (heard.text.len() + at + branch).is_multiple_of(4),
@@ -223,7 +223,7 @@ fn context(branch: Branch, said: Vec<Arc<Said>>) -> Context {
     }
 }
 
-/// How many entries are read when a request is written.
+/// Returns how many entries are serialized to write a request.
 fn read(kept: &Beginnings, context: &Context) -> usize {
     let from = Cell::new(0);
     let make = |at| {

@@ -1,4 +1,4 @@
-//! One reply, put together from what the program tells.
+//! Assembles one reply from the program's messages.
 
 use std::collections::BTreeSet;
 
@@ -10,34 +10,34 @@ use domain::turn::{Reply, Stop};
 use super::tools::PREFIX;
 use super::wire::{Content, Delta, Event, Message};
 
-/// The model whose words are the program's own, about a failure for one.
+/// The model name of messages that the program generated itself, for example about a failure.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// A reply so far.
+/// An incomplete reply.
 #[derive(Debug, Default)]
 pub struct Assembly {
     blocks: Vec<Block>,
     usage: Usage,
     model: String,
-    /// The calls of our tools that the model wrote, in their order.
+    /// The ids of the calls of our tools, in the order in which the model wrote them.
     wanted: Vec<String>,
     streaming: bool,
     heard: Heard,
 }
 
-/// What the listener knows.
+/// The state of the streamed text.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Heard {
     #[default]
     Nothing,
-    /// A block that goes on.
+    /// A block is being streamed.
     Words,
-    /// A block that is over.
+    /// A block has ended.
     Pause,
 }
 
 impl Assembly {
-    /// Takes a piece of the stream, and gives the words in it.
+    /// Adds a stream event. Returns the text to stream, if there is any.
     pub fn told(&mut self, event: Event) -> Option<String> {
         match event {
             Event::MessageStart { message } => {
@@ -63,7 +63,7 @@ impl Assembly {
         }
     }
 
-    /// Takes a finished block. What was never streamed is heard now.
+    /// Adds a finished block. Returns its text if it was not streamed before.
     pub fn spoke(&mut self, message: Message) -> Option<String> {
         if message.model == SYNTHETIC {
             return None;
@@ -86,38 +86,39 @@ impl Assembly {
         words
     }
 
-    /// Whether a message is still being told.
+    /// Returns whether a message is still being streamed.
     pub fn is_streaming(&self) -> bool {
         self.streaming
     }
 
-    /// Whether all calls that the model wrote are among `calls`.
+    /// Returns whether all calls that the model wrote are among `calls`.
     pub fn has_all(&self, calls: &[&str]) -> bool {
         let calls: BTreeSet<&str> = calls.iter().copied().collect();
         self.wanted.iter().all(|id| calls.contains(id.as_str()))
     }
 
-    /// What it has used so far.
+    /// Returns the usage so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// The vendor's id of the model that speaks.
+    /// Returns the vendor's id of the model that answers.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Whether the listener has heard a word.
+    /// Returns whether any text was streamed.
     pub fn was_heard(&self) -> bool {
         self.heard != Heard::Nothing
     }
 
-    /// Whether nothing was said and nothing called.
+    /// Returns whether there is neither text nor a call.
     pub fn is_silent(&self) -> bool {
         self.blocks.is_empty() && self.wanted.is_empty()
     }
 
-    /// ST-7: if nothing was said in any other way, these are the words. Never both.
+    /// ST-7: uses `result` as the text if there is no other output, so that the text never appears
+    /// twice.
     pub fn fall_back_on(&mut self, result: &str) -> Option<String> {
         if !self.is_silent() || self.was_heard() || result.trim().is_empty() {
             return None;
@@ -126,7 +127,7 @@ impl Assembly {
         Some(self.words(result.to_owned()))
     }
 
-    /// The reply that ends with `calls`, in the order in which the model wrote them.
+    /// Returns the reply that ends with `calls`, in the order in which the model wrote them.
     pub fn calling(&mut self, mut calls: Vec<ToolCall>) -> Reply {
         let place = |call: &ToolCall| self.wanted.iter().position(|id| *id == call.id);
         calls.sort_by_key(|call| place(call).unwrap_or(usize::MAX));
@@ -135,7 +136,7 @@ impl Assembly {
         self.take(Stop::Tools)
     }
 
-    /// The reply that ends the turn.
+    /// Returns the reply that ends the turn.
     pub fn finish(&mut self, stop_reason: Option<&str>) -> Reply {
         let stop = match stop_reason {
             Some("max_tokens" | "model_context_window_exceeded") => Stop::Length,

@@ -1,7 +1,7 @@
-//! One live program, and the task that owns it.
+//! One running program, and the task that owns it.
 //!
-//! Everything that can happen is waited for in one place, so that the program is served while it speaks, while
-//! it waits for our tools, and while nobody wants anything of it. A listener that leaves is an interruption.
+//! One `select!` waits for all events, so the program is served while it replies, while it waits
+//! for our tools, and while it is idle. A closed update channel interrupts the turn.
 
 mod ask;
 mod frames;
@@ -35,16 +35,16 @@ use super::settings::{Choices, Settings};
 use super::tools::Tools;
 use super::wire::Frame;
 
-/// How long an interrupted turn may take to end.
+/// The most time that an interrupted turn may take to end.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 
-/// How long to wait for the calls of a message that did not come with the others.
+/// The time to wait for calls of a message that arrive after the others.
 const CALL_TIME: Duration = Duration::from_millis(200);
 
-/// How long a program may wait for our tools: longer than a turn waits for the human's yes to one.
+/// The most time that a program waits for our tools: longer than a turn waits for an approval.
 const TOOLS_TIME: Duration = Duration::from_secs(30 * 60);
 
-/// What all clients share.
+/// The state that all clients share.
 pub struct Shared {
     pub settings: Settings,
     pub choices: Mutex<Choices>,
@@ -52,7 +52,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What is chosen for `context`, which may ask for a model of its own.
+    /// Returns the settings for `context`, which may name its own model.
     fn choices_for(&self, context: &Context) -> Choices {
         let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(model) = &context.model {
@@ -61,72 +61,72 @@ impl Shared {
         choices
     }
 
-    /// The best beginning for `ask`.
+    /// Returns the best start for `request`.
     fn plan(&self, ask: &Ask) -> Plan {
         Plan::new(&ask.context, &ask.past, &self.company.sessions.all())
     }
 }
 
-/// A live program.
+/// A running program and the requests for it.
 struct Client {
     shared: Arc<Shared>,
     branch: Branch,
     orders: mpsc::Receiver<Order>,
     program: Program,
     phase: Phase,
-    /// Who asked, and must wait until the program is ready for it.
+    /// A request that waits until the program is ready for it.
     waiting: Option<Box<Ask>>,
     questions: FuturesUnordered<BoxFuture<'static, (String, Value)>>,
-    /// The last sign of life, ours or its.
+    /// The time of the last event.
     since: Instant,
-    /// How often in a row it was not ready in time.
+    /// The number of consecutive failed starts.
     unready: usize,
 }
 
-/// A started program, and what it was told at its start.
+/// A started program, and the settings that it was started with.
 struct Program {
     control: Control,
     tools: Tools,
     session: String,
-    /// Fingerprint of the instructions that its session began with, if they are known.
+    /// Hash of the instructions that its session began with, if known.
     began_with: Option<String>,
-    /// The model that it speaks with; its own choice, if there is none.
+    /// The model in use, or none for the program's default.
     model: Option<String>,
-    /// How much work it puts into an answer. It cannot be changed while it runs.
+    /// The effort, which cannot be changed while the program runs.
     effort: Effort,
     told: (Arc<str>, Arc<[domain::tool::ToolSpec]>),
 }
 
 enum Phase {
-    /// It is not ready yet: it starts, or it changes to another model or way to think.
+    /// Not ready yet: it starts, or it changes its model.
     Starting(oneshot::Receiver<Answered>, Plan),
     Idle,
     Speaking(Box<Speech>),
-    /// It waits for our tools, and has heard this much.
+    /// Waits for our tools, and knows this many entries.
     Calling(usize),
-    /// It was interrupted in this, and will have heard what it was told when it is done.
+    /// The interrupted turn; it is ending, and its entries count as known afterwards.
     Draining(Option<Box<Speech>>),
 }
 
 struct Speech {
     ask: Ask,
     message: Option<Value>,
-    /// How much of what was said the program will have heard.
+    /// The number of entries that the program knows after this turn.
     heard: usize,
     assembly: Assembly,
     compaction: Compaction,
     progress: Progress,
-    /// How long it has taken, without the time in which the user was asked for a permission.
+    /// The time taken so far, without the time spent waiting for permissions.
     took: Duration,
 }
 
-/// How far a speech is.
+/// The progress of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// The program has shown no sign yet that it heard us.
+    /// The program has not reacted yet.
     Sent,
     Heard,
-    /// It was asked again, because its memory was summed up and no answer came.
+    /// The message was sent again, because the program compacted its session and did not answer.
     AskedAgain,
 }
 
@@ -145,12 +145,12 @@ enum Next {
     Over,
 }
 
-/// Lives until nobody needs it, or until the program is gone.
+/// Runs until the client is no longer needed, or until the program has ended.
 pub async fn live(shared: Arc<Shared>, branch: Branch, mut orders: mpsc::Receiver<Order>) {
     let ask = loop {
         match orders.recv().await {
             Some(Order::Ask(ask)) => break ask,
-            // Whoever starts next reads the new choice from the shared ones.
+            // A client that starts later reads the new setting from the shared state.
             Some(Order::Change(_, answer)) => _ = answer.send(Ok(Value::Null)),
             None => return,
         }
@@ -196,11 +196,11 @@ async fn start(
         shared.company.notices.notice(branch, Notice::Started(id));
     }
     let (answer, ready) = oneshot::channel();
-    // A program that cannot be written to ends, and is found to have ended.
+    // A failed write means that the program has ended, which reading detects.
     let _ = control.request(&settings.initialize(), answer).await;
     let told = (Arc::clone(&context.instructions), Arc::clone(&context.tools));
     let tools = Tools::new(Arc::clone(&context.tools));
-    // Only a session that goes on is known by its name before the program says it.
+    // Only a resumed session has a known id before the program reports it.
     let session = match &plan.start {
         Start::Resume(session) => session.clone(),
         Start::Fork(_) | Start::Fresh => String::new(),
@@ -221,7 +221,8 @@ impl Client {
             && !is_asked
         {
             speech.took += passed;
-            // What the program says is read first, so a deadline alone would never be noticed while it goes on speaking.
+            // Frames are read before the deadline is polled, so the total time is also checked
+            // here.
             let total = self.shared.settings.patience.total;
             if speech.took >= total {
                 return self.over(not_done(total)).await;
@@ -266,7 +267,7 @@ impl Client {
             Phase::Calling(_) => patience.idle.max(TOOLS_TIME),
             Phase::Draining(_) => DRAIN_TIME,
             Phase::Speaking(_) if self.some_calls() => CALL_TIME,
-            // Somebody is asked, and may take as long as people do.
+            // The user is being asked, without a time limit.
             Phase::Speaking(_) if !self.questions.is_empty() => {
                 patience.stall.max(Duration::from_secs(86_400))
             }
@@ -288,7 +289,7 @@ impl Client {
         }
     }
 
-    /// BF-12: a program that was not ready in time is started again, twice at most.
+    /// BF-12: a program that was not ready in time is started again, at most twice.
     async fn unready(&mut self) -> Next {
         let patience = self.shared.settings.patience;
         let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
@@ -312,7 +313,7 @@ impl Client {
         }
     }
 
-    /// A message that the program never heard is told to another one, once.
+    /// Sends a message that the program never received to a new program, once.
     async fn gone(&mut self) -> Next {
         let unheard = |speech: &Speech| speech.progress == Progress::Sent && speech.ask.attempts == 0;
         match std::mem::replace(&mut self.phase, Phase::Idle) {
@@ -329,14 +330,14 @@ impl Client {
         }
     }
 
-    /// Starts a new program for whoever waits, with as much memory as fits.
+    /// Starts a new program for the pending request, with as much session history as fits.
     async fn begin_again(&mut self) -> Next {
         let Some(ask) = self.waiting.take() else { return Next::Over };
         let plan = self.shared.plan(&ask);
         self.restart(plan, ask).await
     }
 
-    /// What the old program remembers is only on disk for the new one when the old one has ended.
+    /// Restarts the program. The old one must end first, because only then its session is on disk.
     async fn restart(&mut self, plan: Plan, ask: Box<Ask>) -> Next {
         self.program.control.end(self.shared.settings.patience.end).await;
         self.questions.clear();
@@ -354,7 +355,7 @@ impl Client {
         }
     }
 
-    /// Ends, and tells whoever still expects something.
+    /// Ends the client and reports `failure` to the active and the pending request.
     async fn over(&mut self, failure: Failure) -> Next {
         if let Phase::Speaking(speech) = std::mem::replace(&mut self.phase, Phase::Idle) {
             speech.ask.fail(failure.clone()).await;
@@ -365,8 +366,8 @@ impl Client {
         Next::Over
     }
 
-    /// Writes down that the program has heard the first `heard` things of `ask`, and is told `told` of them. A copy
-    /// that is asked apart goes nowhere.
+    /// Saves that the program knows the first `received` entries of `request`, and that the first `sent`
+    /// are being sent. Transient requests run in a copy of the session and are not saved.
     async fn keep(&mut self, ask: &Ask, heard: usize, told: usize) {
         if self.program.session.is_empty() || plan::is_apart(&ask.context) {
             return;
@@ -377,7 +378,7 @@ impl Client {
         self.shared.company.sessions.keep(&self.branch, place).await;
     }
 
-    /// Lets the program end its turn, and waits for that in the phase that follows.
+    /// Interrupts the turn, and waits for its end in the next phase.
     async fn interrupt(&mut self) -> Next {
         let heard = match std::mem::replace(&mut self.phase, Phase::Idle) {
             Phase::Speaking(speech) => Some(speech),
@@ -386,7 +387,7 @@ impl Client {
         self.phase = Phase::Draining(heard);
         self.questions.clear();
         let (answer, _) = oneshot::channel();
-        // If it cannot be written to, it is gone, and that is found out when reading.
+        // A failed write means that the program has ended, which reading detects.
         let _ = self.program.control.request(&json!({"subtype": "interrupt"}), answer).await;
         Next::Go
     }

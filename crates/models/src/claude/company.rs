@@ -1,4 +1,5 @@
-//! Who the program's questions go to: may it use a tool of its own, may it stop, and where was it.
+//! The callbacks of the program: permissions for its own tools, hooks, notices and session
+//! positions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,16 +8,17 @@ use domain::conversation::{Branch, Json};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 
-/// Everybody the program can ask or tell. By default nobody has an opinion, and nothing is allowed.
+/// The callbacks of a [`Claude`](super::Claude) model. By default every tool is denied and stopping
+/// is allowed.
 #[derive(Clone)]
 pub struct Company {
     /// Decides about the program's own tools.
     pub permissions: Arc<dyn Permissions>,
-    /// Hears what the program's own tools did, and whether it may stop.
+    /// Is called after each use of the program's own tools, and before the model stops.
     pub hooks: Arc<dyn Hooks>,
-    /// Is told what the human may want to know.
+    /// Receives notices for the user.
     pub notices: Arc<dyn Notices>,
-    /// Knows where the program is on each branch.
+    /// Stores the session position of each branch.
     pub sessions: Arc<dyn Sessions>,
 }
 
@@ -28,78 +30,78 @@ impl Default for Company {
     }
 }
 
-/// One use of a tool that the program brings with it.
+/// One use of a tool that is built into the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// Where.
+    /// The branch of the turn.
     pub branch: Branch,
-    /// The tool: `Bash`.
+    /// The tool's name, such as `Bash`.
     pub tool: String,
-    /// What it is given.
+    /// The tool's input.
     pub input: Json,
 }
 
-/// Whether a tool may be used.
+/// The decision about the use of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may.
+    /// The tool may run.
     Allow,
-    /// It may not; the model reads why.
+    /// The tool may not run; the model reads the reason.
     Deny(String),
 }
 
-/// Whether the model may stop.
+/// The decision whether the model may stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opinion {
-    /// None: it may.
+    /// The model may stop.
     None,
-    /// Not yet; the model reads why, and goes on in the same turn.
+    /// The model must continue in the same turn; it reads the reason.
     Block(String),
 }
 
-/// The model is about to stop.
+/// An attempt of the model to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopping {
-    /// Where.
+    /// The branch of the turn.
     pub branch: Branch,
-    /// What it said last.
+    /// The last text of the model.
     pub last: Option<String>,
-    /// Whether it was held back before in this turn: who blocks again may block for ever.
+    /// True if an earlier attempt in this turn was blocked; blocking again may never end.
     pub again: bool,
 }
 
-/// Decides about the program's own tools. Ours do not come here: they go through the one door.
+/// Decides about the program's own tools. Our tools are authorized by the engine instead.
 pub trait Permissions: Send + Sync {
-    /// Whether this may happen.
+    /// Decides whether the tool may run.
     fn may_use<'a>(&'a self, wanted: &'a Use) -> BoxFuture<'a, Verdict>;
 }
 
-/// Is called at two moments of a turn.
+/// Callbacks at two points of a turn.
 pub trait Hooks: Send + Sync {
-    /// A tool was used; `response` is what came of it.
+    /// Is called after a tool ran, with its `response`.
     fn used<'a>(&'a self, used: &'a Use, response: &'a Json) -> BoxFuture<'a, ()>;
 
-    /// The model is about to stop.
+    /// Is called when the model is about to stop.
     fn stopping<'a>(&'a self, stopping: &'a Stopping) -> BoxFuture<'a, Opinion>;
 }
 
-/// What the human may want to know.
+/// An event that the user may want to know about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The program runs, as this process.
+    /// The program runs with this process id.
     Started(u32),
-    /// It has begun to sum up.
+    /// It has begun to compact its session.
     Compacting,
-    /// It has summed up what came before.
+    /// It has compacted its session.
     Compacted(Boundary),
-    /// Its session is gone; it was told the conversation anew.
+    /// Its session was lost; the conversation was sent again. Contains the error.
     SessionLost(String),
 }
 
-/// Where a summary stands for what came before.
+/// A compaction of the program's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boundary {
-    /// Who wanted it.
+    /// The cause of the compaction.
     pub trigger: Trigger,
     /// The tokens before, if known.
     pub pre_tokens: Option<u64>,
@@ -107,57 +109,57 @@ pub struct Boundary {
     pub post_tokens: Option<u64>,
 }
 
-/// Who wanted a summary.
+/// The cause of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// The human.
+    /// The user.
     Manual,
-    /// The program, because the conversation grew too long.
+    /// The program, because its context window was nearly full.
     Auto,
 }
 
-/// Is told things. It must not wait.
+/// Receives notices. Must not block.
 pub trait Notices: Send + Sync {
-    /// Something happened on `branch`.
+    /// Receives a notice about `branch`.
     fn notice(&self, branch: &Branch, notice: Notice);
 }
 
-/// How far the program has heard a branch, and under which name it remembers it.
+/// The program's session of a branch, and the part of the conversation in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The program's own id.
+    /// The program's session id.
     pub session: String,
-    /// What it has certainly heard.
+    /// The entries that the program has certainly received.
     pub heard: Mark,
-    /// What it may have heard: written down before it is told, so that whoever dies in between does not forget
-    /// what the program may remember.
+    /// The entries that it may have received. Saved before they are sent, so that a crash in
+    /// between loses nothing that the program may remember.
     pub told: Mark,
-    /// Fingerprint of the instructions that the session began with; nothing, if they are not known.
+    /// Hash of the instructions that the session began with, or none if unknown.
     pub instructions: Option<String>,
 }
 
-/// The beginning of what was said, up to some point.
+/// A prefix of the conversation's entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// How many things said.
+    /// The number of entries.
     pub said: usize,
-    /// What these were, as a fingerprint: a past that was changed is not the past that was heard.
+    /// Hash of these entries, which detects a changed history.
     pub print: String,
 }
 
-/// Where the program is on each branch.
+/// Stores the session position of each branch.
 pub trait Sessions: Send + Sync {
-    /// All that is known, main first.
+    /// Returns all positions, main first.
     fn all(&self) -> Vec<(Branch, Place)>;
 
-    /// It is here now. When this returns, that is known after a crash too.
+    /// Saves the position. It is durable when this returns.
     fn keep<'a>(&'a self, branch: &'a Branch, place: Place) -> BoxFuture<'a, ()>;
 
-    /// It is nowhere any more.
+    /// Deletes the position.
     fn forget<'a>(&'a self, branch: &'a Branch) -> BoxFuture<'a, ()>;
 }
 
-/// Places that are kept as long as the program that asks runs.
+/// Positions stored in memory only.
 #[derive(Debug, Default)]
 pub struct Remembered(Mutex<BTreeMap<Branch, Place>>);
 
@@ -178,7 +180,7 @@ impl Sessions for Remembered {
     }
 }
 
-/// What the model reads when it may not use a tool, and nobody was there to say why.
+/// The default reason for a denied tool, which the model reads.
 const NOT_ALLOWED: &str = "this tool is not allowed here. do without it, or tell the human what you need.";
 
 struct Nobody;

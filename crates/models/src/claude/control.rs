@@ -1,4 +1,4 @@
-//! The two-way conversation with the program: our requests and their answers, its requests and ours.
+//! The bidirectional control protocol of the program: requests and responses in both directions.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::sync::oneshot;
 use super::process::Process;
 use super::wire::Frame;
 
-/// What came of one of our requests.
+/// The response to a control request.
 pub type Answered = Result<Value, String>;
 
-/// The program, and what we still wait for.
+/// The channel to the program, with the requests that are still unanswered.
 #[derive(Debug)]
 pub struct Control {
     process: Process,
@@ -21,22 +21,22 @@ pub struct Control {
 }
 
 impl Control {
-    /// The way to `process`.
+    /// Creates the channel to `process`.
     pub fn new(process: Process) -> Self {
         Self { process, requests: 0, waiting: HashMap::new() }
     }
 
-    /// The number of the process.
+    /// Returns the process id.
     pub fn id(&self) -> Option<u32> {
         self.process.id()
     }
 
-    /// The end of what it complained about.
+    /// Returns the end of its stderr output.
     pub fn complaint(&self) -> String {
         self.process.complaint()
     }
 
-    /// Asks for something. The answer is found while reading on; `waiting` gets it.
+    /// Sends a request. `responder` receives the response, which `next_frame` reads.
     pub async fn request(
         &mut self,
         request: &Value,
@@ -48,7 +48,7 @@ impl Control {
         self.write(&json!({"type": "control_request", "request_id": id, "request": request})).await
     }
 
-    /// Answers what it asked under `id`.
+    /// Answers the program's request `id`.
     pub async fn answer(&mut self, id: &str, answered: Answered) -> std::io::Result<()> {
         let response = match answered {
             Ok(response) => json!({"subtype": "success", "request_id": id, "response": response}),
@@ -57,23 +57,24 @@ impl Control {
         self.write(&json!({"type": "control_response", "response": response})).await
     }
 
-    /// Says something to the model: a user message as it goes over the wire.
+    /// Sends a user message in the program's format.
     pub async fn say(&mut self, message: &Value) -> std::io::Result<()> {
         self.write(message).await
     }
 
-    /// The next thing it says; nothing, when it is gone. An answer to us is handed to the one who waits for it.
+    /// Returns the next frame, or none when the program has ended. A response to us is passed to
+    /// its requester.
     pub async fn frame(&mut self) -> Option<Frame> {
         let frame = Frame::read(&self.process.read().await?);
         let Frame::Answered(id, answered) = frame else { return Some(frame) };
         if let Some(waiting) = self.waiting.remove(&id) {
-            // Whoever asked may have left.
+            // The requester may have left.
             let _ = waiting.send(answered);
         }
         Some(Frame::Other)
     }
 
-    /// Ends the program and waits until it is gone; each of three hints gets `each` to work.
+    /// Ends the program and waits for its exit; each of three attempts may take `each`.
     pub async fn end(&mut self, each: Duration) {
         self.process.end(each).await;
     }

@@ -1,21 +1,21 @@
-//! What can be known of the program without asking a model: its version, and whether it is logged in.
+//! Reads the program's version and login state without calling a model.
 
 use domain::failure::Failure;
 use serde_json::Value;
 
 use super::{Claude, refusal};
 
-/// What was found.
+/// Information about the installed program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
-    /// Its version, in its own words.
+    /// The version, as the program prints it.
     pub version: String,
-    /// How it is logged in, in its own word; nothing, if it is too old to say.
+    /// The login method, as the program names it; none if it is too old to report it.
     pub login: Option<String>,
 }
 
 impl Claude {
-    /// Looks at the program. Nobody is called, and nothing is paid for.
+    /// Inspects the program without a model call or cost.
     pub async fn examine(&self) -> Result<Examined, Failure> {
         let version = self.ask_program(&["--version"]).await?;
         if !version.succeeded {
@@ -27,12 +27,12 @@ impl Claude {
         }
     }
 
-    /// SU-3: whether the program has an account to speak for; nothing, if it does not say.
+    /// SU-3: returns whether the program is signed in, or none if it does not report it.
     pub async fn is_signed_in(&self) -> Result<Option<bool>, Failure> {
         self.status().await.map(|(signed_in, _)| signed_in)
     }
 
-    /// Whether it is logged in, and how, in its own word.
+    /// Returns whether it is signed in, and the login method.
     async fn status(&self) -> Result<(Option<bool>, Option<String>), Failure> {
         let status = self.ask_program(&["auth", "status", "--json"]).await?;
         let said: Value = serde_json::from_str(&status.text).unwrap_or_default();
@@ -56,7 +56,7 @@ impl Claude {
     }
 }
 
-/// What the program said to one question.
+/// The output of one invocation.
 struct Said {
     succeeded: bool,
     text: String,

@@ -1,5 +1,5 @@
-//! What was said, as fingerprints. They are kept on disk and must mean the same tomorrow, so they are made of a
-//! form that is written down here and nowhere else: every part with its length before it.
+//! Hashes of the conversation. They are stored on disk and must stay stable across versions, so
+//! their input format is defined here alone: every part preceded by its length.
 
 use domain::context::Context;
 use domain::conversation::{Block, Heard, Reach, Said};
@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 
 use super::company::Mark;
 
-/// What is kept of a context, read once: the fingerprints of its first nothing, one, two and more things said.
+/// The hashes of all prefixes of a context's stored entries, from the empty prefix on.
 #[derive(Clone, Debug)]
 pub struct Past(Vec<[u8; 32]>);
 
 impl Past {
-    /// The past of `context`. What is only read aside is none.
+    /// Computes the hashes of `context`, without its transient entries.
     pub fn of(context: &Context) -> Self {
         let mut print = Print::default();
         let mut prints = vec![print.so_far()];
@@ -24,24 +24,24 @@ impl Past {
         Self(prints)
     }
 
-    /// How many things were said.
+    /// Returns the number of entries.
     pub fn count(&self) -> usize {
         self.0.len() - 1
     }
 
-    /// The first `count` things said.
+    /// Returns the mark of the first `count` entries.
     pub fn mark(&self, count: usize) -> Mark {
         let said = count.min(self.count());
         Mark { said, print: hex(&self.0[said]) }
     }
 
-    /// Whether this past begins with what was marked.
+    /// Returns whether the history begins with the marked entries.
     pub fn begins_with(&self, mark: &Mark) -> bool {
         self.0.get(mark.said).is_some_and(|print| hex(print) == mark.print)
     }
 }
 
-/// Fingerprint of instructions.
+/// Returns the hash of instructions.
 pub fn instructions_print(instructions: &str) -> String {
     hex(&Sha256::digest(instructions).into())
 }
@@ -93,7 +93,7 @@ impl Print {
 
     fn result(&mut self, result: &ToolResult) {
         let outcome = match result.outcome {
-            // What the human is shown with it, the model never reads.
+            // Anything shown to the user with it is not sent to the model.
             Outcome::Done | Outcome::Shown(_) => "done",
             Outcome::Failed => "failed",
             Outcome::Denied => "denied",
@@ -147,7 +147,7 @@ mod tests {
         })
     }
 
-    /// Fingerprints are read by later versions of this program: whoever changes them makes every model forget.
+    /// Guards the stored format: a changed hash makes every session unusable.
     #[test]
     fn a_fingerprint_means_the_same_tomorrow() {
         let image = Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };

@@ -1,8 +1,10 @@
-//! Where the program begins: in the memory it has of this branch, in a copy of another's, or with none.
+//! Plans the start of the program: resume the branch's session, fork another branch's session, or
+//! start fresh.
 //!
-//! The program keeps its own history. It is only trusted as far as it is known to be ours: a mark is a number
-//! of things said and their fingerprint, and a past that was cleared, undone or summed up has another one. What
-//! the program was told and may not have heard must be in the past too, or it would remember what nobody said.
+//! The program stores its own history. A session is used only if its marks match: a mark is a
+//! number of entries and their hash, so a history that was cleared, undone or compacted does not
+//! match. Entries that were sent and possibly not received must match too, or the program would
+//! remember removed entries.
 
 use std::sync::Arc;
 
@@ -13,28 +15,28 @@ use serde_json::{Value, json};
 use super::company::Place;
 use super::past::Past;
 
-/// The most pictures in one message; the newest stay.
+/// The most images in one message; the newest are sent.
 const IMAGES: usize = 20;
 
-/// What the program reads when there is nothing new to read.
+/// The message when there is nothing new to send.
 const GO_ON: &str = "go on.";
 
-/// Head of a note that changes the instructions.
+/// Heading of a note that changes the instructions.
 const NOTE: &str = "[change of your instructions]";
 
-/// How the program is started.
+/// The session that the program starts with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// With no memory.
+    /// A new session.
     Fresh,
-    /// With the memory of this session, which goes on.
+    /// This session, continued.
     Resume(String),
-    /// With a copy of the memory of this session.
+    /// A copy of this session.
     Fork(String),
 }
 
 impl Start {
-    /// The session whose memory is used.
+    /// Returns the session that is resumed or copied.
     pub fn session(&self) -> Option<&String> {
         match self {
             Self::Fresh => None,
@@ -43,17 +45,17 @@ impl Start {
     }
 }
 
-/// Where to begin.
+/// The start of the program for a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// With which memory.
+    /// The session to use.
     pub start: Start,
-    /// How much of what was said is in it.
+    /// The number of entries that are in it.
     pub heard: usize,
 }
 
 impl Plan {
-    /// The best beginning for `context`, given all places that are known.
+    /// Returns the best start for `context`, given all known session positions.
     pub fn new(context: &Context, past: &Past, places: &[(Branch, Place)]) -> Self {
         let fits = |place: &&Place| past.begins_with(&place.heard) && past.begins_with(&place.told);
         let own = places.iter().find(|(branch, _)| *branch == context.branch).map(|(_, place)| place);
@@ -70,8 +72,8 @@ impl Plan {
     }
 }
 
-/// Whether neither what is asked nor the answer is part of the conversation, as with a summary. What goes on after
-/// a half of an answer is.
+/// Returns whether the request and its answer are transient, as for a summary. The continuation of
+/// an interrupted answer is not.
 pub fn is_apart(context: &Context) -> bool {
     match context.said.get(context.kept().len()).map(|said| &**said) {
         Some(Said::Assistant(_, Reach::Cut)) | None => false,
@@ -80,7 +82,8 @@ pub fn is_apart(context: &Context) -> bool {
     }
 }
 
-/// The message that tells the program what it has not heard, when it has heard `heard` things of `context`.
+/// Returns the user message with the entries that the program lacks, when it knows `known` entries
+/// of `context`.
 pub fn message(context: &Context, heard: usize) -> Value {
     let unheard = &context.said[heard.min(context.said.len())..];
     let unheard = &unheard[if heard > 0 { own(unheard) } else { 0 }..];
@@ -91,14 +94,14 @@ pub fn message(context: &Context, heard: usize) -> Value {
         content.push(json!({"type": "text", "text": text}));
     }
     content.extend(notes(context, heard).map(|text| json!({"type": "text", "text": text})));
-    // Composed by us: a slash is no command in it, and an @ names no file.
+    // Disables slash commands and `@` file references in the message.
     let mut message = spoken(Value::Array(content));
     message["client_composed"] = json!(true);
     message
 }
 
-/// Returns the notes that the program has not read when it has heard `heard` things. It is told them in user messages
-/// only, so a note after tool results waits for the next one.
+/// Returns the notes that the program has not read when it knows `known` entries. They are sent
+/// only in user messages, so a note after tool results waits for the next one.
 fn notes(context: &Context, heard: usize) -> impl Iterator<Item = String> {
     let unread = move |note: &&SystemNote| {
         let waits = || {
@@ -111,8 +114,9 @@ fn notes(context: &Context, heard: usize) -> impl Iterator<Item = String> {
     context.notes.iter().filter(unread).map(|note| format!("{NOTE}\n{}", note.text))
 }
 
-/// How much of what followed was said by the program itself, and so is in its memory. It does not always remember
-/// words that were cut off. Results of calls that it does not wait for any more are told together with the calls.
+/// Returns how many of the leading entries are the program's own, so that its session contains
+/// them. Interrupted replies are not always in it. Results of calls that it no longer waits for are
+/// sent together with the calls.
 fn own(unheard: &[Arc<Said>]) -> usize {
     let whole = |said: &&Arc<Said>| matches!(***said, Said::Assistant(_, Reach::Whole));
     let count = unheard.iter().take_while(whole).count();
@@ -122,7 +126,7 @@ fn own(unheard: &[Arc<Said>]) -> usize {
     }
 }
 
-/// A command to the program itself.
+/// Returns a message with a command to the program itself.
 pub fn command(text: &str) -> Value {
     spoken(json!(text))
 }
@@ -136,7 +140,7 @@ fn spoken(content: Value) -> Value {
     })
 }
 
-/// The newest words stand last and alone, as the human said them.
+/// Returns the text of the new entries: a transcript, then the newest user text verbatim.
 fn words(unheard: &[Arc<Said>]) -> String {
     let (before, last) = match unheard.split_last() {
         Some((last, before)) => match &**last {
@@ -232,8 +236,8 @@ mod tests {
         check(main, &promoted, Start::Fork("f".into()), 3);
     }
 
-    /// A program that died in a turn may have heard what it was told. If that was taken back since, it is not
-    /// gone on with.
+    /// A program that was killed in a turn may have received the sent entries. If they were undone
+    /// since, its session is not resumed.
     #[test]
     fn what_may_have_been_heard_and_was_taken_back_is_not_remembered() {
         let past = context(Branch::Main, vec![human("a"), answer("b"), human("secret")]);
@@ -246,7 +250,8 @@ mod tests {
         assert_eq!(start(&context(Branch::Main, vec![human("a"), answer("b")])), Start::Fresh);
     }
 
-    /// What is read aside is not remembered: a summary is asked of a copy, and an answer goes on where it was.
+    /// Transient entries are not recorded: a summary is requested from a copy, a continuation in
+    /// the session itself.
     #[test]
     fn what_is_read_aside_is_no_part_of_what_was_heard() {
         let main = context(Branch::Main, vec![human("a"), answer("b"), human("c")]);

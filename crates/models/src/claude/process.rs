@@ -1,4 +1,4 @@
-//! The program as a process: lines in, lines out, and a way to end it that loses nothing.
+//! The program as a child process: lines in, lines out, and an orderly shutdown.
 
 use std::collections::VecDeque;
 use std::process::Stdio;
@@ -9,13 +9,13 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufRead
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// The most bytes of one line; a longer one is left out.
+/// The most bytes of one line; longer ones are skipped.
 const LINE_BYTES: usize = 8 * 1024 * 1024;
 
-/// How much of what it complains about is kept.
+/// The most bytes of stderr output that are stored.
 const COMPLAINT_BYTES: usize = 2048;
 
-/// How long it may take to read what we write.
+/// The most time to write a line.
 const WRITE_TIME: Duration = Duration::from_secs(30);
 
 /// A running program.
@@ -31,7 +31,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`, whose streams become ours.
+    /// Starts `command` with piped standard streams.
     pub fn spawn(mut command: Command) -> std::io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn()?;
@@ -50,18 +50,18 @@ impl Process {
         })
     }
 
-    /// Its number, while it runs.
+    /// Returns the process id while it runs.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// The end of what it complained about, on one line.
+    /// Returns the end of the stderr output, on one line.
     pub fn complaint(&self) -> String {
         let bytes: Vec<u8> = self.tail.iter().copied().collect();
         String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Writes one line. It fails if the program does not read any more.
+    /// Writes one line. Fails if the program has stopped reading.
     pub async fn write(&mut self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
         let Some(input) = &mut self.input else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
@@ -72,9 +72,9 @@ impl Process {
         timeout(WRITE_TIME, written).await.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
     }
 
-    /// The next line that can be an object; nothing, when it has closed its output.
+    /// Returns the next line that may be an object, or none at the end of the output.
     ///
-    /// Whoever stops waiting loses nothing: what was read stays here.
+    /// Cancel-safe: bytes already read are stored.
     pub async fn read(&mut self) -> Option<Vec<u8>> {
         loop {
             let Self { output, complaints, .. } = self;
@@ -103,14 +103,15 @@ impl Process {
         }
     }
 
-    /// Ends it: closes its input, then asks, then makes it, waiting for `each`. It is gone when this returns.
+    /// Ends the process: closes its input, then sends SIGTERM, then kills it, each after waiting
+    /// for `each`. It has exited when this returns.
     pub async fn end(&mut self, each: Duration) {
         drop(self.input.take());
         if timeout(each, self.gone()).await.is_ok() {
             return;
         }
         if let Some(pid) = self.child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)) {
-            // It may have ended in this moment, which is what we want.
+            // It may have exited just now.
             let _ = kill_process(pid, Signal::TERM);
         }
         if timeout(each, self.gone()).await.is_err() {
@@ -118,7 +119,7 @@ impl Process {
         }
     }
 
-    /// Reads on while it ends, so that a full pipe does not keep it.
+    /// Reads on until the exit, so that a full pipe does not block it.
     async fn gone(&mut self) {
         while self.read().await.is_some() {}
         let _ = self.child.wait().await;
@@ -130,7 +131,7 @@ impl Process {
         (!std::mem::take(&mut self.overlong) && object).then_some(line)
     }
 
-    /// Complaints written before the end may still be on their way.
+    /// Reads stderr output that was written before the end.
     async fn listen_to_the_end(&mut self) {
         let rest = async {
             while self.complaints.is_some() {
@@ -138,7 +139,7 @@ impl Process {
                 self.remember(&heard);
             }
         };
-        // A child of the program may hold the stream open for as long as it likes.
+        // A child of the program may hold the stream open indefinitely.
         let _ = timeout(Duration::from_millis(200), rest).await;
     }
 
@@ -149,7 +150,7 @@ impl Process {
     }
 }
 
-/// Some bytes of a stream; it is given up at its end. Whoever stops waiting loses nothing.
+/// Reads some bytes of a stream, and closes it at its end. Cancel-safe.
 pub async fn hear(stream: &mut Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let Some(open) = stream else { return std::future::pending().await };
     let mut bytes = vec![0; 1024];

@@ -1,4 +1,4 @@
-//! What it means for the human when a turn of the program ends badly, or the program itself does.
+//! Maps failed turns and exits of the program to failures for the user.
 
 use domain::failure::{Declined, Failure, SpendLimit, Unsaid};
 
@@ -8,17 +8,17 @@ use crate::anthropic::refusal;
 use crate::line::Refusal;
 use crate::presentable::presentable;
 
-/// What the program says when it has no memory of a session.
+/// The program's error for an unknown session.
 const LOST: &str = "No conversation found with session ID";
 
-/// What the human can do about a program that has no account to speak for.
+/// Advice for a program that is not signed in.
 const SIGNED_OUT: &str = "the claude program is not signed in: `/login` gives you a link";
 
-/// How to get the program.
+/// Advice for installing the program.
 const REMEDY: &str =
     "install it with `npm install -g @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path";
 
-/// Why `ended` is no answer. Only to be asked if it is an error.
+/// Returns the failure of a turn that ended with an error.
 pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let words = if ended.result.is_empty() { ended.errors.join("; ") } else { ended.result.clone() };
     let words = environment.hide(&words);
@@ -45,12 +45,12 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     presentable(failure, "")
 }
 
-/// Whether the program was asked to go on with a session it does not know.
+/// Returns whether the program was asked to resume an unknown session.
 pub fn lost_session(ended: &Ended) -> bool {
     ended.is_error && ended.errors.iter().any(|error| error.contains(LOST))
 }
 
-/// The program could not be started.
+/// Returns the failure of a program that could not be started.
 pub fn unstarted(program: &str, error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::NotFound {
         return Failure::Unreachable(format!("there is no program `{program}`; {REMEDY}"));
@@ -58,7 +58,7 @@ pub fn unstarted(program: &str, error: &std::io::Error) -> Failure {
     Failure::Unreachable(format!("the program `{program}` does not start: {error}; {REMEDY}"))
 }
 
-/// The program has no account to speak for.
+/// Returns the failure of a program that is not signed in.
 pub fn logged_out() -> Failure {
     Failure::BadKey(
         "the claude program is not logged in; run `claude auth login` once, or set ANTHROPIC_API_KEY"
@@ -66,7 +66,7 @@ pub fn logged_out() -> Failure {
     )
 }
 
-/// The program went away in the middle of something.
+/// Returns the failure of a program that ended unexpectedly.
 pub fn gone(complaint: &str) -> Failure {
     let why = match complaint {
         "" => "the claude program ended".to_owned(),
@@ -82,7 +82,7 @@ fn status(ended: &Ended, words: &str) -> Option<u16> {
     })
 }
 
-/// The vendor's own words, if they are in there.
+/// Returns the vendor's JSON error body, if the text contains it.
 fn body(words: &str) -> &str {
     words.find('{').map_or(words, |start| &words[start..])
 }

@@ -1,4 +1,4 @@
-//! What it takes to run the program, and the command that does.
+//! The settings of the program, and the commands that run it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,37 +11,38 @@ use tokio::process::Command;
 use super::plan::Start;
 use super::tools::{PREFIX, SERVER};
 
-/// What it takes to run the program.
+/// The settings of the program.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its path, or its name on the PATH below.
     pub program: PathBuf,
-    /// Where it runs.
+    /// The working directory.
     pub folder: PathBuf,
-    /// All it knows of the environment: a PATH, a HOME, a key.
+    /// The program's whole environment: a PATH, a HOME, a key.
     pub environment: Environment,
-    /// What it may choose from while it runs.
+    /// The settings that can change while it runs.
     pub choices: Choices,
-    /// The tools of its own that it may have, such as `Read`; each use is asked for.
+    /// The built-in tools that it may use, such as `Read`; each use needs a permission.
     pub own_tools: Vec<String>,
-    /// How long things may take.
+    /// The timeouts.
     pub patience: Patience,
-    /// What ends it when we are killed.
+    /// The mechanism that ends the program when our process is killed.
     pub leash: Leash,
 }
 
-/// What ends the program when the one who started it is killed. The end of its input does not: in the middle of
-/// an answer it goes on speaking, and somebody pays for it.
+/// The mechanism that ends the program when our process is killed. Closing its input is not enough:
+/// it would finish the current answer, which costs money.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Leash {
-    /// Nothing.
+    /// Not at all.
     #[default]
     None,
-    /// It is started by these words, which are followed by our process number and the command.
+    /// It is started by this wrapper command, with our process id and the program's command
+    /// appended.
     By(Vec<String>),
 }
 
-/// Variables and their values, which do not show themselves.
+/// Environment variables, with values hidden from debug output.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment(Vec<(String, String)>);
 
@@ -51,24 +52,24 @@ impl Environment {
         self.0.push((name.to_owned(), value.into()));
     }
 
-    /// The folders of the PATH.
+    /// Returns the directories of the PATH.
     fn path(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let paths = self.0.iter().filter(|(name, _)| name == "PATH");
         paths.flat_map(|(_, value)| std::env::split_paths(value))
     }
 
-    /// The values that are secret by their name, and the names.
+    /// Returns the variables whose names mark them as secrets.
     fn secrets(&self) -> impl Iterator<Item = &(String, String)> {
         let secret = |name: &str| name.ends_with("KEY") || name.ends_with("TOKEN");
         self.0.iter().filter(move |(name, value)| secret(name) && !value.is_empty())
     }
 
-    /// The name of a key that stands here, if one does.
+    /// Returns the name of the first secret variable, if there is one.
     pub fn key(&self) -> Option<&str> {
         self.secrets().next().map(|(name, _)| name.as_str())
     }
 
-    /// `text` without the values that are secret by their name.
+    /// Returns `text` without the values of secret variables.
     pub fn hide(&self, text: &str) -> String {
         self.secrets().fold(text.to_owned(), |text, (_, value)| text.replace(value, "[key]"))
     }
@@ -80,31 +81,31 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// What can be changed while it runs.
+/// Settings that can change while the program runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// The model, or an alias of the program; its own choice, if there is none.
+    /// The model, or an alias of the program; none for the program's default.
     pub model: Option<String>,
-    /// What it asks about.
+    /// The permission mode.
     pub mode: Mode,
 }
 
-/// What the program asks about before it uses its own tools.
+/// Which uses of its built-in tools the program asks about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Everything that is not allowed beforehand.
+    /// All uses that are not allowed in advance.
     #[default]
     Default,
-    /// Everything but edits.
+    /// All such uses but edits.
     AcceptEdits,
-    /// Nothing is done, only planned.
+    /// No changes are made, only planned.
     Plan,
-    /// Nothing is asked; what is not allowed beforehand is denied.
+    /// None; all uses that are not allowed in advance are denied.
     DontAsk,
 }
 
 impl Mode {
-    /// The word for it on the wire.
+    /// Returns the name in the protocol.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -115,9 +116,9 @@ impl Mode {
     }
 }
 
-/// What the program does only if it is told to: give up soon enough for the human to hear of it, say nothing twice
-/// (a reply that broke off is ours to continue), wait for our tools instead of going on without them, and talk to
-/// nobody but the model. Left to itself it also pays for a title of each session.
+/// Environment variables that change the program's defaults: fail early enough for the user to
+/// notice, never repeat text (we continue an interrupted reply), wait for our tools, and connect to
+/// the model only. By default it would also pay for a title of each session.
 const MANNERS: [(&str, &str); 10] = [
     ("CLAUDE_CODE_ENTRYPOINT", "ollim-bot"),
     ("CLAUDE_CODE_MAX_RETRIES", "2"),
@@ -131,20 +132,20 @@ const MANNERS: [(&str, &str); 10] = [
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
-/// How long things may take.
+/// The timeouts of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// Until it is ready.
     pub start: Duration,
-    /// Before it is started again, each time that it was not ready in time.
+    /// The delay before each restart of a program that was not ready in time.
     pub again: [Duration; 2],
-    /// Between any two things it says while it answers.
+    /// Between two frames of an answer.
     pub stall: Duration,
-    /// For the whole of a reply, without the time in which the user is asked for a permission.
+    /// For a whole reply, without the time spent waiting for permissions.
     pub total: Duration,
-    /// With nothing to do, before it is ended.
+    /// Idle time before the program is ended.
     pub idle: Duration,
-    /// To end, after each of three hints that it should.
+    /// For its exit, after each of three attempts to end it.
     pub end: Duration,
 }
 
@@ -157,28 +158,28 @@ impl Default for Patience {
     }
 }
 
-/// Settings that cannot work. The human must act.
+/// Invalid settings, which the user must correct.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSettings {
-    /// A path was given, and nothing is there.
+    /// No file exists at the given path.
     #[error(
         "there is no claude program at `{0}`. install it with `npm install -g @anthropic-ai/claude-code`, or set \
          OLLIM_CLAUDE to its path."
     )]
     Program(String),
-    /// A bare name is looked for on the PATH, and is not there.
+    /// The bare name is not on the PATH.
     #[error(
         "there is no program called `{0}` on the PATH. install it with `npm install -g \
          @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path."
     )]
     Unfound(String),
-    /// The program cannot run nowhere.
+    /// The working directory does not exist.
     #[error("`{0}` is not a folder, so the claude program cannot run there")]
     Folder(String),
 }
 
 impl Settings {
-    /// Says what is wrong with them.
+    /// Validates all settings.
     pub fn check(&self) -> Result<(), BadSettings> {
         self.check_program()?;
         if !self.folder.is_dir() {
@@ -187,7 +188,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Says whether the program is missing. The folder may still be made.
+    /// Validates only the program's path. The working directory may be created later.
     pub fn check_program(&self) -> Result<(), BadSettings> {
         let name = self.program.display().to_string();
         if self.program.components().count() > 1 {
@@ -200,7 +201,8 @@ impl Settings {
         Ok(())
     }
 
-    /// The first request: which moments of a turn we want to hear of. Our own tools are no news to us.
+    /// Returns the first request, which subscribes to hooks. The tool hook covers only built-in
+    /// tools.
     pub fn initialize(&self) -> Value {
         let hook = |matcher: Value, id: &str| json!([{"matcher": matcher, "hookCallbackIds": [id]}]);
         let mut hooks = json!({"Stop": hook(Value::Null, STOPPING)});
@@ -210,7 +212,7 @@ impl Settings {
         json!({"subtype": "initialize", "hooks": hooks})
     }
 
-    /// The program, and nothing it knows but what these settings say.
+    /// Returns a command for the program with only the environment of these settings.
     pub fn program(&self) -> Command {
         let mut command = match &self.leash {
             Leash::By(words) if !words.is_empty() => {
@@ -225,10 +227,10 @@ impl Settings {
         command
     }
 
-    /// The command that starts it as `choices` and `start` want, to answer `context`.
+    /// Returns the command that starts it with `choices` and `start`, to answer `context`.
     ///
-    /// A session keeps the instructions it began with (its snapshot), so that its signed thinking stays valid. `snapshot`
-    /// is off if our instructions are others by now.
+    /// A session keeps its initial instructions (its snapshot), so that its signed thinking stays
+    /// valid. `snapshot` is off if our instructions have changed since.
     pub fn command(&self, choices: &Choices, start: &Start, context: &Context, snapshot: bool) -> Command {
         let mut command = self.program();
         let servers = json!({"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}}).to_string();
@@ -255,8 +257,8 @@ impl Settings {
     }
 }
 
-/// The hook before the model stops.
+/// Id of the hook that runs before the model stops.
 pub const STOPPING: &str = "stopping";
 
-/// The hook after a tool was used.
+/// Id of the hook that runs after a tool use.
 pub const USED: &str = "used";

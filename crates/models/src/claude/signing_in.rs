@@ -1,4 +1,4 @@
-//! Signing the program in: it tells an address, the human signs in there, and brings a code back for it.
+//! Signs the program in: it prints a URL, the user signs in there and returns with a code.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,20 +14,21 @@ use super::settings::{Environment, Settings};
 use super::{Claude, refusal};
 use crate::presentable::presentable_text;
 
-/// How much of what it says is remembered.
+/// The most bytes of output that are stored.
 const HEARD: usize = 16 * 1024;
 
-/// How long its last words may be on their way.
+/// The time to wait for output that was written before the exit.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// What it asks for a code with, on a line that it does not end. What it says next may come in the same one.
+/// The program's prompt for a code, without a line end. Its next output may follow on the same
+/// line.
 const PROMPT: &str = "Paste code here if prompted >";
 
-/// What it says to a code that it does not take; it waits for another one then.
+/// The program's reaction to an invalid code; it then waits for another one.
 const INVALID: &str = "invalid code";
 
 impl Claude {
-    /// SU-3: lets the program begin to sign in. No browser is opened: whoever signs in may be anywhere.
+    /// SU-3: starts the sign-in. No browser is opened: the user may sign in on another device.
     pub async fn sign_in(&self) -> Result<SigningIn, Failure> {
         let settings = &self.shared.settings;
         let name = settings.program.display().to_string();
@@ -44,7 +45,7 @@ impl Claude {
     }
 }
 
-/// A program that waits until the human has signed in. It ends with this.
+/// A program that waits for the user to sign in. It is killed on drop.
 pub struct SigningIn {
     child: Child,
     input: Option<ChildStdin>,
@@ -56,12 +57,12 @@ pub struct SigningIn {
     environment: Environment,
 }
 
-/// What comes of signing in.
+/// An event of the sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// It does not take the code, and waits for another one.
+    /// The code was rejected; the program waits for another one.
     Refused,
-    /// It is over: well, or with these last words.
+    /// The sign-in ended, with the program's last line on failure.
     Over(Result<(), String>),
 }
 
@@ -86,24 +87,24 @@ impl SigningIn {
         })
     }
 
-    /// Where the human signs in.
+    /// Returns the URL where the user signs in.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Brings what the human was given there. Whether it is taken is told next.
+    /// Sends the user's code to the program. `next_event` returns its reaction.
     pub async fn bring(&mut self, code: Code) {
         self.heard.clear();
         if let Some(input) = &mut self.input {
             let line = format!("{}\n", code.reveal());
-            // Who does not read any more has ended, and that is told next.
+            // A failed write means that the program has ended, which `next_event` reports.
             let _ = input.write_all(line.as_bytes()).await;
             let _ = input.flush().await;
         }
         self.code = Some(code);
     }
 
-    /// Waits for what comes of it. Whoever stops waiting loses nothing.
+    /// Waits for the next event. Cancel-safe.
     pub async fn next(&mut self) -> Told {
         loop {
             if self.code.is_some() && self.heard.to_lowercase().contains(INVALID) {
@@ -118,9 +119,9 @@ impl SigningIn {
         }
     }
 
-    /// Ends it. It is gone when this returns.
+    /// Ends the program. It has exited when this returns.
     pub async fn end(mut self) {
-        // It may have ended in this moment, which is what we want.
+        // It may have exited just now.
         let _ = self.child.kill().await;
     }
 
@@ -135,14 +136,14 @@ impl SigningIn {
         }
     }
 
-    /// Hears some more; whether it ended well, when it has ended.
+    /// Reads more output. Returns whether the program succeeded, once it has ended.
     async fn hear(&mut self) -> Option<bool> {
         let Self { child, output, complaints, .. } = self;
         let bytes = tokio::select! {
             biased;
             bytes = some(output, complaints) => bytes,
             ended = child.wait() => {
-                // A child of its own may hold its streams open for as long as it likes.
+                // A child of the program may hold its streams open indefinitely.
                 let rest = async {
                     while self.output.is_some() || self.complaints.is_some() {
                         let bytes = some(&mut self.output, &mut self.complaints).await;
@@ -163,7 +164,7 @@ impl SigningIn {
         self.heard.drain(..self.heard.ceil_char_boundary(too_many));
     }
 
-    /// The last thing that it said, safe to show.
+    /// Returns the last line of output, safe to show.
     fn last_words(&self) -> String {
         let lines = self.heard.lines().flat_map(|line| line.split(PROMPT));
         let last = lines.map(str::trim).filter(|line| !line.is_empty()).last();
@@ -172,7 +173,7 @@ impl SigningIn {
     }
 }
 
-/// Some bytes of either stream.
+/// Reads some bytes of either stream.
 async fn some(output: &mut Option<ChildStdout>, complaints: &mut Option<ChildStderr>) -> Vec<u8> {
     tokio::select! {
         bytes = hear(output) => bytes,
@@ -180,7 +181,8 @@ async fn some(output: &mut Option<ChildStdout>, complaints: &mut Option<ChildStd
     }
 }
 
-/// The first address in `heard`, once something follows it. It may stand between marks of a terminal.
+/// Returns the first URL in `output`, once it is terminated. It may be enclosed in terminal escape
+/// sequences.
 fn address(heard: &str) -> Option<&str> {
     let rest = &heard[heard.find("https://")?..];
     let end = rest.find(|letter: char| letter.is_whitespace() || letter.is_control())?;
@@ -191,7 +193,7 @@ fn address(heard: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// SU-3: the first address is the one, whatever stands around it, and half of one is none.
+    /// SU-3: the first complete URL is found, whatever surrounds it.
     #[test]
     fn the_first_whole_address_is_the_one() {
         let check = |heard: &str, expected: Option<&str>| assert_eq!(address(heard), expected, "{heard:?}");

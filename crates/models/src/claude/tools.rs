@@ -1,7 +1,7 @@
-//! Our tools as the program sees them: a server in the same process, reached over the control channel.
+//! Serves our tools to the program as an in-process MCP server over the control channel.
 //!
-//! A call is not run here. It becomes a call in a reply, and waits until its result comes back through the
-//! one door that all tools go through.
+//! Calls are not run here. A call becomes part of a reply and stays open until the engine, which
+//! authorizes and runs all tools, provides its result.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use super::control::Answered;
 use super::wire::Rpc;
 
-/// What our server is called; a tool of it is `mcp__ollim__<tool>` to the model.
+/// The name of our server; the model calls its tools `mcp__ollim__<tool>`.
 pub const SERVER: &str = "ollim";
 
-/// What stands before the name of a tool of ours.
+/// The prefix of our tools' names.
 pub const PREFIX: &str = "mcp__ollim__";
 
-/// The tools, the calls that wait for a result, and the results that wait for their call.
+/// The tools, the open calls, and results whose calls have not arrived yet.
 #[derive(Debug)]
 pub struct Tools {
     specs: Arc<[ToolSpec]>,
@@ -39,12 +39,12 @@ struct Open {
 pub type Answer = (String, Answered);
 
 impl Tools {
-    /// These tools, none of them called.
+    /// Creates a server for these tools.
     pub fn new(specs: Arc<[ToolSpec]>) -> Self {
         Self { specs, open: VecDeque::new(), results: HashMap::new() }
     }
 
-    /// Takes a message for our server. A call that has no result yet is answered later.
+    /// Handles a message for our server. A call without a result is answered later.
     pub fn asked(&mut self, request: String, rpc: Rpc) -> Option<Answer> {
         let result = match rpc.method.as_str() {
             "initialize" => hello(&rpc.params),
@@ -53,13 +53,13 @@ impl Tools {
                 self.called(request, rpc);
                 return self.answers().pop();
             }
-            // Notifications want an acknowledgement, and pings an empty answer.
+            // Notifications are acknowledged, and pings get an empty answer.
             _ => json!({}),
         };
         Some((request, Ok(reply(rpc.id, result))))
     }
 
-    /// The calls that nobody was told of.
+    /// Returns the calls that were not returned before, and marks them as returned.
     pub fn take_new(&mut self) -> Vec<ToolCall> {
         let new = self.open.iter_mut().filter(|open| !open.told).map(|open| {
             open.told = true;
@@ -68,13 +68,13 @@ impl Tools {
         new.collect()
     }
 
-    /// The calls that nobody was told of, by their ids.
+    /// Returns the ids of the calls that were not returned yet.
     pub fn new_ids(&self) -> Vec<&str> {
         self.open.iter().filter(|open| !open.told).map(|open| open.call.id.as_str()).collect()
     }
 
-    /// Takes results, and gives the answers for the calls that waited for them; nothing, if a call that was
-    /// told of has no result among them.
+    /// Adds results, and returns the answers for their open calls, or none if a returned call has
+    /// no result among them.
     pub fn ran(&mut self, results: &[ToolResult]) -> Option<Vec<Answer>> {
         let has = |open: &Open| results.iter().any(|result| result.call == open.call.id);
         if !self.open.iter().filter(|open| open.told).all(has) {
@@ -84,12 +84,12 @@ impl Tools {
         Some(self.answers())
     }
 
-    /// The program does not wait for this one any more.
+    /// Removes a call that the program no longer waits for.
     pub fn withdrawn(&mut self, request: &str) {
         self.open.retain(|open| open.request != request);
     }
 
-    /// A turn is over, and everything that waited in it.
+    /// Removes all calls and results at the end of a turn.
     pub fn clear(&mut self) {
         self.open.clear();
         self.results.clear();
@@ -119,8 +119,9 @@ impl Tools {
     fn list(&self) -> Value {
         let tool = |spec: &ToolSpec| {
             let schema: Value = serde_json::from_str(spec.schema).unwrap_or(json!({"type": "object"}));
-            // The program runs calls of one message at once only if all of them say so. Ours are ordered and
-            // allowed by the door, so nothing depends on the word.
+            // The program runs the calls of a message concurrently only if all are marked
+            // read-only. The engine orders and authorizes our calls, so the hint has no other
+            // effect.
             let notes = json!({"readOnlyHint": true});
             json!({"name": spec.name, "description": spec.description, "inputSchema": schema, "annotations": notes})
         };

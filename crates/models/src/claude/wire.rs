@@ -1,38 +1,36 @@
-//! What the program says, line by line, as far as it matters to us.
+//! The program's output protocol, as far as it is used.
 //!
-//! The order of keys is free, unknown kinds are ignored, and a known kind in an unknown shape is ignored too.
+//! Keys may have any order. Unknown types, and known types with an unknown shape, are ignored.
 
 use domain::conversation::Usage;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// One line.
+/// One line of output.
 #[derive(Debug)]
 pub enum Frame {
-    /// A turn begins, under this session.
+    /// A turn begins in this session.
     Began(String),
-    /// It is summing up, or has done so.
+    /// A compaction runs or has just ended.
     Compacting,
-    /// What came before this is summed up.
+    /// The session was compacted.
     Boundary(Metadata),
-    /// A piece of the model's stream, of the main conversation.
+    /// A stream event of the main conversation.
     Told(Event),
-    /// A finished block, of the main conversation.
+    /// A finished block of the main conversation.
     Spoke(Message),
-    /// The turn is over.
     Ended(Box<Ended>),
-    /// It asks, and waits for the answer to this id.
+    /// A request with this id, which must be answered.
     Asked(String, Asked),
-    /// It answers the request with this id.
+    /// The response to our request with this id.
     Answered(String, Result<Value, String>),
-    /// It no longer waits for the answer to this id.
+    /// The request with this id is cancelled.
     Withdrawn(String),
-    /// Something else.
     Other,
 }
 
-/// What it asks.
+/// A request of the program.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "subtype")]
 pub enum Asked {
@@ -46,7 +44,7 @@ pub enum Asked {
     Unknown,
 }
 
-/// A message to the server of our tools.
+/// A message to our MCP server.
 #[derive(Debug, Deserialize)]
 pub struct Rpc {
     #[serde(default)]
@@ -137,7 +135,7 @@ pub struct Tokens {
     pub output_tokens: u64,
 }
 
-/// How many of the tokens written to the cache were written for how long.
+/// The tokens written to the cache with a lifetime of one hour.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 struct CacheCreation {
@@ -145,7 +143,7 @@ struct CacheCreation {
 }
 
 impl Tokens {
-    /// What was read; what is produced is only known at the end of a message.
+    /// Returns the input usage; the output is only known at the end of a message.
     pub fn read(self) -> Usage {
         Usage {
             input: self.input_tokens,
@@ -157,7 +155,7 @@ impl Tokens {
     }
 }
 
-/// How a turn ended. `is_error` decides, whatever `subtype` says.
+/// The result of a turn. `is_error` is decisive, whatever `subtype` says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Ended {
@@ -172,7 +170,7 @@ pub struct Ended {
 }
 
 impl Frame {
-    /// Reads one line.
+    /// Parses one line.
     pub fn read(line: &[u8]) -> Self {
         let Ok(mut json) = serde_json::from_slice::<Value>(line) else { return Self::Other };
         let kind = json["type"].as_str().unwrap_or_default().to_owned();
@@ -202,7 +200,7 @@ fn system(json: &mut Value) -> Option<Frame> {
     }
 }
 
-/// A request of a kind we know in a shape we do not must still be answered.
+/// A known request with an unknown shape must be answered too.
 fn asked(json: &mut Value) -> Option<Frame> {
     let id = text(&json["request_id"]);
     Some(Frame::Asked(id, serde_json::from_value(json["request"].take()).unwrap_or(Asked::Unknown)))
@@ -219,7 +217,7 @@ fn answered(json: &mut Value) -> Option<Frame> {
     Some(Frame::Answered(id, answer))
 }
 
-/// A field that is null is a field that is not there.
+/// Parses `json`, treating null fields as absent.
 fn plain<T: DeserializeOwned>(mut json: Value) -> Option<T> {
     strip(&mut json);
     serde_json::from_value(json).ok()

@@ -1,9 +1,9 @@
-//! Calls for tools, put together from the pieces in which servers send them.
+//! Assembles tool calls from the fragments in which servers send them.
 //!
-//! By the book, a call has a number, its first piece brings its id and its name, and later pieces bring its
-//! input. In the world ids are missing or come again with every piece, all calls have the number 0 or none,
-//! and the input comes whole, as a text or as an object. A piece that could be read both ways leads to an
-//! input that is no object, and so to a failure, never to half a call.
+//! By the specification, a call has an index, its first fragment has its id and name, and later
+//! ones its input. In practice ids are missing or repeated in every fragment, all calls have the
+//! index 0 or none, and the input arrives whole, as a string or as an object. An ambiguous fragment
+//! leads to an input that is not an object, and so to a failure, never to a partial call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
@@ -16,13 +16,13 @@ use serde_json::{Map, Value};
 use super::wire::{CallDelta, FunctionDelta};
 use crate::assembly::{PART_BYTES, garbled, json_bytes, json_object, read};
 
-/// Calls that are still coming.
+/// Incomplete calls.
 #[derive(Debug, Default)]
 pub struct Calls {
     calls: Vec<Growing>,
-    /// Where the newest call with each number is.
+    /// The position of the newest call with each index.
     numbered: BTreeMap<u64, usize>,
-    /// The bytes of all pieces.
+    /// The bytes of all fragments.
     held: usize,
 }
 
@@ -31,23 +31,23 @@ struct Growing {
     id: String,
     name: String,
     input: String,
-    /// Whether the input so far came at once and is an object.
+    /// True if the input so far arrived in one fragment and is an object.
     at_once: bool,
     /// Gemini's `extra_content`, or null.
     extra: Value,
 }
 
-/// The calls of a reply that ended.
+/// The calls of a finished reply.
 #[derive(Debug, Default)]
 pub struct Finished {
     pub calls: Vec<ToolCall>,
-    /// Gemini's `extra_content` by the id of the call.
+    /// Gemini's `extra_content`, by the id of the call.
     pub extras: Map<String, Value>,
     /// The failure of the first incomplete call.
     pub broken: Option<Failure>,
 }
 
-/// One piece of a call.
+/// One fragment of a call.
 #[derive(Debug)]
 struct Piece {
     number: Option<u64>,
@@ -58,17 +58,16 @@ struct Piece {
 }
 
 impl Calls {
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// Returns the number of bytes that came.
+    /// Returns the number of bytes received.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Takes one piece.
+    /// Adds one fragment.
     pub fn take(&mut self, delta: CallDelta<'_>) -> Result<(), Failure> {
         let piece = Piece::read(delta)?;
         self.held += piece.id.len() + piece.name.len() + piece.input.len() + json_bytes(&piece.extra);
@@ -89,7 +88,8 @@ impl Calls {
         Ok(())
     }
 
-    /// Returns every complete call, with an id that is not in `taken`, and the failure of the first incomplete one.
+    /// Returns every complete call, with an id that is not in `taken`, and the failure of the first
+    /// incomplete one.
     pub fn finish(self, mut taken: BTreeSet<String>) -> Finished {
         let mut finished = Finished::default();
         for mut call in self.calls {
@@ -123,7 +123,7 @@ impl Piece {
 }
 
 impl Growing {
-    /// Whether `piece` begins another call instead of going on with this one.
+    /// Returns whether `piece` begins another call instead of continuing this one.
     fn is_followed_by(&self, piece: &Piece) -> bool {
         if piece.name.is_empty() || self.name.is_empty() {
             return false;
@@ -164,11 +164,11 @@ impl Growing {
     }
 }
 
-/// A name for a call whose server gave it none, or one that another call has. It is nine letters and digits,
+/// Generates an id for a call without one, or with a duplicate one. It has nine letters and digits,
 /// because the templates of some models accept nothing else.
 pub fn minted() -> String {
     const SIGNS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    // The keys of a new hasher are random, which is all the randomness that a name needs.
+    // The keys of a new hasher are random, which is sufficient for an id.
     let mut dice = RandomState::new().hash_one(0);
     let mut sign = || {
         let sign = SIGNS[usize::try_from(dice % 36).unwrap_or_default()];

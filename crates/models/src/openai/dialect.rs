@@ -1,9 +1,10 @@
-//! Reasoning fields of chat completions, in the dialects of their servers.
+//! Server-specific reasoning fields of chat completions.
 //!
-//! DeepSeek writes `reasoning_content`, vLLM `reasoning`, OpenRouter `reasoning_details`, Gemini signatures in the
-//! `extra_content` of each tool call. They are kept as one opaque part of the reply and sent back under the same names
-//! to the same server and model. DeepSeek wants the reasoning of every message of a turn with tool calls, the last one
-//! included, and refuses the conversation ever after if one is missing.
+//! DeepSeek writes `reasoning_content`, vLLM `reasoning`, OpenRouter `reasoning_details`, Gemini
+//! signatures in the `extra_content` of each tool call. They are stored as one opaque part of the
+//! reply and sent back under the same names to the same server and model. DeepSeek requires the
+//! reasoning of every message of a turn with tool calls, including the last one, and otherwise
+//! refuses the conversation from then on.
 
 use domain::conversation::Block;
 use serde_json::{Map, Value, json};
@@ -12,7 +13,7 @@ use super::profile::ReasoningReplay;
 use super::wire::Delta;
 use crate::assembly::json_bytes;
 
-/// The most bytes of reasoning that are kept of one reply.
+/// The most bytes of reasoning that are stored for one reply.
 const MOST_BYTES: usize = 1024 * 1024;
 
 /// The field of an opaque part that holds the `extra_content` of calls by their ids.
@@ -21,24 +22,24 @@ const CALLS: &str = "calls";
 /// The signature that Gemini accepts for calls that it did not write.
 const PLACEHOLDER: &str = "skip_thought_signature_validator";
 
-/// The reasoning fields of a reply that is still coming.
+/// The reasoning fields of an incomplete reply.
 #[derive(Debug, Default)]
 pub struct Reasoning {
     content: String,
     text: String,
     details: Vec<Value>,
     extra: Value,
-    /// The bytes that came.
+    /// The bytes received.
     held: usize,
 }
 
 impl Reasoning {
-    /// Returns the number of bytes that came.
+    /// Returns the number of bytes received.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Takes the fields of one delta.
+    /// Adds the fields of one delta.
     pub fn take(&mut self, delta: &Delta<'_>) {
         let fields =
             [&delta.reasoning_content, &delta.reasoning, &delta.reasoning_details, &delta.extra_content];
@@ -53,7 +54,7 @@ impl Reasoning {
         }
     }
 
-    /// Adds one detail. A stream sends a detail in pieces with the same type and index.
+    /// Adds one detail. A stream sends a detail in fragments with the same type and index.
     fn add_detail(&mut self, detail: &Value) {
         let last = self.details.last_mut().filter(|last| {
             !detail["index"].is_null() && last["index"] == detail["index"] && last["type"] == detail["type"]
@@ -76,8 +77,8 @@ impl Reasoning {
         }
     }
 
-    /// The opaque part of the reply. Plain reasoning text is kept only if the reply belongs to a turn with tool calls: no
-    /// server wants it back otherwise.
+    /// Returns the opaque part of the reply. Plain reasoning text is stored only if the reply
+    /// belongs to a turn with tool calls: no server needs it otherwise.
     pub fn json(self, used_tools: bool, extras: Map<String, Value>) -> Option<String> {
         let mut fields = Map::new();
         let mut keep = |name: &str, text: String| {
@@ -86,7 +87,7 @@ impl Reasoning {
             }
         };
         keep("reasoning_content", self.content);
-        // The details hold the same text.
+        // The details contain the same text.
         if self.details.is_empty() {
             keep("reasoning", self.text);
         } else {
@@ -109,7 +110,7 @@ fn grow(text: &mut String, more: &Value) {
     }
 }
 
-/// The reasoning fields of one reply, as they are sent back.
+/// The reasoning fields of one reply, in the form in which they are sent back.
 #[derive(Debug, Default)]
 pub struct Replayed {
     /// Fields of the assistant message.
@@ -118,14 +119,15 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The `extra_content` of the call `id`; Gemini's placeholder, if `placeholder` and there is none.
+    /// Returns the `extra_content` of the call `id`, or Gemini's placeholder if there is none and
+    /// `placeholder` is set.
     pub fn call_extra(&mut self, id: &str, placeholder: bool) -> Option<Value> {
         let signature = || json!({ "google": { "thought_signature": PLACEHOLDER } });
         self.calls.remove(id).or_else(|| placeholder.then(signature))
     }
 }
 
-/// The reasoning fields of the reply `blocks` for the server and model of `origin`.
+/// Returns the reasoning fields of the reply `blocks` for the server and model of `origin`.
 pub fn replayed(blocks: &[Block], origin: &str, replay: ReasoningReplay) -> Replayed {
     if replay == ReasoningReplay::Withheld {
         return Replayed::default();

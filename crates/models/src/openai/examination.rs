@@ -1,8 +1,9 @@
-//! The check of a server before a conversation: whether it is there, takes our key, has the model, and accepts the
-//! shape of our requests.
+//! Tests a server before a conversation: whether it is reachable, accepts our key, has the model,
+//! and accepts the shape of our requests.
 //!
-//! The list of models is only used to name others if the model is refused: many servers answer to names that they do
-//! not list. One short request with a tool is sent, because a server that refuses tools or reasoning does so only then.
+//! The list of models is only used to suggest others if the model is refused: many servers accept
+//! names that they do not list. One short request with a tool is sent, because a server that
+//! refuses tools or reasoning does so only then.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,10 +30,10 @@ const SAMPLE_TOOL: ToolSpec = ToolSpec {
     class: Class::Own,
 };
 
-/// The most models that are named to somebody who asked for another one.
+/// The most models that an error message suggests.
 const NAMED: usize = 3;
 
-/// The models that a server has.
+/// The models that a server lists.
 #[derive(Debug, Default, Deserialize)]
 struct List {
     #[serde(default)]
@@ -45,7 +46,8 @@ struct Listed {
 }
 
 impl OpenAi {
-    /// Checks that the server is there, takes our key, has the model and accepts the shape of our requests.
+    /// Tests that the server is reachable, accepts our key, has the model and accepts the shape of
+    /// our requests.
     pub async fn examine(&self) -> Result<(), Failure> {
         self.examined().await.map_err(|why| self.line.presentable(why))
     }
@@ -59,7 +61,7 @@ impl OpenAi {
             404 | 405 | 501 => List::default(),
             _ => return Err(self.refused(response, model).await),
         };
-        // Ollama takes a name without its tag for the latest one.
+        // Ollama completes a name without a tag to the latest one.
         let is_it =
             |listed: &Listed| listed.id.strip_prefix(model).is_some_and(|tag| ["", ":latest"].contains(&tag));
         let is_listed = list.data.iter().any(is_it);
@@ -72,7 +74,7 @@ impl OpenAi {
         }
     }
 
-    /// What a server lists, as far as that can be read.
+    /// Reads the list of models; empty if it cannot be parsed.
     async fn list(&self, response: Response) -> List {
         let text = self.line.whole(response).await.unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()

@@ -1,9 +1,9 @@
 //! The request shape that a server accepts for one model, learned from its refusals.
 //!
-//! Servers that speak the OpenAI APIs differ: in the API itself, in the name of the output limit, in the reasoning
-//! efforts, in the fields they want back in a tool loop. The list is open, so the client starts with the usual
-//! shape and changes one thing for each refusal that names it. A shape that was accepted is kept for the life of the
-//! process; it costs one refused request to learn again.
+//! Servers with the OpenAI APIs differ in the API itself, the name of the output limit, the
+//! reasoning efforts, and the fields that they require in a tool loop. The list is open-ended, so
+//! the client starts with the usual shape and changes one part for each refusal that names it. An
+//! accepted shape is stored until the process ends; learning it again costs one refused request.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::refusal::{Complaint, is_about_tools};
 use super::request::Tools;
 use crate::line::Refusal;
 
-/// Reasoning efforts as the vendors name them, lowest first.
+/// Reasoning efforts with the vendors' names, lowest first.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// The API that is spoken.
+/// The API in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     /// `POST /chat/completions`.
@@ -31,13 +31,13 @@ pub enum Api {
 /// The name of the output limit in chat completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitField {
-    /// `max_tokens`: every server but the newer ones of OpenAI and Azure.
+    /// `max_tokens`: accepted by every server except newer ones of OpenAI and Azure.
     MaxTokens,
-    /// `max_completion_tokens`: it includes the reasoning.
+    /// `max_completion_tokens`: includes the reasoning.
     MaxCompletionTokens,
 }
 
-/// How system notes in the middle of a conversation are sent in chat completions.
+/// The form of system notes in the middle of a conversation in chat completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteStyle {
     /// As messages of the role `system`.
@@ -46,23 +46,23 @@ pub enum NoteStyle {
     User,
 }
 
-/// Which reasoning effort is sent.
+/// The rule for the reasoning effort that is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EffortRule {
-    /// The one that is asked for.
+    /// The requested one.
     AsAsked,
-    /// The one that is asked for, if it is above low: servers of unknown makes may refuse the field.
+    /// The requested one if it is above low, because unknown servers may refuse the field.
     WhenRaised,
     /// The nearest of these.
     Among(Vec<&'static str>),
     /// Always `none`: tools are refused otherwise.
     AlwaysNone,
-    /// No effort at all.
+    /// No effort field.
     Omitted,
 }
 
 impl EffortRule {
-    /// The effort to send when `asked` is wanted.
+    /// Returns the effort to send for `requested`.
     pub fn value(&self, asked: Effort) -> Option<&'static str> {
         let asked = asked.as_str();
         match self {
@@ -81,7 +81,7 @@ impl EffortRule {
         }
     }
 
-    /// The rule after a server refused the effort `sent` with these words.
+    /// Returns the rule after a server refused the effort `sent` with `message`.
     fn refused(&self, sent: Option<&str>, message: &str) -> Option<Self> {
         let sent = sent?;
         let listed: Vec<_> = EFFORTS.into_iter().filter(|effort| is_listed(message, effort)).collect();
@@ -95,17 +95,18 @@ impl EffortRule {
     }
 }
 
-/// Whether `message` names `effort` in quotation marks, as lists of supported values do.
+/// Returns whether `message` names `effort` in quotation marks, as lists of supported values do.
 fn is_listed(message: &str, effort: &str) -> bool {
     ["'", "\"", "`"].iter().any(|mark| message.contains(&format!("{mark}{effort}{mark}")))
 }
 
-/// What is sent back of the reasoning fields of earlier chat completions.
+/// The reasoning fields of earlier chat completions that are sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasoningReplay {
     /// The fields that this server and model wrote.
     Own,
-    /// These, and an empty `reasoning_content` where there is none: DeepSeek wants the field in every message.
+    /// These, and an empty `reasoning_content` where there is none: DeepSeek requires the field in
+    /// every message.
     OrEmpty,
     /// None: the server refuses the fields.
     Withheld,
@@ -115,25 +116,25 @@ pub enum ReasoningReplay {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     pub api: Api,
-    /// Whether the server turned out to have no Responses API.
+    /// True if the server has no Responses API.
     pub lacks_responses: bool,
     pub tools: Tools,
     pub limit: LimitField,
     pub effort: EffortRule,
     pub notes: NoteStyle,
     pub reasoning: ReasoningReplay,
-    /// Whether tool calls without a thought signature get the placeholder that Gemini accepts.
+    /// True if tool calls without a thought signature get the placeholder that Gemini accepts.
     pub placeholder_signatures: bool,
-    /// Responses: whether a summary of the reasoning is asked for.
+    /// Responses API: whether a summary of the reasoning is requested.
     pub summary: bool,
-    /// Responses: whether encrypted reasoning is asked for and sent back.
+    /// Responses API: whether encrypted reasoning is requested and sent back.
     pub encrypted: bool,
-    /// Responses: reasoning items that the server could not decrypt.
+    /// Responses API: reasoning items that the server could not decrypt.
     pub unreadable: Arc<BTreeSet<String>>,
 }
 
 impl Profile {
-    /// The shape to begin with at `host`.
+    /// Returns the initial shape for `host`.
     pub fn for_host(host: &str) -> Self {
         let is_openai = host == OPENAI || host.ends_with(".api.openai.com");
         let takes_effort = is_openai || [GEMINI, OPENROUTER].contains(&host);
@@ -152,7 +153,8 @@ impl Profile {
         }
     }
 
-    /// The shape to try next after `refusal` of a request for `context`; nothing, if it names nothing to change.
+    /// Returns the shape to try after `refusal` of a request for `context`, or none if it names
+    /// nothing to change.
     pub fn after(&self, refusal: &Refusal, context: &Context) -> Option<Self> {
         let complaint = Complaint::of(refusal);
         match self.api {
@@ -229,7 +231,7 @@ const GEMINI: &str = "generativelanguage.googleapis.com";
 /// The host of OpenRouter's API.
 const OPENROUTER: &str = "openrouter.ai";
 
-/// The JSON of every opaque part in `context`.
+/// Returns the JSON of every opaque part in `context`.
 fn opaque_parts(context: &Context) -> impl Iterator<Item = &str> {
     let replies = context.said.iter().filter_map(|said| match said.as_ref() {
         Said::Assistant(blocks, _) => Some(blocks),

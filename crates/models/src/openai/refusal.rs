@@ -1,4 +1,4 @@
-//! What a server says when it does not answer, and what that means for the human.
+//! Maps the error responses and error events of a server to failures with advice for the user.
 
 use domain::failure::{Failure, SpendLimit};
 
@@ -6,25 +6,23 @@ use super::VENDOR;
 use super::wire::{Problem, Trouble};
 use crate::line::{Refusal, is_about_key};
 
-/// What is known about who refused.
+/// The request that was refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The model that was asked for.
+    /// The requested model.
     pub model: &'a str,
-    /// Whether a key was sent.
+    /// States whether a key was sent.
     pub key: Sent,
 }
 
-/// Whether a key was sent.
+/// States whether a key was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It was.
     Key,
-    /// There is none.
     Nothing,
 }
 
-/// What `refusal` means.
+/// Returns the failure that `refusal` means.
 pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
     let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
     let message = format!("{}: {}", refusal.status, trouble.message);
@@ -53,18 +51,19 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
     }
 }
 
-/// Whether a server refuses because it, or its model, cannot call tools.
+/// Returns whether a server refuses because it, or its model, cannot call tools.
 ///
-/// Ollama says that a model does not support tools (400), llama.cpp that the parameter is unsupported or wants
-/// a flag (500), vLLM that tool choice requires a flag (400), OpenRouter that no endpoint supports tool use
-/// (404). A refusal of one tool, of its schema or of a message with tool calls is about the request. OpenAI's refusal of
-/// tools together with reasoning is about the reasoning: its models can call tools.
+/// Ollama: the model does not support tools (400). llama.cpp: the parameter is unsupported or
+/// requires a flag (500). vLLM: tool choice requires a flag (400). OpenRouter: no endpoint supports
+/// tool use (404). A refusal of one tool, of its schema or of a message with tool calls is about
+/// the request. OpenAI's refusal of tools together with reasoning is about the reasoning: its
+/// models can call tools.
 pub fn is_about_tools(refusal: &Refusal) -> bool {
     let complaint = Complaint::of(refusal);
     let tools = ["tools", "tool use", "tool choice", "tool call", "function call"];
     let cannot =
         ["support", "require", "not enabled", "not implemented", "not available", "unknown", "unrecog"];
-    // These are about one tool, one message or one field: the model can call tools.
+    // These refusals are about one tool, message or field, so the model can call tools.
     let elsewhere = [
         "reasoning_effort",
         "reasoning.effort",
@@ -85,7 +84,7 @@ pub fn is_about_tools(refusal: &Refusal) -> bool {
     }
 }
 
-/// Whether `text` is about one of the tools, such as `tools[0]` or `tools.0`.
+/// Returns whether `text` is about one of the tools, such as `tools[0]` or `tools.0`.
 fn names_one_tool(text: &str) -> bool {
     let mut rests = text.match_indices("tools").map(|(at, found)| &text[at + found.len()..]);
     rests.any(|rest| {
@@ -93,19 +92,19 @@ fn names_one_tool(text: &str) -> bool {
     })
 }
 
-/// The error in a refusal, as far as it says what to change in the request.
+/// The error in a refusal, as far as it identifies the part of the request to change.
 #[derive(Clone, Debug)]
 pub struct Complaint {
     status: u16,
-    /// Its message in lower case.
+    /// The message in lower case.
     text: String,
-    /// The field that it is about, if it names one.
+    /// The field that the error is about, if it names one.
     param: String,
     code: String,
 }
 
 impl Complaint {
-    /// Reads the error in `refusal`.
+    /// Parses the error in `refusal`.
     pub fn of(refusal: &Refusal) -> Self {
         let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
         Self {
@@ -116,67 +115,71 @@ impl Complaint {
         }
     }
 
-    /// The message in lower case.
+    /// Returns the message in lower case.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the message contains `words`, which are in lower case.
+    /// Returns whether the message contains `phrase`, which must be in lower case.
     pub fn mentions(&self, words: &str) -> bool {
         self.text.contains(words)
     }
 
-    /// Whether another request could be accepted. llama.cpp refuses wrong requests with 500.
+    /// Returns whether a changed request could be accepted. llama.cpp refuses invalid requests with
+    /// 500.
     pub fn is_about_the_request(&self) -> bool {
         matches!(self.status, 400 | 404 | 405 | 422 | 500 | 501)
     }
 
-    /// Whether it is OpenAI's refusal of tools with reasoning in chat completions, which the Responses API allows.
+    /// Returns whether it is OpenAI's refusal of tools with reasoning in chat completions, which
+    /// the Responses API allows.
     pub fn wants_responses(&self) -> bool {
         let tools_and_effort = self.param == "reasoning_effort" && self.mentions("tools");
         self.mentions("v1/responses") || self.mentions("responses api") || tools_and_effort
     }
 
-    /// Whether there is no API at the address. A missing model or item is another 404.
+    /// Returns whether the address has no API. A missing model or item is also reported as 404.
     pub fn is_missing_page(&self) -> bool {
         let is_page = !self.mentions("model") && !self.mentions("item");
         matches!(self.status, 404 | 405 | 501) && self.code != "model_not_found" && is_page
     }
 
-    /// Whether it is about the reasoning effort. Ollama says that a model does not support thinking.
+    /// Returns whether it is about the reasoning effort. Ollama reports that a model does not
+    /// support thinking.
     pub fn is_about_effort(&self) -> bool {
         let words = ["reasoning_effort", "reasoning.effort", "reasoning effort", "does not support thinking"];
         ["reasoning_effort", "reasoning.effort"].contains(&self.param.as_str())
             || words.iter().any(|words| self.mentions(words))
     }
 
-    /// Whether it is about a field that carries reasoning in chat completions.
+    /// Returns whether it is about a field for reasoning in chat completions.
     pub fn names_reasoning_field(&self) -> bool {
         let fields =
             ["reasoning_content", "reasoning_details", "extra_content", "'reasoning'", "\"reasoning\""];
         fields.iter().any(|field| self.mentions(field) || self.param.contains(field))
     }
 
-    /// Whether reasoning is missing in a message. DeepSeek has two sentences for it.
+    /// Returns whether a message lacks its reasoning. DeepSeek has two texts for it.
     pub fn misses_reasoning(&self) -> bool {
         self.mentions("reasoning_content") && (self.mentions("passed back") || self.mentions("missing"))
     }
 
-    /// Whether the Responses API cannot read reasoning that was sent back: it cannot decrypt it, or it looks for an item
-    /// that it did not keep.
+    /// Returns whether the Responses API cannot read reasoning that was sent back: it cannot
+    /// decrypt it, or it looks for an item that was not stored.
     pub fn is_about_unreadable_reasoning(&self) -> bool {
         self.code == "invalid_encrypted_content"
             || self.mentions("could not be verified")
             || self.mentions("items are not persisted")
     }
 
-    /// Whether it is about the order of roles. Templates allow one system message, at the beginning.
+    /// Returns whether it is about the order of roles. Templates allow one system message, at the
+    /// beginning.
     pub fn is_about_roles(&self) -> bool {
         self.mentions("system") || self.mentions("alternate")
     }
 }
 
-/// An error in a stream that began well, or in an answer whose status says that all is well.
+/// Returns the failure for an error inside a stream or a successful response.
 pub fn from_event(json: &str) -> Failure {
     let trouble = Trouble::read(json).unwrap_or_default();
     let kind = trouble.kind.as_str();
@@ -196,7 +199,7 @@ pub fn from_event(json: &str) -> Failure {
         (Some(400..=499), ..) | (.., "invalid_request_error" | "BadRequestError") => {
             Failure::Rejected(trouble.message)
         }
-        // Codes of a failed response; the others blame the prompt or an image in it.
+        // Error codes of a failed response that concern the prompt or one of its images.
         (_, Some(code), _)
             if code.starts_with("invalid_") || code.contains("image") || code.ends_with("_policy") =>
         {
@@ -210,7 +213,7 @@ pub fn from_event(json: &str) -> Failure {
 }
 
 impl Trouble {
-    /// An object with words in it, or only the words.
+    /// Parses an error object, or a plain string as its message.
     fn read(json: &str) -> Option<Self> {
         let plain = |message| Self { message, ..Self::default() };
         serde_json::from_str(json).ok().or_else(|| serde_json::from_str(json).ok().map(plain))
@@ -224,8 +227,8 @@ impl Trouble {
         self.code.as_u64().or_else(|| self.word()?.parse().ok())
     }
 
-    /// Whether the conversation is longer than the model reads: OpenAI has a code for it, vLLM and OpenRouter
-    /// speak of the maximum context length, llama.cpp of the context size.
+    /// Returns whether the conversation exceeds the context window: OpenAI has a code for it, vLLM
+    /// and OpenRouter mention the maximum context length, llama.cpp the context size.
     fn is_about_length(&self) -> bool {
         let text = self.message.to_lowercase();
         let full = |word: &str| {
@@ -237,12 +240,13 @@ impl Trouble {
             || text.contains("exceeds the available context size")
     }
 
-    /// A server also forbids words that it does not like, which no other key would change.
+    /// Returns whether it is about the key or account. A 403 can also mean forbidden content, which
+    /// no other key would change.
     fn is_about_who_asks(&self) -> bool {
         is_about_key(&self.kind) || is_about_key(&self.message) || self.word().is_some_and(is_about_key)
     }
 
-    /// Whether the model is missing, shut down or not open to this account.
+    /// Returns whether the model is missing, shut down or not open to this account.
     fn is_about_model(&self) -> bool {
         self.word() == Some("model_not_found") || self.kind == "model_not_found"
     }
@@ -255,7 +259,7 @@ impl Trouble {
     }
 }
 
-/// The error in `body`, inside of an object or flat.
+/// Parses the error in `body`, nested in an object or flat.
 fn trouble(body: &[u8]) -> Option<Trouble> {
     let text = std::str::from_utf8(body).ok()?;
     match serde_json::from_str::<Problem<'_>>(text) {
@@ -264,7 +268,7 @@ fn trouble(body: &[u8]) -> Option<Trouble> {
     }
 }
 
-/// The sentence in `refusal`.
+/// Returns the error message in `refusal`.
 pub fn message(refusal: &Refusal) -> String {
     trouble(&refusal.body).unwrap_or_else(|| plain(refusal)).message
 }
@@ -273,11 +277,11 @@ fn plain(refusal: &Refusal) -> Trouble {
     Trouble { message: refusal.text(), ..Trouble::default() }
 }
 
-/// The way out when something was not found.
+/// Returns advice for a model or page that was not found.
 fn way_out(message: &str, model: &str) -> String {
     let message = message.to_lowercase();
     let mentions = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    // Only Ollama speaks of pulling a model.
+    // Only Ollama suggests pulling a model.
     if mentions(&["pulling it"]) {
         return format!("`ollama pull {model}` fetches it");
     }

@@ -1,8 +1,8 @@
-//! The request for a reply, as one function of the context.
+//! Builds chat-completions requests from a context.
 //!
-//! Each thing said becomes the same bytes whatever comes after it, so that a longer conversation begins with
-//! the shorter one and a server's cache can be read. Opaque parts go back only to the server and model
-//! that wrote them.
+//! Each entry becomes the same bytes whatever follows it, so that a longer conversation begins with
+//! the shorter one and a server's cache can be read. Opaque parts are sent back only to the server
+//! and model that wrote them.
 
 use domain::context::{self, Context, SystemNote, UNKNOWN_OUTCOME};
 use domain::conversation::{Block, Heard, Said, Text, calls};
@@ -23,7 +23,7 @@ const NOTHING: &str = "{}";
 /// The schema of a tool that came without one.
 const ANYTHING: &str = r#"{"type":"object"}"#;
 
-/// A request for one model of one server.
+/// The parameters of a request to one model of one server.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub model: &'a str,
@@ -33,22 +33,21 @@ pub struct Asked<'a> {
     pub origin: &'a str,
 }
 
-/// Whether the model can call tools.
+/// States whether the model can call tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tools {
-    /// It can.
     Offered,
-    /// It cannot: it reads what tools said before as plain words.
+    /// The model cannot call tools; earlier tool results are sent as plain text.
     Unknown,
 }
 
-/// The request for the reply to `context`, which begins as the ones before it did.
+/// Returns the request for the reply to `context`. It reuses the bytes of earlier requests.
 pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
     let opening = opening(&request(asked, context, Vec::new()))?;
     beginnings.write(opening, context, |from| messages(asked, context, from))
 }
 
-/// The request for the reply to `context` in which `said` was said.
+/// Returns the request for the reply to `context` with these messages.
 pub fn request<'a>(asked: Asked<'a>, context: &'a Context, said: Vec<Message<'a>>) -> Request<'a> {
     let system = Message::System { content: &context.instructions };
     let system = (!context.instructions.trim().is_empty()).then_some(system);
@@ -73,7 +72,7 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context, said: Vec<Message<'a>
     }
 }
 
-/// The messages for the entries of `context` from the place `from` on.
+/// Returns the messages for the entries of `context` from the index `from` on.
 pub fn messages<'a>(asked: Asked<'a>, context: &'a Context, from: usize) -> Vec<Made<Message<'a>>> {
     let open = before(&context.said, from).map(open).unwrap_or_default();
     let tools = asked.profile.tools;
@@ -93,13 +92,14 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool::Function(Function { name: spec.name, description: &spec.description, parameters })
 }
 
-/// Messages so far, and the calls in the last one that wait for their results.
+/// Builds the messages from the entries, tracking the calls of the last message that still need
+/// results.
 struct Letters<'a> {
     messages: Vec<Made<Message<'a>>>,
     open: Vec<&'a ToolCall>,
     tools: Tools,
     asked: Asked<'a>,
-    /// The place of the entry that is added.
+    /// The index of the entry that is being added.
     at: usize,
 }
 
@@ -134,8 +134,9 @@ impl<'a> Letters<'a> {
         }
     }
 
-    /// Answers every open call, in the order of the calls. No server accepts a call without a result or a
-    /// result without a call, and each would refuse the conversation ever after.
+    /// Adds a result for every open call, in the order of the calls. No server accepts a call
+    /// without a result or a result without a call, and each would refuse the conversation from
+    /// then on.
     fn settle(&mut self, results: &'a [ToolResult]) {
         for call in std::mem::take(&mut self.open) {
             let result = results.iter().find(|result| result.call == call.id);
@@ -147,7 +148,7 @@ impl<'a> Letters<'a> {
         }
     }
 
-    /// EN-8: the images in their order, then the words.
+    /// EN-8: the images in their order, then the text.
     fn human(&mut self, heard: &'a Heard) {
         let text = context::heard(heard);
         if heard.images.is_empty() {
@@ -160,7 +161,8 @@ impl<'a> Letters<'a> {
         self.hear(Content::Parts(images.chain(words(text)).collect()));
     }
 
-    /// Neighbours are joined: the templates of many models refuse two messages of one role in a row.
+    /// Adds user content. Adjacent messages are joined: the templates of many models refuse two
+    /// messages of one role in a row.
     fn hear(&mut self, content: Content<'a>) {
         if content.is_blank() {
             return;
@@ -199,7 +201,7 @@ impl<'a> Letters<'a> {
             return;
         }
         let fields = replayed.fields;
-        // Replies that carry reasoning stay messages of their own: the reasoning belongs to one reply.
+        // Replies with reasoning are not joined: the reasoning belongs to one reply.
         let joined =
             self.messages.last_mut().filter(|_| fields.is_empty()).and_then(|made| match &mut made.message {
                 Message::Assistant { content, tool_calls, reasoning } if reasoning.is_empty() => {
@@ -260,7 +262,7 @@ fn words<'a>(text: String) -> Option<Part<'a>> {
     (!text.trim().is_empty()).then_some(Part::Text { text: text.into() })
 }
 
-/// The calls in `said`, which wait for their results.
+/// Returns the calls in `entry`, which need results.
 fn open(said: &Said) -> Vec<&ToolCall> {
     match said {
         Said::Assistant(blocks, _) => calls(blocks).collect(),
@@ -273,7 +275,7 @@ fn wire_call(call: &ToolCall, extra_content: Option<Value>) -> Call<'_> {
     Call { id: &call.id, function: Called { name: &call.name, arguments }, extra_content }
 }
 
-/// `json` as it stands, if it is an object at all.
+/// Returns `json` unchanged if it is an object.
 pub fn object(json: &str) -> Option<&RawValue> {
     let raw: &RawValue = serde_json::from_str(json).ok()?;
     raw.get().starts_with('{').then_some(raw)

@@ -1,7 +1,7 @@
-//! A reply, put together from the chunks of its stream, or from one whole answer.
+//! Assembles a chat completion from the chunks of its stream, or from one JSON body.
 //!
-//! Nothing is given out before the server said why it stopped, or that it is done, so a call that was cut in
-//! the middle cannot be mistaken for a call.
+//! Nothing is returned before the server reports a stop reason or the end, so a truncated call is
+//! never mistaken for a complete one.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, garbled, read};
 /// The event that ends a stream.
 const DONE: &str = "[DONE]";
 
-/// A reply that is still coming.
+/// An incomplete reply.
 #[derive(Debug, Default)]
 pub struct Completion {
     text: String,
@@ -31,20 +31,20 @@ pub struct Completion {
     /// The ids of all earlier calls.
     taken: BTreeSet<String>,
     reasoning: Reasoning,
-    /// Whether the reply goes on after the results of tools.
+    /// True if the reply continues after tool results.
     follows_tools: bool,
-    /// The origin that its opaque part gets.
+    /// The origin of its opaque part.
     origin: String,
 }
 
 impl Completion {
-    /// A reply to `context` whose opaque part gets `origin`.
+    /// Creates an empty reply to `context` whose opaque part gets `origin`.
     pub fn new(context: &Context, origin: &str) -> Self {
         let follows_tools = context.said.last().is_some_and(|said| matches!(**said, Said::Tools(_)));
         Self { taken: call_ids(context), follows_tools, origin: origin.to_owned(), ..Self::default() }
     }
 
-    /// Takes an answer that comes whole, and gives its words.
+    /// Parses a reply that is one JSON body, and returns its text.
     pub fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
         let words = match self.take(body)? {
             News::Words(words) => words,
@@ -65,7 +65,7 @@ impl Completion {
         match choice.finish_reason.as_deref() {
             None | Some("") => {}
             Some("error") => return Err(Failure::Broken("it stopped with an error".to_owned())),
-            // A model that declined with words of its own still says that it stopped as usual.
+            // A model that refused in its text still reports a normal stop.
             Some(_) if matches!(self.stop, Some(Stop::Refusal(_))) => {}
             Some(reason) => self.stop = Some(stop(reason)),
         }
@@ -138,7 +138,7 @@ impl Assembly for Completion {
         if self.text.is_empty() { Heard::Nothing } else { Heard::Words }
     }
 
-    /// Some servers close the connection instead of saying that they are done.
+    /// Some servers close the connection instead of sending an end event.
     fn is_whole(&self) -> bool {
         self.stop.is_some()
     }
@@ -152,12 +152,12 @@ impl Assembly for Completion {
     }
 
     fn finish(self) -> Result<Reply, Failure> {
-        // A server that ended its answer without a reason has ended it all the same.
+        // A reply may end without a stop reason.
         let natural = if self.calls.is_empty() { Stop::Said } else { Stop::Tools };
         let stop = self.stop.unwrap_or(natural);
         let Finished { calls, extras, broken } = self.calls.finish(self.taken);
         match (broken, stop) {
-            // Running out of room cuts the input of a call; that is no mistake of the wire.
+            // The length limit truncates the input of a call; that is not a protocol error.
             (Some(_), Stop::Length) | (None, _) => {}
             (Some(failure), Stop::Said | Stop::Tools | Stop::Refusal(_)) => return Err(failure),
         }
@@ -170,7 +170,7 @@ impl Assembly for Completion {
     }
 }
 
-/// The ids of all calls in `context`.
+/// Returns the ids of all calls in `context`.
 pub fn call_ids(context: &Context) -> BTreeSet<String> {
     context.said.iter().flat_map(|said| names(said)).collect()
 }

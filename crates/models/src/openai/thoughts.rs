@@ -1,39 +1,39 @@
-//! Thoughts that come as words: many local models begin a reply with `<think>…</think>`.
+//! Removes thinking from the text of a reply: many local models begin with `<think>…</think>`.
 //!
-//! They are for nobody but the model, so they are neither heard nor kept. Only the beginning of a reply is looked
-//! at: a model that speaks of such a mark later means what it says.
+//! Such thinking is neither streamed nor stored. Only the beginning of a reply is checked: later
+//! tags are part of the answer.
 
 use std::mem;
 
 const OPENING: &str = "<think>";
 const CLOSING: &str = "</think>";
 
-/// The most blank bytes that are held back while nothing else was said.
+/// The most bytes of leading white space that are buffered.
 const BLANK_BYTES: usize = 1024;
 
-/// Tells the words of a reply from the thoughts before them, however they are cut into pieces.
+/// Separates the text of a reply from the thinking before it, independent of the chunking.
 #[derive(Debug, Default)]
 pub struct Thoughts {
     state: State,
-    /// What may still be part of a mark.
+    /// Input that may be part of a tag.
     held: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Nothing was said yet.
+    /// No text yet.
     #[default]
     Beginning,
-    /// Between the marks.
+    /// Between the tags.
     Thinking,
-    /// Right after them.
+    /// After the closing tag.
     Thought,
-    /// These are words.
+    /// In the text of the answer.
     Speaking,
 }
 
 impl Thoughts {
-    /// Takes more of the reply, and gives what of it is words.
+    /// Adds more of the reply, and returns the new text.
     pub fn words(&mut self, more: String) -> String {
         if self.state == State::Speaking {
             return more;
@@ -46,7 +46,7 @@ impl Thoughts {
         }
     }
 
-    /// What was held back when the reply ended, if it was words after all.
+    /// Returns the buffered input at the end of the reply, if it is text.
     pub fn rest(self) -> String {
         match self.state {
             State::Thinking => String::new(),
@@ -54,7 +54,7 @@ impl Thoughts {
         }
     }
 
-    /// Goes from one state to the next, if what is held says so.
+    /// Advances to the next state if the buffered input allows it.
     fn step(&mut self) -> bool {
         let next = match self.state {
             State::Speaking => None,
@@ -78,13 +78,13 @@ impl Thoughts {
         match words {
             _ if words.starts_with(OPENING) => Some((State::Thinking, blank + OPENING.len())),
             _ if OPENING.starts_with(words) && blank < BLANK_BYTES => None,
-            // Blank lines after thoughts are part of them.
+            // Blank lines after thinking belong to it.
             _ if self.state == State::Thought => Some((State::Speaking, blank)),
             _ => Some((State::Speaking, 0)),
         }
     }
 
-    /// Keeps only what may be the beginning of the mark that ends the thoughts.
+    /// Drops all but a possible start of the closing tag.
     fn forget(&mut self) {
         let ends = |length: &usize| self.held.ends_with(&CLOSING[..*length]);
         let kept = (1..CLOSING.len()).rev().find(ends).unwrap_or_default();

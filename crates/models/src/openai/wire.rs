@@ -1,7 +1,7 @@
-//! The types of the chat-completions API, as they stand on the wire.
+//! Request and response types of the chat-completions API.
 //!
-//! Many servers speak it, each a little differently, so what is read is taken in every shape that is seen in
-//! the world and what is sent keeps to what all of them take.
+//! Many servers implement it with small differences. Input is accepted in every shape seen in
+//! practice; output uses only what all of them accept.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// The body of `POST /chat/completions`. What was said comes last, so that two requests on a branch share
-/// every byte before the newest words.
+/// The body of `POST /chat/completions`. `messages` comes last, so that two requests on a branch
+/// share every byte before the newest message.
 #[derive(Debug, Serialize)]
 pub struct Request<'a> {
     pub model: &'a str,
@@ -58,7 +58,7 @@ pub enum Message<'a> {
         content: Option<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
-        /// Reasoning fields in the server's own dialect.
+        /// Server-specific reasoning fields.
         #[serde(flatten)]
         reasoning: Map<String, Value>,
     },
@@ -68,7 +68,7 @@ pub enum Message<'a> {
     },
 }
 
-/// A plain text is understood by every server, parts only by those that can see.
+/// Every server accepts plain text; parts need a model with vision.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Content<'a> {
@@ -104,7 +104,7 @@ pub struct Called<'a> {
     pub arguments: &'a str,
 }
 
-/// A chunk of a stream, a whole answer, or an error in the place of either.
+/// A chunk of a stream, a complete reply, or an error in place of either.
 #[derive(Debug, Deserialize)]
 pub struct Chunk<'a> {
     #[serde(borrow)]
@@ -116,7 +116,7 @@ pub struct Chunk<'a> {
     pub object: Option<Cow<'a, str>>,
 }
 
-/// A stream says it in deltas, a whole answer in a message; they have the same fields.
+/// A stream sends deltas, a complete reply one message; they have the same fields.
 #[derive(Debug, Deserialize)]
 pub struct Choice<'a> {
     #[serde(borrow)]
@@ -127,14 +127,15 @@ pub struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Whether it adds nothing to the reply. Some servers keep a connection open with such chunks.
+    /// Returns whether it adds nothing to the reply. Some servers send such chunks as keep-alives.
     pub fn is_empty(&self) -> bool {
         let said = self.delta.as_ref().or(self.message.as_ref());
         self.finish_reason.as_deref().unwrap_or_default().is_empty() && said.is_none_or(Delta::is_empty)
     }
 }
 
-/// The reasoning fields are not shown to the user. Some servers want them back in a tool loop.
+/// A part of a reply. The reasoning fields are not shown to the user; some servers require them in
+/// a tool loop.
 #[derive(Debug, Deserialize)]
 pub struct Delta<'a> {
     /// DeepSeek and older vLLM.
@@ -199,7 +200,7 @@ pub struct CallDelta<'a> {
 #[derive(Debug, Deserialize)]
 pub struct FunctionDelta<'a> {
     pub name: Option<String>,
-    /// A text, as the vendor has it, or the object itself, as some servers send it.
+    /// A JSON string according to the specification; some servers send an object.
     #[serde(borrow)]
     pub arguments: Option<&'a RawValue>,
 }
@@ -216,7 +217,7 @@ pub struct TokensDetails {
     pub cached_tokens: Option<u64>,
 }
 
-/// What an error says. Its code is a word, a number or nothing, depending on the server.
+/// An error. Its code is a string, a number or absent, depending on the server.
 #[derive(Debug, Default, Deserialize)]
 pub struct Trouble {
     #[serde(default, deserialize_with = "or_empty")]
@@ -230,7 +231,7 @@ pub struct Trouble {
     pub param: Value,
 }
 
-/// Around an error, most servers put this.
+/// The object in which most servers wrap an error.
 #[derive(Debug, Deserialize)]
 pub struct Problem<'a> {
     #[serde(borrow)]

@@ -1,4 +1,5 @@
-//! The real program under the one turn machine: the same driver, door and limits as for every other model.
+//! The real program under the engine's turn driver, with the same approvals and limits as every
+//! other model.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +25,8 @@ use tokio::sync::mpsc;
 
 use crate::stage::{NOTED, Rig, Talk};
 
-/// Everything outside a turn but the model: a past, one tool, and a pair of ears.
+/// The environment of a turn except the model: a history, one tool, and a surface that collects
+/// text.
 struct Outside {
     talk: Talk,
     notes: Mutex<Vec<String>>,
@@ -89,7 +91,7 @@ impl Surface for Outside {
     }
 }
 
-/// The door: what the assistant would answer to the two things a turn asks.
+/// Answers the two requests of a turn like the assistant.
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
     let Request::Turn(_, Progress::MayRun { blocks, .. }) = request else { return Answer::Noted };
     let calls = blocks.iter().filter_map(|block| match block {
@@ -99,7 +101,7 @@ fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
     Answer::Decided(calls.map(Ruling::Decided).collect())
 }
 
-/// Drives one turn of `talk` with `model`. The words that are heard go to `words`.
+/// Runs one turn of `conversation` with `model`. Streamed text is sent to `streamed`.
 async fn turn(
     model: Arc<dyn Model>,
     talk: &Talk,

@@ -1,4 +1,4 @@
-//! What the human reads when the vendor refuses, through the real program.
+//! Failures that the user sees when the vendor refuses, through the real program.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ async fn a_program_that_is_not_there_says_how_to_get_it() {
     assert!(refused.to_string().contains("or set OLLIM_CLAUDE to its path"), "{refused}");
 }
 
-/// It was there when we started, and is gone now.
+/// The program was present at start-up and is removed later.
 #[tokio::test]
 async fn a_program_that_was_taken_away_says_how_to_get_it() {
     let home = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ async fn a_program_that_was_taken_away_says_how_to_get_it() {
     }
 }
 
-/// The doctor's question costs nothing: no model is asked.
+/// An inspection by the doctor calls no model.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn the_program_tells_its_version_and_whether_it_is_logged_in() {
@@ -78,7 +78,7 @@ async fn the_program_tells_its_version_and_whether_it_is_logged_in() {
     assert!(rig.server.requests().is_empty() && stranger.server.requests().is_empty());
 }
 
-/// A program in `folder` that counts its starts in the file `starts`, and then does as `rest` says.
+/// Creates a program in `folder` that counts its starts in the file `starts` and then runs `rest`.
 fn counting(folder: &Path, rest: &str) -> PathBuf {
     let program = folder.join("claude");
     let count = folder.join("starts").display().to_string();
@@ -97,7 +97,7 @@ fn hurried(start: Duration) -> Patience {
     Patience { start, again, end, ..Patience::default() }
 }
 
-/// BF-12: a program that is never ready is started three times, and then it is told.
+/// BF-12: a program that is never ready is started three times, and then the failure is reported.
 #[tokio::test]
 async fn a_program_that_is_never_ready_is_started_three_times() {
     let home = tempfile::tempdir().unwrap();
@@ -117,7 +117,7 @@ async fn a_program_that_is_never_ready_is_started_three_times() {
     assert_eq!(usual, [5, 15]);
 }
 
-/// BF-12: one that is ready at the third start answers.
+/// BF-12: a program that is ready at the third start answers.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_program_that_is_ready_at_the_third_start_answers() {

@@ -1,4 +1,4 @@
-//! Questions of the real program: may it use its own tools, and may it stop.
+//! Permission and stop requests of the real program.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use testkit::model_server::Act;
 
 use crate::stage::{Rig, Talk};
 
-/// Holds the model back once, allows one command, and remembers what it was asked.
+/// Blocks the first stop, allows one command, and records the requests.
 #[derive(Default)]
 struct Strict(Mutex<Vec<String>>);
 

@@ -1,4 +1,5 @@
-//! The claude engine: the real program against a played model server, and a stand-in for its worst days.
+//! Tests of the Claude Code client: the real program with a fake model server, and a scripted
+//! stand-in for error cases.
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 

@@ -1,4 +1,4 @@
-//! What the program costs, and what our own client does, for the page of benchmarks. Nothing is judged here.
+//! Measures the program and our own client for the benchmark page, without assertions.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use testkit::model_server::{Act, ModelServer};
 
 use crate::stage::{Rig, Talk};
 
-/// How often each thing is measured; the median is told.
+/// The number of measurements of each value; the median is printed.
 const TIMES: usize = 5;
 
 fn resident_bytes(process: u32) -> u64 {
@@ -18,7 +18,7 @@ fn resident_bytes(process: u32) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
-/// The time from asking until the server is asked.
+/// Returns the time from the call of the model until its request reaches the server.
 async fn to_request(server: &ModelServer, model: &dyn Model, talk: &mut Talk) -> Duration {
     let asked: Arc<Mutex<Option<Instant>>> = Arc::default();
     let noted = asked.clone();
@@ -32,7 +32,7 @@ async fn to_request(server: &ModelServer, model: &dyn Model, talk: &mut Talk) ->
     asked - start
 }
 
-#[expect(clippy::print_stdout, reason = "whoever measures reads this")]
+#[expect(clippy::print_stdout, reason = "prints the measurements")]
 fn tell<T: Ord + Copy>(what: &str, mut measured: Vec<T>, words: impl Fn(T) -> String) {
     measured.sort_unstable();
     println!("{what}: {}", words(measured[measured.len() / 2]));

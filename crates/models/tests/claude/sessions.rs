@@ -1,4 +1,4 @@
-//! Memory: what the real program goes on from, copies, sums up and loses.
+//! Sessions of the real program: resuming, forking, compaction and loss.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ async fn a_program_that_was_killed_between_turns_goes_on_where_it_was() {
     rig.claude.close().await;
 }
 
-/// EN-11: a connection that is lost is told as such, and the next message works.
+/// EN-11: a lost connection is reported as such, and the next message works.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_program_that_was_killed_in_a_turn_says_so_and_the_next_message_works() {
@@ -57,7 +57,8 @@ async fn a_program_that_was_killed_in_a_turn_says_so_and_the_next_message_works(
     rig.claude.close().await;
 }
 
-/// EN-3: a fork of a session is a new one that begins with its history; the session itself goes on.
+/// EN-3: a fork of a session is a new session that begins with its history; the original session
+/// continues.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_fork_shares_the_past_and_leaves_its_parent_untouched() {
@@ -110,7 +111,7 @@ async fn a_session_the_program_does_not_know_is_told_anew_with_a_notice() {
     rig.claude.close().await;
 }
 
-/// CP-1, CP-2, CP-4: asked for once, summed up once, and the session goes on.
+/// CP-1, CP-2, CP-4: one request leads to one compaction, and the session continues.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_summary_is_made_once_when_it_is_asked_for() {
@@ -152,7 +153,8 @@ async fn an_idle_program_is_ended_and_started_again_when_needed() {
     rig.claude.close().await;
 }
 
-/// PM-13: a program that waits for a tool of ours is not idle, however long the human thinks about it.
+/// PM-13: a program that waits for a tool of ours is not idle, however long the user takes to
+/// decide.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_program_that_waits_for_a_tool_is_not_taken_for_idle() {
@@ -179,7 +181,7 @@ async fn a_program_that_waits_for_a_tool_is_not_taken_for_idle() {
     rig.claude.close().await;
 }
 
-/// EN-9, CP-6: as the program really does it: it sums up inside the turn, and answers that turn itself.
+/// EN-9, CP-6: the program compacts its session inside the turn, and still answers that turn.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_conversation_that_grew_too_long_is_summed_up_and_the_message_is_answered_once() {
@@ -223,7 +225,7 @@ async fn a_branch_that_was_left_ends_its_program_and_is_not_gone_on_with() {
     assert!(rig.notices.processes().into_iter().all(|process| !runs(process)));
 }
 
-/// Another model is another client of the same memory: nothing is told twice.
+/// A client with another model resumes the same session: nothing is sent twice.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn another_model_goes_on_in_the_same_memory() {
@@ -245,7 +247,7 @@ async fn another_model_goes_on_in_the_same_memory() {
     other.close().await;
 }
 
-/// Asks for a summary as the turn machine does: aside.
+/// Requests a summary as the turn driver does, with a transient entry.
 async fn sum_up(rig: &Rig, talk: &Talk) {
     let asked = Said::Human(Heard::note("[sum up our conversation]".to_owned()));
     let (_, reply) = ask(&rig.claude, &talk.0.and(&[Arc::new(asked)])).await;
@@ -254,7 +256,8 @@ async fn sum_up(rig: &Rig, talk: &Talk) {
     assert!(!sent.contains("not in your memory"), "{sent}");
 }
 
-/// Nobody keeps a summary that was refused, or was stopped: the program goes on where it was, and knows of none.
+/// A refused or stopped summary is not stored: the program resumes its session, which does not
+/// contain it.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn after_a_compaction_that_came_to_nothing_the_whole_memory_answers() {
@@ -282,7 +285,7 @@ async fn after_a_compaction_that_came_to_nothing_the_whole_memory_answers() {
     rig.claude.close().await;
 }
 
-/// A note to go on is read and not kept: what was answered after it is remembered all the same.
+/// A continuation prompt is transient: the answer after it is still part of the session.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn after_an_answer_that_was_continued_the_whole_memory_answers() {
@@ -307,8 +310,9 @@ async fn after_an_answer_that_was_continued_the_whole_memory_answers() {
     rig.claude.close().await;
 }
 
-/// Our own compaction: the summary is asked for as one more turn, which nobody keeps, and then stands alone. The
-/// program remembers all of it and must not go on from there, not even after a restart; taken back, it may.
+/// Our own compaction: the summary is requested in a transient turn and then replaces the history.
+/// The program's session must not be resumed, not even after a restart. It may be resumed if the
+/// compaction is undone.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn after_a_compaction_of_ours_the_old_memory_answers_nothing() {

@@ -1,4 +1,4 @@
-//! Signing in: the stand-in tells an address and takes a code, as the real program does with an account of its own.
+//! Sign-in: the stand-in prints a URL and accepts a code, as the real program does for an account.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use models::claude::{Company, Told};
 
 use crate::stage::{Rig, Talk, play, play_with, runs};
 
-/// A program that is signed in once it was brought a code that begins with `good`.
+/// A program that is signed in once it receives a code that begins with `good`.
 const LOGIN: &str = r#"
     case "$*" in
         "auth status --json")
@@ -35,7 +35,7 @@ fn code(beginning: &str) -> Code {
     Code::read(&format!("{beginning}-0123456789abcdef#0123456789abcdef")).unwrap()
 }
 
-/// Waits until the process of that number is gone; the test fails if it never is.
+/// Waits until the process has exited; the test fails if it never does.
 async fn gone(process: u32) {
     let gone = async {
         while runs(process) {
@@ -45,13 +45,13 @@ async fn gone(process: u32) {
     tokio::time::timeout(testkit::PATIENCE, gone).await.unwrap();
 }
 
-/// The number that the stand-in left.
+/// Returns the process id that the stand-in wrote.
 fn number(home: &Path) -> u32 {
     std::fs::read_to_string(home.join("number")).unwrap().trim().parse().unwrap()
 }
 
-/// SU-3: the human opens the link, brings the code, and may try again with one that was not copied whole. No browser
-/// is opened here.
+/// SU-3: the user opens the link, enters the code, and may retry after an incomplete one. No
+/// browser is opened here.
 #[tokio::test]
 async fn the_human_signs_in_with_a_link_and_a_code() {
     let play = play(LOGIN);
@@ -68,7 +68,7 @@ async fn the_human_signs_in_with_a_link_and_a_code() {
     assert_eq!(play.claude.is_signed_in().await, Ok(Some(true)));
 }
 
-/// SU-3: why it was not signed in is told in the program's own words, without the code.
+/// SU-3: a failed sign-in is reported in the program's own words, without the code.
 #[tokio::test]
 async fn a_login_that_fails_says_why_and_keeps_the_code_to_itself() {
     let play = play(LOGIN);
@@ -78,7 +78,8 @@ async fn a_login_that_fails_says_why_and_keeps_the_code_to_itself() {
     assert_eq!(play.claude.is_signed_in().await, Ok(Some(false)));
 }
 
-/// SU-3: logged in is who says so and ends well; who does not say it is asked no further.
+/// SU-3: signed in requires that the program reports it and exits with success; without a report
+/// the state is unknown.
 #[tokio::test]
 async fn only_who_says_so_and_ends_well_is_signed_in() {
     let check = async |script: &str, expected: Option<bool>| {
@@ -90,14 +91,14 @@ async fn only_who_says_so_and_ends_well_is_signed_in() {
     check("echo 'unknown command auth' >&2; exit 1", None).await;
 }
 
-/// SU-3: the address is found between the marks of a terminal too, and among complaints.
+/// SU-3: the URL is found inside terminal escape sequences and on stderr.
 #[tokio::test]
 async fn the_address_is_found_wherever_it_is_told() {
     let marked = r"printf '\033]8;;https://claude.example/a\007here\033]8;;\007' >&2; hear";
     assert_eq!(play(marked).claude.sign_in().await.unwrap().address(), "https://claude.example/a");
 }
 
-/// SU-3: who tells no address is not waited for.
+/// SU-3: a program that prints no URL is given up.
 #[tokio::test]
 async fn a_program_without_an_address_is_not_waited_for() {
     let why = |failure: Result<_, Failure>| failure.map(drop).unwrap_err().to_string();
@@ -111,7 +112,7 @@ async fn a_program_without_an_address_is_not_waited_for() {
     gone(number(hangs.home.path())).await;
 }
 
-/// SU-3: a program that waits for the human ends with us, and when nobody waits any more.
+/// SU-3: a program that waits for the user ends when its handle is stopped or dropped.
 #[tokio::test]
 async fn nobody_is_left_waiting_for_a_code() {
     let play = play(&format!("echo $$ > number; echo {ADDRESS:?}; exec sleep 1000"));
@@ -126,7 +127,7 @@ async fn nobody_is_left_waiting_for_a_code() {
     assert!(!runs(ended));
 }
 
-/// SU-3, E5: a program that had no account is not asked again: another one learns of the new one.
+/// SU-3, E5: a program without an account is not asked again: a new one reads the new login.
 #[tokio::test]
 async fn who_had_no_account_is_not_asked_again() {
     let script = r#"
@@ -147,7 +148,7 @@ async fn who_had_no_account_is_not_asked_again() {
     play.claude.close().await;
 }
 
-/// SU-3: the real program says that nobody is signed in, and where that is done.
+/// SU-3: the real program reports that it is not signed in, and the sign-in URL.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn the_real_program_tells_where_to_sign_in() {

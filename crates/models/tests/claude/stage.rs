@@ -1,4 +1,5 @@
-//! What the tests share: a program in an empty house, a context that grows, and somebody who listens.
+//! Test support: a program in an empty home directory, a growing conversation, and recorded
+//! notices.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -24,10 +25,10 @@ const NOTE: ToolSpec = ToolSpec {
     class: Class::Own,
 };
 
-/// How the model writes the name of our tool.
+/// The name of our tool as the model writes it.
 pub const NOTED: &str = "mcp__ollim__note";
 
-/// The real program, a model server, and everything that was noticed.
+/// The real program, a fake model server, and the recorded notices.
 pub struct Rig {
     pub server: ModelServer,
     pub claude: Claude,
@@ -43,7 +44,7 @@ impl Noticed {
         self.0.lock().unwrap().clone()
     }
 
-    /// The processes that were started, oldest first.
+    /// Returns the started processes, oldest first.
     pub fn processes(&self) -> Vec<u32> {
         let process = |notice: &Notice| if let Notice::Started(id) = notice { Some(*id) } else { None };
         self.all().iter().filter_map(process).collect()
@@ -56,8 +57,8 @@ impl Notices for Noticed {
     }
 }
 
-/// The real program, as the one command that runs these tests has put it there.
-#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+/// Returns the path of the real program, which the test command installed.
+#[expect(clippy::disallowed_methods, reason = "only the environment contains its path")]
 pub fn program() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_CLAUDE") {
         Some(path) => path.into(),
@@ -65,7 +66,7 @@ pub fn program() -> PathBuf {
     }
 }
 
-/// Settings for `program` in the house `home`, which knows nothing of the house we are in.
+/// Settings for `program` in the home directory `home`, with an isolated environment.
 #[expect(clippy::disallowed_methods, reason = "a program finds others by the PATH")]
 pub fn settings(program: PathBuf, home: &TempDir, url: &str) -> Settings {
     let home = home.path();
@@ -101,20 +102,20 @@ impl Rig {
         Self { server, claude: Claude::new(settings, company).unwrap(), notices, home }
     }
 
-    /// Everything the model was asked, as it stood in the last request.
+    /// Returns the messages of the last request.
     pub fn last_request(&self) -> String {
         self.server.requests().last().unwrap().json["messages"].to_string()
     }
 }
 
-/// The stand-in, its house, and everything that was noticed.
+/// The stand-in, its home directory, and the recorded notices.
 pub struct Play {
     pub claude: Claude,
     pub notices: Arc<Noticed>,
     pub home: TempDir,
 }
 
-/// A stand-in that plays `script`.
+/// Creates a stand-in that runs `script`.
 pub fn play(script: &str) -> Play {
     play_with(script, |_| {})
 }
@@ -130,7 +131,7 @@ pub fn play_with(script: &str, change: impl FnOnce(&mut Patience)) -> Play {
     Play { claude: Claude::new(settings, company).unwrap(), notices, home }
 }
 
-/// A conversation on one branch, as the turn machine keeps it.
+/// A conversation on one branch, as the engine would store it.
 #[derive(Clone)]
 pub struct Talk(pub Context);
 
@@ -156,7 +157,7 @@ impl Talk {
         Self::new(Branch::Main)
     }
 
-    /// The same past on a branch of its own.
+    /// Returns the same history on another branch.
     pub fn fork(&self, name: &str) -> Self {
         Self(Context { branch: Branch::fork(name).unwrap(), ..self.0.clone() })
     }
@@ -169,7 +170,7 @@ impl Talk {
         self.hear(Said::Human(Heard { preface: String::new(), text: text.to_owned(), images: Vec::new() }));
     }
 
-    /// One call of the model, as the turn machine makes it: what it says is part of the next.
+    /// Calls the model once like the turn driver, and adds its reply.
     pub async fn reply(&mut self, model: &dyn Model) -> (String, Result<Reply, Failure>) {
         let (heard, reply) = ask(model, &self.0).await;
         if let Ok(reply) = &reply {
@@ -178,13 +179,13 @@ impl Talk {
         (heard, reply)
     }
 
-    /// A message and its answer in words.
+    /// Adds a user message and returns the text of the answer.
     pub async fn say(&mut self, model: &dyn Model, text: &str) -> String {
         self.human(text);
         self.reply(model).await.1.unwrap().blocks.text()
     }
 
-    /// The results of all calls of `reply`: what each was told to note.
+    /// Adds the results of all calls in `reply`.
     pub fn ran(&mut self, reply: &Reply) {
         let result = |block: &Block| match block {
             Block::Call(call) => Some(ToolResult {
@@ -206,7 +207,7 @@ pub async fn ask(model: &dyn Model, context: &Context) -> (String, Result<Reply,
     (heard.into_inner().unwrap(), reply)
 }
 
-/// Whether a process is there and is no zombie.
+/// Returns whether a process exists and is not a zombie.
 pub fn runs(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")

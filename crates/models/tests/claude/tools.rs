@@ -1,4 +1,4 @@
-//! Our tools, called by the real program and run by nobody but the turn.
+//! Our tools, called by the real program and run only by the turn.
 
 use domain::conversation::{Block, Text};
 use domain::turn::{Reply, Stop};

@@ -9,7 +9,7 @@ use testkit::model_server::{Act, Gate};
 
 use crate::stage::{Rig, Talk, runs};
 
-/// EN-5: an answer comes word by word, and ends with its result; the next goes on.
+/// EN-5: an answer is streamed and ends with its result; the next turn uses the same process.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn one_turn_streams_and_the_next_goes_on_in_the_same_process() {
@@ -77,7 +77,7 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
     rig.claude.close().await;
 }
 
-/// EN-4, MC-27, IF-4: an effort holds from the next message on; a fork has its own.
+/// EN-4, MC-27, IF-4: an effort applies from the next message on; a fork has its own.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn the_mode_and_the_effort_change_between_messages() {
@@ -97,7 +97,7 @@ async fn the_mode_and_the_effort_change_between_messages() {
     rig.claude.close().await;
 }
 
-/// RC-3: the next answer is another model's, in the same process and with the same memory.
+/// RC-3: the next answer comes from the chosen model, in the same process and session.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn the_model_that_is_chosen_answers_from_the_next_message_on() {

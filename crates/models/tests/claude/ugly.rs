@@ -1,4 +1,4 @@
-//! The stand-in: what the real program would not do on demand.
+//! Error cases with the stand-in that the real program would not produce on demand.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ async fn garbage_and_unknown_frames_are_passed_over() {
     assert_eq!(answer(script).await, "Here.");
 }
 
-/// EN-14: what a subagent says is not what the assistant says.
+/// EN-14: text of a subagent is not part of the answer.
 #[tokio::test]
 async fn the_words_of_a_subagent_are_not_the_assistants() {
     let script = r#"
@@ -54,7 +54,7 @@ async fn the_words_of_a_subagent_are_not_the_assistants() {
     assert_eq!(answer(script).await, "Here.");
 }
 
-/// ST-7: what was not streamed is read where it was written, or in the result; never in both.
+/// ST-7: text that was not streamed is read from the message or from the result, never from both.
 #[tokio::test]
 async fn words_that_were_not_streamed_are_heard_once() {
     let whole = r#"echo '{"type":"assistant","message":{"content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]},"parent_tool_use_id":null}'"#;
@@ -65,8 +65,8 @@ async fn words_that_were_not_streamed_are_heard_once() {
     assert_eq!(answer(&turn("say 'Two.'")).await, "Two.");
 }
 
-/// EN-1, EN-2, EN-12: it is started in its folder, with our instructions, model and way to think; it asks us about
-/// whatever is not one of our tools, which are allowed beforehand, and speaks word by word.
+/// EN-1, EN-2, EN-12: the program is started in its directory, with our instructions, model and
+/// effort. Our tools are allowed in advance, all others need a permission, and text is streamed.
 #[tokio::test]
 async fn it_is_started_as_it_is_wanted() {
     let play = play("printf '%s\\n' \"$PWD\" \"$@\" > words; ready; turn 'Yes.'");
@@ -89,8 +89,8 @@ async fn it_is_started_as_it_is_wanted() {
     assert!(words.contains(&"--include-partial-messages"), "{words:?}");
 }
 
-/// A resumed session keeps its instructions, and with them its signed thinking, until ours change. Another effort needs
-/// another process, because the program has no way to change it while it runs.
+/// A resumed session keeps its instructions, and with them its signed thinking, until ours change.
+/// Another effort needs another process, because the program cannot change it while it runs.
 #[tokio::test]
 async fn effort_and_snapshot_follow_what_is_wanted() {
     let play =
@@ -113,7 +113,7 @@ async fn effort_and_snapshot_follow_what_is_wanted() {
     assert_eq!(starts, [[true, true, false], [false, true, true], [false, false, true]], "{words}");
 }
 
-/// EN-10: the name of a session is the one that its latest result gives it.
+/// EN-10: the session id of the latest result is used.
 #[tokio::test]
 async fn a_session_goes_on_under_its_latest_name() {
     let script = r#"
@@ -131,7 +131,7 @@ async fn a_session_goes_on_under_its_latest_name() {
     play.claude.close().await;
 }
 
-/// A reply of one line with `bytes` bytes of text.
+/// Returns a script that replies with one line of `bytes` bytes of text.
 fn long_line(bytes: usize) -> String {
     let script = r#"
         ready; hear_of '"user"'; begin
@@ -176,7 +176,7 @@ async fn a_request_nobody_knows_is_refused_and_not_left_open() {
     assert_eq!(answer(script).await, "Refused.");
 }
 
-/// Calls that come one after another, and only when the one before is answered.
+/// Calls that arrive one at a time, each after the previous one was answered.
 #[tokio::test]
 async fn a_late_call_of_the_same_message_ends_a_reply_of_its_own() {
     let play = play(
@@ -218,7 +218,7 @@ async fn a_second_result_belongs_to_nobody() {
     play.claude.close().await;
 }
 
-/// What it costs is known by the name that the vendor gives the model, and not by ours for it.
+/// The ledger uses the vendor's name of the model, not our alias.
 #[tokio::test]
 async fn the_model_is_named_as_the_vendor_names_it() {
     let script = r#"
@@ -264,7 +264,7 @@ async fn a_program_that_dies_in_a_turn_is_quoted() {
     assert_eq!(failed, Failure::Broken("the claude program ended: no such flag".to_owned()));
 }
 
-/// EN-11: it died between two turns, and nobody noticed until it was written to.
+/// EN-11: the program exits between two turns, which is detected by the next write.
 #[tokio::test]
 async fn a_program_that_never_heard_the_message_is_started_again() {
     let script =
@@ -303,7 +303,7 @@ async fn a_program_that_falls_silent_is_given_up_and_what_it_said_is_kept() {
     play.claude.close().await;
 }
 
-/// A reply that goes on and on is stopped, and the program ends, so that nobody pays for the rest.
+/// A reply without end is stopped, and the program ends, so that the rest costs nothing.
 #[tokio::test]
 async fn a_reply_that_takes_too_long_is_stopped() {
     let short = |patience: &mut Patience| patience.total = Duration::from_millis(500);
@@ -317,7 +317,7 @@ async fn a_reply_that_takes_too_long_is_stopped() {
     assert!(!runs(play.notices.processes()[0]));
 }
 
-/// CP-6, CP-9: a turn that was summed up is asked again only if no answer came, and only once.
+/// CP-6, CP-9: after a compaction the message is sent again only without an answer, and only once.
 #[tokio::test]
 async fn a_turn_that_was_summed_up_is_answered_once() {
     let boundary = r#"echo '{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto","pre_tokens":9000}}'"#;
@@ -341,7 +341,7 @@ async fn a_turn_that_was_summed_up_is_answered_once() {
     }
 }
 
-/// A program that ignores the end of its input and a polite request is ended all the same.
+/// A program that ignores the end of its input and SIGTERM is killed.
 #[tokio::test]
 async fn a_program_that_does_not_want_to_end_is_ended() {
     let short = |patience: &mut Patience| patience.end = Duration::from_millis(100);
@@ -351,7 +351,7 @@ async fn a_program_that_does_not_want_to_end_is_ended() {
     assert!(!runs(play.notices.processes()[0]));
 }
 
-/// The listener leaves before the program is ready: the next one is answered.
+/// The requester leaves before the program is ready; the next request is answered.
 #[tokio::test]
 async fn whoever_leaves_early_is_not_answered() {
     let play = play(

@@ -1,4 +1,4 @@
-//! What is of the Messages API alone.
+//! Tests that apply only to the Messages API.
 
 mod cached_share;
 mod caching;

@@ -1,4 +1,4 @@
-//! A stream may break at any event.
+//! Streams that break at every possible event.
 
 use domain::failure::Failure;
 use serde_json::json;
@@ -18,13 +18,13 @@ fn act() -> Act {
         .and_calls("note", &json!({"text": "call the doctor about the appointment of next week".repeat(4)}))
 }
 
-/// E2: never half a tool call, never half an answer taken for a whole one.
+/// E2: never a partial tool call, and never a partial answer taken for a complete one.
 #[tokio::test]
 async fn a_stream_that_breaks_at_any_event_is_a_failure_and_never_half_a_call() {
     check(&[Wire::Messages]).await;
 }
 
-/// E2: the same, whoever's server it is.
+/// E2: the same for all kinds of chat servers.
 #[tokio::test]
 async fn a_stream_of_any_chat_server_that_breaks_is_a_failure_and_never_half_a_call() {
     check(&[Style::OpenAi, Style::Ollama, Style::LlamaCpp, Style::Sloppy].map(Wire::Chat)).await;

@@ -1,4 +1,4 @@
-//! Everything that can go wrong on every wire is a failure of its own kind, with words for the human.
+//! Every error of every API becomes a specific failure with a text for the user.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use crate::hostile::HEAD;
 use crate::stage::{KEY, ask, context, human};
 use crate::wire::{BOTH, Server, Wire};
 
-/// What comes of each act, which is the same on every wire but for the name of the variable.
+/// Checks the failure of each act, which is the same for every API except for the name of the
+/// variable.
 async fn check(cases: impl Fn(Wire) -> Vec<(&'static str, Act)>, expected: Expect) {
     for wire in BOTH {
         let mut told = String::new();
@@ -39,7 +40,7 @@ pub fn bad_call(input: &str) -> Piece {
     Piece::Call { name: "note".to_owned(), input: input.to_owned() }
 }
 
-/// E1, E3, E5: who must act, and when to come back, is told apart.
+/// E1, E3, E5: each refusal becomes its own kind of failure, with a retry time where there is one.
 #[tokio::test]
 async fn every_refusal_is_a_failure_of_its_kind() {
     let cases = |_| {
@@ -83,7 +84,7 @@ async fn every_refusal_is_a_failure_of_its_kind() {
     check(cases, expected).await;
 }
 
-/// E2, E3: what goes wrong after a good beginning.
+/// E2, E3: errors after the stream has started.
 #[tokio::test]
 async fn every_broken_stream_is_a_failure_of_its_kind() {
     let cases = |wire: Wire| {
@@ -128,7 +129,7 @@ async fn an_address_where_nobody_listens_is_out_of_reach() {
     }
 }
 
-/// The clock is stopped once everybody stands still, and then jumps to the only thing that is waited for.
+/// The clock is paused once all tasks wait, and then advances to the only timer.
 #[tokio::test]
 async fn silence_before_the_first_byte_is_out_of_reach() {
     for wire in BOTH {
@@ -159,7 +160,7 @@ async fn silence_before_the_first_word_is_out_of_reach_and_after_it_a_cut() {
     }
 }
 
-/// What comes of a server that is silent from an event on, by which these words were heard.
+/// Returns the failure for a server that stalls at `event`, after `text` was streamed.
 async fn silent_at(wire: Wire, server: &Server, event: usize, words: &str, context: &Context) -> Failure {
     let gate = Gate::new();
     server.script(Act::says("one two three four five").held_at(event, &gate));
@@ -182,12 +183,13 @@ async fn silent_at(wire: Wire, server: &Server, event: usize, words: &str, conte
     reply.unwrap_err()
 }
 
-/// Sends `start`, then `again` every 20 seconds of virtual time, for an hour. Gives what came of it and after how long.
+/// Sends `start`, then `again` every 20 seconds of virtual time for an hour. Returns the failure
+/// and the time until it.
 async fn keeps_sending(wire: Wire, start: &str, again: &str) -> (Failure, Duration) {
     keeps_sending_after(HEAD, wire, start, again).await
 }
 
-/// The same, after another head of the response.
+/// Like `keep_sending`, with another response head.
 async fn keeps_sending_after(head: &str, wire: Wire, start: &str, again: &str) -> (Failure, Duration) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let model = wire.model(&format!("http://{}", listener.local_addr().unwrap()));
@@ -215,7 +217,7 @@ async fn keeps_sending_after(head: &str, wire: Wire, start: &str, again: &str) -
     (failure, waited)
 }
 
-/// A stream that only keeps its connection open is silent, in every way in which servers do that.
+/// A stream that only sends keep-alive signals, in any form, counts as stalled.
 #[tokio::test]
 async fn signals_that_keep_a_connection_open_are_no_part_of_a_reply() {
     let begun = "data: {\"type\":\"message_start\",\"message\":{}}\n\n";
@@ -232,8 +234,8 @@ async fn signals_that_keep_a_connection_open_are_no_part_of_a_reply() {
     }
 }
 
-/// A model that thinks, or whose server holds back the input of a call, sends nothing but such signals. Whatever it sends,
-/// a reply has an end.
+/// A model that thinks, or a server that buffers the input of a call, sends only keep-alive
+/// signals. Even then a reply has a total timeout.
 #[tokio::test]
 async fn a_reply_has_so_much_time_in_all() {
     let thinks = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\
@@ -254,7 +256,7 @@ async fn a_reply_has_so_much_time_in_all() {
     }
 }
 
-/// So has one that comes as one text and not as a stream.
+/// A reply as one JSON body has the same total timeout.
 #[tokio::test]
 async fn a_reply_in_one_piece_has_so_much_time_in_all() {
     let head = HEAD.replace("text/event-stream", "application/json");
@@ -295,7 +297,7 @@ fn a_key_with_a_line_break_is_refused_before_anybody_is_called() {
     }
 }
 
-/// An interrupted turn costs nothing more.
+/// An interrupted turn causes no further cost.
 #[tokio::test]
 async fn a_request_that_is_dropped_ends_at_the_server_too() {
     for (wire, event) in BOTH.into_iter().zip([4, 2]) {

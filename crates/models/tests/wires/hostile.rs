@@ -1,4 +1,4 @@
-//! A server that means harm costs a bounded amount of memory and time.
+//! A malicious server costs a bounded amount of memory and time.
 
 use domain::conversation::Text;
 use domain::failure::{Failure, Unsaid};
@@ -12,7 +12,7 @@ use crate::wire::{BOTH, Wire};
 
 pub const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
-/// Sends `start`, then `again` until nobody listens any more or `times` is reached, then `end`.
+/// Sends `start`, then `again` until the client disconnects or `times` is reached, then `end`.
 pub struct Flood {
     pub start: String,
     pub again: Vec<u8>,
@@ -21,12 +21,12 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// Sends `start`, and nothing else.
+    /// Sends only `start`.
     fn only(start: impl Into<String>) -> Self {
         Self { start: start.into(), again: Vec::new(), times: 0, end: "" }
     }
 
-    /// Sends `again` after `start` for as long as anybody listens.
+    /// Sends `start`, then `again` until the client disconnects.
     pub fn endless(start: impl Into<String>, again: Vec<u8>) -> Self {
         Self { start: start.into(), again, times: usize::MAX, end: "" }
     }
@@ -49,7 +49,7 @@ pub async fn answer(wire: Wire, flood: Flood) -> Result<Reply, Failure> {
     heard(wire, flood).await.1
 }
 
-/// The words that were heard, and the reply.
+/// Returns the streamed text and the reply.
 async fn heard(wire: Wire, flood: Flood) -> (String, Result<Reply, Failure>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -64,7 +64,7 @@ async fn heard(wire: Wire, flood: Flood) -> (String, Result<Reply, Failure>) {
     tokio::time::timeout(testkit::PATIENCE, both).await.unwrap()
 }
 
-/// One event of so many kilobytes of text.
+/// One event with this many kilobytes of text.
 fn text_of(wire: Wire, kilobytes: usize) -> Flood {
     let (before, after, end) = match wire {
         Wire::Messages => (
@@ -82,7 +82,7 @@ fn text_of(wire: Wire, kilobytes: usize) -> Flood {
     Flood { start: format!("{HEAD}{before}"), again, times: 1, end }
 }
 
-/// How a chat server ends a stream.
+/// The end of a stream of a chat server.
 pub const CHAT_END: &str = "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 pub fn garbled(why: &str) -> Result<Reply, Failure> {
@@ -98,7 +98,7 @@ async fn an_event_may_be_long_but_not_without_end() {
     }
 }
 
-/// The bound of a reply that may have few tokens.
+/// The size limit of a reply with few tokens.
 const REPLY: usize = 256 * 1024;
 
 fn too_large() -> Result<Reply, Failure> {
@@ -109,13 +109,14 @@ fn too_large() -> Result<Reply, Failure> {
 async fn a_reply_in_one_event_is_cut_at_its_bound() {
     for wire in BOTH {
         let (words, reply) = heard(wire, text_of(wire, 1024)).await;
-        // What Anthropic sends when a block begins counts too.
+        // The bytes that Anthropic sends at the start of a block also count.
         assert!((REPLY - 128..=REPLY).contains(&words.len()), "{}", words.len());
         assert_eq!(reply, too_large());
     }
 }
 
-/// Words, thinking and arguments of calls have one bound, and each may come without end. A two-byte letter is not halved.
+/// Text, thinking and arguments of calls share one limit, and each may be endless. A two-byte
+/// character is not split.
 #[tokio::test]
 async fn a_reply_without_end_is_cut_at_its_bound() {
     let messages = |block: &str, delta: &str| {
@@ -158,7 +159,7 @@ async fn a_reply_without_end_is_cut_at_its_bound() {
     }
 }
 
-/// Blocks without a word in them are bounded too.
+/// Blocks without text are limited too.
 #[tokio::test]
 async fn a_flood_of_empty_blocks_is_cut() {
     let block = |index: usize| {
@@ -201,7 +202,7 @@ async fn a_refusal_that_does_not_end_is_not_read_to_the_end() {
     }
 }
 
-/// Only a chat server may answer with one whole text.
+/// Only a chat server may answer with one JSON body.
 #[tokio::test]
 async fn an_answer_of_another_kind_is_not_read_at_all() {
     let chat = Wire::Chat(Style::OpenAi);

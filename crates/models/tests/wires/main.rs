@@ -1,4 +1,4 @@
-//! The clients that speak HTTP, against servers that read the same wires on their own.
+//! Tests of the HTTP clients against independent fake servers of the same APIs.
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 

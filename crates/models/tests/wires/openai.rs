@@ -1,4 +1,4 @@
-//! What is of the chat-completions API alone.
+//! Tests that apply only to the chat-completions and Responses APIs.
 
 mod calls;
 mod examined;

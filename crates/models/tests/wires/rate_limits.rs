@@ -1,4 +1,4 @@
-//! The rate limits in the head of an answer reach the listener, also with a refusal.
+//! The rate limits in a response head reach the sink, also with a refusal.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use crate::stage::{context, human};
 use crate::wire::{BOTH, Wire};
 
-/// Keeps the heads that it is told of.
+/// Records response heads.
 #[derive(Default)]
 struct Heads(Mutex<Vec<Head>>);
 
@@ -22,7 +22,7 @@ impl Hearing for Heads {
     }
 }
 
-/// Asks a server that answers with `head` and no body. Returns the heads that were told.
+/// Calls a server that answers with `status` and `limits` and no body. Returns the recorded heads.
 async fn heads(wire: Wire, status: &str, limits: &str) -> Vec<Head> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

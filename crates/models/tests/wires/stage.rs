@@ -1,4 +1,4 @@
-//! What the tests share: a context, and somebody who listens.
+//! Test support: a context and its entries.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -52,12 +52,12 @@ pub fn result(call: &str, text: &str, outcome: Outcome) -> ToolResult {
     ToolResult { call: call.to_owned(), text: text.to_owned(), outcome, label: domain::label::Label::PLAIN }
 }
 
-/// The calls in a reply.
+/// Returns the calls in a reply.
 pub fn calls(reply: &Reply) -> Vec<ToolCall> {
     domain::conversation::calls(&reply.blocks).cloned().collect()
 }
 
-/// The words that were heard, and what came of asking.
+/// Returns the streamed text and the result of the call.
 pub async fn ask(model: &dyn Model, context: &Context) -> (String, Result<Reply, Failure>) {
     let heard = Mutex::new(String::new());
     let listener = |words: &str| heard.lock().unwrap().push_str(words);

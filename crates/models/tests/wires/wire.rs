@@ -1,4 +1,4 @@
-//! The two wires as one: what goes wrong goes wrong on both.
+//! Both APIs behind one interface, for tests that apply to both.
 
 use domain::failure::Failure;
 use domain::turn::Reply;
@@ -12,17 +12,17 @@ use testkit::play::Act;
 use crate::stage::{KEY, ask, context, human};
 use crate::{anthropic, openai};
 
-/// A wire, and whose dialect is spoken on it.
+/// An API, with the server style for chat completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     Messages,
     Chat(Style),
 }
 
-/// Each wire once.
+/// Each API once.
 pub const BOTH: [Wire; 2] = [Wire::Messages, Wire::Chat(Style::OpenAi)];
 
-/// A server of either.
+/// A server of either API.
 pub enum Server {
     Messages(ModelServer),
     Chat(ChatServer),
@@ -36,7 +36,7 @@ impl Wire {
         }
     }
 
-    /// A server that takes our key and no other.
+    /// Starts a server that accepts only our key.
     pub async fn serve_for_us(self) -> Server {
         let key = Some(KEY.to_owned());
         match self {
@@ -55,7 +55,7 @@ impl Wire {
         self.model_with(url, KEY).unwrap()
     }
 
-    /// A client with this key, or why there cannot be one.
+    /// Returns a client with this key, or the error text.
     pub fn model_with(self, url: &str, key: &str) -> Result<Box<dyn Model>, String> {
         let told = |bad: models::anthropic::BadSettings| bad.to_string();
         match self {
@@ -72,7 +72,7 @@ impl Wire {
         }
     }
 
-    /// All that a client and its settings show of themselves.
+    /// Returns the debug output of a client and its settings.
     pub fn shown(self) -> String {
         let url = "http://127.0.0.1:1";
         match self {
@@ -83,7 +83,7 @@ impl Wire {
         }
     }
 
-    /// The variable that holds the key.
+    /// Returns the environment variable of the key.
     pub fn variable(self) -> &'static str {
         match self {
             Self::Messages => "ANTHROPIC_API_KEY",
@@ -91,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// Where the questions go, below the address of a server.
+    /// Returns the path of requests, relative to the server's address.
     pub fn path(self) -> &'static str {
         match self {
             Self::Messages => "/v1/messages",
@@ -99,7 +99,7 @@ impl Wire {
         }
     }
 
-    /// The number of an event that comes before the first words, and of one that comes after them.
+    /// Returns the index of an event before the first text, and of one after it.
     pub fn around_words(self) -> (usize, usize) {
         match self {
             Self::Messages => (2, 4),
@@ -107,7 +107,7 @@ impl Wire {
         }
     }
 
-    /// What comes of asking a server that plays `act`.
+    /// Returns the result of a call to a server that answers with `act`.
     pub async fn play(self, act: Act) -> (String, Result<Reply, Failure>) {
         let server = self.serve().await;
         server.script(act);

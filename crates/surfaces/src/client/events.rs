@@ -1,7 +1,5 @@
-//! Events: what is shown, over one connection.
-//!
-//! The assistant gives a sign of life when it has nothing to show. Whoever misses a few of them in a row waits for one
-//! that stands still.
+//! Event stream of the assistant over one connection. The assistant sends a heartbeat when it has
+//! nothing to show; several missed heartbeats in a row mean that it hangs.
 
 use std::time::Duration;
 
@@ -13,34 +11,33 @@ use tokio::time::{Instant, timeout_at};
 use super::{Call, Unanswered};
 use crate::web::Limits;
 
-/// How often something comes, if only a sign of life.
+/// Interval at which at least a heartbeat arrives.
 const BEAT: Duration = Limits::HOUSE.heartbeat;
 
-/// How many of them are missed before it is called silent. They are counted one by one, so that whoever was stopped
-/// themselves for a while has missed one only.
+/// Number of missed heartbeats after which the stream counts as silent. They are counted one by
+/// one, so that a client that was itself suspended has missed only one.
 const MISSED: u32 = 3;
 
-/// A stream of what is shown.
 pub struct Events {
     call: Call,
     unread: Vec<u8>,
     silence: Silence,
 }
 
-/// Something that was shown.
+/// One event of the stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Its name: `said`, `began`, `delta`, `progress`, `working`, `ended`, `asked`, `answered`, `compacting`, `compacted`, `undone`,
-    /// `held`, `waiting`, `forked`, `unforked`, `sent`, `away`, `card`, `notice`, `hello`, `reload`.
+    /// Event name: `said`, `began`, `delta`, `progress`, `working`, `ended`, `asked`, `answered`,
+    /// `compacting`, `compacted`, `undone`, `held`, `waiting`, `forked`, `unforked`, `sent`,
+    /// `away`, `card`, `notice`, `hello`, `reload`.
     pub name: String,
-    /// What it says.
     pub data: Value,
 }
 
-/// For how long nothing has come.
+/// Counts the heartbeats missed since the last frame.
 struct Silence {
     missed: u32,
-    /// When the next sign of life is missed.
+    /// When the next heartbeat counts as missed.
     misses: Instant,
 }
 
@@ -55,8 +52,8 @@ impl Events {
         Self { call, unread: Vec::new(), silence: Silence::after(0) }
     }
 
-    /// The next one; nothing, when the assistant has gone. That it is silent is told once: who goes on waiting waits
-    /// until it is not. Who waits for something else meanwhile may drop this and call it again.
+    /// Returns the next event, or `None` at the end of the stream. Silence is reported once; the
+    /// next call waits until it ends. Cancel safe.
     pub async fn next(&mut self) -> Result<Option<Shown>, Unanswered> {
         loop {
             if let Some(end) = self.unread.windows(2).position(|two| two == b"\n\n") {
@@ -89,12 +86,12 @@ impl Events {
     }
 }
 
-/// What a frame brings; nothing, if there are no more.
+/// Returns the data of a frame, or `None` at the end of the stream.
 fn read<E>(frame: Option<Result<Frame<Bytes>, E>>) -> Option<Bytes> {
     frame?.ok().map(|frame| frame.into_data().unwrap_or_default())
 }
 
-/// Reads one block of our own stream; comments that only keep it alive are nothing.
+/// Parses one block of the stream. Returns `None` for the comments that serve as heartbeats.
 fn shown(block: &str) -> Option<Shown> {
     let field = |name: &str| {
         block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))

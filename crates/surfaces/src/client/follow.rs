@@ -1,4 +1,4 @@
-//! Following: what is shown, over one connection after the other, for as long as somebody looks.
+//! Follows the event stream and reconnects when the connection is lost.
 
 use std::time::Duration;
 
@@ -6,23 +6,22 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{Client, Events, Shown, Unanswered};
 
-/// How long to wait before the assistant is looked for again.
+/// Delay before the next connection attempt.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Something that is followed.
+/// An item of [`Follower`].
 #[derive(Debug)]
 pub enum Followed {
-    /// Something was shown.
     Shown(Shown),
-    /// The assistant has gone.
+    /// The connection was closed.
     Gone,
-    /// It is there, and nothing comes from it.
+    /// The daemon is running but silent.
     Still,
-    /// It is back; what it shows begins anew.
+    /// A new connection is open; its event stream starts from the beginning.
     Back,
 }
 
-/// What is shown, also by an assistant that was started again.
+/// Event stream that survives restarts of the assistant.
 pub struct Following {
     client: Client,
     line: Line,
@@ -30,17 +29,16 @@ pub struct Following {
 
 enum Line {
     Open(Events),
-    /// Nobody is there; this is when to look again.
+    /// No connection; holds the time of the next attempt.
     Closed(Instant),
 }
 
 impl Following {
-    /// Follows what is shown from now on.
     pub async fn begin(client: &Client) -> Result<Self, Unanswered> {
         Ok(Self { client: client.clone(), line: Line::Open(client.events().await?) })
     }
 
-    /// The next thing. Who waits for something else meanwhile may drop this and call it again.
+    /// Returns the next event. Cancel safe.
     pub async fn next(&mut self) -> Followed {
         loop {
             match &mut self.line {

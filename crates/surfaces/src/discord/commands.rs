@@ -1,7 +1,5 @@
-//! Commands: what the human can run in Discord, and what each of them answers.
-//!
-//! A command is the same as on every other surface wherever there is one; what is only here are the cards, on which
-//! things are done by pressing.
+//! Slash commands in Discord. A command that exists on other surfaces behaves as it does there;
+//! only the interactive cards are specific to Discord.
 
 mod asking;
 mod card;
@@ -31,12 +29,12 @@ use super::dm::{Shared, connecting};
 use super::events::{Asked, Interaction};
 use super::message::Callback;
 
-/// Whether what was pressed is on a card of a command.
+/// Returns true if `custom_id` belongs to a component of a command's card.
 pub(super) fn is_ours(custom_id: &str) -> bool {
     custom_id.starts_with(card::PRESS)
 }
 
-/// Answers a command, who is still typing one, or what was pressed on a card.
+/// Answers a command, an autocompletion, a pressed component or a submitted form.
 pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
     match &interaction.asked {
         Asked::Command { name, target: Some(message), .. } if name == ABOUT => {
@@ -69,7 +67,7 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
     }
 }
 
-/// GO-8, GO-9: the address is for the human alone; how it ends is said when it does.
+/// GO-8, GO-9: the address is shown to the user only; the result is sent when the attempt ends.
 async fn connect(shared: &Shared, interaction: &Interaction, service: Option<&str>) {
     let mut ends = None;
     let begins = async {
@@ -83,7 +81,7 @@ async fn connect(shared: &Shared, interaction: &Interaction, service: Option<&st
     }
 }
 
-/// A form was filled in: about a message, or about something on a card.
+/// Handles a submitted form about a message or an item on a card.
 async fn filled(
     shared: &Shared,
     interaction: &Interaction,

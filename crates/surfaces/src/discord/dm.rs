@@ -1,8 +1,8 @@
-//! The direct messages: where the human is, as far as Discord is concerned.
+//! The direct message channel with the user.
 //!
-//! A few loops share one sign-in. The gateway's news are heard in order; buttons and commands are answered beside
-//! them, because Discord gives three seconds; and one carrier takes the posts from the outbox, in order, while it
-//! shows how the answer that goes on is getting along. Reminders are sent beside it.
+//! Several loops share one sign-in. Gateway events are handled in order. Interactions are answered
+//! concurrently, because Discord allows three seconds. `OutboxSender` delivers posts in order and
+//! shows the progress of the current answer; reminders have a sender of their own.
 
 mod carrier;
 mod catching_up;
@@ -46,84 +46,76 @@ use super::{Snowflake, Token};
 use crate::connecting::Connecting;
 use crate::stage::Stage;
 
-/// How much of the gateway's news may wait.
+/// Capacity of the channels for gateway events.
 const NEWS: usize = 1_024;
-/// How many buttons and commands are answered at a time.
+/// Maximum number of interactions answered at a time.
 const ANSWERED_AT_ONCE: usize = 32;
 
-/// How much may wait to be answered before we stop listening: what we do not take, Discord keeps.
+/// Number of unanswered messages at which reading stops. Discord keeps the messages that are not
+/// read.
 const UNANSWERED: usize = 50;
-/// How long to wait for an answer before it is taken for lost.
+/// How long to wait for an answer before it is considered lost.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// What the direct messages need from the rest.
+/// Dependencies of the direct message surface.
 #[derive(Clone)]
 pub struct Ports {
-    /// How the assistant is reached.
     pub desk: Desk,
-    /// What was said.
     pub journal: Arc<dyn Journal>,
-    /// What happened.
     pub archive: Arc<dyn Archive>,
-    /// What is to be sent.
     pub outbox: Arc<dyn Outbox>,
-    /// What is shown.
     pub stage: Arc<Stage>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// The account at Google, which can be connected here.
+    /// The Google account, which can be connected from here.
     pub google: Arc<dyn Connecting>,
-    /// Where it is told how the line is.
+    /// Publishes the state of the connection.
     pub line: line::Told,
 }
 
-/// Who we are and who the human is, once that is known.
+/// The ids known after signing in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signed {
-    /// Our application.
     pub application: Snowflake,
-    /// Our account.
+    /// The bot's account.
     pub me: Snowflake,
-    /// The human, by the number that was pinned.
+    /// The user, by the pinned id.
     pub owner: Snowflake,
-    /// Where we are alone with them.
+    /// The DM with the user.
     pub channel: Snowflake,
 }
 
-/// What all loops share.
+/// State shared by all loops.
 pub(in crate::discord) struct Shared {
     pub(in crate::discord) rest: Rest,
     pub(in crate::discord) ports: Ports,
     pub(in crate::discord) signed: Signed,
-    /// The DM with the user. Opening it anew may give another one than signing in.
+    /// The DM with the user. Reopening it may return another channel than signing in did.
     channel: AtomicU64,
-    /// The messages that came from here and are not answered yet.
+    /// Messages from Discord that are not answered yet.
     asked: Mutex<Asked>,
-    /// The message of a growing answer whose receipt is not kept yet.
+    /// The message of a growing answer whose receipt is not stored yet.
     unfinished: Mutex<Option<Unfinished>>,
-    /// What the user was told about messages that could not be sent, until one is sent again.
+    /// The failure last reported to the user, until a message is sent again.
     reported: Mutex<Option<Reported>>,
-    /// Something was answered.
+    /// Notified when a message was answered.
     room: Notify,
-    /// Something may be in the outbox.
+    /// Notified when the outbox may have changed.
     pub(in crate::discord) poke: Notify,
 }
 
-/// Trouble with sending, as far as the user was told of it.
+/// Kind of failure that was reported to the user.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reported {
     /// Discord cannot be reached.
     Away,
-    /// Discord refused a message.
     Refused,
 }
 
-/// What came from here.
+/// Messages from Discord that wait for an answer.
 #[derive(Default)]
 struct Asked {
-    /// The messages that are not answered yet.
     open: BTreeSet<MessageId>,
-    /// Those that the carrier does not know of yet.
+    /// Messages that `OutboxSender` does not know of yet.
     new: Vec<(MessageId, Snowflake)>,
 }
 
@@ -133,7 +125,7 @@ impl Shared {
         Snowflake(self.channel.load(Ordering::Relaxed))
     }
 
-    /// Opens the DM with the user anew. If that fails, the one that is known stays.
+    /// Opens the DM with the user again. On failure the known channel is used on.
     async fn reopen_dm(&self) {
         match self.rest.open_dm(self.signed.owner).await {
             Ok(channel) => self.channel.store(channel.0, Ordering::Relaxed),
@@ -141,12 +133,12 @@ impl Shared {
         }
     }
 
-    /// A button asks for an answer here.
+    /// Records that a button's message expects an answer here.
     fn asked(&self, message: MessageId) {
         self.lock().open.insert(message);
     }
 
-    /// The human said something, which Discord knows by `id`.
+    /// Records a message of the user, which has the Discord id `id`.
     fn heard(&self, message: MessageId, id: Snowflake) {
         let mut asked = self.lock();
         asked.open.insert(message);
@@ -168,7 +160,8 @@ impl Shared {
         self.room.notify_one();
     }
 
-    /// Waits until not too much waits to be answered, but not for ever: what is dropped is never answered.
+    /// Waits until few enough messages are unanswered. After a timeout, the unanswered ones are
+    /// forgotten.
     async fn has_room(&self) {
         while self.lock().open.len() >= UNANSWERED {
             if tokio::time::timeout(LONGEST_WAIT, self.room.notified()).await.is_err() {
@@ -177,7 +170,7 @@ impl Shared {
         }
     }
 
-    /// The messages up to `newest` that nobody answers any more.
+    /// Removes and returns the messages up to `newest` that will not be answered any more.
     fn over(&self, newest: Option<MessageId>, running: &BTreeSet<MessageId>) -> Vec<MessageId> {
         let mut asked = self.lock();
         let over = |id: &MessageId| newest.is_some_and(|newest| *id <= newest) && !running.contains(id);
@@ -190,7 +183,7 @@ impl Shared {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the user elsewhere about trouble with sending, once until a message is sent again.
+    /// Notifies the user on the other surfaces, once until a message is sent again.
     fn report(&self, trouble: Reported, text: &str) {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = match trouble {
@@ -204,18 +197,19 @@ impl Shared {
         }
     }
 
-    /// A message was sent, so trouble is worth a report again.
+    /// Forgets the reported failure after a message was sent.
     fn trouble_is_over(&self) {
         *self.reported.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Something that went wrong here is told where the human can still read it.
+    /// Shows a notice on the other surfaces.
     fn tell_elsewhere(&self, text: &str) {
         self.ports.stage.show(&Shown::Notice(text.to_owned()));
     }
 }
 
-/// Lives in the direct messages until `stop`. Whatever goes wrong is told elsewhere, and everything else goes on.
+/// Runs the direct message surface until `stop`. A failure is shown on the other surfaces and does
+/// not affect them.
 pub async fn live(wire: Arc<dyn Wire>, token: Token, ports: Ports, seed: u64, stop: CancellationToken) {
     let stage = Arc::clone(&ports.stage);
     let line = ports.line.clone();
@@ -224,7 +218,7 @@ pub async fn live(wire: Arc<dyn Wire>, token: Token, ports: Ports, seed: u64, st
         tracing::error!(%why, "Discord is left alone until the next start.");
         stage.show(&Shown::Notice(format!("discord: {why} everything else goes on.")));
         line.send_replace(Line::Left(why));
-        // Nothing of ours ends before the rest does.
+        // This task must not end before the daemon stops.
         stop.cancelled().await;
     }
 }
@@ -285,7 +279,7 @@ async fn run(
     }
 }
 
-/// Buttons and commands are answered at once; everything else is heard in order.
+/// Answers interactions concurrently and passes other events on in order.
 async fn sort(shared: Arc<Shared>, mut telling: mpsc::Receiver<Told>, news: mpsc::Sender<News>) {
     let mut answering = JoinSet::new();
     while let Some(told) = telling.recv().await {
@@ -316,7 +310,7 @@ async fn sort(shared: Arc<Shared>, mut telling: mpsc::Receiver<Told>, news: mpsc
     }
 }
 
-/// How the line is after what the gateway `told`.
+/// Publishes the state of the connection after a gateway update.
 fn follow(line: &line::Told, told: &Told) {
     match told {
         Told::Event(Event::Ready { .. } | Event::Resumed) => {

@@ -1,7 +1,7 @@
-//! What Discord tells us, parsed at the door.
+//! Parses gateway events.
 //!
-//! Unknown events and fields are passed over; an event that lacks what it must have is a sentence for the log, and
-//! nothing else is touched by it. Who may say what is not decided here.
+//! Unknown events and fields are ignored. An event that lacks a required field is an error text for
+//! the log. Permissions are not checked here.
 
 use serde_json::Value;
 
@@ -13,58 +13,46 @@ pub mod message;
 pub use interaction::{Asked, Given, Interaction, InteractionToken};
 pub use message::{Attachment, Author, Message, Quoted, ReplyTo, Sort};
 
-/// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A new session began: whatever came before it was not told.
+    /// A new session began; earlier events may be missing.
     Ready {
-        /// Who we are.
+        /// The bot's account.
         user: Snowflake,
     },
-    /// The old session goes on; what was missed has been told.
+    /// The old session continues, and missed events were replayed.
     Resumed,
-    /// A message, of anybody, ours included.
+    /// A message of any author, including the bot.
     Message(Message),
-    /// A message was changed.
     MessageEdited(Message),
-    /// A message is no more.
     MessageGone {
-        /// Where it was.
         channel: Snowflake,
-        /// Which.
         message: Snowflake,
     },
-    /// A reaction was added or taken away, by anybody, us included.
+    /// A reaction was added or removed by any user, including the bot.
     Reaction(Reaction),
-    /// Somebody ran a command, pressed something or filled in a form.
+    /// A command, a pressed component, a submitted form or an autocompletion.
     Interaction(Interaction),
 }
 
-/// A reaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reaction {
-    /// Who.
     pub user: Snowflake,
-    /// Where.
     pub channel: Snowflake,
-    /// On which message.
     pub message: Snowflake,
-    /// With what: the emoji itself, or the name of one that somebody made.
+    /// The emoji itself, or the name of a custom one.
     pub emoji: String,
-    /// Added or taken away.
     pub turn: Turn,
 }
 
-/// Which way a reaction went.
+/// Direction of a change of reactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It is there now.
     Added,
-    /// It is gone.
     Removed,
 }
 
-/// Reads the event called `name`: nothing, if it is none of ours.
+/// Parses the event called `name`. Returns `None` if it is not needed.
 pub fn read(name: &str, data: &Value) -> Result<Option<Event>, String> {
     let event = match name {
         "READY" => ready(data),
@@ -98,27 +86,27 @@ fn reaction(data: &Value, turn: Turn) -> Result<Event, String> {
     }))
 }
 
-/// The id called `name` in `data`.
+/// Returns the id called `name`.
 pub(crate) fn id(data: &Value, name: &str) -> Result<Snowflake, String> {
     maybe_id(data, name).ok_or_else(|| format!("no id in `{name}`"))
 }
 
-/// The id called `name` in `data`, if there is one.
+/// Returns the id called `name`, if there is one.
 pub(crate) fn maybe_id(data: &Value, name: &str) -> Option<Snowflake> {
     data[name].as_str().and_then(|text| text.parse().ok())
 }
 
-/// The text called `name` in `data`.
+/// Returns the text called `name`.
 pub(crate) fn text<'a>(data: &'a Value, name: &str) -> Result<&'a str, String> {
     data[name].as_str().ok_or_else(|| format!("no text in `{name}`"))
 }
 
-/// The text called `name` in `data`, or nothing.
+/// Returns the text called `name`, or an empty one.
 pub(crate) fn maybe_text(data: &Value, name: &str) -> String {
     data[name].as_str().unwrap_or_default().to_owned()
 }
 
-/// The list called `name` in `data`, or an empty one.
+/// Returns the list called `name`, or an empty one.
 pub(crate) fn list<'a>(data: &'a Value, name: &str) -> &'a [Value] {
     data[name].as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,4 +1,4 @@
-//! The gateway: a connection that is kept up, and what it tells. The machine decides; this drives it.
+//! The gateway connection: drives [`Machine`] with sockets and time, and forwards updates.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,60 +23,56 @@ mod patience;
 pub use fatal::Fatal;
 use machine::{Input, Machine, Output};
 
-/// How much may wait to be heard before we stop listening.
+/// Number of pending updates at which reading from the socket stops.
 const UNHEARD: usize = 1024;
-/// How long opening a connection may take.
 const OPENING: Duration = Duration::from_secs(20);
-/// How long saying goodbye may take.
+/// Timeout for sending a frame or closing.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// A session that can be taken up again, also by a process that starts later.
+/// A session that can be resumed, also by a later process.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Session {
-    /// Its id.
     pub id: String,
-    /// The number of the last thing we were told in it.
+    /// Sequence number of the last received event.
     pub seq: u64,
-    /// Where it is taken up.
+    /// Address for resuming.
     pub resume_url: String,
 }
 
-/// What the gateway tells.
+/// Update from the gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
-    /// Something happened.
     Event(Event),
-    /// All that was told so far belongs to this session: keep it once that is dealt with.
+    /// All updates so far belong to this session. To be stored once they are handled.
     Keep(Session),
-    /// The session that was kept is void.
+    /// The stored session is invalid.
     Forget,
-    /// The connection is down, for this reason; it is being made again.
+    /// The connection was lost, for this reason; it is being made again.
     Down(String),
 }
 
-/// How a gateway ended.
+/// Why the gateway ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// We were asked to stop; the session can be taken up again.
+    /// Stopped on request; the session can be resumed.
     Stopped,
-    /// It cannot work until somebody acts.
+    /// It cannot work until the user acts.
     Fatal(Fatal),
-    /// Nobody listens any more.
+    /// The receiver of updates was closed.
     Unheard,
 }
 
-/// What a gateway needs to begin.
+/// Parameters of a gateway.
 #[derive(Debug)]
 pub struct Beginning {
-    /// Who we are.
     pub token: Token,
-    /// The session that was kept, if there is one.
+    /// The stored session, if there is one.
     pub session: Option<Session>,
-    /// What dice are rolled from.
+    /// Seed of the random delays.
     pub seed: u64,
 }
 
-/// A gateway connection that is kept up.
+/// A gateway connection that is re-established as needed.
 pub struct Gateway {
     wire: Arc<dyn Wire>,
     rest: Rest,
@@ -86,22 +82,19 @@ pub struct Gateway {
     unheard: VecDeque<Told>,
 }
 
-/// Where the connection stands.
+/// State of the connection.
 enum Line {
-    /// There is none.
     Down,
-    /// We ask where the gateway is.
+    /// The gateway address is being requested.
     Asking(Waiting<Result<String, Trouble>>),
-    /// It is being opened.
     Opening(Waiting<Option<Box<dyn Socket>>>),
-    /// It is up.
     Up(Box<dyn Socket>),
 }
 
 type Waiting<T> = futures_util::future::BoxFuture<'static, T>;
 
 impl Gateway {
-    /// A gateway over `wire`, which asks `rest` where to connect to.
+    /// Creates a gateway over `transport` that asks `rest` for its address.
     pub fn new(wire: Arc<dyn Wire>, rest: Rest, beginning: Beginning) -> Self {
         let Beginning { token, session, seed } = beginning;
         Self {
@@ -114,7 +107,8 @@ impl Gateway {
         }
     }
 
-    /// Keeps the connection up until `stop`, and tells `listener` what comes. It returns when it cannot go on.
+    /// Keeps the connection up until `stop` and sends updates to `listener`. Returns when it cannot
+    /// continue.
     pub async fn run(mut self, listener: Sender<Told>, stop: CancellationToken) -> Ended {
         let mut next = Some(Input::Began);
         loop {
@@ -144,7 +138,7 @@ impl Gateway {
         }
     }
 
-    /// Gives `input` to the machine and does what it says.
+    /// Passes `input` to the machine and executes its outputs.
     async fn feed(&mut self, input: Input) -> Option<Fatal> {
         if let Input::Closed(_) | Input::Dropped | Input::Unreachable(_) = input {
             self.line = Line::Down;
@@ -179,7 +173,7 @@ impl Gateway {
         }))
     }
 
-    /// What cannot be said is noticed when the connection is listened to next.
+    /// A failure is noticed at the next read.
     async fn say(&mut self, text: String) {
         if let Line::Up(socket) = &mut self.line {
             let _ = tokio::time::timeout(CLOSING, socket.say(text)).await;
@@ -198,7 +192,7 @@ impl Gateway {
 }
 
 impl Line {
-    /// What comes next. Dropping the future loses nothing.
+    /// Returns the next input. Cancel safe.
     async fn next(&mut self) -> Input {
         match self {
             Self::Down => std::future::pending().await,
@@ -225,7 +219,7 @@ impl Line {
 
 struct Deaf;
 
-/// Tells the oldest of what is unheard, or waits for ever if there is nothing.
+/// Forwards the oldest pending update. Without one, waits until the receiver is closed.
 async fn tell(listener: &Sender<Told>, unheard: &mut VecDeque<Told>) -> Result<(), Deaf> {
     if unheard.is_empty() {
         listener.closed().await;

@@ -1,8 +1,8 @@
-//! When a request may leave: Discord's limits as a value that is told the time.
+//! Computes when a request may be sent under Discord's rate limits, without I/O or clock.
 //!
-//! Only spans of time are read (`Reset-After`, `Retry-After`), never a time of day, so a clock that is wrong changes
-//! nothing. What is learnt is kept twice, for the route itself and for the bucket that Discord says it belongs to:
-//! an embargo holds even while buckets are renamed.
+//! Only durations are read (`Reset-After`, `Retry-After`), so a wrong system clock has no effect.
+//! Limits are stored both for the route and for the bucket named by Discord, so a block holds even
+//! while buckets are renamed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,53 +17,50 @@ mod circuit;
 use bucket::Bucket;
 use circuit::Circuit;
 
-/// How many buckets are remembered: far more than a person's conversation needs.
+/// Maximum number of buckets: far more than one user's conversation needs.
 const BUCKETS: usize = 256;
-/// The most requests in a second, of the fifty that Discord allows.
+/// Requests per second, below the fifty that Discord allows.
 const A_SECOND: usize = 45;
-/// How long we stay away when nobody says how long.
+/// Wait after a refusal without a given time.
 const UNTOLD: Duration = Duration::from_secs(5);
-/// The longest that one answer can keep us away.
+/// Longest wait that a response can demand, in seconds.
 const LONGEST: f64 = 24.0 * 3600.0;
-/// Discord's number for an old message that was changed too often.
+/// Error code for an old message that was edited too often.
 const TOO_MANY_EDITS: u64 = 30046;
-/// What we wait longer than we are told, for times that were rounded.
+/// Added to times from Discord, which are rounded.
 const MARGIN: Duration = Duration::from_millis(20);
 
-/// What a request is for, as far as limits go.
+/// The limits that apply to a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
-    /// How.
     pub method: Method,
-    /// Where, with `{}` for every id: `/channels/{}/messages`.
+    /// Path with `{}` for every id, such as `/channels/{}/messages`.
     pub template: &'static str,
-    /// The channel or the token that has limits of its own.
+    /// The channel or token that has limits of its own.
     pub major: String,
-    /// How it counts.
     pub weight: Weight,
 }
 
-/// How a request counts.
+/// Priority and accounting of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Something that must arrive.
+    /// Must arrive.
     Plain,
-    /// Something that is nice to have, and the first to wait.
+    /// Optional, and the first to be delayed.
     Light,
-    /// An answer to an interaction, which the limit for all requests does not count.
+    /// An answer to an interaction, which does not count towards the global limit.
     Apart,
 }
 
-/// Whether a request may leave.
+/// Whether a request may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Now. It counts as sent.
+    /// Now; it is counted as sent.
     Go,
-    /// Ask again at this time.
     Until(Duration),
 }
 
-/// What is known of Discord's limits.
+/// State of all known limits.
 #[derive(Debug, Default)]
 pub struct Limits {
     names: BTreeMap<(Method, &'static str), String>,
@@ -73,11 +70,11 @@ pub struct Limits {
     circuit: Circuit,
 }
 
-/// A bucket: its name or that of a route, and whose.
+/// Name of a bucket or route, and its major parameter.
 type Key = (String, String);
 
 impl Limits {
-    /// Whether a request for `route` may leave at `now`.
+    /// Checks whether a request for `route` may be sent at `now`.
     pub fn before(&mut self, route: &Route, now: Duration) -> Wait {
         let keys = self.keys(route);
         let buckets = keys.iter().filter_map(|key| self.buckets.get(key)).map(|bucket| bucket.free_at(now));
@@ -100,7 +97,7 @@ impl Limits {
         Wait::Go
     }
 
-    /// Learns from the answer to a request for `route` that came at `now`.
+    /// Updates the limits from the response to a request for `route` received at `now`.
     pub fn learn(&mut self, route: &Route, answer: &Told<'_>, now: Duration) {
         if let Some(name) = answer.headers.get("x-ratelimit-bucket") {
             self.names.insert((route.method, route.template), name.to_owned());
@@ -131,7 +128,7 @@ impl Limits {
         self.forget(now);
     }
 
-    /// How many buckets are remembered.
+    /// Returns the number of buckets.
     pub fn remembered(&self) -> usize {
         self.buckets.len()
     }
@@ -143,7 +140,7 @@ impl Limits {
         [Some(own), named].into_iter().flatten().collect()
     }
 
-    /// Forgets what no longer keeps anybody waiting, and if that is not enough, what is free soonest.
+    /// Drops buckets without effect, and if there are still too many, those that are free soonest.
     fn forget(&mut self, now: Duration) {
         if self.buckets.len() <= BUCKETS {
             return;
@@ -157,14 +154,11 @@ impl Limits {
     }
 }
 
-/// What an answer tells about limits.
+/// The parts of a response that affect limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
-    /// Its status.
     pub status: u16,
-    /// Its headers.
     pub headers: &'a Headers,
-    /// What it brought.
     pub body: &'a [u8],
 }
 
@@ -179,7 +173,7 @@ enum Scope {
 }
 
 impl Told<'_> {
-    /// Whether it is refused because one old message was changed too often: others may still be.
+    /// Returns true if only one old message was edited too often; other requests are not affected.
     pub fn is_of_one_message(&self) -> bool {
         let body: Option<Value> = serde_json::from_slice(self.body).ok();
         self.status == 429 && body.is_some_and(|body| body["code"] == TOO_MANY_EDITS)
@@ -193,13 +187,13 @@ impl Told<'_> {
         let global = self.headers.get("x-ratelimit-global").is_some_and(|text| text != "false")
             || self.headers.get("x-ratelimit-scope") == Some("global")
             || body.as_ref().is_some_and(|body| body["global"] == true);
-        // What stands before Discord and keeps everybody out speaks no JSON and knows no buckets.
+        // A proxy in front of Discord that blocks everything sends no JSON and no bucket.
         let outside = body.is_none() && self.headers.get("x-ratelimit-bucket").is_none();
         let scope = if global || outside { Scope::Everything } else { Scope::Bucket };
         Refusal { wait: told.unwrap_or(UNTOLD) + MARGIN, scope }
     }
 
-    /// The limit, how many requests are left, and until when.
+    /// Returns the limit, the remaining requests, and the time of the reset.
     fn window(&self, now: Duration) -> Option<(u32, u32, Duration)> {
         let number = |name| self.headers.get(name).and_then(|text| text.trim().parse::<u32>().ok());
         let remaining = number("x-ratelimit-remaining")?;
@@ -216,7 +210,7 @@ fn span(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LONGEST)))
 }
 
-/// When the last requests left, as many as may leave in a second.
+/// Times of the latest requests, as many as are allowed in a second.
 #[derive(Debug, Default)]
 struct Second(VecDeque<Duration>);
 

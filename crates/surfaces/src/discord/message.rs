@@ -1,4 +1,4 @@
-//! What we send: a message, its cards and buttons, a form. As values, and as Discord wants them.
+//! Outgoing messages with embeds, buttons and forms, and their JSON for Discord.
 
 use serde_json::{Map, Value, json};
 
@@ -13,54 +13,51 @@ pub use embed::{Embed, Field};
 pub use form::{Form, FormField, Lines};
 pub use row::{Button, Choice, Press, Row, Select, Style};
 
-/// A message to be sent, or what one is to become.
+/// The content of a new or edited message.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
-    /// Its words.
     pub content: String,
-    /// Its cards.
     pub embeds: Vec<Embed>,
-    /// Its buttons and menus.
+    /// Buttons and menus.
     pub rows: Vec<Row>,
-    /// How it arrives.
+    /// Delivery options.
     pub flags: Flags,
-    /// The message it answers.
+    /// The message it replies to.
     pub reply_to: Option<Snowflake>,
-    /// What goes with it.
     pub files: Vec<File>,
 }
 
-/// How a message arrives. Only what is new can be silent or for one person alone: an edit changes none of it.
+/// Delivery options. An edit cannot change whether a message is silent or ephemeral.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u64);
 
 impl Flags {
-    /// It makes no sound.
+    /// No notification sound.
     pub const SILENT: Self = Self(1 << 12);
-    /// Links in it show no preview.
+    /// No link previews.
     pub const NO_EMBEDS: Self = Self(1 << 2);
-    /// Only the one who asked sees it.
+    /// Visible only to the user of the interaction.
     pub const EPHEMERAL: Self = Self(1 << 6);
 
-    /// Both.
+    /// Returns the union of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether it has all of `other`.
+    /// Returns true if all of `other` are set.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
 impl Outgoing {
-    /// A message of words alone.
+    /// Creates a message with text only.
     pub fn words(content: impl Into<String>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
 
-    /// It as a new message.
+    /// Returns the request body for a new message.
     pub(crate) fn creation(&self, nonce: Option<&str>) -> Body {
         let mut value = self.shown();
         if self.flags != Flags::default() {
@@ -77,7 +74,7 @@ impl Outgoing {
         self.with_files(Value::Object(value))
     }
 
-    /// It as what a message is to become. Whether links show a preview is all that can change of how it arrived.
+    /// Returns the request body for an edit. Link previews are the only flag that can be changed.
     pub(crate) fn edit(&self) -> Body {
         let mut value = self.shown();
         let preview = if self.flags.has(Flags::NO_EMBEDS) { Flags::NO_EMBEDS.0 } else { 0 };
@@ -85,7 +82,7 @@ impl Outgoing {
         self.with_files(Value::Object(value))
     }
 
-    /// It as a part of something else: the data of a callback.
+    /// Returns the data of a callback.
     pub(crate) fn data(&self) -> Value {
         let mut value = self.shown();
         if self.flags != Flags::default() {
@@ -99,7 +96,7 @@ impl Outgoing {
         value.insert("content".to_owned(), self.content.as_str().into());
         value.insert("embeds".to_owned(), self.embeds.iter().map(Embed::value).collect());
         value.insert("components".to_owned(), self.rows.iter().map(Row::value).collect());
-        // Nobody is ever mentioned, whatever the words say.
+        // Mentions are disabled, whatever the content.
         value.insert("allowed_mentions".to_owned(), json!({ "parse": [] }));
         if !self.files.is_empty() {
             value.insert("attachments".to_owned(), attachments(&self.files));
@@ -107,7 +104,7 @@ impl Outgoing {
         value
     }
 
-    /// `payload` with the files, if there are any.
+    /// Adds the files to `payload`, if there are any.
     pub(crate) fn with_files(&self, payload: Value) -> Body {
         if self.files.is_empty() {
             return Body::Json(payload);
@@ -121,25 +118,23 @@ fn attachments(files: &[File]) -> Value {
     files.iter().enumerate().map(one).collect()
 }
 
-/// The first answer to an interaction.
+/// First response to an interaction.
 #[derive(Clone, Debug)]
 pub enum Callback {
-    /// A message.
     Message(Outgoing),
-    /// A message will follow; how it will arrive.
+    /// A message will follow, with these flags.
     Later(Flags),
-    /// Heard, and what was pressed stays as it is for now.
+    /// Acknowledges a component without changing its message yet.
     Heard,
-    /// What was pressed becomes this.
+    /// Changes the message of the component.
     Update(Outgoing),
-    /// What the human may mean, as they type: what they read, and what we get.
+    /// Autocompletion: pairs of label and value.
     Choices(Vec<(String, String)>),
-    /// A form to fill in.
     Form(Form),
 }
 
 impl Callback {
-    /// It as Discord wants it.
+    /// Returns the request body.
     pub(crate) fn body(&self) -> Body {
         match self {
             Self::Message(message) => message.with_files(json!({ "type": 4, "data": message.data() })),

@@ -1,8 +1,9 @@
-//! Requests to Discord, typed. Limits are waited out in here; every other trouble is a value that says who must act.
+//! Typed client for Discord's REST API. It waits for rate limits itself; other failures are
+//! returned as [`DiscordError`].
 //!
-//! Requests of one route and one channel keep their order: each waits in a lane until the one before it was answered.
-//! Different lanes do not wait for each other, so a reaction never holds up a message. A request that overtakes leaves
-//! before all others of its lane, also before one that waits for a rate limit.
+//! Requests of one route and channel keep their order: each waits in a lane until the previous one
+//! was answered. Lanes are independent, so a reaction never delays a message. A priority request is
+//! sent before all others of its lane, even before one that waits for a rate limit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,11 +28,11 @@ pub use trouble::Trouble;
 
 use request::Request;
 
-/// Discord's REST API. Clones share their limits.
+/// REST client. Clones share their limits.
 #[derive(Clone)]
 pub struct Rest {
     office: Arc<Office>,
-    /// Whether its requests leave before those of others.
+    /// Whether its requests have priority over others.
     overtakes: bool,
 }
 
@@ -42,17 +43,17 @@ struct Office {
     lanes: Mutex<BTreeMap<Route, Arc<Lane>>>,
 }
 
-/// The requests of one route and one channel.
+/// Queue of the requests of one route and channel.
 struct Lane {
-    /// One request at a time.
+    /// Held by one normal request at a time.
     usual: Semaphore,
-    /// One request that overtakes at a time.
+    /// Held by one priority request at a time.
     overtaking: Semaphore,
-    /// How many requests want to overtake.
+    /// Number of pending priority requests.
     ahead: watch::Sender<usize>,
 }
 
-/// A request that overtakes; the others leave after it is dropped.
+/// Registers a priority request; normal ones continue after it is dropped.
 struct Ahead<'a>(&'a Lane);
 
 impl Lane {
@@ -77,24 +78,24 @@ impl Drop for Ahead<'_> {
 }
 
 impl Rest {
-    /// Requests over `wire`.
+    /// Creates a client over `transport`.
     pub fn new(wire: Arc<dyn Wire>) -> Self {
         let office =
             Office { wire, opened: Instant::now(), limits: Mutex::default(), lanes: Mutex::default() };
         Self { office: Arc::new(office), overtakes: false }
     }
 
-    /// The same, with requests that leave before all others.
+    /// Returns a client whose requests have priority.
     pub fn overtaking(&self) -> Self {
         Self { overtakes: true, ..self.clone() }
     }
 
-    /// Reads what an attachment's `url` holds, if that is at most `limit` bytes.
+    /// Downloads an attachment of at most `limit` bytes.
     pub async fn fetch(&self, url: &str, limit: usize) -> Result<Vec<u8>, Unfetched> {
         self.office.wire.fetch(url, limit).await
     }
 
-    /// Makes a request and reads what comes back.
+    /// Sends a request and parses the response.
     async fn ask(&self, request: Request) -> Result<Value, Trouble> {
         let method = request.call.method;
         let answer = self.send(request).await?;
@@ -104,11 +105,11 @@ impl Rest {
         serde_json::from_slice(&answer.body).map_err(|error| trouble::unreadable(method, &error.to_string()))
     }
 
-    /// Makes a request in its lane, as often as it is told to come back later.
+    /// Sends a request in its lane and repeats it while it is rate limited.
     async fn send(&self, Request { route, call }: Request) -> Result<Answer, Trouble> {
         let lane = self.office.lane(&route);
         let _ahead = self.overtakes.then(|| Ahead::of(&lane));
-        // Nobody closes a lane, so whoever waits gets their turn.
+        // A lane is never closed, so `acquire` succeeds.
         let _turn = if self.overtakes { &lane.overtaking } else { &lane.usual }.acquire().await;
         loop {
             self.office.wait(&route, (!self.overtakes).then_some(&lane)).await;
@@ -120,20 +121,19 @@ impl Rest {
     }
 }
 
-/// What a request was told.
+/// Result of one attempt.
 enum Heard {
-    /// To come back later.
     Later,
-    /// This.
     Answer(Answer),
 }
 
 impl Office {
-    /// Waits until a request may leave, which then counts as sent, and until nothing overtakes it in its `lane`.
+    /// Waits until a request may be sent, which is then counted, and until no priority request is
+    /// pending in its `lane`.
     async fn wait(&self, route: &Route, lane: Option<&Arc<Lane>>) {
         loop {
             if let Some(lane) = lane {
-                // The lane is there as long as somebody stands in it.
+                // The sender is part of the lane, so it is not dropped while waiting.
                 let _ = lane.ahead.subscribe().wait_for(|ahead| *ahead == 0).await;
             }
             let wait = held(&self.limits).before(route, self.now());
@@ -157,7 +157,7 @@ impl Office {
 
     fn lane(&self, route: &Route) -> Arc<Lane> {
         let mut lanes = held(&self.lanes);
-        // A lane in which nobody stands is known to this list alone.
+        // A lane with only this reference is unused.
         lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
         Arc::clone(lanes.entry(in_lane(route)).or_insert_with(|| Arc::new(Lane::new())))
     }
@@ -173,7 +173,8 @@ impl fmt::Debug for Rest {
     }
 }
 
-/// The lane of a route. A mark is put and taken away in one, so that the later of the two stays.
+/// Returns the lane of a route. Adding and removing a reaction share one, so that the later request
+/// wins.
 fn in_lane(route: &Route) -> Route {
     match route.weight {
         Weight::Light => Route { method: Method::Put, ..route.clone() },

@@ -1,4 +1,4 @@
-//! Discord's ids: numbers that know when they were made, and travel as text.
+//! Discord ids: numbers that contain their creation time, serialized as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,21 +7,21 @@ use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The first millisecond that an id can name.
+/// Creation time of the smallest id, in milliseconds.
 const EPOCH_MILLIS: i64 = 1_420_070_400_000;
 
-/// The id of anything on Discord. Later ones are greater.
+/// Id of any Discord object. Later ids are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Snowflake(pub u64);
 
 impl Snowflake {
-    /// When it was made.
+    /// Returns the creation time.
     pub fn made_at(self) -> Timestamp {
         let millis = i64::try_from(self.0 >> 22).unwrap_or(i64::MAX).saturating_add(EPOCH_MILLIS);
         Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX)
     }
 
-    /// The smallest id that can have been made at `time`: what came later is greater.
+    /// Returns the smallest id that can have been created at `time`.
     pub fn first_of(time: Timestamp) -> Self {
         let millis = time.as_millisecond().saturating_sub(EPOCH_MILLIS);
         Self(u64::try_from(millis).unwrap_or_default() << 22)
@@ -34,7 +34,7 @@ impl fmt::Display for Snowflake {
     }
 }
 
-/// A text that is no id.
+/// Error for a text that is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a Discord id; it is a number like 175928847299117063")]
 pub struct BadSnowflake(String);

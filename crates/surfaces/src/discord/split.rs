@@ -1,29 +1,29 @@
-//! Splitting text into messages that Discord takes, so that nothing is lost and every part can be read alone.
+//! Splits text into Discord messages without loss; each part can be read alone.
 //!
-//! Where a part ends depends only on what stands before that place, so text that is still growing is split the same
-//! way each time: only the last part changes. A code block that goes on in the next part is closed at the end of the
-//! one and opened again at the start of the other; no other part that is followed by one ends in a fence, so `joined`
-//! knows which fences were added.
+//! The end of a part depends only on the text before it, so growing text is always split the same
+//! way and only the last part changes. A code block that continues is closed at the end of a part
+//! and reopened in the next. No other part that is followed by one ends in a fence, so `join` knows
+//! which fences were added.
 
 mod cluster;
 
 use cluster::holds_together;
 
-/// The most that one message holds, in UTF-16 units, which is how Discord counts.
+/// Maximum length of a message in UTF-16 units, which is how Discord counts.
 pub const LONGEST: usize = 2000;
-/// The most that a part holds if another follows. What is left over is then never just a word or two.
+/// Maximum length of a part that is followed by another, so that the remainder is never just a word
+/// or two.
 const ROOM: usize = LONGEST - 40;
-/// How far from its end a part may end, for a better place.
+/// How far before its limit a part may end, for a better place.
 const SEARCH: usize = 200;
 
 const FENCE: &str = "```";
 const CLOSING: &str = "\n```";
-/// The longest name of a language that is kept.
+/// Maximum length of a language name that is repeated.
 const LANGUAGE: usize = 32;
 
-/// `text` as messages, in order. No text is no message.
-///
-/// A part may be white space alone, which Discord does not take; it is up to the sender to leave it out.
+/// Splits `text` into messages in order. Empty text gives none. A part may be only whitespace,
+/// which Discord rejects; the caller leaves it out.
 pub fn split(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut fence = Fence::Outside;
@@ -46,7 +46,7 @@ pub fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// The text that `split` made `parts` of.
+/// Restores the text from the result of `split`.
 pub fn joined<S: AsRef<str>>(parts: &[S]) -> String {
     let mut text = String::new();
     let mut reopened = false;
@@ -67,12 +67,13 @@ pub fn joined<S: AsRef<str>>(parts: &[S]) -> String {
     text
 }
 
-/// How long Discord thinks `text` is.
+/// Returns the length as Discord counts it.
 pub fn units(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// Whether `text` is at most `most` units long. No more of it is looked at, so that splitting a long text takes linear time.
+/// Returns true if `text` has at most `most` units. Stops there, so splitting a long text takes
+/// linear time.
 fn fits(text: &str, most: usize) -> bool {
     let mut left = most;
     text.chars().all(|c| match left.checked_sub(c.len_utf16()) {
@@ -84,7 +85,7 @@ fn fits(text: &str, most: usize) -> bool {
     })
 }
 
-/// Whether a place lies in a code block.
+/// Whether a position is in a code block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fence {
     Outside,
@@ -92,7 +93,7 @@ enum Fence {
 }
 
 impl Fence {
-    /// What a part that begins in it begins with.
+    /// Returns what a part that begins here has to begin with.
     fn opening(&self) -> String {
         match self {
             Self::Outside => String::new(),
@@ -100,14 +101,15 @@ impl Fence {
         }
     }
 
-    /// What lies behind the fence that `text` begins with, and how many bytes the fence has with its language.
+    /// Returns the state after the fence at the start of `text`, and the bytes of the fence with
+    /// its language.
     fn crossed(&self, text: &str) -> (Self, usize) {
         match self {
             Self::Inside { .. } => (Self::Outside, FENCE.len()),
             Self::Outside => {
                 let language = language(&text[FENCE.len()..]);
                 let line = &text[FENCE.len() + language.len()..];
-                // Only what stands alone on the line is a language.
+                // A language must be alone on its line.
                 if line.starts_with('\n') {
                     (Self::Inside { language: language.to_owned() }, FENCE.len() + language.len() + 1)
                 } else {
@@ -124,25 +126,25 @@ fn language(text: &str) -> &str {
     if end <= LANGUAGE { &text[..end] } else { "" }
 }
 
-/// A place where a part may end, and whether it lies in a code block.
+/// An end of a part, and whether it is in a code block.
 #[derive(Clone, Debug)]
 struct Cut {
     at: usize,
     fence: Fence,
 }
 
-/// How good a place is; the lowest is the best.
+/// Quality of a position; the lowest is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Paragraph,
     Line,
     Word,
     Letter,
-    /// In the middle of something that belongs together: better than no place at all.
+    /// Inside a grapheme cluster, as a last resort.
     Anywhere,
 }
 
-/// The best place for a part of `text`, which begins in `fence`, to end before `room` is used up.
+/// Returns the best end for a part of `text` that begins in `fence` and has `limit` units.
 fn best_cut(text: &str, fence: &Fence, room: usize) -> Cut {
     let mut best: [Option<Cut>; 5] = Default::default();
     let mut place = Place { at: 0, units: 0, fence: fence.clone() };
@@ -159,7 +161,7 @@ fn best_cut(text: &str, fence: &Fence, room: usize) -> Cut {
     found.unwrap_or(Cut { at: place.at, fence: place.fence })
 }
 
-/// A place in a text, as it is walked through.
+/// A position while walking through a text.
 struct Place {
     at: usize,
     units: usize,
@@ -167,7 +169,7 @@ struct Place {
 }
 
 impl Place {
-    /// Goes past the next character, or past a whole fence.
+    /// Advances past the next character or a whole fence.
     fn step(&mut self, text: &str) {
         let rest = &text[self.at..];
         let length = if rest.starts_with(FENCE) {
@@ -181,7 +183,8 @@ impl Place {
         self.at += length;
     }
 
-    /// Whether a part that ends here cannot be mistaken for one whose code block we closed.
+    /// Returns true if a part that ends here cannot be mistaken for one whose code block was closed
+    /// by `split`.
     fn is_clear(&self, text: &str) -> bool {
         self.fence != Fence::Outside || !text[..self.at].ends_with(FENCE)
     }

@@ -1,12 +1,12 @@
-//! The bot's token, which is never printed by accident.
+//! The bot's token. Its `Debug` output hides it.
 
 use std::fmt;
 
-/// What proves to Discord who we are.
+/// Authenticates the bot.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
-/// A text that cannot be a token. The human must act.
+/// Error for a text that cannot be a token. The user must fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the Discord token is empty or has a space or another character that no token has; \
@@ -15,7 +15,7 @@ pub struct Token(String);
 pub struct BadToken;
 
 impl Token {
-    /// Reads a token as it was copied: white space around it and a leading `Bot ` are no part of it.
+    /// Parses a token as copied; surrounding whitespace and a leading `Bot ` are ignored.
     pub fn read(text: &str) -> Result<Self, BadToken> {
         let text = text.trim();
         let text = text.strip_prefix("Bot ").unwrap_or(text).trim_start();
@@ -25,7 +25,7 @@ impl Token {
         Ok(Self(text.to_owned()))
     }
 
-    /// The text, for Discord alone.
+    /// Returns the token for requests to Discord.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,5 @@
-//! What a call brought: read as JSON, picked, held against the schema, and made into values that only are data.
+//! Payload of a call: parsed as JSON, reduced to the picked fields, validated, and converted to
+//! untrusted values.
 
 use axum::http::StatusCode;
 use domain::conversation::Json;
@@ -9,16 +10,16 @@ use serde_json::{Map, Value, json};
 use super::Reply;
 use super::schema::Schema;
 
-/// Why what was brought is not taken.
+/// Why a payload is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// It is no JSON, or not JSON that everybody reads in the same way.
+    /// Not JSON, or JSON that parsers interpret differently.
     NoJson,
-    /// It does not fit the schema.
+    /// Violates the schema.
     Unfit(Vec<String>),
-    /// The words of the webhook have places for these.
+    /// Lacks these fields, which the webhook's text refers to.
     Missing(Vec<String>),
-    /// The schema itself is wrong.
+    /// The schema itself is invalid.
     Schema(String),
 }
 
@@ -41,20 +42,20 @@ impl From<Wrong> for Reply {
     }
 }
 
-/// Reads `body` as JSON.
+/// Parses `body` as JSON.
 pub(super) fn read(body: &[u8]) -> Result<Value, Wrong> {
     let text = std::str::from_utf8(body).map_err(|_| Wrong::NoJson)?;
     let value: Value = serde_json::from_str(text).map_err(|_| Wrong::NoJson)?;
-    // What names a thing twice means one thing to one reader and another to the next.
+    // Parsers disagree about duplicate keys.
     if value.is_object() && !Json(text.to_owned()).is_readable() { Err(Wrong::NoJson) } else { Ok(value) }
 }
 
-/// What `body` brings to `hook`, checked as a call would be and known by nothing.
+/// Checks `body` like that of a call, without marks.
 pub fn checked(hook: &WebhookSpec, body: &[u8]) -> Result<Delivery, Wrong> {
     brought(hook, &read(body)?, Vec::new())
 }
 
-/// WH-5 to WH-10, F5: what `value` brings to `hook`, under `marks`.
+/// WH-5 to WH-10, F5: validates `value` and builds a delivery with `marks`.
 pub fn brought(hook: &WebhookSpec, value: &Value, marks: Vec<String>) -> Result<Delivery, Wrong> {
     let schema = Schema::read(&hook.fields).map_err(Wrong::Schema)?;
     let Some(fields) = value.as_object() else {
@@ -75,7 +76,7 @@ pub fn brought(hook: &WebhookSpec, value: &Value, marks: Vec<String>) -> Result<
     if missing.is_empty() { Ok(delivery) } else { Err(Wrong::Missing(missing)) }
 }
 
-/// What the webhook wants of a call that brings more; what it does not name is left where it is.
+/// Returns the fields selected by the webhook, if it selects any.
 fn picked(hook: &WebhookSpec, value: &Value) -> Option<Map<String, Value>> {
     let pick = &hook.entrance.pick;
     let one = |(name, path): &(String, String)| Some((name.clone(), value.pointer(path)?.clone()));

@@ -1,4 +1,5 @@
-//! The port that other programs call: on the loopback address, a few connections at a time, each for one call.
+//! Listener for webhooks: on the loopback address, with a limited number of connections, each for
+//! one call.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,15 +22,15 @@ use super::{Attempts, Limits, Ports};
 use crate::admission::{Admission, Admitted, Room};
 use crate::web::door::{accept, finish};
 
-/// The largest head of a call, in bytes.
+/// Maximum size of the head of a request.
 const HEAD_BYTES: usize = 16 * 1024;
-/// The most headers of a call.
+/// Maximum number of headers.
 const HEADERS: usize = 64;
 
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
     connection: close\r\n\r\n{\"error\":\"too many connections without the secret; try again in ten seconds\"}";
 
-/// A port on the loopback address. There is no way to make one on another address.
+/// A port on the loopback address. It cannot be bound to another address.
 #[derive(Debug)]
 pub struct HookDoor {
     listener: TcpListener,
@@ -37,7 +38,6 @@ pub struct HookDoor {
 }
 
 impl HookDoor {
-    /// Where it is.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -50,14 +50,14 @@ pub async fn bind(port: u16) -> io::Result<HookDoor> {
     Ok(HookDoor { listener, address })
 }
 
-/// WH-1: lets calls in until `stop`, then waits for those that are being taken.
+/// WH-1: accepts calls until `stop`, then waits for those in progress.
 pub async fn serve(mut door: HookDoor, ports: Ports, limits: Limits, stop: CancellationToken) {
     let attempts = Arc::new(Attempts::new(ports.clock.clone()));
     let room = Room { unproven: limits.strangers, proven: limits.known, grace: limits.grace };
     let admission = Admission::new(room);
     let mut sockets = JoinSet::new();
     while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
-        // A connection that is over already has no address.
+        // A closed connection has no address.
         let Ok(address) = stream.peer_addr() else { continue };
         let Some(admitted) = stop.run_until_cancelled(admission.admit()).await else { break };
         let caller = Arc::new(Caller::new(address.ip(), admitted));
@@ -72,12 +72,12 @@ pub async fn serve(mut door: HookDoor, ports: Ports, limits: Limits, stop: Cance
     finish(sockets).await;
 }
 
-/// Whoever is on the other side.
+/// State of a connection that is shared with its call.
 struct Caller {
     address: IpAddr,
     admitted: Admitted,
     read: watch::Sender<bool>,
-    /// A response was begun.
+    /// A response was started.
     answered: AtomicBool,
 }
 
@@ -102,7 +102,7 @@ impl Peer for Caller {
     }
 }
 
-/// One connection.
+/// A connection and what is needed to serve it.
 struct Talk {
     ports: Ports,
     attempts: Arc<Attempts>,
@@ -110,7 +110,8 @@ struct Talk {
 }
 
 impl Talk {
-    /// Serves the connection to its end. Returns it if it is dropped for another one before it was answered.
+    /// Serves the connection to its end. Returns it if it was dropped for another one before it was
+    /// answered.
     async fn hold(self, stream: TcpStream, limits: Limits) -> Option<TcpStream> {
         let caller = self.caller.clone();
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
@@ -133,7 +134,7 @@ impl Talk {
             .max_headers(HEADERS)
             .serve_connection(TokioIo::new(stream), answer);
         tokio::select! {
-            // What a caller does to its own connection is no news.
+            // Errors on the caller's connection are ignored.
             _ = &mut connection => None,
             () = dawdles(&caller, limits) => None,
             () = caller.admitted.dropped() => {
@@ -144,7 +145,7 @@ impl Talk {
     }
 }
 
-/// F4: ends when a call has not come whole in time; never, once it has.
+/// F4: completes when the call was not received in time.
 async fn dawdles(caller: &Caller, limits: Limits) {
     let mut read = caller.read.subscribe();
     let whole = async { read.wait_for(|read| *read).await.is_ok() };

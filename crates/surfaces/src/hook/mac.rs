@@ -1,11 +1,11 @@
-//! HMAC with SHA-256 (RFC 2104), by which a call is known to come from somebody who knows the secret.
+//! HMAC with SHA-256 (RFC 2104) for signed calls.
 
 use sha2::{Digest as _, Sha256};
 
-/// The bytes that SHA-256 works on at once.
+/// Block size of SHA-256 in bytes.
 const BLOCK: usize = 64;
 
-/// The code of `parts`, one after the other, under `key`.
+/// Returns the code of the concatenated `parts` under `key`.
 pub fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     let mut block = [0_u8; BLOCK];
     let short: [u8; 32] = Sha256::digest(key).into();
@@ -20,7 +20,7 @@ pub fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     outer.finalize().into()
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,6 @@
-//! Proofs: that whoever calls knows the secret, and what the call is known by.
+//! Authentication of webhook calls, and the marks that identify repeated calls.
 //!
-//! What is compared is compared as text, whole, in a time that tells nothing: a signature has one spelling, so that no
-//! other spelling of it is let in.
+//! Values are compared as whole text in constant time. A signature has only one accepted spelling.
 
 use axum::http::HeaderMap;
 use base64::Engine as _;
@@ -13,33 +12,33 @@ use subtle::{Choice, ConstantTimeEq};
 
 use super::mac::{hex, hmac_sha256};
 
-/// How far the time of a signed call may be from ours, in seconds.
+/// Maximum difference between the time of a signed call and ours, in seconds.
 const APART: i64 = 5 * 60;
-/// The most characters of what a call is known by.
+/// Maximum length of a call id in characters.
 const ID_CHARS: usize = 256;
-/// The most signatures of one call that are looked at.
+/// Maximum number of signatures of one call that are checked.
 const SIGNATURES: usize = 16;
-/// The length of one signature of Standard Webhooks: `v1,` and 32 bytes in base64.
+/// Length of a signature of Standard Webhooks: `v1,` and 32 bytes in base64.
 const STANDARD_CHARS: usize = 47;
-/// The length of GitHub's signature: `sha256=` and 32 bytes in hex.
+/// Length of GitHub's signature: `sha256=` and 32 bytes in hexadecimal.
 const GITHUB_CHARS: usize = 71;
 
-/// A call as it came.
+/// The parts of a call needed for its proof.
 #[derive(Clone, Copy, Debug)]
 pub struct Called<'a> {
-    /// Which webhook.
+    /// Name of the webhook.
     pub id: &'a str,
-    /// Its headers.
     pub headers: &'a HeaderMap,
-    /// When it came.
+    /// Time of arrival.
     pub at: Timestamp,
 }
 
-/// How many bytes of a secret nobody guesses, however often they may ask.
+/// Number of bytes from which a secret cannot be guessed, even without limits on attempts.
 const UNGUESSABLE: usize = 24;
 
-/// F4: whether `secret` is protected by its length alone. For a shorter one it is the protection that whoever guesses is
-/// not heard for a while; a signature with a short key can be guessed as well as the key.
+/// F4: returns true if the length of `secret` alone protects it. A shorter one is protected by
+/// blocking failed attempts; this includes signatures, because a short key can be guessed from
+/// them.
 pub(super) fn is_unguessable(proof: Proof, secret: &str) -> bool {
     let bytes = match proof {
         Proof::Bearer | Proof::GitHub => secret.len(),
@@ -48,12 +47,12 @@ pub(super) fn is_unguessable(proof: Proof, secret: &str) -> bool {
     bytes >= UNGUESSABLE
 }
 
-/// Nothing was proven.
+/// The call did not prove that it knows the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unproven;
 
 impl Called<'_> {
-    /// WH-3: whether the call shows `secret`.
+    /// WH-3: checks that the call shows `secret`.
     pub fn shows(&self, secret: &str) -> Result<(), Unproven> {
         let given = self.one("authorization").ok_or(Unproven)?;
         let (scheme, given) = given.split_at_checked(7).ok_or(Unproven)?;
@@ -63,8 +62,8 @@ impl Called<'_> {
         same(given, secret.as_bytes()).then_some(()).ok_or(Unproven)
     }
 
-    /// Checks all of the proof that does not depend on the body, so that a caller whose signature cannot be right is
-    /// refused before its body is waited for.
+    /// Checks the part of the proof that does not depend on the body, so that a call whose
+    /// signature cannot be right is refused before its body is read.
     pub fn claims(&self, proof: Proof) -> Result<(), Unproven> {
         let is_claimed = match proof {
             Proof::Bearer => self.one("authorization").is_some(),
@@ -84,14 +83,14 @@ impl Called<'_> {
         is_claimed.then_some(()).ok_or(Unproven)
     }
 
-    /// The time that a call of Standard Webhooks names, if it is close enough to ours.
+    /// Returns the timestamp of a Standard Webhooks call, if it is close enough to ours.
     fn time(&self) -> Option<&str> {
         let time = self.word("webhook-timestamp")?;
         let seconds: i64 = time.parse().ok()?;
         (self.at.as_second().abs_diff(seconds) <= APART.unsigned_abs()).then_some(time)
     }
 
-    /// F1: whether `body` is signed with `secret`.
+    /// F1: checks that `body` is signed with `secret`.
     pub fn signs(&self, proof: Proof, secret: &str, body: &[u8]) -> Result<(), Unproven> {
         match proof {
             Proof::Bearer => self.shows(secret),
@@ -121,12 +120,12 @@ impl Called<'_> {
         same(given, github(secret, body).as_bytes()).then_some(()).ok_or(Unproven)
     }
 
-    /// P7, F2: what the call is known by. GitHub does not sign its number, so there what it says counts too; whoever
-    /// shows the secret may give a number.
+    /// P7, F2: returns the marks that identify the call. GitHub does not sign its delivery id, so
+    /// the content counts too. A caller that shows the secret may give an id.
     pub fn marks(&self, proof: Proof, body: &serde_json::Value) -> Vec<String> {
         let number = |name: &str| self.word(name).map(|word| word.as_bytes().to_vec());
         let id = match proof {
-            // Nobody signed this number, so any will do: one that was passed over would let a call in twice.
+            // This id is not signed, so any value is used; ignoring one would accept a call twice.
             Proof::Bearer => self.all("idempotency-key").or_else(|| self.all("webhook-id")),
             Proof::Standard => number("webhook-id"),
             Proof::GitHub => number("x-github-delivery"),
@@ -136,7 +135,7 @@ impl Called<'_> {
         id.into_iter().chain(said).collect()
     }
 
-    /// Whether GitHub only asks if somebody is here.
+    /// Returns true if the call is only a ping of GitHub.
     pub fn is_github_ping(&self, proof: Proof) -> bool {
         proof == Proof::GitHub && self.one("x-github-event") == Some(b"ping".as_slice())
     }
@@ -150,20 +149,20 @@ impl Called<'_> {
         hex(&hash.finalize())
     }
 
-    /// The header of this name, if there is exactly one.
+    /// Returns the header with this name, if there is exactly one.
     fn one(&self, name: &str) -> Option<&[u8]> {
         let mut all = self.headers.get_all(name).iter();
         let first = all.next()?.as_bytes();
         (all.next().is_none() && !first.is_empty()).then_some(first)
     }
 
-    /// Whatever the headers of this name say, if they say anything.
+    /// Returns the joined values of all headers with this name, unless empty.
     fn all(&self, name: &str) -> Option<Vec<u8>> {
         let all: Vec<&[u8]> = self.headers.get_all(name).iter().map(|value| value.as_bytes()).collect();
         Some(all.join(&b'\n')).filter(|said| !said.is_empty())
     }
 
-    /// The same as text that everybody reads in the same way.
+    /// Like `header`, as printable text.
     fn word(&self, name: &str) -> Option<&str> {
         let text = std::str::from_utf8(self.one(name)?).ok()?;
         let signatures = name == "webhook-signature";
@@ -172,7 +171,7 @@ impl Called<'_> {
     }
 }
 
-/// The headers that prove a call of webhook `proof` with `body`, for whoever calls.
+/// Returns the headers with which a caller proves a call with `body`.
 pub fn sign(proof: Proof, secret: &str, id: &str, at: Timestamp, body: &[u8]) -> Vec<(&'static str, String)> {
     match proof {
         Proof::Bearer => {
@@ -190,7 +189,7 @@ pub fn sign(proof: Proof, secret: &str, id: &str, at: Timestamp, body: &[u8]) ->
     }
 }
 
-/// Whether anybody who knows `secret` could prove it by `proof`.
+/// Returns true if a call can be proven with `secret` at all.
 pub fn can_prove(proof: Proof, secret: &str) -> bool {
     match proof {
         Proof::Bearer | Proof::GitHub => !secret.is_empty(),
@@ -198,7 +197,7 @@ pub fn can_prove(proof: Proof, secret: &str) -> bool {
     }
 }
 
-/// The key that a secret of Standard Webhooks spells.
+/// Decodes the key of a Standard Webhooks secret.
 pub(super) fn standard_key(secret: &str) -> Option<Vec<u8>> {
     let spelled = secret.strip_prefix("whsec_").unwrap_or(secret);
     STANDARD.decode(spelled).ok().filter(|key| !key.is_empty())
@@ -217,13 +216,14 @@ fn same(one: &[u8], other: &[u8]) -> bool {
     same_choice(one, other).into()
 }
 
-/// Whether both are the same, in a time that tells neither where they differ nor how long the secret one is.
+/// Compares in a time that reveals neither the position of a difference nor the length of the
+/// secret.
 fn same_choice(one: &[u8], other: &[u8]) -> Choice {
     let hash = |bytes: &[u8]| -> [u8; 32] { Sha256::digest(bytes).into() };
     hash(one).ct_eq(&hash(other))
 }
 
-/// The same JSON in one spelling, whatever the order of its names.
+/// Serializes JSON with sorted keys, so equal content has one form.
 fn canonical(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Object(fields) => {

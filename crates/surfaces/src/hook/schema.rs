@@ -1,7 +1,7 @@
-//! Schemas: what a call must bring, as JSON Schema (draft 7) in the file of its webhook.
+//! Schemas of webhook payloads: JSON Schema (draft 7) in the webhook's file.
 //!
-//! What only describes is ignored; a word that would check something and is not known here makes the schema wrong, so
-//! that nothing passes because of a slip of the pen. Beyond the standard, only what is declared comes in at all.
+//! Annotations are ignored. An unknown keyword makes the schema invalid, so that a typo does not
+//! disable a check. Beyond the standard, undeclared fields are rejected.
 
 mod check;
 mod closed;
@@ -10,21 +10,21 @@ mod shape;
 use domain::delivery::Kind;
 use serde_json::{Map, Value};
 
-/// WH-7: the most fields of a webhook.
+/// WH-7: maximum number of fields.
 pub const FIELDS: usize = 20;
-/// WH-8: the most characters of a text whose schema says nothing about that.
+/// WH-8: maximum length of a text without `maxLength`, in characters.
 pub const CHARS: usize = 500;
-/// The most mistakes that are told at once.
+/// Maximum number of errors reported at once.
 const TOLD: usize = 10;
-/// How deep schemas and values may lie in each other.
+/// Maximum nesting depth of schemas and values.
 const DEPTH: usize = 32;
 
-/// A schema that can be held against values.
+/// A valid schema.
 #[derive(Clone, Debug)]
 pub struct Schema(Value);
 
 impl Schema {
-    /// WH-9: reads a schema, or says what is wrong with it.
+    /// WH-9: parses a schema and checks it.
     pub fn read(text: &str) -> Result<Self, String> {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("`fields` is no JSON ({error})"))?;
@@ -32,18 +32,18 @@ impl Schema {
         Ok(Self(schema))
     }
 
-    /// The names of its fields.
+    /// Returns the names of the fields.
     pub fn names(&self) -> Vec<&str> {
         let fields = self.0["properties"].as_object();
         fields.into_iter().flat_map(Map::keys).map(String::as_str).collect()
     }
 
-    /// The same names, without those that may be left out.
+    /// Returns the names of the required fields.
     pub fn required(&self) -> Vec<&str> {
         self.0["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// WH-6: what is wrong with `brought`; nothing, if it fits.
+    /// WH-6: returns the errors in `payload`; none if it is valid.
     pub fn mistakes(&self, brought: &Map<String, Value>) -> Vec<String> {
         let fields = self.0["properties"].as_object().map_or(0, Map::len);
         if fields > FIELDS {
@@ -60,21 +60,21 @@ impl Schema {
         wrong
     }
 
-    /// WH-15: whether there are words in the `value` of the field `name` that the schema does not list.
+    /// WH-15: returns whether the field's `value` contains text that the schema does not enumerate.
     pub fn kind(&self, name: &str, value: &Value) -> Kind {
         closed::Walk::over(&self.0).kind(name, value)
     }
 }
 
-/// The schema that `reference` names in `root`.
+/// Resolves `reference` in `root`.
 fn named<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// The words that combine schemas.
+/// Keywords that combine schemas.
 const COMBINED: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// Where in what was brought something is, for whoever reads a mistake.
+/// Appends `name` to the path shown in an error.
 fn below(path: &str, name: &str) -> String {
     let name: String = name.chars().take(60).collect();
     if path.is_empty() { name } else { format!("{path}.{name}") }

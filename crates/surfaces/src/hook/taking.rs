@@ -1,4 +1,4 @@
-//! One call, from its first line to what the caller hears.
+//! Handles one webhook call.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -15,26 +15,26 @@ use hyper::body::{Body, Bytes};
 use super::proof::{Called, Unproven, is_unguessable};
 use super::{Attempts, BAD_A_MINUTE, Ports, Reply, body};
 
-/// How long, and for how many bytes, somebody who is refused is heard out.
+/// Limits in time and bytes for reading the rest of a refused call.
 const HEARING_OUT: Duration = Duration::from_secs(1);
 const HEARD_OUT: usize = 64 * 1024;
 
-/// Who is on the other side of a connection.
+/// The connection of a call.
 pub(super) trait Peer {
-    /// Its address.
     fn address(&self) -> IpAddr;
-    /// It has shown that it knows the secret. Ends when there is room for it among those that have.
+    /// Records that the secret was shown. Completes when there is capacity among the proven
+    /// connections.
     fn proved(&self) -> impl Future<Output = ()> + Send;
-    /// All that it sends was read.
+    /// Records that the whole call was read.
     fn was_read(&self);
 }
 
-/// What a call brings, piece by piece.
+/// Body of a call.
 pub trait Brings: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin {}
 
 impl<B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin> Brings for B {}
 
-/// Somebody of whom only the address is known.
+/// A caller without a connection of ours.
 pub(super) struct Somebody(pub IpAddr);
 
 impl Peer for Somebody {
@@ -47,7 +47,7 @@ impl Peer for Somebody {
     fn was_read(&self) {}
 }
 
-/// What is known while a call is taken.
+/// Dependencies for handling one call.
 pub(super) struct Taking<'a, P: Peer> {
     pub ports: &'a Ports,
     pub attempts: &'a Attempts,
@@ -55,7 +55,7 @@ pub(super) struct Taking<'a, P: Peer> {
 }
 
 impl<P: Peer> Taking<'_, P> {
-    /// Takes a call, or says why not.
+    /// Handles a call and returns the reply.
     pub(super) async fn take(&self, head: &Parts, mut body: impl Brings) -> Reply {
         match self.try_take(head, &mut body).await {
             Ok(reply) => reply,
@@ -77,12 +77,12 @@ impl<P: Peer> Taking<'_, P> {
         let called = Called { id, headers: &head.headers, at: self.ports.clock.now().timestamp() };
         let proof = hook.as_ref().map_or(Proof::Bearer, |hook| hook.entrance.proof);
         let caller = self.caller(head);
-        // F4: behind a tunnel all have one address, so who fails there must not shut others out who prove what nobody
-        // guesses.
+        // F4: behind a tunnel all callers have the same address, so failures of one must not block
+        // callers that prove an unguessable secret.
         if caller.is_over && !secret.as_deref().is_some_and(|secret| is_unguessable(proof, secret)) {
             return Err(too_many());
         }
-        // WH-3: nothing else is looked at before.
+        // WH-3: checked before anything else.
         self.proven(&caller, called.claims(proof)).await?;
         let secret = self.proven(&caller, secret.ok_or(Unproven)).await?;
         if proof == Proof::Bearer {
@@ -101,7 +101,7 @@ impl<P: Peer> Taking<'_, P> {
         self.hand_over(&hook, &called, &bytes).await
     }
 
-    /// P7: what was brought is on disk before anybody is told so.
+    /// P7: the payload is stored before the caller gets a response.
     async fn hand_over(&self, hook: &WebhookSpec, called: &Called<'_>, bytes: &[u8]) -> Result<Reply, Reply> {
         let proof = hook.entrance.proof;
         if called.is_github_ping(proof) {
@@ -124,7 +124,7 @@ impl<P: Peer> Taking<'_, P> {
         if matches!(&answer, Answer::Told(text) if text == REPEAT) {
             return Ok(Reply::Repeat);
         }
-        // It is not on disk: there is no room for it, the disk fails, or the house is closing.
+        // Not stored: the queue is full, the disk fails, or the daemon is stopping.
         let why =
             if let Answer::Refused(why) = answer { why } else { "not taken; try again later".to_owned() };
         Err(Reply::no(StatusCode::TOO_MANY_REQUESTS, why))
@@ -135,8 +135,8 @@ impl<P: Peer> Taking<'_, P> {
         Caller { address, is_over: self.attempts.is_over(address) }
     }
 
-    /// A call that proves nothing counts as a bad attempt. One that was over its limit before is not counted: it ends a
-    /// minute after the last that was.
+    /// Counts a call without proof as a failed attempt. Calls of a blocked address are not counted,
+    /// so the block ends a minute after the last one that was.
     async fn proven<T>(&self, caller: &Caller, proof: Result<T, Unproven>) -> Result<T, Reply> {
         match proof {
             Ok(proven) => return Ok(proven),
@@ -149,7 +149,7 @@ impl<P: Peer> Taking<'_, P> {
         Err(Reply::unauthorized())
     }
 
-    /// The assistant tells it, so that it reaches the human wherever they are.
+    /// Sends the notice through the assistant, so that it reaches the user on every surface.
     async fn tell(&self, address: IpAddr) {
         tracing::warn!(%address, "Too many calls of webhooks were not proven; that address is not heard for a minute.");
         let told = Event::Told(format!(
@@ -161,10 +161,9 @@ impl<P: Peer> Taking<'_, P> {
     }
 }
 
-/// Who calls.
 struct Caller {
     address: IpAddr,
-    /// There were too many bad attempts from there lately.
+    /// Too many failed attempts came from there recently.
     is_over: bool,
 }
 
@@ -181,8 +180,8 @@ fn too_many() -> Reply {
     Reply::no(StatusCode::TOO_MANY_REQUESTS, "too many bad attempts; wait a minute")
 }
 
-/// Lets whoever is refused finish what they were saying, as far as it is short: who is cut off in the middle does not
-/// hear why. Nothing of it is kept.
+/// Reads and discards the rest of a short call. Otherwise the connection would be reset before the
+/// caller reads the response.
 async fn hear_out(body: &mut impl Brings) {
     let mut left = HEARD_OUT;
     while let Some(Ok(frame)) = body.frame().await {
@@ -194,12 +193,12 @@ async fn hear_out(body: &mut impl Brings) {
     }
 }
 
-/// The webhook that `path` names.
+/// Returns the name of the webhook in `path`.
 fn slug(path: &str) -> Option<&str> {
     path.strip_prefix("/hook/").filter(|slug| !slug.is_empty() && !slug.contains('/'))
 }
 
-/// WH-5, F4: all of a body that is not too long. One that says it is too long is not read at all.
+/// WH-5, F4: reads a body within its limit. A body announced as too long is not read at all.
 async fn read(head: &Parts, body: &mut impl Brings, limit: usize) -> Result<Bytes, Reply> {
     let too_long =
         || Reply::no(StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {limit} bytes"));

@@ -1,8 +1,8 @@
-//! Approvals as they stand in a terminal: the whole call, and how to answer.
+//! Approvals as text: the whole call, and how to answer.
 
 use serde_json::Value;
 
-/// An approval that can be answered.
+/// Renders an open approval.
 pub fn asked(data: &Value) -> String {
     let (id, word) = (&data["id"], |name: &str| data[name].as_str().unwrap_or_default());
     let late = if data["waits"] == true { "" } else { ". i went on without it; with a yes i try it again" };
@@ -16,18 +16,18 @@ pub fn asked(data: &Value) -> String {
     )
 }
 
-/// An approval that was closed.
+/// Renders a closed approval.
 pub fn answered(data: &Value) -> String {
     let word = |name: &str| data[name].as_str().unwrap_or_default();
     format!("(approval {}: {} — {})\n", data["id"], word("caption"), word("how"))
 }
 
-/// What a tool does.
+/// Renders a tool call.
 pub fn work(data: &Value) -> String {
     let tool = data["tool"].as_str().unwrap_or("working");
     match data["doing"].as_str() {
         Some("denied") => format!("({tool} — denied)\n"),
-        // The approval itself says so.
+        // Shown by the approval itself.
         Some("waits") => String::new(),
         _ => format!("({tool})\n"),
     }
@@ -39,7 +39,7 @@ mod tests {
 
     use super::*;
 
-    /// PM-7: the whole call stands there, with what to type.
+    /// PM-7: an approval shows the whole call and the commands that answer it.
     #[test]
     fn a_request_is_told_with_how_to_answer_it() {
         let card = json!({
@@ -60,7 +60,7 @@ mod tests {
         assert!(asked(&json!({ "id": 3, "waits": false })).contains("i went on without it"));
     }
 
-    /// PM-15, ST-6: a call that was denied is told so.
+    /// PM-15, ST-6: a denied call is shown as denied.
     #[test]
     fn a_denied_call_is_told() {
         assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "denied" })), "(Bash(ls) — denied)\n");

@@ -1,4 +1,4 @@
-//! Completion: what the human may be about to type, from the names that there are.
+//! Tab completion of commands, their arguments, and names of plans.
 
 use domain::command;
 use domain::effort::Effort;
@@ -6,21 +6,20 @@ use domain::model::SHORT_NAMES;
 use domain::permission::Mode;
 use domain::settings::Setting;
 
-/// What a line can become.
+/// Result of completing a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completed {
-    /// Nothing fits.
     Not,
-    /// It is this now.
+    /// The completed line.
     Line(String),
-    /// It is this now, and any of these fits.
+    /// The line with the common prefix, and all matches.
     Several(String, Vec<String>),
 }
 
-/// What the terminal itself obeys.
+/// Commands of the terminal itself.
 const OURS: [&str; 1] = ["/quit"];
 
-/// Completes `line`, if what is planned has these `names`.
+/// Completes `line`; `names` are those of the plans.
 pub fn complete(line: &str, names: &[String]) -> Completed {
     match line.split_once(' ') {
         None if command::is_command(line) => {
@@ -34,7 +33,7 @@ pub fn complete(line: &str, names: &[String]) -> Completed {
     }
 }
 
-/// What may follow a command.
+/// Returns the known arguments of a command.
 fn following(command: &str, names: &[String]) -> Vec<String> {
     let owned = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect();
     match command {
@@ -50,7 +49,7 @@ fn following(command: &str, names: &[String]) -> Vec<String> {
     }
 }
 
-/// The longest end of `line` that begins a name, if there is one.
+/// Completes the longest end of `line` that begins a name.
 fn named(line: &str, names: &[String]) -> Completed {
     let starts = line.char_indices().filter(|(at, letter)| {
         !letter.is_whitespace() && line[..*at].chars().next_back().is_none_or(char::is_whitespace)
@@ -59,7 +58,7 @@ fn named(line: &str, names: &[String]) -> Completed {
     found.find(|found| *found != Completed::Not).unwrap_or(Completed::Not)
 }
 
-/// Those of `all` that begin with `start`, put after `head`.
+/// Completes `start` with the matches among `all`, and puts `head` before the result.
 fn fitting(head: &str, start: &str, all: &[String]) -> Completed {
     let begins = |name: &&String| {
         name.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
@@ -78,7 +77,7 @@ fn fitting(head: &str, start: &str, all: &[String]) -> Completed {
     }
 }
 
-/// The letters that both begin with.
+/// Returns the common prefix.
 fn common<'a>(one: &'a str, other: &str) -> &'a str {
     let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
     &one[..same.last().map_or(0, |((at, letter), _)| at + letter.len_utf8())]

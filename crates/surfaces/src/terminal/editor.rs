@@ -1,71 +1,68 @@
-//! The editor: the line that the human types, as a value. Keys go in, and now and then a line comes out.
+//! The line editor: a pure state machine from keys to lines.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::history::History;
 use super::keys::{Key, To, Way};
 
-/// The most bytes of one line.
+/// Maximum length of a line in bytes.
 const BYTES: usize = 1024 * 1024;
 
-/// The line that is being typed.
+/// The edited line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Editor {
     text: String,
-    /// Where the next letter goes, in bytes.
+    /// Position in bytes.
     cursor: usize,
     history: History,
 }
 
-/// What a key came to.
+/// Result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edited {
-    /// The line is finished, and this is it.
+    /// The line was finished.
     Entered(String),
-    /// The line looks otherwise now, or is where it was.
+    /// The line may have changed.
     Line,
-    /// The key is none of ours.
+    /// The key is not handled here.
     Nothing,
 }
 
 impl Editor {
-    /// An empty line, after these.
+    /// Creates an empty line with a history.
     pub fn new(history: History) -> Self {
         Self { history, ..Self::default() }
     }
 
-    /// What stands on the line.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What stands before the cursor.
+    /// Returns the text before the cursor.
     pub fn before(&self) -> &str {
         &self.text[..self.cursor]
     }
 
-    /// What was typed before.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// Keeps a line for later.
+    /// Adds a line to the history.
     pub fn remember(&mut self, line: &str) {
         self.history.push(line);
     }
 
-    /// Empties the line.
     pub fn clear(&mut self) {
         self.set(String::new());
     }
 
-    /// The line says this from now on.
+    /// Replaces the line.
     pub fn set(&mut self, text: String) {
         self.cursor = text.len();
         self.text = text;
     }
 
-    /// Takes a key in.
+    /// Handles a key.
     pub fn press(&mut self, key: &Key) -> Edited {
         match key {
             Key::Letter(letter) => self.insert(&letter.to_string()),
@@ -116,7 +113,7 @@ impl Editor {
         }
     }
 
-    /// Up and down go through the lines of what is typed, and beyond them through what was typed before.
+    /// Moves up or down within a multi-line text, or recalls lines of the history.
     fn recall(&mut self, way: Way) {
         let line = match way {
             Way::Earlier => self.before().contains('\n').then(|| self.above()),
@@ -146,7 +143,7 @@ impl Editor {
     }
 }
 
-/// Where letter `column` of `line` begins, or where it ends.
+/// Returns the offset of the grapheme `column`, or the end of `line`.
 fn nth(line: &str, column: usize) -> usize {
     line.grapheme_indices(true).nth(column).map_or(line.len(), |(at, _)| at)
 }
@@ -155,7 +152,7 @@ fn nth(line: &str, column: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The line after these keys, with `|` for the cursor.
+    /// Returns the line after these keys, with `|` for the cursor.
     fn typed(keys: &[Key]) -> String {
         let mut editor = Editor::new(History::read("first\nsecond\n"));
         for key in keys {

@@ -1,8 +1,7 @@
-//! An embed, drawn in text: a bar on the left keeps it apart from the words around it.
+//! Renders an embed as text with a bar on the left.
 
 use serde_json::Value;
 
-/// The lines of `embed`.
 pub fn drawn(embed: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

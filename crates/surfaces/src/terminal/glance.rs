@@ -1,25 +1,25 @@
-//! A glance: how things stand, in one line before the first prompt.
+//! One line about the current state, shown before the first prompt.
 
 use jiff::Zoned;
 use serde_json::Value;
 
 use crate::client::{Client, Obeyed};
 
-/// How things stand.
+/// The current state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Glance {
-    /// What the page calls today.
+    /// Response of `/api/today`.
     pub today: Value,
-    /// What was spent today, in dollars.
+    /// Cost of today in dollars.
     pub spent: f64,
-    /// How many pings are left: `2/3`.
+    /// Pings left, such as `2/3`.
     pub pings: Option<String>,
-    /// That the limit of today is near or reached, if it is.
+    /// Notice that today's limit is near or reached.
     pub limit: Option<String>,
 }
 
 impl Glance {
-    /// Looks. What cannot be seen is left out.
+    /// Fetches the state. What cannot be fetched is omitted.
     pub async fn take(client: &Client) -> Self {
         let today = client.get("/api/today").await.unwrap_or_default();
         let cost = client.get("/api/cost?days=1").await.unwrap_or_default();
@@ -35,12 +35,12 @@ impl Glance {
         Self { today, spent: cost["today"]["dollars"].as_f64().unwrap_or_default(), pings, limit }
     }
 
-    /// It for who sits down: the line, and below it what may have been told while nobody was here.
+    /// Returns the line and the notice about the limit.
     pub fn greeting(&self, name: &str, now: &Zoned, width: usize) -> Vec<String> {
         [self.line(name, now, width)].into_iter().chain(self.limit.clone()).collect()
     }
 
-    /// It in one line of at most `width` letters, for somebody who is called so.
+    /// Returns one line of at most `width` characters for a user called `name`.
     pub fn line(&self, name: &str, now: &Zoned, width: usize) -> String {
         let mut line = format!("{name} · {}", now.strftime("%a %H:%M").to_string().to_lowercase());
         let pings = self.pings.as_ref().map(|pings| format!("pings {pings}"));
@@ -63,7 +63,7 @@ impl Glance {
     }
 }
 
-/// The first of the words that say how many of how many.
+/// Finds the first text such as `2/3`.
 fn left(text: &str) -> Option<String> {
     let mut words = text.split(|letter: char| !(letter.is_ascii_digit() || letter == '/'));
     words.find(|word| word.split('/').filter(|number| !number.is_empty()).count() == 2).map(str::to_owned)
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(Glance::default().line("ollim", &now, 80), "ollim · sun 14:33");
     }
 
-    /// E4: that the limit was reached while nobody sat here is told to who sits down.
+    /// E4: the greeting shows that the limit was reached.
     #[test]
     fn who_sits_down_is_told_that_the_limit_is_reached() {
         let now: Zoned = "2026-11-15T14:33[Europe/Berlin]".parse().unwrap();

@@ -1,4 +1,4 @@
-//! History: what the human typed before, so that it need not be typed again.
+//! History of entered lines.
 
 use std::collections::VecDeque;
 
@@ -6,28 +6,28 @@ use domain::command::is_secret;
 
 use super::keys::Way;
 
-/// The most lines that are kept.
+/// Maximum number of lines.
 const LINES: usize = 1_000;
 
-/// The lines that were typed, and where the human is among them.
+/// The entered lines, and the position while recalling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
     lines: VecDeque<String>,
     looking: Looking,
 }
 
-/// Where the human is.
+/// Position in the history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Looking {
     /// At a new line.
     #[default]
     Ahead,
-    /// At an old one; this is what the new one said meanwhile.
+    /// At an old line; `draft` is the text of the new one.
     Back { at: usize, draft: String },
 }
 
 impl History {
-    /// Reads what `text` kept, a line each.
+    /// Parses the stored form, one line each.
     pub fn read(text: &str) -> Self {
         let mut history = Self::default();
         for line in text.lines().filter(|line| !line.is_empty()) {
@@ -36,12 +36,12 @@ impl History {
         history
     }
 
-    /// The same, as it is kept.
+    /// Returns the stored form.
     pub fn write(&self) -> String {
         self.lines.iter().map(|line| folded(line) + "\n").collect()
     }
 
-    /// Keeps a line that was entered, unless nobody may keep it.
+    /// Adds an entered line, except secrets and repeats.
     pub fn push(&mut self, line: &str) {
         self.looking = Looking::Ahead;
         if line.trim().is_empty() || is_secret(line) || self.lines.back().is_some_and(|last| last == line) {
@@ -53,7 +53,8 @@ impl History {
         }
     }
 
-    /// The next line that way, seen from one that says `now`: nothing, where there is none.
+    /// Returns the next line in the given direction; `now` is the current text. Returns `None` at
+    /// the end.
     pub fn recall(&mut self, way: Way, now: &str) -> Option<String> {
         let (at, draft) = match (&self.looking, way) {
             (Looking::Ahead, Way::Earlier) => (self.lines.len().checked_sub(1)?, now.to_owned()),
@@ -74,7 +75,7 @@ impl History {
     }
 }
 
-/// A line with no line ends in it.
+/// Escapes line breaks.
 fn folded(line: &str) -> String {
     line.replace('\\', "\\\\").replace('\n', "\\n")
 }
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(history.lines, ["a\nb", "c:\\new", "\\\\n"]);
     }
 
-    /// SU-3: a code to sign in with is not kept, however it was given.
+    /// SU-3: a sign-in code is not stored, however it was entered.
     #[test]
     fn a_code_to_sign_in_with_is_not_kept() {
         let code = format!("{}#{}", "c".repeat(40), "s".repeat(40));

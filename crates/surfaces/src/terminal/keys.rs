@@ -1,4 +1,4 @@
-//! Keys: what the human presses, in our own words.
+//! Keys of the terminal, independent of the terminal library.
 
 use std::future::ready;
 use std::io;
@@ -6,85 +6,75 @@ use std::io;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_util::{Stream, StreamExt};
 
-/// What comes from the human's side of a terminal.
+/// Input from a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A key.
     Key(Key),
-    /// The terminal has so many columns and rows now.
+    /// New number of columns and rows.
     Resized(u16, u16),
 }
 
-/// A key, or what was pasted.
+/// A key or pasted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// A letter.
     Letter(char),
-    /// Many letters at once, lines among them.
+    /// May contain several lines.
     Pasted(String),
-    /// The line is finished.
+    /// Finish the line.
     Enter,
-    /// The line goes on below.
+    /// Insert a line break.
     Newline,
     /// Complete the word.
     Tab,
-    /// The cursor goes there.
     Move(To),
-    /// What is between here and there goes.
+    /// Erase from the cursor to the target.
     Erase(To),
-    /// The line before this one, or after it.
+    /// Recall the previous or next line.
     Recall(Way),
     /// Stop the answer.
     Escape,
-    /// Clear the line, or leave.
+    /// Clear the line, or quit.
     Interrupt,
-    /// There is nothing more to say.
+    /// End of input.
     Leave,
-    /// Something of the full screen.
+    /// A key of the full screen.
     Pane(Pane),
 }
 
-/// A place in the line, seen from the cursor.
+/// Target of a motion, relative to the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// One letter to the left.
     Left,
-    /// One letter to the right.
     Right,
-    /// The start of the word.
     WordLeft,
-    /// The end of the word.
     WordRight,
-    /// The start of the line.
     Start,
-    /// The end of the line.
     End,
 }
 
-/// Which way through what was said before.
+/// Direction through history or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To what is older.
+    /// Towards older items.
     Earlier,
-    /// To what is newer.
+    /// Towards newer items.
     Later,
 }
 
-/// What only the full screen knows.
+/// Keys used only by the full screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
-    /// A function key.
     Function(u8),
-    /// A page through the pane.
+    /// Scroll by a page.
     Page(Way),
 }
 
-/// What is pressed at this terminal from now on.
+/// Returns the input of this terminal.
 pub fn pressed_here() -> impl Stream<Item = io::Result<Input>> + Unpin {
     EventStream::new().filter_map(|event| ready(event.map(read).transpose()))
 }
 
-/// What `event` means to us: nothing, for most of what a terminal can tell.
+/// Converts an event. Returns `None` for events that are not used.
 pub fn read(event: Event) -> Option<Input> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => pressed(key).map(Input::Key),

@@ -1,57 +1,56 @@
-//! Offers: single letters that do something, for a while, if nothing else is typed.
+//! Shortcuts: single letters that trigger an action for a limited time when entered alone.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a letter is an offer.
+/// How long a shortcut is valid.
 const STANDS: Duration = Duration::from_secs(10 * 60);
 
-/// What a letter does.
+/// Action of a shortcut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// It presses a button.
+    /// Press a button.
     Press(String),
-    /// It asks when, and presses a button with the answer.
+    /// Ask for a time, then press the button with it.
     When {
-        /// The button.
         button: String,
-        /// What is moved.
+        /// Name of the item that is moved.
         what: String,
     },
-    /// It gives a command.
+    /// Submit a command.
     Give(String),
-    /// It takes the last change back.
+    /// Undo the last change.
     Undo,
 }
 
-/// The letters that do something now. The newest of each wins.
+/// The active shortcuts. A new one replaces an older one with the same letter.
 #[derive(Clone, Debug, Default)]
 pub struct Offers(BTreeMap<char, (String, Deed, Instant)>);
 
 impl Offers {
-    /// From `now` on, `letter` does this to what is called `of`.
+    /// Adds a shortcut for `item`.
     pub fn make(&mut self, letter: char, of: &str, deed: Deed, now: Instant) {
         self.0.insert(letter, (of.to_owned(), deed, now + STANDS));
     }
 
-    /// What can be done to what is called `of` is no offer any more.
+    /// Removes all shortcuts for `item`.
     pub fn withdraw(&mut self, of: &str) {
         self.0.retain(|_, (what, _, _)| what != of);
     }
 
-    /// What `letter` does at `now`.
+    /// Returns the action of `letter` at `now`.
     pub fn get(&self, letter: char, now: Instant) -> Option<&Deed> {
         self.0.get(&letter).filter(|(_, _, until)| now < *until).map(|(_, deed, _)| deed)
     }
 
-    /// Whether `letter` does something to what is called `of`.
+    /// Returns true if `letter` acts on `item`.
     pub fn is_about(&self, letter: char, of: &str) -> bool {
         self.0.get(&letter).is_some_and(|(what, _, _)| what == of)
     }
 
-    /// What a line does that is one letter.
+    /// Returns the action of a line that is a single letter.
     pub fn of_line(&self, line: &str, now: Instant) -> Option<&Deed> {
         let mut letters = line.trim().chars();
         let letter = letters.next().filter(|_| letters.next().is_none())?;

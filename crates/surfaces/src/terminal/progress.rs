@@ -1,4 +1,4 @@
-//! Progress: what goes on while no word comes, told in the human's words.
+//! Status of running work while no text arrives.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 use crate::client::Shown;
 
-/// How long nothing is told: most answers are faster.
+/// Delay before a status is shown; most answers are faster.
 const PATIENCE: Duration = Duration::from_millis(1_200);
-/// Work that took longer is told at its end.
+/// Duration from which the end of work is announced.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What goes on.
+/// The running work, if any.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     work: Option<Work>,
@@ -20,29 +20,28 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 struct Work {
     began: Instant,
-    /// When the last word came.
+    /// When text last arrived.
     quiet: Instant,
     step: &'static str,
-    /// The progress note of the model, without control characters.
+    /// Progress note of the model, without control characters.
     note: String,
 }
 
-/// How work ended.
+/// Duration of finished work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Took {
-    /// So fast that nobody looked away.
     Short,
-    /// So long that somebody may have.
+    /// Long enough that the user may have looked away.
     Long,
 }
 
 impl Progress {
-    /// The human asked for something.
+    /// Starts the work, unless it is running.
     pub fn asked(&mut self, now: Instant) {
         self.work.get_or_insert(Work { began: now, quiet: now, step: "thinking", note: String::new() });
     }
 
-    /// Takes note of what is shown about the turn that is followed.
+    /// Handles an event of the followed turn.
     pub fn hear(&mut self, shown: &Shown, now: Instant) -> Took {
         let step = match shown.name.as_str() {
             "began" => "thinking",
@@ -63,7 +62,7 @@ impl Progress {
                 }
                 return Took::Short;
             }
-            // Who is asked something is waited for.
+            // Now the assistant waits for the user.
             "ended" | "compacted" | "held" | "reload" | "asked" => return self.end(now),
             _ => return Took::Short,
         };
@@ -74,12 +73,11 @@ impl Progress {
         Took::Short
     }
 
-    /// Whether something goes on.
     pub fn is_on(&self) -> bool {
         self.work.is_some()
     }
 
-    /// Nothing goes on any more.
+    /// Ends the work.
     pub fn end(&mut self, now: Instant) -> Took {
         match self.work.take() {
             Some(work) if now.duration_since(work.began) >= LONG => Took::Long,
@@ -87,16 +85,16 @@ impl Progress {
         }
     }
 
-    /// What to tell at `now`.
+    /// Returns the status line at `now`.
     pub fn status(&self, now: Instant) -> Option<String> {
         let work = self.work.as_ref()?;
         let quiet = now.duration_since(work.quiet);
         let note = if work.note.is_empty() { String::new() } else { format!(" · {}", work.note) };
-        // The note is last, so that a narrow screen cuts the note and not the time.
+        // The note is last, so a narrow screen truncates it and not the time.
         (quiet >= PATIENCE).then(|| format!("  {}… {} s{note}", work.step, quiet.as_secs()))
     }
 
-    /// When there is something else to tell.
+    /// Returns when the status changes next.
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let work = self.work.as_ref()?;
         let quiet = now.duration_since(work.quiet);
@@ -108,7 +106,7 @@ impl Progress {
     }
 }
 
-/// What a tool does, in the human's words.
+/// Describes a tool for the user.
 fn step(tool: &str) -> &'static str {
     let name = tool.split(['(', ':', ' ']).next().unwrap_or_default();
     match name.rsplit("__").next().unwrap_or(name) {

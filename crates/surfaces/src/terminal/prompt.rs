@@ -1,32 +1,31 @@
-//! The prompt: it says where the human's next words go, and stands when they may come.
+//! The prompt, which shows where the next message goes.
 
 use serde_json::Value;
 
 use crate::client::Shown;
 
-/// The most characters of a topic in the prompt.
+/// Maximum length of a topic in the prompt, in characters.
 const TOPIC_CHARS: usize = 30;
 
-/// The prompt of one terminal.
+/// State of the prompt.
 #[derive(Debug, Default)]
 pub struct Prompt {
-    /// What the side conversation is about that the human is in.
+    /// Topic of the fork in which the user is.
     aside: Option<String>,
     line: Line,
 }
 
-/// What is on the line where the human types.
+/// Content of the input line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Line {
-    /// Nothing, or the answer.
+    /// Empty, or answer text.
     #[default]
     Free,
-    /// The prompt.
     Prompted,
 }
 
 impl Prompt {
-    /// Takes note of where the human is.
+    /// Updates the fork from an event.
     pub fn follow(&mut self, shown: &Shown) {
         match shown.name.as_str() {
             "hello" | "reload" => {
@@ -38,13 +37,13 @@ impl Prompt {
         }
     }
 
-    /// The words of the prompt, which stands from now on.
+    /// Returns the prompt text and marks it as shown.
     pub fn stand(&mut self) -> String {
         self.line = Line::Prompted;
         self.words()
     }
 
-    /// Where the next words go.
+    /// Returns the prompt text.
     pub fn words(&self) -> String {
         match self.aside.as_deref() {
             None => "> ".to_owned(),
@@ -53,12 +52,12 @@ impl Prompt {
         }
     }
 
-    /// The human pressed enter: the prompt stands no more.
+    /// Marks the prompt as gone after the user pressed enter.
     pub fn answered(&mut self) {
         self.line = Line::Free;
     }
 
-    /// `words` as they are written now: on a line of their own, if the prompt stands.
+    /// Returns `words` for output: on a new line if the prompt is shown.
     pub fn beside(&mut self, words: &str) -> String {
         match (self.line, words) {
             (Line::Free, _) | (_, "") => words.to_owned(),
@@ -70,7 +69,7 @@ impl Prompt {
         }
     }
 
-    /// Whether it should stand again after `words` that nobody waited for.
+    /// Returns true if the prompt should be shown again after unrequested output.
     pub fn is_due(&self, shown: &Shown, words: &str) -> bool {
         let interjected =
             matches!(shown.name.as_str(), "hello" | "notice" | "unforked" | "compacted" | "card");
@@ -96,7 +95,7 @@ mod tests {
         Shown { name: name.to_owned(), data }
     }
 
-    /// IF-2: it says when words go to the side conversation, and until when.
+    /// IF-2: the prompt shows whether messages go to the fork.
     #[test]
     fn the_prompt_says_where_the_next_words_go() {
         let mut prompt = Prompt::default();

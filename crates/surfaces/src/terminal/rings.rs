@@ -1,4 +1,4 @@
-//! Rings: reminders and questions as they stand between the human's lines, with the letters that answer them.
+//! Reminder cards and approvals in the terminal, with the shortcuts that answer them.
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 use serde_json::Value;
@@ -11,19 +11,18 @@ use super::offers::{Deed, Offers};
 use super::screen::TOGETHER;
 use crate::client::Shown;
 
-/// What is offered after a change that can be taken back.
+/// Shown after a change that can be undone.
 pub(super) const UNDO: &str = "[u]\u{a0}undo";
 
-/// Something to tell.
+/// Text to show for a card or approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ring {
-    /// The line.
     pub words: String,
-    /// What to ring with, where terminals can: nothing, if it need not be heard.
+    /// Text for the terminal's bell, if there should be one.
     pub loud: Option<String>,
 }
 
-/// Takes note of a card or a question, and gives what to tell of it.
+/// Handles a card or approval: updates the shortcuts and returns the text to show.
 pub fn hear(shown: &Shown, offers: &mut Offers, now: Instant, clock: &Zoned) -> Option<Ring> {
     match shown.name.as_str() {
         "card" => Some(card(&shown.data, offers, now, clock)),
@@ -53,8 +52,8 @@ fn asked(approval: &Value, offers: &mut Offers, now: Instant) {
     offers.make('n', &of, Deed::Give(format!("/deny {id}")), now);
 }
 
-/// A reminder that rang a short while ago and was not answered, for who has just come. What is offered already is not
-/// told again.
+/// Returns a recent reminder that is still open, for a terminal that was just started, unless it is
+/// shown already.
 pub fn open_still(today: &Value, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Option<Ring> {
     let cards = today["cards"].as_array()?;
     let newest = cards.iter().find(|card| card["state"] == "open")?;
@@ -64,7 +63,7 @@ pub fn open_still(today: &Value, offers: &mut Offers, (now, clock): (Instant, &Z
     (recent && !offered).then(|| card(newest, offers, now, clock))
 }
 
-/// How long ago a reminder rang at most that is told to who has just come.
+/// Maximum age of such a reminder.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
 fn card(data: &Value, offers: &mut Offers, now: Instant, clock: &Zoned) -> Ring {
@@ -95,7 +94,7 @@ fn card(data: &Value, offers: &mut Offers, now: Instant, clock: &Zoned) -> Ring 
     Ring { words: format!("  {words}\n"), loud: None }
 }
 
-/// Offers what can be done with a card, and gives it in words.
+/// Adds the shortcuts of an open card and returns their labels.
 fn open(data: &Value, words: &str, offers: &mut Offers, now: Instant) -> String {
     let id = data["id"].as_str().unwrap_or_default();
     let mut deeds: Vec<(char, String, Deed)> = Vec::new();
@@ -125,23 +124,24 @@ fn open(data: &Value, words: &str, offers: &mut Offers, now: Instant) -> String 
     keys.join("  ")
 }
 
-/// The buttons that have a letter of their own.
+/// Actions with a fixed letter and label.
 const KNOWN: [(&str, char, &str); 3] =
     [("act:rem_done:", 'd', "done"), ("act:rem_later:", '1', "10 min"), ("act:rem_split:", 's', "smaller")];
-/// The letters of all others.
+/// Letters for all other buttons.
 const FURTHER: [char; 4] = ['2', '3', '4', '5'];
 
-/// What is sent along with a button: `x` drops what it could move.
+/// Returns the text sent with a button when its shortcut is used: `x` sends the word that drops the
+/// item.
 pub fn words_for(button: &str) -> &'static str {
     if button.starts_with("act:rem_move:") { DROP } else { "" }
 }
 
-/// Words that stay on one row.
+/// Replaces spaces by ones at which a row is not broken.
 fn together(words: &str) -> String {
     words.replace(' ', &TOGETHER.to_string())
 }
 
-/// Words on one line.
+/// Joins text into one line.
 fn one_line(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,43 +1,38 @@
-//! The screen: what is written to a terminal so that the human's line stays below all that is said.
+//! The screen in line mode: output scrolls up, with a status and the input line below it.
 //!
-//! Words are written once and never touched again. Only what stands below them (a status and the line that the human
-//! types) is taken away and drawn anew, and only where it changed, so that whoever listens to a terminal hears no more
-//! than whoever looks at it sees.
+//! Output is written once and not touched again. Only the live area below it is redrawn, and only
+//! where it changed, so a screen reader does not repeat text.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::readable;
 
-/// Whether words may be drawn fainter or bolder.
+/// Whether text may be dimmed or bold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// They may.
     Shaded,
-    /// They may not.
     Plain,
 }
 
-/// What stands below the words.
+/// The area below the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
-    /// What goes on, in a line.
+    /// Status of running work.
     pub status: Option<String>,
-    /// The line that is being typed.
+    /// The input line, if shown.
     pub line: Option<Typed>,
 }
 
-/// A line that is being typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
-    /// What it is for.
     pub prompt: String,
-    /// What stands before the cursor.
+    /// Text before the cursor.
     pub before: String,
-    /// What stands after it.
+    /// Text after the cursor.
     pub after: String,
 }
 
-/// What is on a terminal, as far as we wrote it.
+/// State of the terminal as written so far.
 #[derive(Clone, Debug)]
 pub struct Screen {
     columns: usize,
@@ -47,53 +42,53 @@ pub struct Screen {
     drawn: Option<(Live, Rows)>,
 }
 
-/// The line of words that is not finished.
+/// The unfinished line of output.
 #[derive(Clone, Debug, Default)]
 struct Open {
     column: usize,
-    /// Where it began, and where its next row begins.
+    /// Indentation of its continuation rows.
     margin: usize,
     /// Spaces that are written if a word follows on the same row.
     gap: usize,
-    /// The word that is not finished.
+    /// The unfinished word.
     word: String,
 }
 
-/// Where what stands below the words is.
+/// Layout of the live area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rows {
-    /// The rows.
     pub(crate) rows: Vec<String>,
-    /// The row and the column of the cursor.
+    /// Row and column of the cursor.
     pub(crate) cursor: (usize, usize),
 }
 
-/// A space at which no row is broken.
+/// Space at which a row is not broken.
 pub(super) const TOGETHER: char = '\u{a0}';
-/// The fewest columns that we reckon with.
+/// Minimum number of columns.
 const NARROWEST: usize = 10;
 
 impl Screen {
-    /// An empty screen of so many columns and rows.
+    /// Creates an empty screen of this size.
     pub fn new((columns, rows): (u16, u16), look: Look) -> Self {
         let columns = usize::from(columns).max(NARROWEST);
         let rows = usize::from(rows).max(2);
         Self { columns, rows, look, open: Open::default(), drawn: None }
     }
 
-    /// The terminal has another size now.
+    /// Changes the size. Returns the output that erases the live area.
     pub fn resize(&mut self, columns: u16, rows: u16) -> String {
         let erased = self.erase();
         (self.columns, self.rows) = (usize::from(columns).max(NARROWEST), usize::from(rows).max(2));
         erased
     }
 
-    /// How many columns there are for words: the last one is left free, where terminals differ.
+    /// Returns the usable columns. The last one is left free, because terminals treat it
+    /// differently.
     pub fn width(&self) -> usize {
         self.columns - 1
     }
 
-    /// `words` fainter, if that may be.
+    /// Dims `words`, if allowed.
     pub fn faint(&self, words: &str) -> String {
         match self.look {
             Look::Shaded => format!("\u{1b}[2m{words}\u{1b}[22m"),
@@ -101,7 +96,7 @@ impl Screen {
         }
     }
 
-    /// Writes `words` above the line, and then what stands below them.
+    /// Returns the output that writes `words` and redraws the live area.
     pub fn show(&mut self, words: &str, live: Live) -> String {
         if words.is_empty() {
             return self.redraw(live);
@@ -111,7 +106,7 @@ impl Screen {
         erased + &said + &self.draw(live)
     }
 
-    /// Writes the line that was typed for good.
+    /// Returns the output that makes the entered line permanent.
     pub fn entered(&mut self, prompt: &str, text: &str) -> String {
         let mut erased = self.erase();
         self.finish_word(&mut erased);
@@ -121,7 +116,7 @@ impl Screen {
         format!("{erased}{line_end}{rows}\n")
     }
 
-    /// Takes away what stands below the words.
+    /// Returns the output that erases the live area.
     pub fn erase(&mut self) -> String {
         let Some((_, layout)) = self.drawn.take() else { return String::new() };
         let back = match self.open.column {
@@ -145,7 +140,7 @@ impl Screen {
         }
     }
 
-    /// The letters that were added at the end of the line, if nothing else changed.
+    /// Returns the text that was appended to the line, if nothing else changed.
     fn more(&self, drawn: &Live, layout: &Rows, live: &Live) -> Option<(String, Rows)> {
         let old = drawn.line.as_ref()?;
         let new = live.line.as_ref()?;
@@ -183,7 +178,7 @@ impl Screen {
         }
         if let Some(line) = &live.line {
             let line = laid_out(line, self.width());
-            // Of a line that is higher than the terminal, the part around the cursor is seen.
+            // If the line is higher than the terminal, the part around the cursor is shown.
             let most = self.rows - whole.rows.len() - 1;
             let first = (line.cursor.0 + 1).saturating_sub(most);
             whole.cursor = (whole.rows.len() + line.cursor.0 - first, line.cursor.1);
@@ -192,7 +187,7 @@ impl Screen {
         whole
     }
 
-    /// `words` as they are written, broken where a word would not fit.
+    /// Wraps `words` at the width.
     fn say(&mut self, words: &str) -> String {
         let mut said = String::with_capacity(words.len());
         for letter in readable(words).chars() {
@@ -227,7 +222,7 @@ impl Screen {
         } else {
             said.extend(std::iter::repeat_n(' ', gap));
             self.open.column += gap;
-            // A second column goes on below itself.
+            // Text after a wide gap is a second column, which is wrapped below itself.
             if gap > 1 && self.open.column <= self.width() * 3 / 5 {
                 self.open.margin = self.open.column;
             }
@@ -258,7 +253,7 @@ fn typed(prompt: &str, before: &str, after: &str) -> Typed {
     Typed { prompt: prompt.to_owned(), before: before.to_owned(), after: after.to_owned() }
 }
 
-/// `words` cut to a width.
+/// Truncates `words` to a width.
 pub(crate) fn cut(words: &str, width: usize) -> String {
     if words.width() <= width {
         return words.to_owned();
@@ -271,7 +266,7 @@ pub(crate) fn cut(words: &str, width: usize) -> String {
     words.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// The rows of a line that is typed: further lines stand under the first letter of the first.
+/// Lays out an input line. Continuation rows are indented to the end of the prompt.
 pub(crate) fn laid_out(line: &Typed, width: usize) -> Rows {
     let prompt = cut(&readable(&line.prompt), width / 2);
     let margin = prompt.width();

@@ -1,5 +1,5 @@
-//! The seat: a person before a terminal that can do more than lines. Keys go in as they are pressed, what is said comes
-//! out above the line, and the line is kept.
+//! Interactive chat in a raw terminal: keys are handled as they are pressed, and output appears
+//! above the input line.
 
 use std::io;
 
@@ -17,43 +17,40 @@ use super::talk::{Moment, Talk, Wish};
 use super::{Said, Stopped, plain, readable, said, to_tell};
 use crate::client::{Client, Followed, Following, Unanswered};
 
-/// For somebody who waits for an assistant that has gone.
+/// Shown when the daemon is gone.
 pub(crate) const GONE: &str =
     "(i am not running any more. i wait here until i am back; ctrl+c twice leaves.)";
 
-/// For somebody who waits for an assistant that stands still.
+/// Shown when the daemon does not respond.
 pub(crate) const STILL: &str = "(i stand still: nothing comes from me. i wait here until i am back; ctrl+c twice leaves. \
                                 `ollim-bot doctor` tells more.)";
 
-/// Who sits there, and before what.
+/// Parameters of a chat.
 pub struct Seat<'a> {
-    /// What the assistant is called.
+    /// Name of the assistant.
     pub name: &'a str,
-    /// What time it is.
     pub clock: &'a dyn Clock,
-    /// Columns and rows.
     pub size: (u16, u16),
-    /// How words may look.
     pub look: Look,
-    /// What was typed before.
+    /// Lines entered before.
     pub history: History,
-    /// Keeps what was typed.
+    /// Stores the history.
     pub keep: &'a dyn Fn(&History),
-    /// What becomes of reminders when the human leaves.
+    /// Whether reminders continue after the chat is closed.
     pub afterwards: Afterwards,
 }
 
-/// What becomes of reminders when the human leaves.
+/// Whether reminders continue after the chat is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
-    /// They ring: the assistant runs elsewhere.
+    /// The assistant runs in another process.
     Ring,
-    /// They wait until it is started again.
+    /// The assistant stops with the chat.
     Wait,
 }
 
 impl Afterwards {
-    /// It in words.
+    /// Returns the text shown on exit.
     pub fn tell(self) -> &'static str {
         match self {
             Self::Ring => "reminders go on.",
@@ -62,7 +59,7 @@ impl Afterwards {
     }
 }
 
-/// Sits down and talks until the human leaves.
+/// Runs the chat until the user quits.
 pub async fn sit(
     client: &Client,
     seat: Seat<'_>,
@@ -99,13 +96,13 @@ async fn until(wakes: Option<Instant>) {
     }
 }
 
-/// In raw mode a line ends with two letters.
+/// Writes text; raw mode needs a carriage return before each newline.
 async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<()> {
     out.write_all(words.replace('\n', "\r\n").as_bytes()).await?;
     out.flush().await
 }
 
-/// What rings a terminal, and shows `words` outside of it where that can be done.
+/// Returns the bell, with a desktop notification of `words` in terminals that support it.
 pub(crate) fn ringing(words: &str) -> String {
     match words {
         "" => "\u{7}".to_owned(),
@@ -121,7 +118,7 @@ struct Sitting<'a> {
     stays: Stays,
 }
 
-/// Whether the human is still there.
+/// Whether the chat is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stays {
     Here,
@@ -147,13 +144,14 @@ impl<'a> Sitting<'a> {
         format!("{faint}{}", self.show(&open))
     }
 
-    /// Writes `words`, and below them what stands there now.
+    /// Writes `words` and redraws the live area.
     fn show(&mut self, words: &str) -> String {
         let live = self.live();
         self.screen.show(words, live)
     }
 
-    /// While the assistant speaks the line is only there if something is typed.
+    /// Returns the live area. While the assistant answers, the input line is shown only if it is
+    /// not empty.
     fn live(&self) -> Live {
         let before = self.talk.editor().before();
         let text = self.talk.editor().text();
@@ -197,7 +195,7 @@ impl<'a> Sitting<'a> {
         }
     }
 
-    /// Does what is wanted, and gives what is to be written.
+    /// Executes commands and returns the output.
     async fn grant(&mut self, wishes: Vec<Wish>) -> Result<String, Stopped> {
         let mut written = String::new();
         let mut words = String::new();
@@ -256,7 +254,7 @@ fn told(text: &str) -> String {
     format!("  {}\n", plain(text).replace('\n', "\n  "))
 }
 
-/// What to tell of a button that was pressed: what became of it is shown besides.
+/// Returns the reply to a pressed button. Its effect is shown as an event.
 fn pressed(answer: Result<Option<String>, Unanswered>) -> Result<String, Stopped> {
     match answer {
         Ok(text) => Ok(text.map(|text| told(&text)).unwrap_or_default()),
@@ -264,7 +262,7 @@ fn pressed(answer: Result<Option<String>, Unanswered>) -> Result<String, Stopped
     }
 }
 
-/// What to tell somebody who also waits for an assistant that has gone.
+/// Like `recoverable_text`, but also waits for a daemon that is not running.
 pub(crate) fn to_tell_seated(error: Unanswered) -> Result<String, Unanswered> {
     match to_tell(error) {
         Err(Unanswered::NotRunning) => Ok(GONE.to_owned()),
@@ -272,7 +270,7 @@ pub(crate) fn to_tell_seated(error: Unanswered) -> Result<String, Unanswered> {
     }
 }
 
-/// The names of all that is planned.
+/// Returns the names of all plans.
 pub(crate) fn names(schedule: &serde_json::Value) -> Vec<String> {
     let jobs = schedule["jobs"].as_array().into_iter().flatten();
     jobs.filter_map(|job| job["name"].as_str()).map(readable).collect()

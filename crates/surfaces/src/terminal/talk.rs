@@ -1,5 +1,5 @@
-//! A talk, as a value: keys and what is shown go in, and what is wanted comes out. The line chat and the full screen
-//! differ only in how it looks.
+//! State of a chat, without I/O: keys and events are inputs, commands and text are outputs. Shared
+//! by the line mode and the full screen.
 
 use std::time::Duration;
 
@@ -17,67 +17,61 @@ use super::rings;
 use super::telling::Telling;
 use crate::client::Shown;
 
-/// How long a letter waits for another one before it does what it offers.
+/// How long a single letter waits for another one before its shortcut is used.
 pub const LONE: Duration = Duration::from_millis(700);
 
-/// When something happened.
+/// Time of an input.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// For lengths of time.
+    /// For durations.
     pub now: Instant,
-    /// For the human.
+    /// Wall clock for displayed times.
     pub clock: Zoned,
 }
 
-/// Something that is wanted.
+/// A command for the chat's driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// This line was typed after this prompt, and stays.
+    /// Make this line permanent, with this prompt.
     Entered(String, String),
-    /// Say this, or obey it.
+    /// Submit this as a message or command.
     Say(String),
-    /// Press this button, with these words.
+    /// Press this button with this text.
     Press(String, String),
-    /// Take the last change of what is planned back.
+    /// Undo the last change of the schedule.
     Undo,
-    /// Tell the human.
+    /// Show this text.
     Tell(&'static str),
-    /// Complete the line.
     Complete,
-    /// Keep what was typed.
+    /// Store the history.
     Keep,
-    /// Leave.
     Leave,
 }
 
-/// What is told of something that was shown.
+/// Output for an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// The words.
     pub words: String,
-    /// Whether it rings, and with which words where terminals can show them.
+    /// Bell, with a text for terminals that can show it.
     pub rings: Option<String>,
 }
 
-/// What the line is for.
+/// Purpose of the input line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Anything.
     Free,
-    /// A letter waits whether another one follows, until then.
+    /// A single letter waits until this time for another one.
     Lone(char, Instant),
-    /// The time to which something is moved.
+    /// Asks to which time an item is moved.
     When {
-        /// The button that moves it.
         button: String,
-        /// What it is.
+        /// Name of the item.
         what: String,
     },
-    /// Nothing, if ctrl+c is pressed once more.
+    /// The next Ctrl+C quits.
     Leaving,
 }
 
-/// A talk.
 pub struct Talk {
     editor: Editor,
     line: Line,
@@ -91,7 +85,6 @@ const NOT_MOVED: &str = "(not moved.)";
 const ONCE_MORE: &str = "(ctrl+c once more leaves. esc stops an answer.)";
 
 impl Talk {
-    /// A talk with somebody who typed this before.
     pub fn new(history: History) -> Self {
         Self {
             editor: Editor::new(history),
@@ -103,17 +96,16 @@ impl Talk {
         }
     }
 
-    /// The line that is typed.
     pub fn editor(&self) -> &Editor {
         &self.editor
     }
 
-    /// The line says this from now on.
+    /// Replaces the line.
     pub fn complete(&mut self, line: String) {
         self.editor.set(line);
     }
 
-    /// What stands before the line.
+    /// Returns the prompt of the line.
     pub fn prompt(&self) -> String {
         match &self.line {
             Line::When { what, .. } => format!("move {what} to when? "),
@@ -121,23 +113,23 @@ impl Talk {
         }
     }
 
-    /// What goes on, if that is worth telling.
+    /// Returns the status of running work, once it takes a while.
     pub fn status(&self, now: Instant) -> Option<String> {
         self.progress.status(now)
     }
 
-    /// Whether an answer comes, or work goes on.
+    /// Returns true if an answer is streamed or work is running.
     pub fn is_busy(&self) -> bool {
         self.telling.is_speaking() || self.progress.is_on()
     }
 
-    /// When something changes by itself.
+    /// Returns when `on_wake` has something to do or the status changes.
     pub fn wakes(&self, now: Instant) -> Option<Instant> {
         let lone = if let Line::Lone(_, until) = self.line { Some(until) } else { None };
         [lone, self.progress.next(now)].into_iter().flatten().min()
     }
 
-    /// That time came.
+    /// Handles the passing of that time.
     pub fn woke(&mut self, at: &Moment) -> Vec<Wish> {
         match self.line {
             Line::Lone(letter, until) if until <= at.now => self.entered(letter.to_string(), at),
@@ -145,36 +137,35 @@ impl Talk {
         }
     }
 
-    /// The assistant has gone, and nothing is expected of it.
+    /// Forgets running work after the connection was lost.
     pub fn lost(&mut self) {
         self.telling = Telling::of_all().with_keys();
         self.progress = Progress::default();
     }
 
-    /// Something was sent, and will be answered.
+    /// Records that something was sent that will be answered.
     pub fn sent(&mut self, now: Instant) {
         self.progress.asked(now);
     }
 
-    /// The answers to what is sent are told by this.
     pub fn telling(&mut self) -> &mut Telling {
         &mut self.telling
     }
 
-    /// Takes note of what is shown.
+    /// Handles an event.
     pub fn hear(&mut self, shown: &Shown, at: &Moment) -> Heard {
         self.prompt.follow(shown);
         let unasked = self.telling.is_unasked();
         let mut words = self.telling.hear(shown);
         let took = if self.telling.follows(shown) { self.progress.hear(shown, at.now) } else { Took::Short };
-        // Nobody waits here for the end alone.
+        // The outcome is not used here.
         self.telling.ended();
         if can_be_taken_back(shown) {
             self.offers.make('u', "undo", Deed::Undo, at.now);
         }
         let ring = rings::hear(shown, &mut self.offers, at.now, &at.clock).unwrap_or_default();
         words.push_str(&ring.words);
-        // What nobody waited for is heard, as a reminder is.
+        // Unprompted messages ring like reminders.
         let news = match shown.name.as_str() {
             "sent" => news(&words),
             "ended" if unasked => news(&words),
@@ -184,13 +175,12 @@ impl Talk {
         Heard { words, rings: ring.loud.or(news).or(long) }
     }
 
-    /// What is still to be answered of today, for who has just come.
+    /// Returns the recent open reminder, for a chat that was just started.
     pub fn come_to(&mut self, today: &Value, at: &Moment) -> String {
         let ring = rings::open_still(today, &mut self.offers, (at.now, &at.clock));
         ring.map(|ring| ring.words).unwrap_or_default()
     }
 
-    /// Takes a key in.
     pub fn key(&mut self, key: &Key, at: &Moment) -> Vec<Wish> {
         let leaving = self.line == Line::Leaving;
         if let Line::Lone(..) | Line::Leaving = self.line {
@@ -257,7 +247,7 @@ impl Talk {
         }
     }
 
-    /// Ctrl+C: the line is cleared, and the second time the human leaves.
+    /// Ctrl+C clears the line; the second one quits.
     fn interrupt(&mut self) -> Vec<Wish> {
         let text = self.editor.text();
         let entered = (!text.is_empty()).then(|| Wish::Entered(self.prompt(), format!("{text} ^C")));
@@ -266,7 +256,7 @@ impl Talk {
         entered.into_iter().chain([Wish::Tell(ONCE_MORE)]).collect()
     }
 
-    /// Esc: what is asked is not asked any more, or the answer stops.
+    /// Esc cancels the question for a time, or stops the answer.
     fn escape(&mut self) -> Vec<Wish> {
         match self.line {
             Line::When { .. } => {
@@ -282,12 +272,12 @@ impl Talk {
     }
 }
 
-/// The last line of `words`, if there are any.
+/// Returns the last line of `words`, if there is one.
 fn news(words: &str) -> Option<String> {
     words.trim().lines().last().map(|line| line.trim().to_owned())
 }
 
-/// Whether `shown` is an answer that says how to take back what it tells.
+/// Returns true for an answer that mentions how to undo it.
 fn can_be_taken_back(shown: &Shown) -> bool {
     let entry = &shown.data["entry"];
     let text = entry["text"].as_str().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Telling: what is shown, turned into the words a terminal writes, each of them once.
+//! Converts events to terminal output, without repeating text.
 //!
-//! Words come as deltas and then again whole, when they are on disk. What was already written is not
-//! written again; what a lost delta left out is.
+//! Text arrives as deltas and again as a complete entry once it is stored. Only the part that was
+//! not written yet is added, including what a lost delta left out.
 
 mod beside;
 
@@ -14,19 +14,18 @@ use super::{approval, embed};
 
 use crate::client::Shown;
 
-/// How an answer ended.
+/// Outcome of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With an answer.
     Answered,
-    /// Without one, or with half of one, and why.
+    /// No answer or an incomplete one, with the reason.
     Not(String),
-    /// Nobody saw: this terminal was too slow to follow. The answer is in the conversation.
+    /// The end was missed because this terminal lagged behind. The answer is in the conversation.
     Unseen,
 }
 
 impl Ended {
-    /// Why there is no whole answer, if there is none.
+    /// Returns the reason if there is no complete answer.
     pub fn why(self) -> Option<String> {
         match self {
             Self::Answered | Self::Unseen => None,
@@ -35,26 +34,26 @@ impl Ended {
     }
 }
 
-/// Where the human is, unless they stepped aside.
+/// The user's branch, unless a fork is open.
 const MAIN: &str = "main";
 
-/// Whose answers are told.
+/// Which answers are shown.
 enum Whose {
-    /// The answer to this message.
     One(u64),
-    /// All of them, with words that others said. Our own come back in the order in which they were sent.
+    /// All answers, and messages from other surfaces. Our own messages come back in the order in
+    /// which they were sent.
     All(VecDeque<String>),
 }
 
-/// What was told so far.
+/// Output state of one terminal.
 pub struct Telling {
     whose: Whose,
     turn: Option<u64>,
-    /// The number of work that we asked for.
+    /// Turn of the work that was requested here.
     work: Option<u64>,
-    /// Where the human is, or where the answer is given.
+    /// The user's branch, or the branch of the answer.
     here: String,
-    /// The words written since the last thing that is on disk.
+    /// The text written since the last stored entry.
     written: String,
     ended: Option<Ended>,
     margin: Margin,
@@ -62,46 +61,42 @@ pub struct Telling {
     unasked: Unasked,
 }
 
-/// How much is told beside the words.
+/// How much is shown besides the text of answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// Everything, in lines.
     Lines,
-    /// What does not stand in the status below.
+    /// Without what the status line shows.
     Keys,
-    /// The same, and the line that is told can be taken back.
+    /// Like `Interactive`; the current line can be undone.
     Confirming,
 }
 
-/// Words that nobody asked for are told at once and whole: a reminder that rings has a line of its own.
+/// Unprompted text is buffered and shown at once, because a ringing reminder has a line of its own.
 #[derive(PartialEq, Eq)]
 enum Unasked {
-    /// Somebody asked.
+    /// The turn was requested by the user.
     No,
-    /// The next turn is one of ours.
+    /// The next turn is unprompted.
     Next,
-    /// It is this one, and this is what was said so far.
+    /// The current turn is unprompted; contains its text so far.
     Held(String),
 }
 
-/// Where the next word stands.
+/// Indentation of the next character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Margin {
-    /// There is none: the words go to a program.
+    /// No indentation: the output goes to a program.
     None,
-    /// At the start of a line.
     Before,
-    /// Inside a line.
     Behind,
 }
 
 impl Telling {
-    /// Tells the answer to `message` alone.
+    /// Shows only the answer to `message`.
     pub fn of(message: u64) -> Self {
         Self::new(Whose::One(message), Margin::None)
     }
 
-    /// Tells everything.
     pub fn of_all() -> Self {
         Self::new(Whose::All(VecDeque::new()), Margin::Before)
     }
@@ -114,42 +109,43 @@ impl Telling {
         Self { whose, turn: None, work: None, here, written, ended: None, margin, manner, unasked }
     }
 
-    /// The same, for somebody who sees below what goes on and can answer with a letter.
+    /// Adapts the output to a terminal with a status line and shortcuts.
     #[must_use]
     pub fn with_keys(self) -> Self {
         Self { manner: Manner::Keys, ..self }
     }
 
-    /// These words of our own will come back; they are on the screen already.
+    /// Expects our own message back as an event; it is on the screen already.
     pub fn expect(&mut self, words: &str) {
         if let Whose::All(sent) = &mut self.whose {
             sent.push_back(words.to_owned());
         }
     }
 
-    /// The newest of those words were not taken, as far as anybody knows: if they come back, they are news.
+    /// Drops the newest expected message, because it was not accepted. If it arrives anyway, it is
+    /// shown.
     pub fn unexpect(&mut self) {
         if let Whose::All(sent) = &mut self.whose {
             sent.pop_back();
         }
     }
 
-    /// The work with this number is ours: its end is awaited like an answer's.
+    /// Awaits the end of this turn like that of an answer.
     pub fn expect_work(&mut self, turn: u64) {
         self.work = Some(turn);
     }
 
-    /// Whether somebody speaks.
+    /// Returns true while an answer is streamed.
     pub fn is_speaking(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// Whether what is being said was asked for by nobody.
+    /// Returns true if the current turn is unprompted.
     pub fn is_unasked(&self) -> bool {
         matches!(self.unasked, Unasked::Held(_))
     }
 
-    /// Whether `shown` is about the turn that is followed, or work that is.
+    /// Returns true if `shown` is about the followed turn or compaction.
     pub fn follows(&self, shown: &Shown) -> bool {
         match shown.name.as_str() {
             "began" => self.is_ours(&shown.data),
@@ -161,12 +157,12 @@ impl Telling {
         }
     }
 
-    /// How the answer ended, told once.
+    /// Returns the outcome of the answer, once.
     pub fn ended(&mut self) -> Option<Ended> {
         self.ended.take()
     }
 
-    /// The words to write for `shown`.
+    /// Returns the output for an event.
     pub fn hear(&mut self, shown: &Shown) -> String {
         let words = self.words(shown);
         match &mut self.unasked {
@@ -183,7 +179,7 @@ impl Telling {
         }
     }
 
-    /// The words with a margin, so that a person sees at a glance who speaks.
+    /// Indents `words` for a terminal.
     fn set_in(&mut self, words: &str) -> String {
         if self.margin == Margin::None {
             return words.to_owned();
@@ -222,14 +218,14 @@ impl Telling {
             "working" if self.is_ours(data) => self.work(data),
             "asked" | "answered" => self.approval(&shown.name, data),
             "card" => self.rang(data),
-            // A reminder that rings has a line of its own.
+            // A ringing reminder is shown as a card.
             "notice" if self.is_rung(data) => String::new(),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
     }
 
-    /// Sits down while somebody is speaking: what was already said comes first.
+    /// Handles the first event: shows the text so far of a running answer.
     fn join(&mut self, data: &Value) -> String {
         self.here = data["fork"]["branch"].as_str().unwrap_or(MAIN).to_owned();
         let mut running = data["running"].as_array().map(Vec::as_slice).unwrap_or_default().iter();
@@ -250,7 +246,8 @@ impl Telling {
         format!("{place}{open}{}", self.written)
     }
 
-    /// Words were missed. If the answer goes on, the whole of it follows; if not, it ended unseen.
+    /// Handles missed events. If the answer is still running, its entry follows; otherwise its end
+    /// was missed.
     fn lost_track(&mut self, data: &Value) -> String {
         let running = data["running"].as_array().map(Vec::as_slice).unwrap_or_default();
         let goes_on = match self.whose {
@@ -285,12 +282,12 @@ impl Telling {
         self.turn.is_some() && data["turn"].as_u64() == self.turn
     }
 
-    /// Whether `data` is about where the human is: background runs speak elsewhere.
+    /// Returns true if `data` is about the user's branch; background runs are on others.
     fn is_here(&self, data: &Value) -> bool {
         branch(data) == self.here
     }
 
-    /// Whether it is about that, or about main.
+    /// Returns true if `data` is about the user's branch or main.
     fn is_near(&self, data: &Value) -> bool {
         self.is_here(data) || branch(data) == MAIN
     }
@@ -306,7 +303,7 @@ impl Telling {
     fn said(&mut self, entry: &Value) -> String {
         let text = entry["text"].as_str().unwrap_or_default();
         match (entry["by"].as_str(), &mut self.whose) {
-            // Words of our own are for the model alone.
+            // A message from us to the model, without text for the user.
             (Some("human"), Whose::All(sent)) if text.is_empty() && entry["images"].as_u64() < Some(1) => {
                 if sent.is_empty() && self.here == MAIN {
                     self.unasked = Unasked::Next;
@@ -328,7 +325,7 @@ impl Telling {
         }
     }
 
-    /// The rest of words that are now on disk.
+    /// Returns the rest of a stored text.
     fn whole(&mut self, text: &str) -> String {
         let written = std::mem::take(&mut self.written);
         match text.strip_prefix(written.as_str()) {
@@ -357,7 +354,7 @@ fn branch(data: &Value) -> &str {
     data["branch"].as_str().unwrap_or(MAIN)
 }
 
-/// What a background run sent with `entry`, in words.
+/// Returns the text and embeds that a background run sent with `entry`.
 pub fn sent_words(entry: &Value) -> String {
     let results = entry["results"].as_array().into_iter().flatten();
     let words = results.filter_map(|result| result["words"].as_str()).map(|words| format!("{words}\n"));

@@ -1,4 +1,4 @@
-//! The log: what was said, in lines that fit any width.
+//! The conversation log, wrapped to any width.
 
 use std::collections::VecDeque;
 
@@ -7,22 +7,21 @@ use serde_json::Value;
 use crate::terminal::screen::{Live, Look, Screen};
 use crate::terminal::{readable, sent_words};
 
-/// The most lines that are kept: the conversation itself is elsewhere.
+/// Maximum number of lines; the conversation itself is stored by the assistant.
 const LINES: usize = 2_000;
 
-/// For somebody who never said anything.
+/// Shown while the conversation is empty.
 const NOTHING_YET: &str = "  (say something, like: call the dentist tomorrow at 10. F1 tells the keys.)\n";
 
-/// What was said.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     lines: VecDeque<String>,
-    /// The line that is not finished.
+    /// The unfinished line.
     open: String,
 }
 
 impl Log {
-    /// What was said before, as the assistant remembers it.
+    /// Creates the log from stored messages.
     pub fn read(messages: &Value) -> Self {
         let mut log = Self::default();
         for entry in messages["messages"].as_array().into_iter().flatten() {
@@ -40,7 +39,7 @@ impl Log {
         log
     }
 
-    /// The human said this, after this prompt.
+    /// Appends a message of the user.
     pub fn human(&mut self, prompt: &str, text: &str) {
         if !self.open.is_empty() {
             self.push("\n");
@@ -48,7 +47,7 @@ impl Log {
         self.push(&format!("{prompt}{}\n", text.replace('\n', "\n  ")));
     }
 
-    /// These words come next.
+    /// Appends text.
     pub fn push(&mut self, words: &str) {
         for letter in readable(words).chars() {
             match letter {
@@ -61,7 +60,7 @@ impl Log {
         self.lines.drain(..spare);
     }
 
-    /// The last `rows` rows of this width, above the last `skipped` of them.
+    /// Returns the last `rows` rows at this width, skipping the last `skipped` ones.
     pub fn rows(&self, width: u16, rows: usize, skipped: usize) -> Vec<String> {
         let open = (!self.open.is_empty()).then_some(&self.open);
         let mut newest: VecDeque<String> = VecDeque::new();
@@ -79,7 +78,7 @@ impl Log {
         newest.into_iter().skip(first).collect()
     }
 
-    /// How many lines there are, at least.
+    /// Returns a lower bound of the number of lines.
     pub fn len(&self) -> usize {
         self.lines.len() + 1
     }
@@ -89,7 +88,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// `line` in rows of this width.
+/// Wraps `line` at this width.
 pub fn wrapped(line: &str, width: u16) -> Vec<String> {
     let mut screen = Screen::new((width.saturating_add(1), 2), Look::Plain);
     let rows = screen.show(&format!("{line}\n"), Live::default());

@@ -1,4 +1,4 @@
-//! The panes beside the conversation: the day, what goes on aside, the pings, and the help, as lines.
+//! The panes next to the conversation: day, forks, pings and help, rendered as lines.
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -7,23 +7,20 @@ use crate::client::{Client, Unanswered};
 use crate::terminal::glance::Glance;
 use crate::terminal::screen::cut;
 
-/// A part of the full screen.
+/// A pane of the full screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
-    /// The conversation.
     Chat,
-    /// The day.
     Today,
-    /// What goes on aside.
+    /// Fork, background runs and updates.
     Forks,
-    /// Pings and what was spent.
+    /// Ping budget and cost.
     Pings,
-    /// The keys.
     Help,
 }
 
 impl Pane {
-    /// The pane of a function key.
+    /// Returns the pane of a function key.
     pub fn of_key(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Help),
@@ -35,21 +32,21 @@ impl Pane {
     }
 }
 
-/// How things stand beside the conversation.
+/// Data of the panes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Looked {
-    /// The day, the pings and what was spent.
+    /// Day, ping budget and cost.
     pub glance: Glance,
-    /// What is planned, and what is being done about it.
+    /// Plans and their running occurrences.
     pub schedule: Value,
-    /// How the assistant is.
     pub health: Value,
-    /// What background runs left.
+    /// Unread updates of background runs.
     pub updates: Value,
 }
 
 impl Looked {
-    /// Looks. What cannot be seen is left out, and one that stands still is not asked for more: no key is read meanwhile.
+    /// Fetches the data. What cannot be fetched is omitted. Stops after the health query if the
+    /// daemon hangs, because no key is handled meanwhile.
     pub async fn look(client: &Client) -> Self {
         let health = match client.get_soon("/api/health").await {
             Err(Unanswered::Still(_)) => return Self::default(),
@@ -63,7 +60,7 @@ impl Looked {
         }
     }
 
-    /// The day, in lines of this width.
+    /// Renders the day.
     pub fn today(&self, width: usize) -> Vec<String> {
         let today = &self.glance.today;
         let mut lines: Vec<String> =
@@ -82,7 +79,7 @@ impl Looked {
         lines
     }
 
-    /// What goes on aside, if this is the side conversation that we are in.
+    /// Renders the open fork with topic `aside` and the running jobs.
     pub fn forks(&self, aside: Option<&str>, width: usize) -> Vec<String> {
         let aside =
             aside.map(|topic| cut(&format!("⑂ {}", if topic.is_empty() { "aside" } else { topic }), width));
@@ -100,7 +97,7 @@ impl Looked {
         lines
     }
 
-    /// The pings and what was spent.
+    /// Renders the ping budget and cost.
     pub fn pings(&self, width: usize) -> Vec<String> {
         let gauge = self.glance.pings.as_deref().and_then(gauge);
         let spent = (self.glance.spent > 0.0).then(|| format!("${:.2} today", self.glance.spent));
@@ -121,13 +118,13 @@ impl Looked {
     }
 }
 
-/// The clock alone of `today 15:00 · in 2 h`.
+/// Extracts the time from `today 15:00 · in 2 h`.
 fn clock(words: &str) -> &str {
     let clock = words.split(" · ").next().unwrap_or(words);
     clock.strip_prefix("today ").unwrap_or(clock)
 }
 
-/// `2/3` as a gauge.
+/// Renders `2/3` as a gauge.
 fn gauge(pings: &str) -> Option<String> {
     let (left, most) = pings.split_once('/')?;
     let (left, most): (usize, usize) = (left.parse().ok()?, most.parse().ok()?);
@@ -136,7 +133,7 @@ fn gauge(pings: &str) -> Option<String> {
     Some(format!("{}{} {left} of {most}", "▮".repeat(full), "▯".repeat(empty)))
 }
 
-/// Something that comes, with the clock on the left and how long it is until then on the right.
+/// Renders a due item with its time on the left and the remaining time on the right.
 fn due(at: usize, due: &Value, width: usize) -> String {
     let words = text(&due["words"]);
     let clock = clock(words);
@@ -157,7 +154,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// What the keys do.
+/// The help text.
 pub const HELP: [&str; 14] = [
     "enter       send",
     "ctrl+j      a new line",
@@ -179,7 +176,7 @@ pub const HELP: [&str; 14] = [
 mod tests {
     use super::*;
 
-    /// The screen looks at how things stand again and again. One that stands still holds it up for a moment only.
+    /// A hung daemon delays the full screen only for the timeout of one health query.
     #[tokio::test(start_paused = true)]
     async fn one_that_stands_still_is_looked_at_once() {
         let home = tempfile::tempdir().unwrap();

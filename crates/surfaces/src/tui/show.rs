@@ -1,4 +1,4 @@
-//! Showing: the loop that takes the terminal, draws, and gives it back however it ends.
+//! Event loop of the full screen. Restores the terminal however it ends.
 
 use std::io::{self, Write};
 use std::panic;
@@ -26,22 +26,20 @@ use crate::terminal::seat::{names, ringing, to_tell_seated};
 use crate::terminal::talk::{Moment, Wish as Wanted};
 use crate::terminal::{Said, Stopped, plain, readable, said};
 
-/// What the full screen needs.
+/// Parameters of the full screen.
 pub struct Setup<'a> {
-    /// What time it is.
     pub clock: &'a dyn Clock,
-    /// How words may look.
     pub look: Look,
-    /// What was typed before.
+    /// Lines entered before.
     pub history: History,
-    /// Keeps what was typed.
+    /// Stores the history.
     pub keep: &'a dyn Fn(&History),
 }
 
-/// How many entries are read at first.
+/// Request for the initial messages.
 const ENTRIES: &str = "/api/messages?limit=100";
 
-/// Shows the full screen until the human leaves.
+/// Runs the full screen until the user quits.
 pub async fn show(
     client: &Client,
     setup: Setup<'_>,
@@ -58,7 +56,7 @@ pub async fn show(
         let event = tokio::select! {
             input = keys.next() => match input {
                 Some(Ok(Input::Key(key))) => Event::Key(key),
-                // What is drawn next has the new size.
+                // The next draw uses the new size.
                 Some(Ok(Input::Resized(..))) => continue,
                 Some(Err(error)) => return Err(error.into()),
                 None => return Ok(()),
@@ -79,12 +77,12 @@ pub async fn show(
 struct Showing<'a> {
     client: &'a Client,
     setup: Setup<'a>,
-    /// There always is one, between two events.
+    /// `None` only during an update.
     state: Option<State>,
     stays: Stays,
 }
 
-/// Whether the human is still there.
+/// Whether the full screen is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stays {
     Here,
@@ -96,7 +94,7 @@ impl Showing<'_> {
         Moment { now: Instant::now(), clock: self.setup.clock.now() }
     }
 
-    /// Draws, and gives the time at which something changes by itself.
+    /// Draws and returns when the next change is due.
     fn draw(&self, terminal: &mut Terminal<CrosstermBackend<io::Stdout>>) -> io::Result<Instant> {
         let at = self.moment();
         let Some(state) = &self.state else { return Ok(at.now) };
@@ -104,7 +102,7 @@ impl Showing<'_> {
         Ok(state.wakes(at.now))
     }
 
-    /// Something happened: what is wanted then is done, and may make something else happen.
+    /// Updates the state with `event` and the events that follow from its commands.
     async fn happen(&mut self, event: Event) -> Result<(), Stopped> {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
@@ -162,7 +160,7 @@ impl Showing<'_> {
                 Err(Stopped::Unanswered(error)) => told(error).map(Some),
                 Err(error) => Err(error),
             },
-            // These are only to be seen.
+            // Shown by the state itself.
             Wanted::Entered(..) | Wanted::Tell(_) => Ok(None),
         }
     }
@@ -179,10 +177,10 @@ fn told(error: Unanswered) -> Result<Event, Stopped> {
     Ok(Event::Told(to_tell_seated(error)?))
 }
 
-/// The terminal, taken over. It is as it was when this is dropped, also by a panic.
+/// Guard of the alternate screen; restores the terminal when dropped, including by a panic.
 ///
-/// A panic somewhere else in the process ends what it was part of and not us, so nothing is given back for it: what it
-/// says is told when we are done.
+/// A panic in another task does not end the full screen. Its message is printed after the terminal
+/// was restored.
 struct Taken {
     _raw: Raw,
     panics: Receiver<String>,
@@ -200,7 +198,7 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // Nobody is left to hear that any of this failed.
+        // Errors cannot be reported here.
         let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
         for panicked in self.panics.try_iter() {
             let _ = write!(io::stderr(), "{}\r\n", readable(&panicked).replace('\n', "\r\n"));
@@ -220,7 +218,7 @@ mod tests {
     use super::*;
     use crate::terminal::keys::Key;
 
-    /// Somebody who sits there is told, whatever they want of it, and goes on sitting.
+    /// Requests to a hung daemon show their error and do not close the full screen.
     #[tokio::test(start_paused = true)]
     async fn an_assistant_that_stands_still_does_not_end_the_full_screen() {
         let home = tempfile::tempdir().unwrap();

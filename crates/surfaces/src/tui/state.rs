@@ -1,4 +1,4 @@
-//! The state of the full screen: what happened goes in, and what is wanted of the assistant comes out.
+//! State of the full screen, without I/O: events are inputs, commands are outputs.
 
 use std::time::Duration;
 
@@ -13,81 +13,78 @@ use crate::terminal::keys::{self, Key, Way};
 use crate::terminal::seat::{GONE, STILL};
 use crate::terminal::talk::{Moment, Talk, Wish as Wanted};
 
-/// Something that happened.
+/// An input of the state.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A key was pressed.
     Key(Key),
-    /// The assistant shows something.
+    /// An event of the assistant.
     Shown(Shown),
-    /// It has gone.
+    /// The connection was closed.
     Gone,
-    /// It is there, and nothing comes from it.
+    /// The daemon does not respond.
     Still,
-    /// It is back.
+    /// The connection is open again.
     Back,
-    /// What was said before.
+    /// The stored messages were fetched.
     Read(Value),
-    /// How things stand.
+    /// The data of the panes was fetched.
     Looked(Box<Looked>),
-    /// What came of something that was wanted, in words.
+    /// The reply to a command.
     Told(String),
-    /// The human's words were sent, and will be answered.
+    /// A message was sent and will be answered.
     Sent,
-    /// The line can become this.
+    /// The completed line.
     Completed(String),
-    /// Time passed.
     Woke,
 }
 
-/// Something that is wanted.
+/// A command for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// What the talk wants.
+    /// A command of the chat.
     Talk(Wanted),
-    /// Look how things stand.
+    /// Fetch the data of the panes.
     Look,
-    /// Read what was said.
+    /// Fetch the stored messages.
     Read,
-    /// Ring, with these words where terminals can show them.
+    /// Ring the bell, with a text for terminals that can show it.
     Ring(String),
 }
 
-/// What the full screen shows.
+/// The state.
 pub struct State {
     pub(super) talk: Talk,
     pub(super) log: Log,
     pub(super) looked: Looked,
     pub(super) focus: Pane,
-    /// How many rows the pane in focus is scrolled.
+    /// Number of rows by which the focused pane is scrolled.
     pub(super) scrolled: usize,
     pub(super) there: There,
-    /// What the side conversation is about that the human is in.
+    /// Topic of the fork in which the user is.
     pub(super) aside: Option<String>,
-    /// When to look how things stand, if nothing happens before.
+    /// When to fetch the data of the panes again.
     look: Instant,
 }
 
-/// Whether the assistant is there.
+/// Availability of the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum There {
-    /// It is.
     Yes,
-    /// It is not; it is looked for.
+    /// The connection is closed; reconnecting.
     No,
-    /// It is, and stands still; it is looked for.
+    /// The daemon does not respond; reconnecting.
     Still,
 }
 
-/// How many rows a page is.
+/// Rows per page.
 const PAGE: usize = 8;
-/// The most rows of a pane beside the conversation that are scrolled.
+/// Maximum scroll of the panes next to the conversation.
 const ROWS: usize = 500;
-/// How often to look how things stand, if nothing happens.
+/// Interval at which the panes are updated without events.
 const LOOK: Duration = Duration::from_secs(30);
 
 impl State {
-    /// An empty screen, for somebody who typed this before.
+    /// Creates an empty state with a history.
     pub fn new(history: History, now: Instant) -> Self {
         Self {
             talk: Talk::new(history),
@@ -101,17 +98,16 @@ impl State {
         }
     }
 
-    /// The talk: what is sent is told to it.
     pub fn talk(&mut self) -> &mut Talk {
         &mut self.talk
     }
 
-    /// When something changes by itself.
+    /// Returns when the next change is due.
     pub fn wakes(&self, now: Instant) -> Instant {
         self.talk.wakes(now).unwrap_or(self.look).min(self.look)
     }
 
-    /// What it is after `event`, and what is wanted then.
+    /// Handles `event` and returns the new state and the commands that follow.
     #[must_use]
     pub fn update(mut self, event: Event, at: &Moment) -> (Self, Vec<Wish>) {
         let wishes = match event {
@@ -201,7 +197,7 @@ impl State {
         Vec::new()
     }
 
-    /// What the talk wants, but for what is only to be seen.
+    /// Handles commands of the chat that only change the display, and returns the others.
     fn wanted(&mut self, wanted: Vec<Wanted>) -> Vec<Wish> {
         let mut wishes = Vec::new();
         for wish in wanted {
@@ -236,7 +232,7 @@ impl State {
     }
 
     fn scroll(&mut self, way: Way) {
-        // The conversation is read from its end, everything else from its beginning.
+        // The conversation scrolls from its end, the other panes from their beginning.
         let (further, most) = match self.focus {
             Pane::Chat => (Way::Earlier, self.log.len()),
             Pane::Today | Pane::Forks | Pane::Pings | Pane::Help => (Way::Later, ROWS),

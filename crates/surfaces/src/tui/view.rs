@@ -1,4 +1,4 @@
-//! How the full screen looks. With little room there is one pane, and the keys turn to the others.
+//! Rendering of the full screen. A small terminal shows one pane at a time.
 
 use jiff::Zoned;
 use ratatui::Frame;
@@ -13,14 +13,14 @@ use super::state::{State, There};
 use crate::terminal::screen::{Look, Typed, laid_out};
 use crate::terminal::talk::Moment;
 
-/// The least columns and rows for panes beside the conversation.
+/// Minimum columns and rows for showing all panes.
 const ROOM: (u16, u16) = (60, 14);
-/// How wide the panes beside the conversation are.
+/// Width of the panes next to the conversation.
 const BESIDE: u16 = 28;
-/// The most rows of the line that is typed.
+/// Maximum number of rows of the input line.
 const TYPED: u16 = 6;
 
-/// Draws `state` as it is at that moment.
+/// Draws `state`.
 pub fn view(state: &State, at: &Moment, look: Look, frame: &mut Frame<'_>) {
     let area = frame.area();
     let typed = typed(state, area.width.saturating_sub(2));
@@ -43,7 +43,7 @@ fn typed(state: &State, width: u16) -> crate::terminal::screen::Rows {
     laid_out(&Typed { prompt: state.talk.prompt(), before: before.to_owned(), after }, usize::from(width))
 }
 
-/// What everything that is drawn depends on.
+/// Inputs of drawing.
 struct Draw<'a> {
     state: &'a State,
     at: &'a Moment,
@@ -120,7 +120,7 @@ impl Draw<'_> {
         }
     }
 
-    /// What the human said stands out, what is only noted steps back.
+    /// Messages of the user are bold, remarks are dimmed.
     fn row(&self, row: String) -> Line<'static> {
         let style = match (self.look, row.trim_start().chars().next()) {
             (Look::Shaded, Some('>' | '⏰')) => Style::new().add_modifier(Modifier::BOLD),
@@ -130,7 +130,7 @@ impl Draw<'_> {
         Line::styled(row, style)
     }
 
-    /// A pane that was turned to has a stronger frame.
+    /// A focused pane has a thick frame.
     fn frame(&self, pane: Pane) -> Block<'static> {
         match (self.state.focus == pane, pane) {
             (true, Pane::Today | Pane::Forks | Pane::Pings | Pane::Help) => {

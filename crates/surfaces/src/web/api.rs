@@ -1,4 +1,4 @@
-//! The API: what the page and the command line can ask.
+//! General endpoints of the API: pairing, commands, devices, health.
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
@@ -19,11 +19,11 @@ use super::secret::Secret;
 use super::wire;
 use super::{App, Ports};
 
-/// The largest body of any other request, in bytes.
+/// Default limit of a request body in bytes.
 pub const BODY_BYTES: usize = 1024 * 1024;
-/// The largest body of a stranger's request, in bytes.
+/// Limit of the body of small requests, such as those of unpaired clients, in bytes.
 const PAIR_BYTES: usize = 1024;
-/// The longest name of a device that is kept, in characters.
+/// Maximum length of a stored device label in characters.
 const LABEL_CHARS: usize = 120;
 
 pub(super) async fn pair(
@@ -38,8 +38,8 @@ pub(super) async fn pair(
     let label = label(request.headers());
     let wire::PairWith { code } = read(&app, request, PAIR_BYTES).await?;
     socket.answering();
-    // A right code is taken however many wrong ones came before: it has 128 random bits, so nobody guesses it, and a
-    // program that sends wrong ones must not shut the user out.
+    // A right code is accepted regardless of failures before: with 128 random bits it cannot be
+    // guessed, and a program that sends wrong ones must not lock the user out.
     if let Err(bad) = app.pairing().redeem(code.trim()) {
         if app.pairing_attempts().is_over(socket.address) {
             return Err(Refusal::too_many());
@@ -53,7 +53,7 @@ pub(super) async fn pair(
     let id = digest.short();
     let device = Device { id: id.clone(), label, credential: digest, paired };
     app.ports().devices.add(device).await.map_err(|unkept| Refusal::broken(unkept.0))?;
-    // Without room for it the connection stays an unproven one; the cookie holds all the same.
+    // If there is no capacity, the connection stays unproven; the cookie is valid all the same.
     let _ = socket.welcome(&id);
     let cookie = cookie(socket.port, credential.reveal())?;
     Ok(([(header::SET_COOKIE, cookie)], Json(wire::Done { ok: true })).into_response())
@@ -82,7 +82,7 @@ pub(super) async fn pairings(
     Ok(Json(wire::PairLink { ok: true, link }))
 }
 
-/// A command is the same on every surface: words that begin with a slash.
+/// Executes a command, which behaves the same on every surface.
 pub(super) async fn command(
     State(app): State<App>,
     Extension(through): Extension<Through>,
@@ -114,7 +114,7 @@ pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Jso
     Ok(Json(wire::Done { ok: true }))
 }
 
-/// How full the conversation is, in which the human is.
+/// Returns how full the context window of the current conversation is.
 pub(super) async fn context(State(app): State<App>) -> Result<Json<wire::ContextWire>, Refusal> {
     let answer = app.ports().desk.ask(Ask::Tell(Question::Numbers)).await;
     let Answer::Numbers(numbers) = answer else { return Err(unexpected(answer)) };
@@ -137,7 +137,7 @@ pub(super) async fn forget(State(app): State<App>, request: Request) -> Result<J
     Ok(Json(wire::Done { ok: true }))
 }
 
-/// Reads the body of `request`, of at most `limit` bytes, within the time that is given for it.
+/// Reads and parses the body of `request`, of at most `limit` bytes, within the timeout.
 pub(super) async fn read<T: DeserializeOwned>(
     app: &App,
     request: Request<Body>,
@@ -160,7 +160,7 @@ pub(super) async fn read<T: DeserializeOwned>(
         .map_err(|error| Refusal::malformed(format!("the body is not the JSON this address takes: {error}.")))
 }
 
-/// Where the human is who came through that door.
+/// Returns the surface of a connection.
 pub(super) fn surface(through: &Through) -> SurfaceName {
     match through.door {
         Door::Tcp(_) => SurfaceName::Page,
@@ -168,13 +168,13 @@ pub(super) fn surface(through: &Through) -> SurfaceName {
     }
 }
 
-/// What the browser says it is, cut to a length that fits a list.
+/// Returns the user agent, truncated for lists.
 fn label(headers: &HeaderMap) -> String {
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     agent.unwrap_or("a browser").chars().take(LABEL_CHARS).collect()
 }
 
-/// The answer that is no answer to what was asked: mostly a refusal.
+/// Converts an answer of an unexpected type, usually a refusal.
 pub(super) fn unexpected(answer: Answer) -> Refusal {
     match answer {
         Answer::Refused(reason) => Refusal::refused(reason),

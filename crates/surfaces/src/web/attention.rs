@@ -1,4 +1,4 @@
-//! Attention: what keeps the assistant quiet, and what waits because of it, as the page and the command line read it.
+//! Quiet hours, focus and deferred messages, as JSON for the page and the command line.
 
 use domain::assistant::{Answer, Question, Request as Ask};
 use domain::attention::{Attention, Caps, Held, Quiet};
@@ -13,50 +13,50 @@ use super::refusal::Refusal;
 use super::schedule::wire::TimeWire;
 use super::sessions::moment;
 
-/// How attention is spared now.
+/// Returns the current attention state.
 pub(super) async fn attention(app: &App) -> Result<Box<Attention>, Refusal> {
     let answer = app.ports().desk.ask(Ask::Tell(Question::Attention)).await;
     let Answer::Attention(attention) = answer else { return Err(unexpected(answer)) };
     Ok(attention)
 }
 
-/// What the human's words for times mean.
+/// Returns how the user's words for times are read.
 pub(super) async fn habits(app: &App) -> Result<Habits, Refusal> {
     Ok(attention(app).await?.calm.quiet.habits())
 }
 
-/// How it stands.
+/// The attention state.
 #[derive(Serialize)]
 pub(super) struct AttentionWire {
     /// The quiet hours, or `off`.
     quiet: String,
-    /// The quiet times of today.
+    /// Quiet times of today.
     spans: Vec<SpanWire>,
-    /// Until when it is quiet, if it is now.
+    /// End of the current quiet time.
     quiet_until: Option<TimeWire>,
     focus: Option<FocusWire>,
     next_digest: Option<TimeWire>,
     #[serde(flatten)]
     pushes: PushesWire,
-    /// What is held back, oldest first.
+    /// Deferred messages, oldest first.
     held: Vec<HeldWire>,
 }
 
-/// From when to when.
+/// A time span.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct SpanWire {
     from: String,
     to: String,
 }
 
-/// What the human has their mind on.
+/// The current focus.
 #[derive(Serialize)]
 struct FocusWire {
     on: String,
     until: TimeWire,
 }
 
-/// What rang today without having been asked for, and how much may.
+/// Unprompted pings of today, and their limits.
 #[derive(Serialize)]
 struct PushesWire {
     pushes: u32,
@@ -64,7 +64,7 @@ struct PushesWire {
     minutes_apart: Option<u32>,
 }
 
-/// Something that is held back.
+/// A deferred message.
 #[derive(Serialize)]
 struct HeldWire {
     id: u64,
@@ -108,7 +108,7 @@ impl HeldWire {
     }
 }
 
-/// The quiet times of today, from midnight to midnight.
+/// Returns the quiet times of today, from midnight to midnight.
 fn spans(quiet: Quiet, now: &Zoned) -> Vec<SpanWire> {
     let Quiet::Between(from, to) = quiet else { return Vec::new() };
     let today = now.date();

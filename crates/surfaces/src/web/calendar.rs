@@ -1,6 +1,5 @@
-//! The calendar: what the human has entered elsewhere for some days, as the page draws it beside what is planned here.
-//!
-//! It may be kept on another machine, so it is asked for apart from all else, and nothing waits for it.
+//! Appointments from the user's external calendar, shown next to the schedule. They may come from
+//! another machine, so they are a request of their own and nothing waits for them.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -15,42 +14,39 @@ use super::refusal::Refusal;
 use super::schedule::window::{Wanted, Window};
 use super::sessions::moment;
 
-/// The most events that are told.
+/// Maximum number of events returned.
 const MOST: usize = 200;
 
-/// Something the human has entered.
+/// An appointment of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appointment {
-    /// What it is.
     pub name: String,
-    /// Where, if somebody said.
     pub place: Option<String>,
-    /// When.
     pub when: Slot,
 }
 
-/// When something is.
+/// Time of an appointment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// From the first to the second.
+    /// Start and end.
     Timed(Timestamp, Timestamp),
-    /// On whole days: the first, and the day after the last.
+    /// Whole days: the first, and the day after the last.
     Days(Date, Date),
 }
 
-/// Who keeps the calendar.
+/// Source of appointments.
 pub trait Calendar: Send + Sync {
-    /// What begins or goes on from `from` until before `to`, in order; or why that is not known, and what could not be
-    /// read.
+    /// Returns the appointments that overlap the range, in order, with notes about what could not
+    /// be read; or an error text.
     fn between(&self, from: Zoned, to: Zoned) -> BoxFuture<'_, Result<Looked, String>>;
 }
 
-/// What a look into the calendar finds.
+/// Result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
-    /// What was found, in order.
+    /// In order.
     pub events: Vec<Appointment>,
-    /// What could not be read: a sentence for each.
+    /// One sentence for each calendar that could not be read.
     pub left_out: Vec<String>,
 }
 
@@ -72,23 +68,23 @@ pub(super) async fn show(
     Ok(Json(CalendarWire { events, notes }))
 }
 
-/// What the calendar says.
+/// The appointments.
 #[derive(Serialize)]
 pub(super) struct CalendarWire {
     /// In order.
     events: Vec<EventWire>,
-    /// What is not among them.
+    /// What is missing.
     notes: Vec<String>,
 }
 
-/// One event.
+/// One appointment.
 #[derive(Serialize)]
 struct EventWire {
     name: String,
     place: Option<String>,
     from: String,
     to: String,
-    /// `day`, if it is on whole days, otherwise `time`.
+    /// `day` for whole days, otherwise `time`.
     kind: &'static str,
 }
 

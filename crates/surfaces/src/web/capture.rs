@@ -1,4 +1,4 @@
-//! Capture: words that are planned, or kept if there is no time in them; never lost, and told as they are stored.
+//! Captures text: plans it, or stores it in the inbox if it contains no time.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,14 +13,14 @@ use super::refusal::Refusal;
 use super::schedule::plans;
 use super::wire::Obeyed;
 
-/// Words of the human.
+/// Text of the user.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Captured {
     text: String,
 }
 
-/// What became of them, and what takes it back.
+/// The reply, and the token that undoes the change.
 #[derive(Serialize)]
 pub(super) struct CaughtWire {
     ok: bool,
@@ -36,21 +36,21 @@ pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<
     Ok(Json(CaughtWire { ok: true, text, undo }))
 }
 
-/// Changes what is planned or kept; gives what is told about it.
+/// Changes the schedule or inbox and returns the reply.
 async fn change(app: &App, planning: Planning) -> Result<String, Refusal> {
     let answer = app.ports().desk.ask(Ask::Plan(planning)).await;
     let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
     Ok(text)
 }
 
-/// What takes this change back, and no other one.
+/// Returns a token that identifies this change.
 fn mark(changed: &Replanned) -> String {
     let mut hasher = DefaultHasher::new();
     format!("{changed:?}").hash(&mut hasher);
     format!("plan:{:016x}", hasher.finish())
 }
 
-/// Something that is taken back.
+/// Request to undo a change.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Undo {
@@ -67,13 +67,13 @@ pub(super) async fn undo(State(app): State<App>, request: Request) -> Result<Jso
     change(&app, Planning::Words("undo".to_owned())).await.map(told)
 }
 
-/// What is done with something in the inbox.
+/// Action on an inbox item.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 enum Sorted {
-    /// It is not needed any more.
+    /// It is done.
     Drop { id: u64 },
-    /// It is needed then.
+    /// It becomes a reminder at this time.
     Plan { id: u64, when: String },
 }
 

@@ -1,4 +1,4 @@
-//! What was spent, as the page and the command line read it.
+//! Cost report as JSON for the page and the command line.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -10,9 +10,9 @@ use super::App;
 use super::refusal::Refusal;
 use super::span::{Span, days};
 
-/// How many days the lists look back, if nobody says.
+/// Default number of days in the lists.
 pub const DAYS: u16 = 30;
-/// The most days that are looked back.
+/// Maximum number of days.
 pub const MOST_DAYS: u16 = 3660;
 
 pub(super) async fn show(
@@ -24,7 +24,7 @@ pub(super) async fn show(
     Ok(Json(CostWire::from(&report)))
 }
 
-/// What was spent.
+/// The cost report.
 #[derive(Serialize)]
 pub struct CostWire {
     date: String,
@@ -37,11 +37,11 @@ pub struct CostWire {
     /// By day and source, in the order of the days.
     by_day_and_source: Vec<DayWire>,
     unattended: UnattendedWire,
-    /// What will have been spent; null, before a whole day has passed.
+    /// Null before a whole day has passed.
     forecast: Option<ForecastWire>,
 }
 
-/// What will have been spent, and what that follows from.
+/// Expected cost, and its basis.
 #[derive(Serialize)]
 struct ForecastWire {
     dollars_today: f64,
@@ -49,16 +49,16 @@ struct ForecastWire {
     dollars_a_day: f64,
     tokens_today: u64,
     tokens_this_month: u64,
-    /// How many of the calls that it follows from have no price, and so no dollars.
+    /// Number of calls in the basis that have no price and add no dollars.
     unpriced_calls: u64,
     planned_runs: u64,
-    /// Routines that are planned and did not run in the days that it follows from: they are not in it.
+    /// Planned routines that did not run in the basis and are not included.
     routines_not_run: u64,
     days: u16,
     words: String,
 }
 
-/// The spans that are always told.
+/// Totals of fixed periods.
 #[derive(Serialize)]
 struct SpansWire {
     today: TotalWire,
@@ -66,7 +66,7 @@ struct SpansWire {
     month: TotalWire,
 }
 
-/// Some calls, added up. Dollars are those of the calls with a known price; the others are counted apart.
+/// Totals of calls. Calls without a known price add no dollars and are counted separately.
 #[derive(Serialize)]
 struct TotalWire {
     calls: u64,
@@ -82,14 +82,14 @@ struct TotalWire {
 #[derive(Serialize)]
 struct RowWire {
     name: String,
-    /// How many runs these calls were made in; in a conversation, how many answers. Told of sources alone.
+    /// Number of runs with these calls, or of answers in a conversation. Only for sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<u64>,
     #[serde(flatten)]
     total: TotalWire,
 }
 
-/// What one source spent on one day.
+/// Cost of one source on one day.
 #[derive(Serialize)]
 struct DayWire {
     day: String,
@@ -97,7 +97,7 @@ struct DayWire {
     row: RowWire,
 }
 
-/// What unattended work used today, and what it may use; null is no limit.
+/// Usage of unattended work today, and its limits; null means no limit.
 #[derive(Serialize)]
 struct UnattendedWire {
     dollars: f64,
@@ -106,12 +106,12 @@ struct UnattendedWire {
     tokens_per_day: Option<u64>,
     dollars_left: Option<f64>,
     tokens_left: Option<u64>,
-    /// What is used of the limit that ends first, in words: `$0.82 of $1.00`.
+    /// Usage of the limit that is reached first, such as `$0.82 of $1.00`.
     nearest: Option<String>,
     percent: Option<u64>,
-    /// What whoever looks should know of it; null, while there is enough left.
+    /// Notice about the limit; null while enough is left.
     standing: Option<String>,
-    /// What to say for more: `$2.00 5M`; null, while there is enough left.
+    /// Suggested higher limit, such as `$2.00 5M`; null while enough is left.
     raised: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Delivery: how long after its time what was planned began.
+//! Statistics about how late planned occurrences started.
 
 use axum::Json;
 use axum::extract::State;
@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::App;
 use super::refusal::Refusal;
 
-/// The newest times that are looked at.
+/// Number of newest occurrences considered.
 const NEWEST: u32 = 2_000;
 
-/// Where each bin ends, in seconds, and what it is called; the last has no end.
+/// Upper bound of each bin in seconds, and its label; the last has no bound.
 const BINS: [(i64, &str); 8] = [
     (1, "under 1 s"),
     (3, "1–3 s"),
@@ -28,17 +28,17 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<DeliveryWire>, R
     Ok(Json(DeliveryWire::of(&begun.map_err(|unreadable| Refusal::broken(unreadable.0))?)))
 }
 
-/// How late things began.
+/// Lateness of occurrences.
 #[derive(Debug, Serialize)]
 pub(super) struct DeliveryWire {
     count: usize,
-    /// The seconds within which half of them began, and 99 of 100.
+    /// Median and 99th percentile in seconds.
     half: Option<f64>,
     most: Option<f64>,
     bins: Vec<BinWire>,
 }
 
-/// How many began so late.
+/// Number of occurrences in one bin.
 #[derive(Debug, Serialize)]
 struct BinWire {
     late: &'static str,

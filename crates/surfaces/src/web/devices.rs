@@ -1,4 +1,4 @@
-//! Devices: the browsers that were paired, each known only by the hash of its credential.
+//! Paired browsers, each identified by the hash of its credential.
 
 use std::sync::Arc;
 
@@ -8,37 +8,35 @@ use tokio::sync::watch;
 
 use super::secret::Digest;
 
-/// A browser that was paired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// What it is called in lists: the first characters of its hash.
+    /// Name in lists: the first characters of the hash.
     pub id: String,
-    /// What the browser says it is.
+    /// User agent of the browser.
     pub label: String,
-    /// The hash of its credential.
+    /// Hash of the credential.
     pub credential: Digest,
-    /// When it was paired.
     pub paired: Timestamp,
 }
 
-/// Where paired devices are kept.
+/// Stores paired devices.
 pub trait Devices: Send + Sync {
-    /// All of them. This is asked at every request.
+    /// Returns all devices. Called for every request.
     fn list(&self) -> BoxFuture<'_, Result<Arc<[Device]>, Unkept>>;
 
-    /// Keeps one more. When this returns `Ok` it survives a restart.
+    /// Adds a device. It is stored durably when this returns `Ok`.
     fn add(&self, device: Device) -> BoxFuture<'_, Result<(), Unkept>>;
 
-    /// Forgets the one called `id`, if there is one.
+    /// Removes the device `id`, if there is one.
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Unkept>>;
 }
 
-/// The devices cannot be read or written. The human must act: it says what is wrong.
+/// The devices cannot be read or written, with a text for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unkept(pub String);
 
-/// Devices that are forgotten when the program ends.
+/// Devices kept in memory only.
 #[derive(Debug)]
 pub struct Fleeting(watch::Sender<Arc<[Device]>>);
 

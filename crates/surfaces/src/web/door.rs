@@ -1,4 +1,4 @@
-//! The two doors: a port on the loopback address, and a socket file that only the human can open.
+//! Listeners of the page: a loopback port, and a socket file that only the user can open.
 
 mod file;
 
@@ -31,15 +31,15 @@ use super::gate::{Door, Socket, Through};
 use super::{App, Limits};
 use crate::admission::{Admission, Room};
 
-/// The port that the page has, if nobody took it.
+/// Default port.
 pub const PORT: u16 = 7645;
-/// How many ports after the wanted one are tried.
+/// Number of following ports tried if one is in use.
 const PORTS_TRIED: u16 = 20;
-/// The largest head of a request, in bytes.
+/// Maximum size of the head of a request.
 const HEAD_BYTES: usize = 16 * 1024;
-/// The most headers of a request.
+/// Maximum number of headers.
 const HEADERS: usize = 64;
-/// How long connections may take to end.
+/// How long connections may take to end at shutdown.
 const ENDING: Duration = Duration::from_secs(2);
 
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
@@ -47,7 +47,7 @@ const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: applicatio
     {\"ok\":false,\"error\":{\"kind\":\"full\",\"message\":\"Too many connections are open. Close other tabs, or try \
     again in ten seconds.\"}}";
 
-/// A port on the loopback address. There is no way to make one on another address.
+/// A port on the loopback address. It cannot be bound to another address.
 #[derive(Debug)]
 pub struct PortDoor {
     listener: TcpListener,
@@ -55,30 +55,28 @@ pub struct PortDoor {
 }
 
 impl PortDoor {
-    /// Where it is.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of the page, for a browser.
+    /// Returns the address of the page for a browser.
     pub fn page(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
-/// Why there is no port.
+/// Why no port was opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Unbound {
-    /// The address can be reached from other machines.
+    /// Other machines could reach the address.
     #[error(
         "the page does not listen on {0}, because other machines could reach it there. use 127.0.0.1 or [::1], \
          and a tunnel (ssh -L, tailscale serve) to come from elsewhere."
     )]
     NotLoopback(SocketAddr),
-    /// The wanted port and those after it are taken.
+    /// The port and those after it are in use.
     #[error("the ports from {} on are taken. set OLLIM_HTTP to a free one, such as 127.0.0.1:8765.", .0.port())]
     Taken(SocketAddr),
-    /// The system says no.
     #[error("the page cannot listen on {0}: {1}. set OLLIM_HTTP to another address, such as 127.0.0.1:8765.")]
     Denied(SocketAddr, #[source] io::Error),
 }
@@ -112,7 +110,7 @@ pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
     let admission = Admission::new(room);
     let mut sockets = JoinSet::new();
     while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
-        // A connection that is over already has no address.
+        // A closed connection has no address.
         let Ok(peer) = stream.peer_addr() else { continue };
         let Some(admitted) = stop.run_until_cancelled(admission.admit()).await else { break };
         let socket = Arc::new(Socket::new(port, peer.ip(), admitted));
@@ -138,7 +136,7 @@ pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
 pub async fn serve_unix(mut door: FileDoor, app: App, stop: CancellationToken) {
     let router = app.router();
     let limits = *app.limits();
-    // The permissions of the file are the proof, so every connection counts as a proven one.
+    // The file permissions authenticate the user, so every connection counts as proven.
     let admission = Admission::new(Room { unproven: 1, proven: limits.known, grace: limits.grace });
     let mut sockets = JoinSet::new();
     while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
@@ -157,7 +155,7 @@ pub async fn serve_unix(mut door: FileDoor, app: App, stop: CancellationToken) {
     finish(sockets).await;
 }
 
-/// The next connection; meanwhile, connections that ended are cleared away.
+/// Accepts the next connection and removes finished ones.
 pub(crate) async fn accept<L: Listener>(listener: &mut L, sockets: &mut JoinSet<()>) -> L::Io {
     loop {
         tokio::select! {
@@ -167,7 +165,7 @@ pub(crate) async fn accept<L: Listener>(listener: &mut L, sockets: &mut JoinSet<
     }
 }
 
-/// One connection.
+/// Serves one connection.
 struct Talk {
     router: Router,
     through: Through,
@@ -175,7 +173,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// Serves the connection to its end. Returns it if `dropped` ends before it was answered.
+    /// Serves the connection to its end. Returns it if `dropped` completes before it was answered.
     async fn hold<S: AsyncRead + AsyncWrite + Unpin + Send>(
         self,
         stream: S,
@@ -203,7 +201,7 @@ impl Talk {
             .max_headers(HEADERS)
             .serve_connection(TokioIo::new(stream), answer);
         tokio::select! {
-            // What a client does to its own connection is no news.
+            // Errors on the client's connection are ignored.
             _ = &mut connection => return None,
             () = stop.cancelled() => std::pin::Pin::new(&mut connection).graceful_shutdown(),
             () = dropped => {
@@ -216,26 +214,27 @@ impl Talk {
     }
 }
 
-/// Ends when a stranger has stayed too long; never, once they are known.
+/// Completes when the connection was not authenticated in time.
 async fn overstays(socket: &Socket, stay: Duration) {
     if tokio::time::timeout(stay, socket.welcomed()).await.is_ok() {
         pending::<()>().await;
     }
 }
 
-/// Ends when the device on the other side is forgotten.
+/// Completes when the device of the connection was removed.
 async fn loses_standing(socket: &Socket, mut forgotten: broadcast::Receiver<String>) {
     loop {
         match forgotten.recv().await {
             Ok(device) if !socket.is(&device) => {}
-            // Who missed a name may have missed its own: a browser that is still known connects again.
+            // The removed device may be among the missed ids. A browser that is still paired
+            // reconnects.
             Ok(_) | Err(RecvError::Lagged(_)) => return,
             Err(RecvError::Closed) => pending::<()>().await,
         }
     }
 }
 
-/// Waits a little for connections to end by themselves.
+/// Waits briefly for connections to end, then aborts them.
 pub(crate) async fn finish(mut sockets: JoinSet<()>) {
     let all = async { while sockets.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(ENDING, all).await;

@@ -1,4 +1,4 @@
-//! Events: what is shown, as a stream that a browser follows by itself.
+//! Event stream for browsers and the command line (server-sent events).
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::refusal::Refusal;
 use super::wire::{SceneWire, ShownWire};
 use crate::stage::{Scene, Sight, Watcher};
 
-/// How long a browser waits before it connects again.
+/// Reconnect delay for browsers.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Everything that is shown, from now on, after how things stand.
+/// Streams a snapshot and all following events.
 pub(super) async fn follow(
     State(app): State<App>,
     Extension(through): Extension<Through>,
@@ -49,7 +49,7 @@ fn scene(name: &str, scene: Scene) -> Event {
 }
 
 fn event(name: &str, number: u64, data: &impl Serialize) -> Event {
-    // Our own wire types always have a JSON form; the page reloads on what it cannot read.
+    // DTOs always serialize; the page reloads when it cannot parse an event.
     let data = serde_json::to_string(data).unwrap_or_default();
     Event::default().event(name).id(number.to_string()).data(data)
 }

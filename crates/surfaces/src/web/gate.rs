@@ -1,7 +1,7 @@
-//! The gate: every request passes it, and every response leaves through it.
+//! Authentication middleware for every request, and security headers for every response.
 //!
-//! Over TCP a request must get past the guard, and to the API only with the credential of a paired device.
-//! Whoever can open the unix socket is the human already: the file's permissions say so.
+//! Over TCP, a request must pass the guard, and API requests need the credential of a paired
+//! device. Connections through the socket file are authenticated by its permissions.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use super::refusal::Refusal;
 use super::secret::Digest;
 use crate::admission::Admitted;
 
-/// Where a device pairs; the only part of the API that strangers reach.
+/// Path for pairing; the only API path without authentication.
 pub(super) const PAIR: &str = "/api/pair";
 
-/// The most cookies of ours that are tried in one request.
+/// Maximum number of our cookies tried per request.
 const COOKIES_TRIED: usize = 8;
 const COOKIE_PREFIX: &str = "ollim-";
 const COOKIE_LASTS_SECONDS: u32 = 400 * 24 * 60 * 60;
@@ -40,41 +40,39 @@ const SEALS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// The way a request came in.
+/// The connection of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Through {
     pub door: Door,
     pub stop: CancellationToken,
 }
 
-/// Which door.
+/// Kind of the connection.
 #[derive(Clone, Debug)]
 pub(super) enum Door {
-    /// The page's port.
     Tcp(Arc<Socket>),
-    /// The file in the data directory.
     Unix,
 }
 
-/// One connection over TCP.
+/// A TCP connection.
 #[derive(Debug)]
 pub(super) struct Socket {
     pub port: u16,
-    /// The address of the other side.
+    /// Address of the client.
     pub address: IpAddr,
     admitted: Admitted,
-    /// The id of the paired device on the other side, once it has shown its credential.
+    /// Id of the paired device, once its credential was shown.
     device: watch::Sender<Option<String>>,
 }
 
 impl Socket {
-    /// A connection of somebody we don't know.
+    /// Creates an unauthenticated connection.
     pub fn new(port: u16, address: IpAddr, admitted: Admitted) -> Self {
         Self { port, address, admitted, device: watch::Sender::new(None) }
     }
 
-    /// Notes that the other side has shown the credential of `device`, if there is room for one more connection of
-    /// paired devices.
+    /// Records that the credential of `device` was shown, if there is capacity for another
+    /// authenticated connection.
     pub fn welcome(&self, device: &str) -> Result<(), Refusal> {
         self.prove()?;
         if !self.is(device) {
@@ -83,35 +81,35 @@ impl Socket {
         Ok(())
     }
 
-    /// Notes that the other side has shown a right secret.
+    /// Records that a valid secret was shown.
     pub fn prove(&self) -> Result<(), Refusal> {
         if self.admitted.try_prove() { Ok(()) } else { Err(Refusal::full()) }
     }
 
-    /// Notes that a whole request has come.
+    /// Records that a whole request was received.
     pub fn answering(&self) {
         self.admitted.answering();
     }
 
-    /// Ends when the connection has to make room for another one.
+    /// Completes when the connection is dropped in favour of another one.
     pub async fn dropped(&self) {
         self.admitted.dropped().await;
     }
 
-    /// Whether `device` is on the other side.
+    /// Returns true if `device` was authenticated on this connection.
     pub fn is(&self, device: &str) -> bool {
         self.device.borrow().as_deref() == Some(device)
     }
 
-    /// Waits until a device is on the other side.
+    /// Waits until a device is authenticated.
     pub async fn welcomed(&self) {
         let mut peer = self.device.subscribe();
-        // The sender is `self`, so it outlives this wait.
+        // The sender is part of `self` and outlives this wait.
         let _ = peer.wait_for(Option::is_some).await;
     }
 }
 
-/// Lets a request through, or answers it with a refusal; and seals the response.
+/// Authenticates a request, and adds security headers to its response.
 pub(super) async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let api = parts.uri.path().starts_with("/api/");
@@ -135,7 +133,7 @@ pub(super) async fn pass(State(app): State<App>, request: Request, next: Next) -
     response
 }
 
-/// Whether we know who asks.
+/// Whether the client is authenticated.
 enum Standing {
     Known,
     Stranger,
@@ -166,7 +164,8 @@ async fn admit(app: &App, request: &Parts) -> Result<Standing, Refusal> {
     Err(Refusal::unpaired())
 }
 
-/// The paired device whose credential a cookie holds. All are compared, always.
+/// Returns the paired device whose credential is in a cookie. All are compared to keep the time
+/// constant.
 async fn device(app: &App, headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let mut tried = credentials(headers).map(Digest::of).peekable();
     if tried.peek().is_none() {
@@ -184,14 +183,15 @@ async fn device(app: &App, headers: &HeaderMap) -> Result<Option<String>, Refusa
     Ok(known)
 }
 
-/// What our cookies hold. Browsers share cookies between ports, so there may be some of other assistants.
+/// Returns the values of our cookies. Browsers share cookies between ports, so some may belong to
+/// other instances.
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.filter(|(name, _)| name.starts_with(COOKIE_PREFIX)).map(|(_, value)| value).take(COOKIES_TRIED)
 }
 
-/// The cookie that makes a browser known.
+/// Returns the cookie that authenticates a browser.
 pub(super) fn cookie(port: u16, credential: &str) -> Result<HeaderValue, Refusal> {
     let text = format!(
         "{COOKIE_PREFIX}{port}={credential}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_LASTS_SECONDS}"
@@ -199,7 +199,7 @@ pub(super) fn cookie(port: u16, credential: &str) -> Result<HeaderValue, Refusal
     HeaderValue::from_str(&text).map_err(|_| Refusal::broken("the key does not fit into a cookie."))
 }
 
-/// Strangers get one answer per connection, so that they don't keep others out.
+/// Closes the connection after the response, so unpaired clients do not occupy connections.
 fn parting(mut response: Response) -> Response {
     if !response.headers().contains_key(header::SET_COOKIE) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

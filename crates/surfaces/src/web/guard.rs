@@ -1,31 +1,27 @@
-//! The guard: whether a request over TCP comes from our own page, or from a program that means us.
-//!
-//! Being local proves nothing: every page in the browser can send requests here. So each request must name
-//! us exactly, must not come from another origin, and must carry a header that other origins cannot send.
+//! Rejects TCP requests that other origins cause. Every page in a browser can send requests to a
+//! local port, so a request must name our host exactly, must not come from another origin, and a
+//! POST must carry a header that other origins cannot set.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::refusal::Refusal;
 
-/// What a POST must carry: a browser lets no other origin send it without asking us first.
+/// Header required for POST requests. Other origins cannot set it without a CORS preflight.
 pub const CUSTOM_HEADER: HeaderName = HeaderName::from_static("x-ollim");
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// What of a request the guard looks at.
+/// The parts of a request that are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit<'a> {
-    /// The method.
     pub method: &'a Method,
-    /// The address.
     pub uri: &'a Uri,
-    /// The headers.
     pub headers: &'a HeaderMap,
 }
 
 impl Visit<'_> {
-    /// Lets a request to the page on `port` in, or says why not.
+    /// Checks a request to the page on `port`.
     pub fn check(&self, port: u16) -> Result<(), Refusal> {
         let host = self.host(port)?;
         self.origin(host)?;
@@ -45,7 +41,7 @@ impl Visit<'_> {
         let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
         let named = self.only(&header::HOST).and_then(|host| host.to_str().ok());
         let found = named.filter(|host| ours.iter().any(|our| our == host));
-        // A whole address in the request line would outrank the header.
+        // An absolute request target would override the header.
         match (found, self.uri.authority()) {
             (Some(host), None) => Ok(host),
             (Some(_), Some(_)) | (None, _) => Err(Refusal::new(
@@ -106,7 +102,7 @@ impl Visit<'_> {
             .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
     }
 
-    /// The value of a header that is there exactly once.
+    /// Returns the value of a header that occurs exactly once.
     fn only(&self, name: &HeaderName) -> Option<&HeaderValue> {
         let mut values = self.headers.get_all(name).iter();
         match (values.next(), values.next()) {

@@ -1,6 +1,5 @@
-//! The files that plan something, as far as the page changes them: kept by whoever wired us together.
-//!
-//! The page changes a file as an editor would. Whoever follows the files notices, and what they say holds.
+//! Port for reading and changing job files from the page. The page edits a file like an editor
+//! would; the file watcher notices and plans accordingly.
 
 use std::fmt;
 
@@ -10,15 +9,15 @@ use jiff::Timestamp;
 
 use super::notes::{Note, Noted};
 
-/// The most bytes of a name.
+/// Maximum length of a file name in bytes.
 const LONGEST: usize = 255;
 
-/// The name of a file that plans something, from the data directory on: `routines/mail.md`.
+/// Path of a job file relative to the data directory, such as `routines/mail.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFile(String);
 
 impl JobFile {
-    /// Reads a name. It leads into one of the two directories and no further.
+    /// Parses a path. It must be a file directly in one of the two directories.
     pub fn parse(text: &str) -> Option<Self> {
         let (directory, name) = text.split_once('/')?;
         let known = matches!(directory, "routines" | "reminders");
@@ -27,35 +26,31 @@ impl JobFile {
         (known && plain && inside).then(|| Self(text.to_owned()))
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Why a file was not read or changed. It is as it was.
+/// Why a file was not read or changed. It is unmodified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unchanged {
-    /// There is no such file.
     #[error("there is no file `{0}` any more.")]
     Missing(String),
-    /// Somebody else changed it meanwhile.
+    /// Changed by another program in the meantime.
     #[error("{0} was changed by somebody else since you opened it. copy what you wrote, and open it again.")]
     Moved(String),
-    /// What it should say cannot be read: the line, what is wrong, and what would be right.
+    /// The content is invalid, with the line and a correction.
     #[error("{0}")]
     Bad(String),
-    /// The disk does not do it.
     #[error("{0}")]
     Failed(String),
 }
 
-/// The name of a version: letters and digits, so that it is never taken for anything else.
+/// Id of a version: hexadecimal digits, so that it is never mistaken for an option or path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionId(String);
 
 impl VersionId {
-    /// Reads a name.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         fits.then(|| Self(text.to_owned()))
@@ -68,41 +63,40 @@ impl fmt::Display for VersionId {
     }
 }
 
-/// What a file said at some time.
+/// Content of a file at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// Its name.
     pub id: VersionId,
-    /// Since when.
+    /// When it was written.
     pub at: Timestamp,
-    /// What was done then.
+    /// Description of the change.
     pub what: String,
 }
 
-/// Who keeps the files.
+/// Access to the job files.
 pub trait JobFiles: Send + Sync {
-    /// What `file` says.
+    /// Returns the text of `file`.
     fn text(&self, file: JobFile) -> BoxFuture<'_, Result<String, Unchanged>>;
 
-    /// What would be planned if `file` said `text`.
+    /// Parses `text` as the content of `file` without writing it.
     fn check(&self, file: JobFile, text: String) -> BoxFuture<'_, Result<What, Unchanged>>;
 
-    /// Lets `file` say `text`, if that can be read and the file still says what it said `before`.
+    /// Replaces the content of `file`, if `text` is valid and the file still contains `before`.
     fn rewrite(&self, file: JobFile, before: String, text: String) -> BoxFuture<'_, Result<(), Unchanged>>;
 
-    /// What `file` said before, newest first: nothing, if nobody keeps its history.
+    /// Returns the versions of `file`, newest first; none if there is no history.
     fn versions(&self, file: JobFile) -> BoxFuture<'_, Result<Vec<Version>, Unchanged>>;
 
-    /// What `file` said in the version `id`.
+    /// Returns the text of `file` in version `id`.
     fn version(&self, file: JobFile, id: VersionId) -> BoxFuture<'_, Result<String, Unchanged>>;
 
-    /// The texts beside them that plan nothing.
+    /// Returns the list of notes.
     fn notes(&self) -> BoxFuture<'_, Result<Noted, Unchanged>>;
 
-    /// What `note` says.
+    /// Returns the text of `note`.
     fn note(&self, note: Note) -> BoxFuture<'_, Result<String, Unchanged>>;
 
-    /// Lets `file` say that its job rests like this, and leaves all else in it as it is.
+    /// Sets the pause of the job in `file` and leaves the rest unchanged.
     fn rest(&self, file: JobFile, rest: Rest) -> BoxFuture<'_, Result<(), Unchanged>>;
 }
 

@@ -1,7 +1,5 @@
-//! Numbers for who watches from outside, in the text that Prometheus reads.
-//!
-//! They say how much there was of everything, never what. Over TCP they are given only to whoever brings the token
-//! that the human made for it; nobody can get at anything else with that token.
+//! Metrics in Prometheus text format. They contain counts only, no content. Over TCP they require a
+//! token made for this purpose, which gives access to nothing else.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,32 +14,25 @@ use super::gate::{Door, Through};
 use super::refusal::Refusal;
 use super::secret::Digest;
 
-/// Where they are.
 pub(super) const PATH: &str = "/metrics";
 
-/// One number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// What is counted or measured.
     pub of: Kind,
-    /// Which of them.
     pub labels: Vec<(&'static str, String)>,
-    /// How much.
     pub value: f64,
 }
 
-/// What is counted or measured.
+/// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name.
     pub name: &'static str,
-    /// What it is.
     pub help: &'static str,
-    /// Whether it only grows.
+    /// True for a counter, false for a gauge.
     pub grows: bool,
 }
 
-/// What Prometheus reads.
+/// Formats samples as Prometheus text.
 pub fn text(samples: &[Sample]) -> String {
     let mut text = String::new();
     let mut told = BTreeSet::new();
@@ -62,7 +53,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Answers whoever may know.
+/// Returns the metrics to an authorized client.
 pub(super) async fn show(
     State(app): State<App>,
     Extension(through): Extension<Through>,

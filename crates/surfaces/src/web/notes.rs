@@ -1,4 +1,4 @@
-//! Notes: what lies in the data directory beside the files that plan something, to be read.
+//! Notes: texts in the data directory that are not job files, for reading.
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -10,19 +10,19 @@ use super::App;
 use super::refusal::Refusal;
 use super::schedule::unchanged;
 
-/// The most bytes of a name.
+/// Maximum length of a name in bytes.
 const LONGEST: usize = 255;
-/// Directories whose files are no notes: they are ours, or have views of their own.
+/// Directories that contain no notes: internal ones, or ones with views of their own.
 const OURS: [&str; 5] = ["state", "routines", "reminders", "webhooks", "skills"];
-/// Documents that come with the program.
+/// Documents installed with the program.
 const PLACED: [&str; 3] = ["routine-reminder-spec.md", "skill-spec.md", "webhook-spec.md"];
 
-/// The name of a note, from the data directory on: `notes/lisbon.md`.
+/// Path of a note relative to the data directory, such as `notes/lisbon.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note(String);
 
 impl Note {
-    /// Reads a name. It leads to a text, and nowhere where no notes are.
+    /// Parses a path. It must be a text file outside of the excluded directories.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0']);
         let first = text.split('/').next().unwrap_or_default();
@@ -34,49 +34,43 @@ impl Note {
         (ends && fits).then(|| Self(text.to_owned()))
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The notes that there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// Each with its bytes, by their names.
+    /// Names with their size in bytes, sorted.
     pub notes: Vec<(Note, u64)>,
-    /// Whether there are more than these.
+    /// True if there are more.
     pub more: bool,
 }
 
-/// What can be asked about notes.
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/api/notes", get(list)).route("/api/notes/text", get(text))
 }
 
-/// All of them, by their names.
+/// All notes, sorted by name.
 #[derive(Serialize)]
 struct NotesWire {
     notes: Vec<NoteWire>,
-    /// Whether there are more than are told of.
+    /// True if the list is incomplete.
     more: bool,
 }
 
-/// One of them.
 #[derive(Serialize)]
 struct NoteWire {
     file: String,
     bytes: u64,
 }
 
-/// What one says.
 #[derive(Serialize)]
 struct TextWire {
     file: String,
     text: String,
 }
 
-/// Which one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Which {

@@ -1,4 +1,4 @@
-//! Pairing: one-time codes that turn a browser into a known device.
+//! One-time codes that pair a browser.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,12 +10,12 @@ use tokio::sync::watch;
 
 use super::secret::{Digest, NoRandomness, Secret};
 
-/// How long a code can be used.
+/// How long a code is valid.
 pub const CODE_LASTS: Duration = Duration::from_secs(10 * 60);
-/// The most codes that can be used at a time; the oldest makes room.
+/// Maximum number of valid codes; the oldest is dropped for a new one.
 const CODES: usize = 16;
 
-/// The codes that can be used now.
+/// The valid codes.
 pub struct Pairing {
     clock: Arc<dyn Clock>,
     codes: watch::Sender<VecDeque<Code>>,
@@ -33,12 +33,11 @@ impl fmt::Debug for Pairing {
 }
 
 impl Pairing {
-    /// No codes yet.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, codes: watch::Sender::new(VecDeque::new()) }
     }
 
-    /// A new code. It works once, for ten minutes.
+    /// Creates a code that works once within ten minutes.
     pub fn mint(&self) -> Result<Secret, NoRandomness> {
         let secret = Secret::mint_code()?;
         let code = Code { digest: secret.digest(), minted: self.clock.boot() };
@@ -49,13 +48,14 @@ impl Pairing {
         Ok(secret)
     }
 
-    /// The link that pairs the browser which opens it: the code is in the fragment, which no browser sends.
+    /// Creates a link that pairs the browser that opens it. The code is in the fragment, which
+    /// browsers do not send.
     pub fn link(&self, page: &str) -> Result<String, NoRandomness> {
         let code = self.mint()?;
         Ok(format!("{}/#k={}", page.trim_end_matches('/'), code.reveal()))
     }
 
-    /// Uses `code` up. Nobody can use it again.
+    /// Redeems `code`, which cannot be used again.
     pub fn redeem(&self, code: &str) -> Result<(), BadCode> {
         let now = self.clock.boot();
         let digest = Digest::of(code);
@@ -69,7 +69,7 @@ impl Pairing {
     }
 }
 
-/// A code that was never given, was used, or is too old.
+/// The code is unknown, used or expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this link was already used or is older than ten minutes. run `ollim-bot open` and use the link it prints."

@@ -1,4 +1,4 @@
-//! Pings: everything that interrupted the human or wanted to, what became of it, and how many are left.
+//! Pings and reminders with their outcomes, and the ping budget.
 
 mod figures;
 
@@ -24,11 +24,11 @@ use super::span::{Span, days};
 use super::wire::Obeyed;
 use figures::{CellWire, OutcomeWire, grid, outcomes};
 
-/// How many days are looked back, if nobody says.
+/// Default number of days.
 const DAYS: u16 = 7;
-/// The most days that are looked back.
+/// Maximum number of days.
 const MOST_DAYS: u16 = 90;
-/// The most pings that are told, and the most reminders.
+/// Maximum number of pings, and of reminders.
 const MOST: u32 = 500;
 
 pub(super) async fn show(
@@ -37,7 +37,7 @@ pub(super) async fn show(
 ) -> Result<Json<PingsWire>, Refusal> {
     let days = days(span, DAYS, MOST_DAYS)?;
     let now = app.ports().clock.now();
-    // Whole days, today included.
+    // Whole days, including today.
     let since = now.start_of_day().and_then(|day| day.checked_sub((i64::from(days) - 1).days()));
     let since = since.map_or(Timestamp::MIN, |since| since.timestamp());
     let history = &app.ports().history;
@@ -60,14 +60,13 @@ pub(super) async fn show(
     }))
 }
 
-/// Which ping.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Which {
     ping: u64,
 }
 
-/// The human found a ping not useful.
+/// Records that the user found a ping not useful.
 pub(super) async fn dislike(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Which { ping } = read(&app, request, BODY_BYTES).await?;
     let press = Press { surface: SurfaceName::Page, on: SentId(ping), action: Action::Dislike };
@@ -80,7 +79,7 @@ fn broken(unreadable: Unreadable) -> Refusal {
     Refusal::broken(unreadable.0)
 }
 
-/// Something that interrupted the human, or wanted to.
+/// A ping or reminder.
 struct Event {
     at: Timestamp,
     lane: &'static str,
@@ -139,14 +138,13 @@ impl Event {
         }
     }
 
-    /// The minutes until the human reacted.
+    /// Returns the minutes until the user reacted.
     fn minutes(&self) -> Option<u64> {
         let minutes = self.reacted?.duration_since(self.at).as_mins();
         u64::try_from(minutes).ok()
     }
 }
 
-/// All of it.
 #[derive(Serialize)]
 pub(super) struct PingsWire {
     now: String,
@@ -154,14 +152,14 @@ pub(super) struct PingsWire {
     days: u16,
     budget: BudgetWire,
     attention: AttentionWire,
-    /// The minutes until a reaction, by part of the day and day of the week.
+    /// Minutes until a reaction, by part of the day and day of the week.
     grid: Vec<CellWire>,
     outcomes: Vec<OutcomeWire>,
     /// Newest first.
     pings: Vec<PingWire>,
 }
 
-/// How many pings are left.
+/// The ping budget.
 #[derive(Serialize)]
 struct BudgetWire {
     capacity: u32,
@@ -185,7 +183,7 @@ impl From<&PingBudget> for BudgetWire {
     }
 }
 
-/// One of them.
+/// One ping or reminder.
 #[derive(Serialize)]
 struct PingWire {
     at: String,
@@ -197,9 +195,9 @@ struct PingWire {
     /// `open`, `answered`, `put away`, `held`, `refused`, `done`, `moved` or `dropped`.
     outcome: &'static str,
     minutes: Option<u64>,
-    /// How many pings were left before and after.
+    /// Pings left before and after.
     left: Option<(f64, f64)>,
-    /// What `/why` is asked with.
+    /// Argument for `/why`.
     why: String,
 }
 

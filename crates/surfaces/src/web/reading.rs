@@ -1,4 +1,4 @@
-//! A reading: how plain words would be taken, before anything is done with them.
+//! Preview of how a text is read, before anything is done.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -12,10 +12,9 @@ use super::api::{BODY_BYTES, read};
 use super::attention::habits;
 use super::refusal::Refusal;
 
-/// How many of the next times are told.
+/// Number of next times shown.
 const NEXT: usize = 3;
 
-/// Words that the human types.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Typed {
@@ -28,16 +27,16 @@ pub(super) async fn show(State(app): State<App>, request: Request) -> Result<Jso
     Ok(Json(ReadingWire::of(&text, &app.ports().clock.now(), &habits)))
 }
 
-/// How words would be taken.
+/// How a text is read.
 #[derive(Debug, Serialize)]
 pub(super) struct ReadingWire {
-    /// `plan`, `change`, `list`, `keep` or `wrong`: what they would do.
+    /// Kind of effect: `plan`, `change`, `list`, `keep` or `wrong`.
     does: &'static str,
-    /// What would be done, in a line.
+    /// Description of the effect in one line.
     words: String,
-    /// When else it could mean.
+    /// The alternative time.
     other: Option<String>,
-    /// What is to be known about how it was read.
+    /// Notes about how it was read.
     notes: Vec<String>,
 }
 
@@ -112,7 +111,7 @@ impl ReadingWire {
     }
 }
 
-/// The next times of what repeats.
+/// Returns the next times of a repetition.
 fn fires(when: &When, now: &Zoned) -> Vec<Timestamp> {
     let When::Repeats(repeat) = when else { return Vec::new() };
     let Ok(rhythm) = repeat.rhythm() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Refusals: why a request is not done, as a sentence that says what would be right.
+//! Error responses of the API, with a message that says what would be right.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -6,7 +6,6 @@ use axum::response::{IntoResponse, Response};
 
 use super::wire::{Failed, Problem};
 
-/// Why a request is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     status: StatusCode,
@@ -15,48 +14,44 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal of this kind, in these words.
     pub fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         Self { status, kind, message: message.into() }
     }
 
-    /// The browser is not a known device.
+    /// The browser is not paired.
     pub fn unpaired() -> Self {
         let message = "this page isn't paired yet: run `ollim-bot open` and use the link it prints.";
         Self::new(StatusCode::UNAUTHORIZED, "unpaired", message)
     }
 
-    /// All connections for paired devices are in use.
     pub fn full() -> Self {
         let message = "Too many connections are open. Close other tabs, or try again in ten seconds.";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "full", message)
     }
 
-    /// Too many wrong codes or cookies came from the caller's address.
     pub fn too_many() -> Self {
         let message = "Too many failed tries in the last minute. Run `ollim-bot open` and use the link it prints: a new \
                        link works at once.";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-tries", message)
     }
 
-    /// The body is too large.
     pub fn too_large(limit: usize) -> Self {
         let message =
             format!("that is too much at once: the most i take is {limit} bytes. send it in parts.");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message)
     }
 
-    /// The request is not what this address takes.
+    /// The request does not have the expected form.
     pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "malformed", message)
     }
 
-    /// The assistant said no.
+    /// The assistant refused the request.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", message)
     }
 
-    /// Something on our side does not work.
+    /// Internal error.
     pub fn broken(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "broken", message)
     }

@@ -1,4 +1,4 @@
-//! The reports that main has not read, as the page and the command line read them.
+//! Pending updates that main has not read, as JSON for the page and the command line.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -16,14 +16,14 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<UpdatesWire>, Re
     Ok(Json(UpdatesWire::from(reports.as_slice())))
 }
 
-/// One that the human has read.
+/// Request to mark an update as read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadWire {
     id: u64,
 }
 
-/// The human has read one themselves: main is not told of it.
+/// Marks an update as read by the user, so main does not get it.
 pub(super) async fn read(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let ReadWire { id } = super::api::read(&app, request, BODY_BYTES).await?;
     let answer = app.ports().desk.ask(Ask::Inbox(Shelf::Read(ReportId(id)))).await;
@@ -31,13 +31,13 @@ pub(super) async fn read(State(app): State<App>, request: Request) -> Result<Jso
     Ok(Json(Obeyed { ok: true, text: Some(text), turn: None }))
 }
 
-/// The reports that wait, oldest first.
+/// Pending updates, oldest first.
 #[derive(Serialize)]
 pub struct UpdatesWire {
     updates: Vec<UpdateWire>,
 }
 
-/// One report, when it was left and by whom.
+/// One update with its time and source.
 #[derive(Serialize)]
 struct UpdateWire {
     id: u64,

@@ -1,4 +1,4 @@
-//! The schedule: what is planned, what became of it, and what the human wants of it.
+//! Endpoints for the schedule: plans, past occurrences, and changes.
 
 mod changing;
 mod made;
@@ -28,12 +28,11 @@ pub(super) use past::{Past, Sent};
 use window::{Wanted, Window};
 use wire::{OccurrenceWire, PastWire, ScheduleWire};
 
-/// The most jobs that are told of at once, soonest first.
+/// Maximum number of jobs returned, soonest first.
 const JOBS: usize = 1_000;
-/// The most occurrences of one job that are told of at once.
+/// Maximum number of past occurrences of one job returned.
 const MOST_PAST: u32 = 500;
 
-/// All that is asked about the schedule.
 pub(super) fn routes() -> Router<App> {
     Router::new()
         .route("/api/schedule", get(show))
@@ -48,7 +47,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/api/schedule/check", post(changing::check))
 }
 
-/// What is planned and what became of it, from one time to another.
+/// Returns the schedule in a time window.
 async fn show(
     State(app): State<App>,
     wanted: Result<Query<Wanted>, QueryRejection>,
@@ -61,14 +60,14 @@ async fn show(
     Ok(Json(ScheduleWire::new(&plans, (&shown, &past), (&window, &now))))
 }
 
-/// What is planned, with what goes on.
+/// Returns the plans with their running occurrences.
 pub(super) async fn plans(app: &App) -> Result<Box<Plans>, Refusal> {
     let answer = app.ports().desk.ask(Ask::Tell(Question::Plans)).await;
     let Answer::Plans(plans) = answer else { return Err(unexpected(answer)) };
     Ok(plans)
 }
 
-/// The plans that are told of, soonest first; those that wait for nothing come last.
+/// Returns the plans to show, soonest first, those without a next time last.
 fn soonest(plans: &Plans) -> Vec<(&Source, &Plan)> {
     let mut all: Vec<(&Source, &Plan)> = plans.agenda.plans().collect();
     all.sort_by_key(|(source, plan)| (plan.next.is_none(), plan.next, *source));
@@ -76,7 +75,7 @@ fn soonest(plans: &Plans) -> Vec<(&Source, &Plan)> {
     all
 }
 
-/// Which job.
+/// A job and the number of occurrences.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Whose {
@@ -84,7 +83,7 @@ struct Whose {
     limit: Option<u32>,
 }
 
-/// What became of the times of one job, newest first; also of one that is not planned any more.
+/// Returns the past occurrences of one job, newest first, also if it is not planned any more.
 async fn past(
     State(app): State<App>,
     whose: Result<Query<Whose>, QueryRejection>,
@@ -102,14 +101,14 @@ async fn past(
     Ok(Json(PastWire { past }))
 }
 
-/// A job that is named.
+/// Request about a job.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {
     job: String,
 }
 
-/// The human does not want to wait for the clock.
+/// Runs a job now.
 async fn run(State(app): State<App>, request: Request) -> Result<Response, Refusal> {
     let named: Named = read(&app, request, BODY_BYTES).await?;
     let begun = |turn, message| {
@@ -132,7 +131,7 @@ async fn run(State(app): State<App>, request: Request) -> Result<Response, Refus
     }
 }
 
-/// What the human wants planned, moved, paused or taken back, in words.
+/// Request to plan, move, pause or undo in the user's words.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said {
@@ -149,7 +148,7 @@ async fn plan(State(app): State<App>, request: Request) -> Result<Json<MadeWire>
     Ok(Json(MadeWire::new(text, (&made, &after), &app.ports().clock.now())))
 }
 
-/// The job that `text` names: `routine:mail`.
+/// Parses a job such as `routine:mail`.
 fn job(text: &str) -> Result<Source, Refusal> {
     match text.parse() {
         Ok(source @ (Source::Routine(_) | Source::Reminder(_))) => Ok(source),
@@ -168,7 +167,7 @@ fn job(text: &str) -> Result<Source, Refusal> {
     }
 }
 
-/// What was done, in words.
+/// Returns a reply with this text.
 fn told(text: String) -> Json<Obeyed> {
     Json(Obeyed { ok: true, text: Some(text), turn: None })
 }

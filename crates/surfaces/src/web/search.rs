@@ -1,4 +1,4 @@
-//! Search: where something was said, over all that ever was.
+//! Full-text search over all conversations.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -12,14 +12,13 @@ use super::App;
 use super::refusal::Refusal;
 use super::sessions::moment;
 
-/// How many come at once.
+/// Hits per page.
 const PAGE: u32 = 30;
-/// The longest words that are looked for, in bytes.
+/// Maximum length of the query in bytes.
 const LONGEST: usize = 400;
-/// The characters that are told before and after what was found.
+/// Characters shown before and after a match.
 const AROUND: usize = 90;
 
-/// What is looked for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
@@ -51,34 +50,30 @@ pub(super) async fn show(
     }))
 }
 
-/// What was found, newest first.
+/// Hits, newest first.
 #[derive(Serialize)]
 pub(super) struct FoundWire {
     hits: Vec<HitWire>,
     more: bool,
 }
 
-/// One place, as the page and the command line tell it.
+/// One hit.
 #[derive(Serialize)]
 pub struct HitWire {
-    /// The number of what was said.
+    /// Id of the entry.
     pub id: u64,
-    /// When.
     pub at: String,
-    /// By whom: `human`, `assistant`, `tools` or `summary`.
+    /// Author: `human`, `assistant`, `tools` or `summary`.
     pub by: &'static str,
-    /// The turn in which it was said.
     pub turn: Option<u64>,
-    /// The branch on which it was said.
     pub branch: Option<String>,
-    /// The surface on which it was said.
     pub surface: Option<&'static str>,
-    /// The words around it.
+    /// Excerpt around the match.
     pub text: String,
 }
 
 impl HitWire {
-    /// What was `found` for `words`, with its time told in `zone`.
+    /// Creates a hit for the query `words`, with its time in `zone`.
     pub fn new(found: &Found, words: &str, zone: &TimeZone) -> Self {
         let entry = &found.entry;
         let spoken = found.spoken.as_ref();
@@ -94,7 +89,7 @@ impl HitWire {
     }
 }
 
-/// Who said it.
+/// Returns the author.
 pub fn by(said: &Said) -> &'static str {
     match said {
         Said::Human(_) => "human",
@@ -104,11 +99,11 @@ pub fn by(said: &Said) -> &'static str {
     }
 }
 
-/// What stands in `text` around the first of `words`.
+/// Returns the part of `text` around the first match.
 fn around(text: &str, words: &str) -> String {
     let lower = text.to_lowercase();
     let found = words.to_lowercase().split_whitespace().filter_map(|word| lower.find(word)).min();
-    // Letters may change their length in lower case, so the place is counted in characters.
+    // Lower-casing may change the length of characters, so the position is counted in characters.
     let place = found.map_or(0, |at| lower[..at].chars().count());
     let from = place.saturating_sub(AROUND);
     let all = text.chars().count();

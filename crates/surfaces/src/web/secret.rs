@@ -1,20 +1,20 @@
-//! Secrets: random, shown once, kept only as a hash, compared in constant time.
+//! Random secrets, which are shown once, stored only as a hash, and compared in constant time.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A random text of hexadecimal digits. It is never printed by accident.
+/// A random text of hexadecimal digits. `Debug` hides it.
 pub struct Secret(String);
 
 impl Secret {
-    /// A new one.
+    /// Generates a secret of 256 bits.
     pub fn mint() -> Result<Self, NoRandomness> {
         Self::of_bytes::<32>()
     }
 
-    /// A new one of 128 bits: short enough for a line, and for something that works once.
+    /// Generates a secret of 128 bits for one-time codes.
     pub fn mint_code() -> Result<Self, NoRandomness> {
         Self::of_bytes::<16>()
     }
@@ -25,12 +25,11 @@ impl Secret {
         Ok(Self(hex(&bytes)))
     }
 
-    /// The text, for the one who is meant to have it.
+    /// Returns the text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Its hash.
     pub fn digest(&self) -> Digest {
         Digest::of(&self.0)
     }
@@ -42,28 +41,27 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The hash (SHA-256) of a secret.
+/// SHA-256 hash of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The hash of `text`.
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
 
-    /// Whether both are the same, in a time that tells nothing about where they differ.
+    /// Compares in constant time.
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 
-    /// The first characters, for lists.
+    /// Returns the first characters, for lists.
     pub fn short(&self) -> String {
         hex(&self.0[..4])
     }
 }
 
-/// The system gave no random numbers.
+/// The system provides no random numbers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system gives no random numbers ({0}), so no key can be made; check /dev/urandom")]
 pub struct NoRandomness(String);

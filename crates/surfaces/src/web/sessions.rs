@@ -1,4 +1,4 @@
-//! The session tree, as the page and the command line read it: the rows of its picture, newest first.
+//! The session tree as JSON: the rows of its picture, newest first.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -11,12 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::App;
 use super::refusal::Refusal;
 
-/// How many moves are told of, if nobody says.
+/// Default number of moves.
 pub const MOVES: u32 = 200;
-/// The most moves that are told of at once.
+/// Maximum number of moves.
 pub const MOST_MOVES: u32 = 5_000;
 
-/// How much is wanted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Amount {
@@ -36,7 +35,6 @@ pub(super) async fn show(
     Ok(Json(SessionsWire::new(&lineage, app.ports().clock.now().time_zone())))
 }
 
-/// The session tree.
 #[derive(Serialize)]
 pub struct SessionsWire {
     open: Vec<TipWire>,
@@ -47,7 +45,7 @@ pub struct SessionsWire {
     drawing: String,
 }
 
-/// A branch that exists.
+/// An existing branch.
 #[derive(Serialize)]
 struct TipWire {
     branch: String,
@@ -57,7 +55,7 @@ struct TipWire {
     entries: u64,
 }
 
-/// Something that happened.
+/// A move of a branch.
 #[derive(Serialize)]
 struct RowWire {
     at: String,
@@ -67,22 +65,22 @@ struct RowWire {
     lane: usize,
     #[serde(flatten)]
     moved: MovedWire,
-    /// What happened to main, when a fork became it.
+    /// The move of main when a fork was promoted.
     main: Option<MovedWire>,
     entries: u64,
     left_behind: u64,
-    /// Which of the lines this took back.
+    /// Index of the line that this one undid.
     undid: Option<usize>,
 }
 
-/// Where a name was, and is.
+/// Previous and new position of a branch.
 #[derive(Serialize)]
 struct MovedWire {
     from: Option<PlaceWire>,
     to: Option<PlaceWire>,
 }
 
-/// A place in the tree.
+/// A position in the tree.
 #[derive(Serialize)]
 struct PlaceWire {
     session: String,
@@ -90,7 +88,7 @@ struct PlaceWire {
 }
 
 impl SessionsWire {
-    /// What `lineage` looks like, with times told in `zone`.
+    /// Creates the tree of `lineage`, with times in `zone`.
     pub fn new(lineage: &Lineage, zone: &TimeZone) -> Self {
         let picture = lineage.picture();
         Self {

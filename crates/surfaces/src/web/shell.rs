@@ -1,4 +1,4 @@
-//! The shell: the page's own files, compiled in. There is nothing of the human's in them.
+//! The static files of the page, compiled in. They contain no user data.
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
-/// Each file: where it is, what it is, and what is in it.
+/// Path, content type and content of each file.
 const FILES: [(&str, &str, &str); 39] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.css", CSS, include_str!("../../page/page.css")),
@@ -62,12 +62,12 @@ const FILES: [(&str, &str, &str); 39] = [
     ("/marks.js", SCRIPT, include_str!("../../page/marks.js")),
 ];
 
-/// The addresses of the page's own files.
+/// Returns the paths of all files.
 pub fn addresses() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(address, ..)| *address)
 }
 
-/// The files, each at its address.
+/// Returns a route for each file.
 pub(super) fn routes() -> Router<App> {
     FILES.iter().fold(Router::new(), |router, (address, kind, text)| {
         let file = Arc::new(File { kind, text, packed: OnceLock::new() });
@@ -75,11 +75,10 @@ pub(super) fn routes() -> Router<App> {
     })
 }
 
-/// One of the files.
 struct File {
     kind: &'static str,
     text: &'static str,
-    /// The same with fewer bytes, once somebody has asked for it.
+    /// The compressed content, created on first use.
     packed: OnceLock<Bytes>,
 }
 
@@ -95,7 +94,7 @@ impl File {
     }
 }
 
-/// Whether whoever asks can read what is packed.
+/// Returns true if the client accepts gzip.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
     let mut parts = lines.flat_map(|line| line.split(',')).map(str::trim);
@@ -104,12 +103,12 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 
 fn pack(text: &str) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    // Writing to memory does not fail; if it did, the browser would say so.
+    // Writing to memory does not fail; an invalid file would be rejected by the browser.
     let _ = encoder.write_all(text.as_bytes());
     encoder.finish().unwrap_or_default().into()
 }
 
-/// The answer for an address where nothing is.
+/// Response for unknown paths.
 pub(super) async fn nothing() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "not-found", "there is nothing at this address; the page is at `/`.")
 }

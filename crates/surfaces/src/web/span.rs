@@ -1,4 +1,4 @@
-//! How many days back somebody wants to look, as an address says it.
+//! The query parameter `days` of several endpoints.
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -6,14 +6,13 @@ use serde::Deserialize;
 
 use super::refusal::Refusal;
 
-/// How far back is wanted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Span {
     days: Option<u16>,
 }
 
-/// The days in `span`: `usual`, if none are named, and never more than `most`.
+/// Returns the number of days in `query`, `default` if not given, and at most `max`.
 pub(super) fn days(span: Result<Query<Span>, QueryRejection>, usual: u16, most: u16) -> Result<u16, Refusal> {
     let days = span.ok().map(|Query(span)| span.days.unwrap_or(usual));
     days.filter(|days| (1..=most).contains(days)).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Talking: what was said, saying something, replying to a message, and pressing one of its buttons.
+//! Endpoints of the conversation: reading messages, sending, replying, and pressing buttons.
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
@@ -20,13 +20,13 @@ use super::gate::Through;
 use super::refusal::Refusal;
 use super::wire;
 
-/// The largest message with its pictures, in bytes.
+/// Maximum size of a message with images in bytes.
 pub const SAY_BYTES: usize = 32 * 1024 * 1024;
-/// How many entries come at once, if nobody says.
+/// Default number of entries per page.
 const PAGE: usize = 50;
-/// The most entries that come at once.
+/// Maximum number of entries per page.
 const LARGEST_PAGE: usize = 200;
-/// The most bytes of text on a page with more than one entry.
+/// Maximum size of a page with more than one entry in bytes.
 const PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 pub(super) async fn messages(
@@ -50,15 +50,15 @@ pub(super) async fn messages(
     let mut entries = journal.recent(here, before, limit).await.map_err(unreadable)?;
     entries.extend(last);
     let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
-    // What comes with older entries comes when those are asked for.
+    // Messages between older entries are returned with those entries.
     let from = entries.first().filter(|_| more).map_or(EntryId(0), |oldest| oldest.id);
     let margin = journal.beside(from, before).await.map_err(unreadable)?;
     let (messages, is_cut) = page(&entries, &margin);
     Ok(Json(wire::Messages { messages, more: more || is_cut }))
 }
 
-/// Returns what was said and what stands beside it, and whether the oldest of that was left out because the page would be
-/// very large. It comes with the next page.
+/// Returns the entries and sent messages of a page, and whether the oldest were left out because
+/// the page would be too large; the next page contains them.
 fn page(entries: &[Entry], margin: &Margin) -> (Vec<wire::EntryWire>, bool) {
     let mut all = with_margin(entries, margin);
     let mut bytes = 0;
@@ -72,7 +72,7 @@ fn page(entries: &[Entry], margin: &Margin) -> (Vec<wire::EntryWire>, bool) {
     if first == 0 || entries.is_empty() {
         return (all.split_off(first), false);
     }
-    // The next page goes on before the oldest one, so that one has to be a part of the conversation.
+    // The next page ends before the oldest item, so that one must be an entry of the conversation.
     match all[first..].iter().position(is_said) {
         Some(place) => first += place,
         None => {
@@ -84,7 +84,7 @@ fn page(entries: &[Entry], margin: &Margin) -> (Vec<wire::EntryWire>, bool) {
     (all.split_off(first), true)
 }
 
-/// What was said, and between it what background runs sent, in the order in which it came.
+/// Merges entries and messages of background runs in order.
 fn with_margin(entries: &[Entry], margin: &Margin) -> Vec<wire::EntryWire> {
     let is_away = |entry: &Entry| margin.put_away.contains(&SentId::from(entry.id));
     let said = entries.iter().map(|entry| {
@@ -120,7 +120,7 @@ pub(super) async fn say(
     Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
 }
 
-/// A reply to `message`, with its words. One that is not there has none.
+/// Returns a reply to `message` with its text, which is empty if the message does not exist.
 async fn reply(app: &App, message: u64) -> Result<ReplyTo, Refusal> {
     let entry = match i64::try_from(message) {
         Ok(_) => app.ports().journal.entry(EntryId(message)).await.map_err(unreadable)?,
@@ -130,7 +130,7 @@ async fn reply(app: &App, message: u64) -> Result<ReplyTo, Refusal> {
     Ok(ReplyTo { to: SentId(message), words })
 }
 
-/// XB-7, XB-8: a button is pressed, by whoever may use the page.
+/// XB-7, XB-8: handles a pressed button.
 pub(super) async fn press(
     State(app): State<App>,
     Extension(through): Extension<Through>,
@@ -182,7 +182,7 @@ mod tests {
         Entry { id: EntryId(id), parent, at, said, own: Label::PLAIN, label: Label::PLAIN }
     }
 
-    /// Entries that an earlier version kept without a bound must not make a page that no browser can show.
+    /// Very long entries stored by earlier versions do not make a page too large for browsers.
     #[test]
     fn a_page_of_very_long_entries_is_cut_and_says_so() {
         let entries: Vec<Entry> = (1..=50).map(|id| entry(id, &"word ".repeat(100_000))).collect();
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!((ids(&one), is_cut), (vec![7], false));
     }
 
-    /// What background runs sent counts too, and a page begins with a part of the conversation.
+    /// Messages of background runs count too, and a page begins with an entry of the conversation.
     #[test]
     fn a_page_of_very_long_messages_of_runs_is_cut_and_says_so() {
         let sent = |id| (Source::Routine("mail".to_owned()), entry(id, &"word ".repeat(20_000)));
@@ -207,11 +207,11 @@ mod tests {
         let entries: Vec<Entry> = (1..=10).map(|place| entry(10 * place, "well")).collect();
         let (shown, is_cut) = page(&entries, &between(10, 100));
         assert_eq!((ids(&shown), is_cut), ((80..=100).collect(), true));
-        // All that fits is newer than the newest words.
+        // All that fits is newer than the newest entry.
         let (shown, is_cut) = page(&entries, &between(10, 200));
         assert_eq!((shown[0].id, is_cut), (100, true));
         assert_eq!(shown.len(), 21);
-        // Little comes whole.
+        // A small page is complete.
         let (shown, is_cut) = page(&entries, &between(90, 100));
         assert_eq!((shown.len(), is_cut), (19, false));
     }

@@ -1,4 +1,4 @@
-//! Today: what comes next, what else comes today, what waits, and what was missed.
+//! The current day: next item, remaining items, inbox, cards and missed occurrences.
 
 use axum::Json;
 use axum::extract::State;
@@ -19,11 +19,11 @@ use super::schedule::{Past, plans};
 use super::sessions::moment;
 use super::wire::CardWire;
 
-/// The most times that are told.
+/// Maximum number of times.
 const MOST: usize = 200;
-/// The newest cards that are looked through.
+/// Number of newest cards read.
 const CARDS: u32 = 50;
-/// How long a card that is settled is still told of.
+/// How long a settled card is returned.
 const SETTLED: SignedDuration = SignedDuration::from_hours(12);
 
 pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refusal> {
@@ -64,29 +64,28 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refu
     }))
 }
 
-/// The day.
 #[derive(Serialize)]
 pub(super) struct TodayWire {
     now: TimeWire,
-    /// What comes next, today or later.
+    /// The next item, today or later.
     next: Option<DueWire>,
-    /// What comes before midnight, soonest first.
+    /// Items before midnight, soonest first.
     rest: Vec<DueWire>,
-    /// What is in the inbox, in words.
+    /// The inbox as text.
     inbox: String,
-    /// The same, thing by thing, oldest first.
+    /// The inbox items, oldest first.
     kept: Vec<KeptWire>,
-    /// The reminders that rang and are open, and those of the last hours; newest first.
+    /// Open reminder cards and recently settled ones, newest first.
     cards: Vec<CardWire>,
-    /// Quiet hours, focus, and what is held back.
+    /// Quiet hours, focus, and deferred messages.
     attention: AttentionWire,
-    /// What was missed in the last days.
+    /// Recently missed occurrences.
     missed: Vec<OccurrenceWire>,
-    /// How many job files cannot be read.
+    /// Number of invalid job files.
     broken: usize,
 }
 
-/// Whether a card is to be seen: while it is open, and for a while after.
+/// Returns true for an open card, and for a while after it rang.
 fn is_shown(card: &Card, now: &Zoned) -> bool {
     card.state == Stands::Open || now.timestamp().duration_since(card.rang) <= SETTLED
 }
@@ -95,7 +94,7 @@ fn broken(unreadable: Unreadable) -> Refusal {
     Refusal::broken(unreadable.0)
 }
 
-/// Something in the inbox.
+/// An inbox item.
 #[derive(Serialize)]
 struct KeptWire {
     id: u64,
@@ -109,13 +108,13 @@ impl KeptWire {
     }
 }
 
-/// A job, and when it comes.
+/// A job with its time.
 #[derive(Serialize)]
 struct DueWire {
     job: String,
     id: String,
     name: String,
-    /// How to begin with it, if that was written down.
+    /// The first step, if the job's text names one.
     first_step: Option<String>,
     #[serde(flatten)]
     time: TimeWire,

@@ -1,4 +1,4 @@
-//! Vitals: how the assistant is, told by whoever wired it together.
+//! Port for the health, cost and metrics of the assistant.
 
 use domain::cost::Report;
 use engine::ports::Unreadable;
@@ -7,45 +7,41 @@ use futures_util::future::BoxFuture;
 use super::metrics::Sample;
 use super::secret::Digest;
 
-/// How the assistant is.
+/// State of the assistant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// The version of the program.
     pub version: String,
-    /// The process.
     pub pid: u32,
-    /// What answers: `offline`, `anthropic:sonnet`.
+    /// The active model, such as `offline` or `anthropic:sonnet`.
     pub brain: String,
-    /// The human's time zone.
+    /// The user's time zone.
     pub zone: String,
-    /// Where everything is kept.
     pub data_dir: String,
-    /// Where the page is.
+    /// Address of the page.
     pub page: String,
-    /// Where the human can be met.
+    /// Active surfaces.
     pub surfaces: Vec<String>,
-    /// How the line to Discord is, if there is to be one.
+    /// State of the Discord connection, if it is enabled.
     pub discord: Option<String>,
-    /// The session of the main conversation, once something was said.
+    /// Session of the main conversation, once there is one.
     pub session: Option<String>,
-    /// What the human should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// Who can tell how the assistant is.
+/// Provides the state of the assistant.
 pub trait Vitals: Send + Sync {
-    /// How it is now.
     fn health(&self) -> BoxFuture<'_, Health>;
 
-    /// What was spent, with lists of the last `days`.
+    /// Returns the cost report with lists of the last `days`.
     fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>>;
 
-    /// Numbers for who watches from outside.
+    /// Returns the metrics.
     fn samples(&self) -> BoxFuture<'_, Result<Vec<Sample>, Unreadable>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// What proves that somebody may know those numbers, if anybody over TCP may.
+    /// Returns the token that authorizes reading the metrics over TCP, if that is enabled.
     fn metrics_token(&self) -> Option<Digest> {
         None
     }

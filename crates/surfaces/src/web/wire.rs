@@ -1,4 +1,4 @@
-//! What goes over the wire: the JSON that the page and the command line read and write.
+//! JSON types of the API shared by the page and the command line.
 
 mod approval;
 mod card;
@@ -17,58 +17,54 @@ pub use card::CardWire;
 pub use devices::{DeviceList, DeviceName, DeviceWire};
 pub use shown::{SceneWire, ShownWire};
 
-/// How full the conversation is.
+/// How full the context window is.
 #[derive(Serialize)]
 pub struct ContextWire {
-    /// What the last call held, in tokens: null, before the first one.
+    /// Tokens of the last call; null before the first one.
     pub tokens: Option<u64>,
-    /// What the model reads at once.
+    /// Size of the context window in tokens.
     pub limit: u64,
-    /// From when on the conversation is compacted by itself.
+    /// Number of tokens at which the conversation is compacted.
     pub compacts: u64,
 }
 
-/// The most characters of a tool's input or result that are sent.
+/// Maximum length of a tool's input or result in characters.
 const TOOL_CHARS: usize = 4_000;
 
-/// The most characters of one text in a list of entries.
+/// Maximum length of one text in a list of entries in characters.
 const LISTED_CHARS: usize = 100_000;
 
-/// Something went wrong.
+/// Error response.
 #[derive(Serialize)]
 pub struct Failed {
     pub ok: bool,
     pub error: Problem,
 }
 
-/// What, and in which words.
 #[derive(Serialize)]
 pub struct Problem {
     pub kind: &'static str,
     pub message: String,
 }
 
-/// It is done.
 #[derive(Serialize)]
 pub struct Done {
     pub ok: bool,
 }
 
-/// A pairing code, on its way in.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PairWith {
     pub code: String,
 }
 
-/// A new link to pair a browser with.
 #[derive(Serialize)]
 pub struct PairLink {
     pub ok: bool,
     pub link: String,
 }
 
-/// Words of the human, on their way in.
+/// Request to send a message.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Say {
@@ -77,25 +73,25 @@ pub struct Say {
     /// Base64.
     #[serde(default)]
     pub images: Vec<String>,
-    /// The number of the message that they reply to.
+    /// Number of the message this one replies to.
     #[serde(default)]
     pub reply_to: Option<u64>,
 }
 
-/// A button that was pressed, on its way in.
+/// Request to press a button.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Press {
-    /// The number of the message it belongs to; 0, if it belongs to none.
+    /// Number of the message with the button, or 0.
     #[serde(default)]
     pub message: u64,
     pub button: String,
-    /// When, for a button that moves something.
+    /// The time, for a button that moves an item.
     #[serde(default)]
     pub words: String,
 }
 
-/// What came of it: words, or the number of a message that is on disk.
+/// The reply text, or the number of a stored message.
 #[derive(Serialize)]
 pub struct Pressed {
     pub ok: bool,
@@ -103,21 +99,20 @@ pub struct Pressed {
     pub message: Option<u64>,
 }
 
-/// The message is on disk.
+/// The message was stored.
 #[derive(Serialize)]
 pub struct Heard {
     pub ok: bool,
     pub message: u64,
 }
 
-/// A command, on its way in.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     pub text: String,
 }
 
-/// What came of a command: words, or the number of the work that began.
+/// The reply text, or the turn of the started work.
 #[derive(Serialize)]
 pub struct Obeyed {
     pub ok: bool,
@@ -125,17 +120,17 @@ pub struct Obeyed {
     pub turn: Option<u64>,
 }
 
-/// Nothing, on its way in.
+/// A request without content.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// Which part of the conversation is wanted.
+/// Query for a part of the conversation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     pub before: Option<u64>,
-    /// The last entry that is wanted, wherever it was said.
+    /// The last entry of the part, on any branch.
     pub to: Option<u64>,
     pub limit: Option<usize>,
 }
@@ -147,20 +142,19 @@ pub struct Messages {
     pub more: bool,
 }
 
-/// One thing said.
 #[derive(Serialize)]
 pub struct EntryWire {
     pub id: u64,
     pub parent: Option<u64>,
     pub at: String,
-    /// The background run that sent it, if one did.
+    /// The background run that sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     #[serde(flatten)]
     pub said: SaidWire,
 }
 
-/// What was said, by whom.
+/// Content with its author.
 #[derive(Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum SaidWire {
@@ -171,7 +165,6 @@ pub enum SaidWire {
     Recalled { summary: u64 },
 }
 
-/// A call of a tool.
 #[derive(Serialize)]
 pub struct CallWire {
     pub id: String,
@@ -179,7 +172,6 @@ pub struct CallWire {
     pub input: String,
 }
 
-/// What came of a call.
 #[derive(Serialize)]
 pub struct ResultWire {
     pub call: String,
@@ -199,12 +191,12 @@ impl From<&Entry> for EntryWire {
 }
 
 impl EntryWire {
-    /// What a background run sent.
+    /// Creates the entry of a message sent by a background run.
     pub fn sent(source: &Source, entry: &Entry) -> Self {
         Self { from: Some(source.to_string()), ..Self::from(entry) }
     }
 
-    /// The same for a list: a very long text is cut with a note that says how much is missing and where it is.
+    /// Truncates very long text for a list, with a note about the missing part.
     #[must_use]
     pub fn listed(mut self) -> Self {
         match &mut self.said {
@@ -219,7 +211,7 @@ impl EntryWire {
         self
     }
 
-    /// The same without what it shows: the human put that away.
+    /// Removes the shown content of a message that the user dismissed.
     #[must_use]
     pub fn put_away(mut self) -> Self {
         if let SaidWire::Tools { results } = &mut self.said {
@@ -284,7 +276,6 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// How the assistant is.
 #[derive(Serialize)]
 pub struct HealthWire {
     pub ok: bool,

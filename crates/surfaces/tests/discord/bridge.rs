@@ -1,4 +1,4 @@
-//! The way to the played Discord: what a wire would carry, handed over.
+//! Transport that passes requests directly to the fake Discord.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,23 +9,22 @@ use surfaces::discord::wire::{
 };
 use testkit::discord as played;
 
-/// A way to the played Discord.
+/// In-memory transport to the fake Discord.
 #[derive(Clone)]
 pub struct Bridge {
     discord: played::Discord,
     token: String,
-    /// How many sessions Discord has taken from us, as far as we were told.
+    /// Number of invalidated sessions reported to the client.
     invalidations: Arc<AtomicUsize>,
 }
 
 impl Bridge {
-    /// A way to `discord`, with its token.
+    /// Creates a transport to `discord` with its token.
     pub fn new(discord: &played::Discord) -> Self {
         let token = discord.token();
         Self { discord: discord.clone(), token, invalidations: Arc::default() }
     }
 
-    /// How many sessions Discord has taken from us, as far as we were told.
     pub fn invalidations(&self) -> usize {
         self.invalidations.load(Ordering::Relaxed)
     }

@@ -1,11 +1,11 @@
-//! What no further try can mend: one sentence, and no storm.
+//! Errors that retrying cannot fix: reported once, without retries.
 
 use surfaces::discord::gateway::{Ended, Fatal};
 use testkit::discord::{Setup, Trouble, Upset};
 
 use crate::rig::{Rig, pass, seconds};
 
-/// D2: a fatal close code ends it at once, with a sentence that says what to do.
+/// D2: a fatal close code ends the gateway with a sentence that says what to do.
 #[tokio::test(start_paused = true)]
 async fn a_fatal_code_ends_it_with_one_clear_sentence() {
     for (code, fatal) in [
@@ -28,7 +28,7 @@ async fn a_fatal_code_ends_it_with_one_clear_sentence() {
     }
 }
 
-/// D2: a token that is not accepted is found out with one request, before anything is connected.
+/// D2: an invalid token is detected by one request, before connecting.
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_not_accepted_is_tried_once() {
     let rig = Rig::new(Setup::default());
@@ -40,7 +40,7 @@ async fn a_token_that_is_not_accepted_is_tried_once() {
     assert_eq!((ledger.requests.len(), ledger.connects.len()), (1, 0));
 }
 
-/// D2: a token that is taken from us while we run ends it too.
+/// D2: a token that is revoked at runtime ends the gateway.
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_taken_away_ends_it() {
     let rig = Rig::new(Setup::default());

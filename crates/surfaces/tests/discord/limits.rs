@@ -1,4 +1,4 @@
-//! Discord's limits, kept: nothing leaves inside an embargo, nothing is lost, and order stays.
+//! Rate limits: no request is sent too early, none is lost, and the order is kept.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn numbers(until: usize) -> Vec<String> {
     (0..until).map(|number| number.to_string()).collect()
 }
 
-/// The most requests within ten minutes that were refused, whatever the scope.
+/// Returns the maximum number of refusals within ten minutes, of any scope.
 fn refused(ledger: &Ledger) -> usize {
     let refused = |request: &&testkit::discord::Request| matches!(request.status, Some(401 | 403 | 429));
     let times: Vec<_> = ledger.requests.iter().filter(refused).map(|request| request.at).collect();
@@ -33,7 +33,7 @@ async fn send(rest: Rest, channel: Snowflake, words: String) -> Result<(), Faile
     rest.create_message(channel, &Outgoing::words(words.clone()), Some(&words)).await.map(drop)
 }
 
-/// D3: a thousand messages leave one after the other, as fast as the limit allows, and none too early.
+/// D3: a thousand messages are sent in order as fast as the limit allows, and none too early.
 #[tokio::test(start_paused = true)]
 async fn a_thousand_queued_messages_drain_in_order() {
     let rig = Rig::new(Setup::default());
@@ -52,7 +52,7 @@ async fn a_thousand_queued_messages_drain_in_order() {
     assert!(began.elapsed() < seconds(1010), "{:?} for 1,000 messages at one a second", began.elapsed());
 }
 
-/// D3: a message that overtakes waits for the limit, and for no other message; the others keep their order.
+/// D3: a priority message waits only for the limit; the others keep their order.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_overtakes_waits_for_the_limit_alone() {
     let rig = Rig::new(Setup::default());
@@ -75,7 +75,7 @@ async fn a_message_that_overtakes_waits_for_the_limit_alone() {
     assert_eq!(rig.discord.ledger().embargo_breaches, []);
 }
 
-/// D3: half an hour of refusals of every scope, with a clock that is set about: nothing is lost.
+/// D3: half an hour of refusals of every scope, with clock changes, loses nothing.
 #[tokio::test(start_paused = true)]
 async fn half_an_hour_of_refusals_loses_nothing() {
     let rig = Rig::new(Setup::default());
@@ -115,7 +115,7 @@ async fn half_an_hour_of_refusals_loses_nothing() {
     assert!((20..100).contains(&most), "{most} refused within ten minutes");
 }
 
-/// What goes wrong in this minute.
+/// Returns the failures of this minute.
 fn storm(minute: usize) -> Vec<Mishap> {
     let too_many = |scope, millis| Mishap::TooMany { scope, retry_after: Duration::from_millis(millis) };
     match minute % 5 {
@@ -127,7 +127,7 @@ fn storm(minute: usize) -> Vec<Mishap> {
     }
 }
 
-/// D3: a server that says that one request remains, and refuses it, is believed only the second time.
+/// D3: a server that claims one remaining request and refuses it still gets everything in the end.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_lies_about_what_remains_gets_everything_in_the_end() {
     let rig = Rig::new(Setup::default());
@@ -139,7 +139,8 @@ async fn a_server_that_lies_about_what_remains_gets_everything_in_the_end() {
     assert_eq!(rig.discord.ledger().embargo_breaches, []);
 }
 
-/// D3: a mark waits for itself alone, and typing that would come too late does not come.
+/// D3: a delayed reaction delays nothing else, and a typing indicator that would be late is
+/// dropped.
 #[tokio::test(start_paused = true)]
 async fn a_reaction_that_waits_delays_no_message() {
     let rig = Rig::new(Setup::default());
@@ -168,7 +169,7 @@ async fn a_reaction_that_waits_delays_no_message() {
     assert_eq!(rig.discord.ledger().of("POST", "/channels/*/typing").count(), 1);
 }
 
-/// D3: many requests at once stay below the limit for all of them together.
+/// D3: concurrent requests stay below the global limit.
 #[tokio::test(start_paused = true)]
 async fn all_requests_together_stay_below_the_limit_for_all() {
     let others = Rate::new(1000, 1_000);
@@ -184,7 +185,7 @@ async fn all_requests_together_stay_below_the_limit_for_all() {
     assert_eq!(refused(&rig.discord.ledger()), 0);
 }
 
-/// D3: a dropped request leaves its lane to the next one.
+/// D3: a cancelled request releases its lane.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_given_up_holds_up_nobody() {
     let rig = Rig::new(Setup::default());
@@ -195,7 +196,7 @@ async fn a_request_that_is_given_up_holds_up_nobody() {
     assert_eq!(texts(&rig), ["slow", "next"]);
 }
 
-/// An old message that was changed too often is one message's trouble.
+/// Too many edits of an old message affect only that message.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_was_changed_too_often_holds_up_no_other() {
     let rig = Rig::new(Setup::default());

@@ -1,4 +1,5 @@
-//! The Discord client against a played Discord, in played time; and once over real sockets.
+//! Tests of the Discord client against a fake Discord in simulated time, and once over real
+//! sockets.
 #![expect(clippy::unwrap_used, reason = "a test may stop")]
 
 mod bridge;

@@ -1,4 +1,4 @@
-//! What is said, both ways.
+//! Tests of messages, reactions and interactions in both directions.
 
 use surfaces::discord::events::{Asked, Author, Event, Sort, Turn};
 use surfaces::discord::message::{Button, Callback, Embed, Flags, Outgoing, Press, Row, Style};
@@ -49,7 +49,7 @@ async fn a_human_writes_and_replies_and_reacts() {
     assert!(rig.rest.fetch(&attachment.url, 8).await.is_err());
 }
 
-/// I13: whatever the words say, nobody is mentioned.
+/// I13: mentions are disabled, whatever the content.
 #[tokio::test(start_paused = true)]
 async fn a_message_is_sent_changed_marked_and_taken_away() {
     let rig = Rig::new(Setup::default());

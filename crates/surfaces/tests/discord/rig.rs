@@ -1,4 +1,4 @@
-//! A played Discord and our client before it, in played time.
+//! Test fixture: a fake Discord and the client, in simulated time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bridge::Bridge;
 
-/// A played Discord, and the way to it.
+/// A fake Discord with a client.
 pub struct Rig {
     pub discord: Discord,
     pub clock: Arc<VirtualClock>,
@@ -34,17 +34,17 @@ impl Rig {
         Self { discord, clock, bridge, rest }
     }
 
-    /// The channel in which the owner and the bot are alone.
+    /// Returns the DM of the owner and the bot.
     pub fn channel(&self) -> Snowflake {
         ours(self.discord.owner().channel())
     }
 
-    /// A process that begins with `session`.
+    /// Starts a process with `session`.
     pub fn process(&self, session: Option<Session>, seed: u64) -> Process {
         self.process_over(Arc::new(self.bridge.clone()), session, seed)
     }
 
-    /// The same, over another wire.
+    /// Starts a process with another transport.
     pub fn process_over(&self, wire: Arc<dyn Wire>, session: Option<Session>, seed: u64) -> Process {
         let token = Token::read(&self.discord.token()).unwrap();
         let gateway = Gateway::new(wire, self.rest.clone(), Beginning { token, session, seed });
@@ -56,7 +56,7 @@ impl Rig {
     }
 }
 
-/// One of our processes, as far as its gateway goes. Dropping it is killing it.
+/// The gateway of one process. Dropping it simulates a crash.
 pub struct Process {
     pub told: Receiver<Told>,
     stop: CancellationToken,
@@ -64,7 +64,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// It is asked to stop: how it ended, and what it told before.
+    /// Stops the process. Returns how it ended and its last updates.
     pub async fn stop(mut self) -> (Ended, Vec<Told>) {
         self.stop.cancel();
         let mut last = Vec::new();
@@ -78,18 +78,17 @@ impl Process {
         (ended.unwrap().unwrap(), last)
     }
 
-    /// How it ended by itself, within a day.
+    /// Waits up to a day for the end.
     pub async fn ended(&mut self) -> Ended {
         let ended = tokio::time::timeout(seconds(86_400), self.task.join_next()).await;
         ended.unwrap().unwrap().unwrap()
     }
 
-    /// What it tells next, within a day.
+    /// Returns the next update, within a day.
     async fn next(&mut self) -> Told {
         tokio::time::timeout(seconds(86_400), self.told.recv()).await.unwrap().unwrap()
     }
 
-    /// The next event.
     pub async fn event(&mut self) -> Event {
         let tomorrow = Instant::now() + seconds(86_400);
         while Instant::now() < tomorrow {
@@ -100,7 +99,6 @@ impl Process {
         panic!("no event for a day")
     }
 
-    /// The next message.
     pub async fn message(&mut self) -> Message {
         loop {
             if let Event::Message(message) = self.event().await {
@@ -109,7 +107,7 @@ impl Process {
         }
     }
 
-    /// The next session to be kept.
+    /// Returns the next session to be saved.
     pub async fn session(&mut self) -> Session {
         loop {
             if let Told::Keep(session) = self.next().await {
@@ -127,7 +125,6 @@ pub fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Lets `time` pass.
 pub async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
 }

@@ -1,4 +1,4 @@
-//! The real wire, over real loopback sockets, before the same played Discord with its door open.
+//! Tests of the network transport over loopback sockets, against the fake Discord.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ async fn open() -> Open {
     Open { discord, server, token, net }
 }
 
-/// The next event, of those that `wanted` wants.
+/// Returns the next event that `wanted` accepts.
 async fn event<T>(told: &mut Receiver<Told>, wanted: impl Fn(Event) -> Option<T>) -> T {
     loop {
         if let Told::Event(event) = told.recv().await.unwrap()
@@ -44,7 +44,7 @@ async fn event<T>(told: &mut Receiver<Told>, wanted: impl Fn(Event) -> Option<T>
     }
 }
 
-/// D1: over a real socket too, a process that stops leaves a session that the next one goes on with.
+/// D1: a session is resumed by the next process over real sockets too.
 #[tokio::test]
 async fn a_conversation_over_real_sockets_goes_on_after_a_restart() {
     let Open { discord, server, token, net } = open().await;
@@ -117,7 +117,7 @@ async fn a_broken_line_says_whether_the_request_may_have_arrived() {
     server.stop().await;
 }
 
-/// D2: a token that is wrong is said so, over the real wire too, and is never printed.
+/// D2: an invalid token is reported over real sockets too, and never printed.
 #[tokio::test]
 async fn a_wrong_token_is_said_so_and_never_printed() {
     let Open { discord, server, .. } = open().await;
@@ -136,11 +136,11 @@ async fn an_address_that_would_show_the_token_is_refused() {
     let refused = |base: &str| Net::new(base, &token).err().unwrap();
     assert_eq!(refused("discord.com"), BadSettings::Address("discord.com".into()));
     assert_eq!(refused("http://discord.com/api"), BadSettings::Insecure("http://discord.com/api".into()));
-    // J1, SU-13: whoever wrote a password into it does not read it again.
+    // J1, SU-13: a password in the address is not shown.
     assert_eq!(refused("https://me:canary@discord.com"), BadSettings::Address("...@discord.com".into()));
     assert_eq!(refused("http://discord.com/?canary"), BadSettings::Address("http://discord.com/".into()));
     assert!(Net::new("https://discord.com/api/v10", &token).is_ok());
-    // A secure address that nobody serves: refused before anything is said.
+    // A secure address without a listener is refused before anything is sent.
     let net = Net::new("http://127.0.0.1:9", &token).unwrap();
     let fetched = tokio::time::timeout(testkit::PATIENCE, net.fetch("https://127.0.0.1:1/a", 10)).await;
     assert!(matches!(fetched.unwrap(), Err(Unfetched::Broken(_))));

@@ -1,4 +1,4 @@
-//! A gateway that breaks in every way there is, and what the human said meanwhile.
+//! A gateway with failures of every kind, while the user sends messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use tokio::time::{Duration, Instant};
 use crate::bridge::Bridge;
 use crate::rig::{Process, Rig, ours, pass, seconds};
 
-/// Whoever listens: counts each message once, keeps the session, and reads what a new session was not told.
+/// A client that counts messages, saves the session, and fetches missed messages after a new
+/// session.
 struct Listener {
     heard: BTreeMap<Snowflake, usize>,
     last: Snowflake,
@@ -22,7 +23,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// Listens until nothing more comes for now.
+    /// Handles updates until there are no more for now.
     async fn listen(&mut self, rig: &Rig, process: &mut Process) {
         while let Ok(told) = process.told.try_recv() {
             self.deal_with(rig, told).await;
@@ -54,7 +55,7 @@ impl Listener {
     }
 }
 
-/// What a gateway can do to us, in turn.
+/// Returns one of the gateway's failures.
 fn upset(number: u64) -> Upset {
     match number % 13 {
         0 => Upset::Reconnect,
@@ -70,13 +71,13 @@ fn upset(number: u64) -> Upset {
     }
 }
 
-/// A number that looks random and is the same in every run.
+/// Returns a deterministic pseudo-random number.
 fn dice(number: u64) -> u64 {
     let mixed = (number ^ 0x2545_f491).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
 }
 
-/// D1: a thousand drops, also while it resumes and across restarts; each message is heard, none is lost.
+/// D1: a thousand disconnects, also during resumes and across restarts, lose no message.
 #[tokio::test(start_paused = true)]
 async fn a_thousand_drops_lose_nothing_and_begin_no_session_without_need() {
     let rig = Rig::new(Setup::default());
@@ -87,7 +88,8 @@ async fn a_thousand_drops_lose_nothing_and_begin_no_session_without_need() {
         said.push(ours(rig.discord.owner().types(&number.to_string())));
         pass(Duration::from_millis(dice(number) % 3000)).await;
         rig.discord.trouble(Trouble::Gateway(upset(dice(number) >> 7)));
-        // Mostly it is upset again while it still comes back; every tenth time it may come to rest.
+        // Mostly the next failure comes while it reconnects; every tenth time the connection
+        // becomes stable.
         let rest =
             if number % 10 == 0 { seconds(150) } else { Duration::from_millis(dice(number + 7) % 4000) };
         pass(rest).await;
@@ -113,7 +115,7 @@ async fn a_thousand_drops_lose_nothing_and_begin_no_session_without_need() {
     assert_eq!(twice, 0, "messages told twice");
 }
 
-/// A process ends, by request or by force, and the next begins with what was kept.
+/// Ends the process, gracefully or by a crash, and starts the next one with the saved session.
 async fn restarted(rig: &Rig, process: Process, listener: &mut Listener, number: u64) -> Process {
     if number.is_multiple_of(50) {
         drop(process);
@@ -124,12 +126,13 @@ async fn restarted(rig: &Rig, process: Process, listener: &mut Listener, number:
             listener.deal_with(rig, told).await;
         }
     }
-    // As long as a service manager waits, too.
+    // As long as a service manager waits.
     pass(seconds(5)).await;
     rig.process(listener.kept.clone(), number)
 }
 
-/// D1: a server that accepts and closes is not run down: ever less often, before it lets us in and after.
+/// D1: a server that accepts and closes is contacted at growing intervals, before and after
+/// authentication.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_accepts_and_closes_is_visited_ever_less() {
     for (throws, expected) in [(Throws::Before, 8..25), (Throws::After, 60..160)] {
@@ -142,16 +145,16 @@ async fn a_server_that_accepts_and_closes_is_visited_ever_less() {
     }
 }
 
-/// When a door is slammed.
+/// When the server closes the connection.
 #[derive(Clone, Copy)]
 enum Throws {
-    /// Before the first word.
+    /// Before the first frame.
     Before,
-    /// As soon as we are in.
+    /// Right after authentication.
     After,
 }
 
-/// A way to a Discord that throws us out.
+/// Transport to a Discord that closes each connection.
 struct Slammed {
     bridge: Bridge,
     throws: Throws,
@@ -208,7 +211,7 @@ impl Socket for SlammedSocket {
     }
 }
 
-/// D1: a dead connection is noticed, and the silence is not held against the next one.
+/// D1: a dead connection is replaced, and the next one is not affected.
 #[tokio::test(start_paused = true)]
 async fn a_dead_connection_is_replaced_once() {
     let rig = Rig::new(Setup::default());
@@ -222,7 +225,7 @@ async fn a_dead_connection_is_replaced_once() {
     assert!(ledger.closes.is_empty());
 }
 
-/// D1: a session that ran out while we were away is begun anew, once.
+/// D1: an expired session is replaced by a new one, once.
 #[tokio::test(start_paused = true)]
 async fn a_session_that_ran_out_is_begun_anew_once() {
     let rig = Rig::new(Setup::default());
@@ -236,7 +239,7 @@ async fn a_session_that_ran_out_is_begun_anew_once() {
     assert_eq!((ledger.identifies.len(), ledger.resumes.len()), (2, 1));
 }
 
-/// D8: six hours without Discord cost a few hundred tries, and then it is there again.
+/// D8: six hours without Discord cost a few hundred attempts, and then the connection is restored.
 #[tokio::test(start_paused = true)]
 async fn six_hours_without_discord_pass() {
     let rig = Rig::new(Setup::default());

@@ -1,4 +1,5 @@
-//! How much is borne: long bodies, slow callers, many at once; by raw bytes over a real connection.
+//! Tests of limits: long bodies, slow callers and many connections, with raw bytes over real
+//! connections.
 
 use std::time::Duration;
 
@@ -13,15 +14,15 @@ async fn connect(port: u16) -> TcpStream {
     TcpStream::connect(("127.0.0.1", port)).await.unwrap()
 }
 
-/// All that is heard until the other side hangs up.
+/// Reads until the connection is closed.
 async fn heard(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
-    // Who hangs up while we speak has still said something.
+    // After a connection error, the bytes received so far are still returned.
     let _ = stream.read_to_end(&mut bytes).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Headers of a call whose signature has the right form.
+/// Headers of a call whose signature is well-formed.
 const SIGNED: &str = "webhook-id: a\r\nwebhook-timestamp: 1614265330\r\n\
     webhook-signature: v1,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n";
 
@@ -29,7 +30,8 @@ fn head(slug: &str, more: &str) -> String {
     format!("POST /hook/{slug} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {WHSEC}\r\n{more}\r\n")
 }
 
-/// F4, WH-5: a body that says it is too long is refused before a byte of it came; one that does not say so, while it comes.
+/// F4, WH-5: a body announced as too long is refused before it is received; another one while it is
+/// received.
 #[tokio::test]
 async fn a_long_body_is_refused_before_it_is_read() {
     let mut rig = Rig::new();
@@ -56,7 +58,7 @@ async fn a_long_body_is_refused_before_it_is_read() {
     assert_eq!(rig.taken(), 1);
 }
 
-/// F4: whoever takes too long is hung up on, in the head and in the body, known or not.
+/// F4: a call that takes too long is closed, in its head or body, with or without a valid secret.
 #[tokio::test]
 async fn whoever_dawdles_is_hung_up_on() {
     let mut rig = Rig::new();
@@ -76,7 +78,7 @@ async fn whoever_dawdles_is_hung_up_on() {
     assert_eq!(rig.taken(), 0);
 }
 
-/// F4: the oldest silent caller makes room for the next one, and hears why.
+/// F4: the oldest silent connection is dropped for the next one and gets a response that says why.
 #[tokio::test]
 async fn the_oldest_silent_caller_makes_room_and_hears_why() {
     let mut rig = Rig::new();
@@ -87,14 +89,15 @@ async fn the_oldest_silent_caller_makes_room_and_hears_why() {
     let mut third = connect(port).await;
     third.write_all((head("bearer", "content-length: 11\r\n") + "{\"test\": 1}").as_bytes()).await.unwrap();
     assert!(heard(&mut third).await.starts_with("HTTP/1.1 202 "));
-    // More of its call comes after it was refused: the connection is closed, not reset.
+    // More of the call arrives after it was refused: the connection is closed, not reset.
     first.write_all(&[b'a'; 4096]).await.unwrap();
     let mut all = String::new();
     first.read_to_string(&mut all).await.unwrap();
     assert!(all.starts_with("HTTP/1.1 503 ") && all.contains("too many connections"), "{all}");
 }
 
-/// F4: callers that say nothing, half a head, or sign a body that never comes, keep no correct caller out.
+/// F4: connections that send nothing, half a head, or a signature without a body do not block
+/// correct calls.
 #[tokio::test]
 async fn half_open_callers_keep_no_correct_caller_out() {
     for limits in [Limits::HOUSE, Limits { strangers: 32, grace: Duration::ZERO, ..Limits::HOUSE }] {
@@ -137,7 +140,7 @@ async fn half_open_callers_keep_no_correct_caller_out() {
     }
 }
 
-/// F4: a call that cannot be right is refused while its body is still to come.
+/// F4: a call whose proof cannot be right is refused before its body is received.
 #[tokio::test]
 async fn a_proof_that_cannot_be_right_is_refused_before_the_body() {
     let mut rig = Rig::new();
@@ -161,7 +164,7 @@ async fn a_proof_that_cannot_be_right_is_refused_before_the_body() {
     }
 }
 
-/// WH-1: the door is shut when the house is, and only this machine reaches it.
+/// WH-1: the port is closed when the daemon stops, and only this machine reaches it.
 #[tokio::test]
 async fn the_door_is_shut_with_the_house() {
     let mut rig = Rig::new();

@@ -1,4 +1,4 @@
-//! The door for other programs: who is let in, what is taken, and how much is borne.
+//! Tests of the webhook endpoint: authentication, payloads and limits.
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop at once, with their reason")]
 
 mod bodies;

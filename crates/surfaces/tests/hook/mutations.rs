@@ -1,4 +1,4 @@
-//! Ten thousand calls that are almost right.
+//! Ten thousand slightly altered calls.
 
 use std::net::IpAddr;
 
@@ -7,10 +7,10 @@ use domain::schedule::Proof;
 
 use crate::rig::{Call, Rig};
 
-/// Changes `call` in one of many ways; what comes out may be the same call.
+/// Changes `call` in one of many ways; the result may equal the original.
 fn mutated(mut call: Call, dice: &mut Dice) -> Call {
     let below = |dice: &mut Dice, most: usize| usize::try_from(dice.roll() % most.max(1) as u64).unwrap();
-    // The number of a call of GitHub is not signed, and who may say `bearer` may say it in capitals.
+    // GitHub does not sign the delivery id, and `bearer` is case-insensitive.
     let header = |call: &mut Call, dice: &mut Dice| {
         let signed = call.headers.iter().position(|(name, _)| name == "x-hub-signature-256");
         let bearer = call.headers.iter().position(|(name, _)| name == "authorization");
@@ -72,7 +72,7 @@ fn mutated(mut call: Call, dice: &mut Dice) -> Call {
     call
 }
 
-/// F1: nothing that was changed in any way is let in, and nothing breaks.
+/// F1: no altered call is accepted, and none causes an internal error.
 #[tokio::test]
 async fn ten_thousand_calls_that_are_almost_right_are_turned_away() {
     let rig = Rig::new();
@@ -87,7 +87,7 @@ async fn ten_thousand_calls_that_are_almost_right_are_turned_away() {
             continue;
         }
         tried += 1;
-        // Everybody has an address of their own, so that nobody is turned away for guessing.
+        // Each call has an address of its own, so none is blocked for failures.
         call.from = IpAddr::from(tried.to_be_bytes());
         let reply = rig.call(&call).await;
         assert!(!reply.status().is_success() && !reply.status().is_server_error(), "{call:?} {reply:?}");

@@ -1,4 +1,4 @@
-//! Who is let in: the published examples, the schemes, rotation, and what comes twice.
+//! Tests of authentication: published examples, schemes, rotation and repeated calls.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         .collect()
 }
 
-/// F1: the example that Standard Webhooks publish, among several signatures of one call too.
+/// F1: the published example of Standard Webhooks is accepted, also among several signatures.
 #[test]
 fn the_published_example_of_standard_webhooks_is_let_in() {
     let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
@@ -42,7 +42,7 @@ fn the_published_example_of_standard_webhooks_is_let_in() {
     }
 }
 
-/// F1: the example of GitHub's documentation.
+/// F1: the example of GitHub's documentation is accepted.
 #[test]
 fn the_documented_example_of_github_is_let_in() {
     let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
@@ -59,7 +59,7 @@ fn the_documented_example_of_github_is_let_in() {
     assert!(!called(&right.replace("sha256", "sha1"), secret, b"Hello, World!"));
 }
 
-/// WH-2, WH-3, WH-4, WH-11: the answers, in their order: address, method, secret, name.
+/// WH-2, WH-3, WH-4, WH-11: checks are made in order: path, method, secret, name.
 #[tokio::test]
 async fn a_caller_hears_what_is_wrong_in_order() {
     let rig = Rig::new();
@@ -84,7 +84,7 @@ async fn a_caller_hears_what_is_wrong_in_order() {
     assert_eq!(missing.told()["error"], "webhook not found: nobody");
 }
 
-/// WH-3: the secret is compared as bytes, and a header that is no text lets nobody in.
+/// WH-3: the secret is compared as bytes, and a header that is not valid text is refused.
 #[tokio::test]
 async fn a_header_that_is_no_text_lets_nobody_in_and_harms_nobody() {
     let rig = Rig::new();
@@ -108,7 +108,7 @@ async fn a_header_that_is_no_text_lets_nobody_in_and_harms_nobody() {
     assert_eq!(rig.call(&rig.right(Proof::Bearer, "2", r#"{"test": 1}"#)).await, Reply::Accepted);
 }
 
-/// J4, F1: a secret that was changed holds at the next call, and without one nobody is let in.
+/// J4, F1: a changed secret applies to the next call, and without a secret all calls are refused.
 #[tokio::test]
 async fn a_rotated_secret_holds_at_once_and_none_lets_nobody_in() {
     let rig = Rig::new();
@@ -130,7 +130,8 @@ async fn a_rotated_secret_holds_at_once_and_none_lets_nobody_in() {
     }
 }
 
-/// F2: the same delivery in another order of names, or under a number that GitHub does not sign, is the same.
+/// F2: a delivery with another key order, or under another id that GitHub does not sign, is a
+/// repeat.
 #[tokio::test]
 async fn a_replay_is_answered_and_does_nothing() {
     let rig = Rig::new();
@@ -144,20 +145,20 @@ async fn a_replay_is_answered_and_does_nothing() {
         assert_eq!(rig.call(&turned).await, Reply::Repeat, "{proof:?}");
     }
     assert_eq!(rig.taken(), 3);
-    // Whoever took a call of GitHub off the wire can give it another number, which nobody signed.
+    // An intercepted call of GitHub can be given another id, which is not signed.
     let renamed = rig.right(Proof::GitHub, "two", r#"{"b": {"d": 3, "c": 2}, "a": 1}"#);
     assert_eq!(rig.call(&renamed).await, Reply::Repeat);
-    // A number that is signed, or that whoever knows the secret gives, is another call.
+    // An id that is signed, or given by a caller that knows the secret, is another call.
     let another = rig.right(Proof::Standard, "two", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
     assert_eq!(rig.call(&another).await, Reply::Accepted);
-    // One webhook does not know the numbers of another.
+    // Ids are separate for each webhook.
     assert_eq!(rig.taken(), 4);
     rig.clock.0.send_modify(|now| *now += 7 * 24 * 3600);
     let later = rig.right(Proof::GitHub, "one", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
     assert_eq!(rig.call(&later).await, Reply::Accepted);
 }
 
-/// GitHub asks first whether somebody is here; whoever is not GitHub hears nothing.
+/// A ping of GitHub is answered; a forged one is refused.
 #[tokio::test]
 async fn github_hears_that_somebody_is_here() {
     let rig = Rig::new();
@@ -169,7 +170,7 @@ async fn github_hears_that_somebody_is_here() {
     assert_eq!(rig.taken(), 0);
 }
 
-/// Ten bad calls, and what is heard of them.
+/// Makes ten calls with a wrong secret.
 async fn guess(rig: &Rig, bad: &Call) {
     for number in 0..10 {
         let call = bad.clone().with("x-forwarded-for", &format!("192.0.2.{number}"));
@@ -177,12 +178,13 @@ async fn guess(rig: &Rig, bad: &Call) {
     }
 }
 
-/// F4: with a secret that can be guessed, the eleventh bad attempt of a minute is not looked at, nor a good one, whatever
-/// a header says of where it is from. A signature made with such a secret can be guessed too.
+/// F4: with a secret that can be guessed, an address is blocked after ten failures in a minute,
+/// also for correct calls and whatever a header claims. A signature made with such a secret can be
+/// guessed too.
 #[tokio::test]
 async fn who_guesses_is_not_heard_for_a_minute() {
     let rig = Rig::new();
-    // Of 23 bytes, in each way to spell it.
+    // 23 bytes, in each encoding.
     for (proof, secret) in [
         (Proof::Bearer, "twenty-three-bytes-long"),
         (Proof::GitHub, "twenty-three-bytes-long"),
@@ -200,7 +202,7 @@ async fn who_guesses_is_not_heard_for_a_minute() {
     }
 }
 
-/// F4: who guesses shuts nobody out who proves what cannot be guessed; they alone are refused, whatever they try.
+/// F4: failures do not block callers that prove an unguessable secret; all others are refused.
 #[tokio::test]
 async fn a_long_secret_is_heard_also_while_somebody_guesses() {
     let rig = Rig::new();
@@ -223,8 +225,8 @@ async fn a_long_secret_is_heard_also_while_somebody_guesses() {
     assert_eq!(rig.taken(), 3);
 }
 
-/// F4: behind a proxy that the human has named, each caller counts for itself. The last address is the one that the proxy
-/// saw; what is none, or comes from elsewhere than this machine, says nothing.
+/// F4: behind a proxy named by the user, each caller is counted separately. The last address is the
+/// one that the proxy saw; an invalid one, or a header from another machine, is ignored.
 #[tokio::test]
 async fn behind_a_proxy_each_caller_counts_for_itself() {
     let mut rig = Rig::new();
@@ -245,7 +247,7 @@ async fn behind_a_proxy_each_caller_counts_for_itself() {
     assert!(rig.call(&elsewhere).await.status().is_success(), "who is elsewhere is no proxy of ours");
 }
 
-/// F4: the human is told wherever they are when somebody is not heard, once an hour at most.
+/// F4: the user is notified on all surfaces when an address is blocked, at most once an hour.
 #[tokio::test]
 async fn the_human_is_told_that_somebody_guesses() {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! The rig: webhooks and secrets that can be changed, a real assistant without a model behind the desk, and calls.
+//! Test fixture: configurable webhooks and secrets, a real assistant without a model, and calls.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,10 +24,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// The secret that Standard Webhooks publish with their example.
+/// The secret of the published example of Standard Webhooks.
 pub const WHSEC: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// A clock that is set.
+/// A clock set by the test.
 pub struct Hands(pub watch::Sender<i64>);
 
 impl Clock for Hands {
@@ -40,7 +40,6 @@ impl Clock for Hands {
     }
 }
 
-/// Webhooks in memory.
 pub struct Shelf {
     pub hooks: watch::Sender<BTreeMap<String, WebhookSpec>>,
     pub secret: watch::Sender<Option<String>>,
@@ -56,7 +55,7 @@ impl Hooks for Shelf {
     }
 }
 
-/// All of it.
+/// The endpoint with its dependencies.
 pub struct Rig {
     pub ports: Ports,
     pub shelf: Arc<Shelf>,
@@ -67,7 +66,7 @@ pub struct Rig {
     pub tasks: JoinSet<()>,
 }
 
-/// A webhook of this kind with this schema.
+/// Creates a webhook with this schema.
 pub fn spec(id: &str, proof: Proof, fields: &str, template: &str) -> WebhookSpec {
     WebhookSpec {
         id: ItemId::parse(id).unwrap(),
@@ -106,7 +105,7 @@ impl Rig {
         self.shelf.hooks.send_modify(|hooks| drop(hooks.insert(spec.id.to_string(), spec)));
     }
 
-    /// A call that is right in all ways.
+    /// Creates a valid call.
     pub fn right(&self, proof: Proof, id: &str, body: &str) -> Call {
         let secret = self.shelf.secret.borrow().clone().unwrap_or_default();
         let at = self.clock.now().timestamp();
@@ -125,14 +124,15 @@ impl Rig {
         hook::answer(&self.ports, &self.attempts, call.from, call.request()).await
     }
 
-    /// How many deliveries were taken in.
+    /// Returns the number of accepted deliveries.
     pub fn taken(&self) -> usize {
         let came =
             |record: &&Record| matches!(record, Record::Plan(PlanChange::Delivery(DeliveryChange::Came(..))));
         self.records.borrow().iter().filter(came).count()
     }
 
-    /// What was posted to the human, up to now: an answer comes after all that was put on the desk before.
+    /// Returns the texts posted to the user so far. The query makes sure that earlier inputs were
+    /// handled.
     pub async fn posted(&self) -> Vec<String> {
         self.ports.desk.ask(domain::assistant::Request::Tell(Question::Numbers)).await;
         let text = |record: &Record| {
@@ -142,7 +142,7 @@ impl Rig {
         self.records.borrow().iter().filter_map(text).collect()
     }
 
-    /// Opens the door, and gives its port.
+    /// Starts the listener and returns its port.
     pub async fn open(&mut self, limits: Limits) -> u16 {
         let door = hook::bind(0).await.unwrap();
         let port = door.address().port();
@@ -151,7 +151,6 @@ impl Rig {
     }
 }
 
-/// A call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     pub method: String,
@@ -170,14 +169,14 @@ impl Call {
         request.body(Body::from(self.body.clone())).unwrap()
     }
 
-    /// The same with another header.
+    /// Sets a header.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(known, _)| known != name);
         self.headers.push((name.to_owned(), value.as_bytes().to_vec()));
         self
     }
 
-    /// The same at another address.
+    /// Sets the path.
     pub fn to(mut self, path: &str) -> Self {
         self.path = path.to_owned();
         self

@@ -1,4 +1,4 @@
-//! Job files in memory: what the page may read and change, and an assistant that notices.
+//! Job files and a calendar in memory; changes are reported to the assistant.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,25 +12,26 @@ use surfaces::web::job_files::{JobFile, JobFiles, Unchanged, Version, VersionId}
 use surfaces::web::notes::{Note, Noted};
 use tokio::sync::watch;
 
-/// Files whose first line is a cron, the second what the job is called and the third, if there is one, `paused`.
+/// Files with a cron expression on the first line, the name on the second, and optionally `paused`
+/// on the third.
 pub struct Shelf {
     pub files: watch::Sender<BTreeMap<String, String>>,
-    /// All that ever stood in a file, oldest first.
+    /// All texts of all files, oldest first.
     past: watch::Sender<Vec<(String, String)>>,
-    /// What stands in the calendar; or why nobody knows.
+    /// The appointments, or the error of the calendar.
     pub calendar: watch::Sender<Result<Vec<Appointment>, String>>,
     desk: Desk,
 }
 
 impl Shelf {
-    /// No files; `desk` hears of those that come.
+    /// Creates an empty store that reports changes to `assistant`.
     pub fn new(desk: Desk) -> Self {
         let files = watch::Sender::new(BTreeMap::new());
         let past = watch::Sender::new(Vec::new());
         Self { files, past, calendar: watch::Sender::new(Ok(Vec::new())), desk }
     }
 
-    /// Puts a file there, and tells the assistant.
+    /// Writes a file and notifies the assistant.
     pub async fn put(&self, file: &str, text: &str) {
         self.files.send_modify(|files| drop(files.insert(file.to_owned(), text.to_owned())));
         self.past.send_modify(|past| past.push((file.to_owned(), text.to_owned())));

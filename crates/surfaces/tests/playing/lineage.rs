@@ -1,4 +1,4 @@
-//! How the names moved, read out of records in memory.
+//! Computes the lineage of branches from records in memory.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use domain::record::{ForkChange, Record};
 
 type Place = Option<(SessionId, u64)>;
 
-/// The newest `limit` moves among `records`.
+/// Returns the newest `limit` moves among `records`.
 pub fn of(records: &[Record], limit: u32) -> Lineage {
     let mut depths: BTreeMap<EntryId, u64> = BTreeMap::new();
     let mut heads: BTreeMap<Branch, Head> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What happened, looked up in records in memory.
+//! History queries over records in memory.
 
 use domain::card::Card;
 use domain::conversation::Text;

@@ -1,4 +1,4 @@
-//! The rest of the house, played: a journal in memory, a clock to set, and an assistant that echoes.
+//! Fakes for tests of the page: a journal in memory and an assistant that echoes messages.
 
 mod files;
 mod lineage;
@@ -35,7 +35,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// A journal in memory.
 pub struct Ledger(pub watch::Sender<Vec<Record>>);
 
 impl Default for Ledger {
@@ -45,7 +44,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// What was said on main, oldest first.
+    /// Returns the entries on main, oldest first.
     pub fn entries(&self) -> Vec<Entry> {
         let records = self.0.borrow();
         let mut entries = Vec::new();
@@ -139,7 +138,7 @@ impl Archive for Ledger {
 
 pub use files::Shelf;
 
-/// An assistant that is always well.
+/// Health and cost with fixed values.
 pub struct Well(pub watch::Sender<String>);
 
 impl Vitals for Well {
@@ -186,22 +185,22 @@ const TOOLS: [ToolSpec; 1] = [ToolSpec {
     class: Class::Own,
 }];
 
-/// Everything an assistant that echoes has.
+/// Dependencies of an assistant that echoes messages.
 pub struct House {
     pub journal: Arc<Ledger>,
     pub stage: Arc<Stage>,
     pub clock: Arc<dyn Clock>,
     pub desk: Desk,
-    /// The time between two words.
+    /// Delay between two words.
     pub pace: Duration,
-    /// While this is true, no tool and no answer comes to its end. A browser looks at the page only every half second
-    /// on a busy machine, so a test of what is shown meanwhile decides itself when that is over.
+    /// While this is true, tools and answers do not finish. A browser polls the page only every
+    /// half second on a busy machine, so a test controls the end itself.
     pub held: watch::Sender<bool>,
 }
 
 type Turns = JoinSet<(TurnId, Ended)>;
 
-/// Plays an assistant with `history` behind it, for as long as there are letters.
+/// Runs an assistant with the stored messages `history` until the channel is closed.
 pub async fn play(house: Arc<House>, mut pile: mpsc::Receiver<Letter>, history: Vec<String>) {
     let mut assistant = wake(&house, history).await;
     let mut turns = Turns::new();
@@ -254,7 +253,7 @@ async fn perform(
             Effect::Write(records) => house.journal.write(records).await.unwrap(),
             Effect::Show(shown) => house.stage.show(&shown),
             Effect::Interrupt(turn) => stops[&turn].cancel(),
-            // Nothing that is played here is asked for, or unattended.
+            // Not used by these tests.
             Effect::Decide(..)
             | Effect::Answer(..)
             | Effect::Carry(_)
@@ -270,7 +269,7 @@ async fn perform(
     }
 }
 
-/// Answers with what was heard; `!tool`, `!fail` and `!forever` do what they say.
+/// Echoes the message; `!tool`, `!fail` and `!forever` have the effect they name.
 async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
     let heard = house.journal.entries().iter().find(|entry| entry.id == start.from).map(|e| e.said.text());
     let heard = heard.unwrap_or_default();
@@ -306,7 +305,7 @@ async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
     finished(vec![Said::Assistant(vec![Block::Text(said)], Reach::Whole)], Ending::Finished)
 }
 
-/// Waits until nothing is held any more.
+/// Waits until `paused` is false.
 async fn released(house: &House) {
     let _ = house.held.subscribe().wait_for(|held| !held).await;
 }

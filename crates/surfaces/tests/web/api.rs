@@ -1,4 +1,4 @@
-//! What the page is told, and what it can say.
+//! Tests of the API: messages, buttons, commands, events, cost and updates.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ async fn a_refusal_says_what_is_wrong() {
     }
 }
 
-/// MT-12: a reply carries the words it replies to; a message that is not there has none.
+/// MT-12: a reply contains the text it replies to, which is empty for an unknown message.
 #[tokio::test]
 async fn a_reply_carries_what_it_replies_to() {
     let rig = Rig::new().await;
@@ -78,7 +78,7 @@ async fn a_reply_carries_what_it_replies_to() {
     }
 }
 
-/// XB-7, XB-18, XB-19: a button is what it sends, and nothing else is one.
+/// XB-7, XB-18, XB-19: a button has exactly the effect of its value, and other values are refused.
 #[tokio::test]
 async fn a_button_is_pressed_or_says_why_not() {
     let rig = Rig::new().await;
@@ -102,7 +102,7 @@ async fn a_button_is_pressed_or_says_why_not() {
     assert!(records.contains(&Record::from(SentChange::PutAway(SentId(2)))), "{records:?}");
 }
 
-/// MC-1, MC-2, SL-2, XB-8: whoever is not known to be the owner is not listened to, and nothing is written down.
+/// MC-1, MC-2, SL-2, XB-8: requests of unauthenticated clients are refused and nothing is stored.
 #[tokio::test]
 async fn only_the_owner_is_listened_to() {
     let rig = Rig::new().await;
@@ -216,7 +216,7 @@ async fn what_was_spent_comes_added_up_with_what_is_left() {
     }
 }
 
-/// The page and `ollim-bot updates --json` read one shape.
+/// The page and `ollim-bot updates --json` read the same JSON.
 #[tokio::test]
 async fn updates_that_wait_are_listed_with_where_they_come_from() {
     let rig = Rig::new().await;
@@ -227,7 +227,8 @@ async fn updates_that_wait_are_listed_with_where_they_come_from() {
     assert_eq!(updates, serde_json::json!({ "updates": [update] }));
 }
 
-/// SL-6, SL-12, SL-13: a command is answered in words, whoever knows the answer, and a wrong one with what is right.
+/// SL-6, SL-12, SL-13: a command is answered with text, and an invalid one with an error that says
+/// what is right.
 #[tokio::test]
 async fn a_command_is_answered_in_words() {
     let rig = Rig::new().await;

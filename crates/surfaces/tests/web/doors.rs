@@ -1,4 +1,4 @@
-//! K1: where the page can be reached, and where not.
+//! K1: tests of the listeners of the page.
 
 use std::net::{SocketAddr, UdpSocket};
 
@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::rig::{Raw, Rig};
 
-/// K1: only the loopback address, and a clear sentence for any other.
+/// K1: only loopback addresses are accepted; any other is refused with a clear error.
 #[tokio::test]
 async fn no_other_machine_can_reach_the_page() {
     for address in [
@@ -30,11 +30,11 @@ async fn no_other_machine_can_reach_the_page() {
     }
 }
 
-/// K1: looked at from an address that is not loopback.
+/// K1: the page does not respond on an address that is not loopback.
 #[tokio::test]
 async fn the_page_does_not_answer_on_this_machines_other_address() {
     let rig = Rig::new().await;
-    // No packet is sent: this only asks which address would be used.
+    // No packet is sent; this only determines the local address.
     let probe = UdpSocket::bind("0.0.0.0:0").unwrap();
     if probe.connect("192.0.2.1:9").is_err() {
         return;

@@ -1,4 +1,4 @@
-//! K3: how much is borne from whoever connects.
+//! K3: tests of limits for connections and requests.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::rig::{Raw, Rig, read};
 
-/// The start of a request that never ends.
+/// The start of a request that is never completed.
 const HALF: &[u8] = b"GET /api/health HTTP/1.1\r\nhost: 127.0.0.1";
 
 async fn half_open(rig: &Rig, count: usize) -> Vec<TcpStream> {
@@ -21,13 +21,14 @@ async fn half_open(rig: &Rig, count: usize) -> Vec<TcpStream> {
     streams
 }
 
-/// K3: connections of strangers are bounded, and the oldest silent one makes room and hears why.
+/// K3: unpaired connections are bounded; the oldest silent one is dropped with a response that says
+/// why.
 #[tokio::test]
 async fn the_oldest_silent_stranger_makes_room_and_hears_why() {
     let rig = Rig::with(Limits { strangers: 2, grace: Duration::ZERO, ..Limits::HOUSE }).await;
     let mut strangers = half_open(&rig, 2).await;
     assert_eq!(rig.send(&rig.own("GET", "/api/health", "")).await.status, 200);
-    // More of its request comes after it was refused: the connection is closed, not reset.
+    // More of the request arrives after it was refused: the connection is closed, not reset.
     strangers[0].write_all(&[b'a'; 4096]).await.unwrap();
     let mut all = Vec::new();
     strangers[0].read_to_end(&mut all).await.unwrap();
@@ -37,7 +38,7 @@ async fn the_oldest_silent_stranger_makes_room_and_hears_why() {
     assert_ne!(read(&mut strangers[1]).await.status, 503);
 }
 
-/// K3: strangers take no room from paired browsers, whether they are fewer than there is room for or more.
+/// K3: unpaired connections take no capacity from paired browsers, within their limit or beyond it.
 #[tokio::test]
 async fn half_open_strangers_keep_no_paired_browser_out() {
     for limits in [Limits::HOUSE, Limits { strangers: 64, grace: Duration::ZERO, ..Limits::HOUSE }] {
@@ -59,7 +60,7 @@ async fn half_open_strangers_keep_no_paired_browser_out() {
     }
 }
 
-/// Two hundred connections at once, beside strangers that say nothing: each message is taken.
+/// Two hundred concurrent messages are all accepted, next to silent unpaired connections.
 #[tokio::test]
 async fn two_hundred_messages_at_once_are_all_taken() {
     let rig = Rig::new().await;
@@ -73,7 +74,7 @@ async fn two_hundred_messages_at_once_are_all_taken() {
     }
 }
 
-/// Paired devices have a bound of their own. Beyond it, the caller gets a response.
+/// Paired devices have a limit of their own. Beyond it, the client gets a response.
 #[tokio::test]
 async fn one_connection_too_many_of_a_paired_browser_is_refused_in_words() {
     let rig = Rig::with(Limits { known: 1, ..Limits::HOUSE }).await;
@@ -91,7 +92,7 @@ async fn one_connection_too_many_of_a_paired_browser_is_refused_in_words() {
     assert_eq!(rig.by_file(&Raw::new("GET", "/api/health").with("host", "ollim")).await.status, 503);
 }
 
-/// K3: a bounded time for the head of a request.
+/// K3: the head of a request must arrive in time.
 #[tokio::test]
 async fn who_does_not_finish_the_head_is_hung_up_on() {
     let head = Duration::from_millis(50);
@@ -114,7 +115,7 @@ async fn who_does_not_finish_the_body_is_told_so() {
     assert_eq!(answer.status, 408, "{answer:?}");
 }
 
-/// K3: the cookie is looked at before the body has come.
+/// K3: the cookie is checked before the body is received.
 #[tokio::test]
 async fn a_caller_without_the_right_cookie_is_refused_before_the_body() {
     let rig = Rig::with(Limits { body: Duration::from_secs(3_600), ..Limits::HOUSE }).await;

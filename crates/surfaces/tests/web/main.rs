@@ -1,4 +1,4 @@
-//! The page's server, met over real sockets by somebody who writes their own requests.
+//! Tests of the page's server with raw requests over sockets.
 #![expect(clippy::unwrap_used, reason = "a test may stop")]
 
 #[path = "../playing/mod.rs"]

@@ -1,8 +1,8 @@
-//! K2, K4, K7: no request is trusted for being local.
+//! K2, K4, K7: tests that no request is trusted for being local.
 
 use crate::rig::{Raw, Rig, routes};
 
-/// Names that are not ours, or not exactly.
+/// Returns host names that are not exactly ours.
 fn foreign_hosts(port: u16) -> Vec<String> {
     let other = port.wrapping_add(1);
     let names = [
@@ -98,7 +98,7 @@ fn foreign_origins(port: u16) -> Vec<String> {
     for tail in ["/", "#", "?", ".", " http://evil.example", ",http://evil.example", "0", "@evil.example"] {
         origins.push(format!("http://127.0.0.1:{port}{tail}"));
     }
-    // Another name of ours is another origin.
+    // Another one of our names is another origin.
     origins.extend([format!("http://localhost:{port}"), format!("http://[::1]:{port}")]);
     origins.extend([
         format!("HTTP://127.0.0.1:{port}"),
@@ -118,7 +118,7 @@ fn add(name: &'static str, value: String) -> Row {
     Box::new(move |raw| raw.with(name, &value))
 }
 
-/// Each row spoils one thing about a request that would otherwise be our own.
+/// Returns modifications that each make a valid request invalid.
 fn rows(port: u16) -> Vec<(String, Row)> {
     let mut rows: Vec<(String, Row)> = Vec::new();
     for host in foreign_hosts(port) {
@@ -158,7 +158,7 @@ fn rows(port: u16) -> Vec<(String, Row)> {
     rows
 }
 
-/// K2: every strange Host, Origin and Sec-Fetch-Site, on every route.
+/// K2: every foreign Host, Origin and Sec-Fetch-Site is refused on every route.
 #[tokio::test]
 async fn no_foreign_request_reaches_any_route() {
     let rig = Rig::new().await;
@@ -184,7 +184,7 @@ async fn an_address_in_the_request_line_does_not_outrank_the_host() {
     }
 }
 
-/// K2: and our own page is not shut out.
+/// K2: our own page is accepted.
 #[tokio::test]
 async fn our_own_page_is_let_in_under_each_of_its_names() {
     let rig = Rig::new().await;
@@ -202,7 +202,7 @@ async fn our_own_page_is_let_in_under_each_of_its_names() {
     }
 }
 
-/// K4: a POST without our header is refused, on every route.
+/// K4: a POST without our header is refused on every route.
 #[tokio::test]
 async fn a_post_needs_what_no_other_origin_can_send() {
     let rig = Rig::new().await;
@@ -262,7 +262,7 @@ async fn other_methods_are_refused() {
     }
 }
 
-/// K7: no parameter, no fragment, no header.
+/// K7: no parameter or header affects where the page sends its credential.
 #[tokio::test]
 async fn nothing_in_a_request_decides_where_the_page_sends_its_credential() {
     let rig = Rig::new().await;
@@ -278,7 +278,7 @@ async fn nothing_in_a_request_decides_where_the_page_sends_its_credential() {
     assert!(!plain.body.contains("<base"));
 }
 
-/// Waits until the echo of one message is written.
+/// Waits until a turn is closed.
 pub async fn settled(rig: &Rig) {
     let ended = |records: &Vec<_>| {
         records.iter().any(|record| {

@@ -1,4 +1,4 @@
-//! K3: who is let in, and how often somebody may guess.
+//! K3: tests of pairing, and of limits for failed attempts.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::rig::{READS, Raw, Rig, WRITES, read};
 
-/// K3: a one-time code becomes a cookie that no script and no other site can use.
+/// K3: a one-time code is exchanged for a cookie that no script and no other site can use.
 #[tokio::test]
 async fn a_code_makes_one_browser_known_and_nobody_else() {
     let rig = Rig::new().await;
@@ -70,7 +70,8 @@ async fn nobody_gets_at_the_api_without_the_right_cookie() {
     }
 }
 
-/// K3: ten wrong codes a minute from one address, and the right one is taken however many were wrong.
+/// K3: ten wrong codes per minute are accepted from one address; a right one is accepted at any
+/// time.
 #[tokio::test]
 async fn wrong_codes_slow_down_only_wrong_codes() {
     let rig = Rig::new().await;
@@ -112,7 +113,7 @@ async fn only_the_command_line_can_invite_a_browser() {
     assert_eq!(rig.pair(code).await.status, 200);
 }
 
-/// K6: the sockets of a device that is revoked are closed.
+/// K6: the connections of a removed device are closed.
 #[tokio::test]
 async fn a_device_that_is_forgotten_is_hung_up_on_at_once() {
     let rig = Rig::new().await;

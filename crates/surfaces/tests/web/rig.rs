@@ -1,4 +1,4 @@
-//! The rig: a served page, and raw requests to it.
+//! Test fixture: a served page and raw requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::playing::{House, Ledger, Shelf, Well, play};
 
-/// Every address of the API that is read.
+/// All API paths for GET.
 pub const READS: [&str; 18] = [
     "/api/messages",
     "/api/sessions",
@@ -41,7 +41,7 @@ pub const READS: [&str; 18] = [
     "/api/devices",
     "/api/events",
 ];
-/// Every address that is written to.
+/// All API paths for POST.
 pub const WRITES: [&str; 18] = [
     "/api/pair",
     "/api/pairings",
@@ -63,14 +63,14 @@ pub const WRITES: [&str; 18] = [
     "/api/pings/dislike",
 ];
 
-/// Every method and address there is.
+/// Returns all methods and paths.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
     let files = shell::addresses().map(|address| ("GET", address));
     let reads = READS.into_iter().map(|address| ("GET", address));
     files.chain(reads).chain(WRITES.into_iter().map(|address| ("POST", address))).collect()
 }
 
-/// A clock that moves when it is told to.
+/// A clock set by the test.
 pub struct Hands(pub watch::Sender<Duration>);
 
 impl Clock for Hands {
@@ -84,7 +84,7 @@ impl Clock for Hands {
     }
 }
 
-/// A served page, with one browser already paired.
+/// A served page with one paired browser.
 pub struct Rig {
     pub port: u16,
     pub app: App,
@@ -95,7 +95,7 @@ pub struct Rig {
     pub credential: String,
     pub home: tempfile::TempDir,
     pub stop: CancellationToken,
-    /// Who serves at the doors, and the rest of the house.
+    /// Tasks of the listeners, and of the fake assistant.
     tasks: (JoinSet<()>, JoinSet<()>),
 }
 
@@ -141,13 +141,13 @@ impl Rig {
         Self { port, app, clock, journal, devices, shelf, credential, home, stop, tasks: (doors, rest) }
     }
 
-    /// A request as our own page sends it.
+    /// Creates a request as our page sends it.
     pub fn own(&self, method: &str, address: &str, body: &str) -> Raw {
         self.stranger(method, address, body)
             .with("cookie", &format!("ollim-{}={}", self.port, self.credential))
     }
 
-    /// The same, from a browser that is not paired.
+    /// Creates a request from an unpaired browser.
     pub fn stranger(&self, method: &str, address: &str, body: &str) -> Raw {
         let raw = Raw::new(method, address).with("host", &format!("127.0.0.1:{}", self.port));
         match method {
@@ -160,14 +160,14 @@ impl Rig {
         TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
     }
 
-    /// Sends `raw` on a connection of its own.
+    /// Sends `raw` on a new connection.
     pub async fn send(&self, raw: &Raw) -> Answer {
         let mut stream = self.connect().await;
         stream.write_all(raw.text().as_bytes()).await.unwrap();
         read(&mut stream).await
     }
 
-    /// Sends words through the socket file.
+    /// Sends `raw` through the socket file.
     pub async fn by_file(&self, raw: &Raw) -> Answer {
         let mut stream = door::connect_file(self.home.path(), "ollim.sock").await.unwrap();
         stream.write_all(raw.text().as_bytes()).await.unwrap();
@@ -178,7 +178,7 @@ impl Rig {
         self.send(&self.stranger("POST", "/api/pair", &format!("{{\"code\":\"{code}\"}}"))).await
     }
 
-    /// Waits until both doors are shut.
+    /// Waits until both listeners are closed.
     pub async fn ended(&mut self) {
         while self.tasks.0.join_next().await.is_some() {}
     }
@@ -197,7 +197,7 @@ async fn known(devices: &Fleeting, clock: &Hands) -> String {
     secret.reveal().to_owned()
 }
 
-/// A request, word by word.
+/// A raw HTTP request.
 #[derive(Clone)]
 pub struct Raw {
     line: String,
@@ -232,7 +232,6 @@ impl Raw {
     }
 }
 
-/// What came back.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -245,7 +244,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
 
-    /// The sentence of a refusal.
+    /// Returns the message of an error response.
     pub fn sentence(&self) -> String {
         let json = self.json();
         assert_eq!(json["ok"], Value::Bool(false), "{self:?}");
@@ -253,7 +252,7 @@ impl Answer {
     }
 }
 
-/// Reads an answer to its end; of an endless stream, the first event.
+/// Reads a response to its end, or the first event of an event stream.
 pub async fn read(stream: &mut (impl AsyncReadExt + Unpin)) -> Answer {
     let mut bytes = Vec::new();
     let mut buffer = [0; 64 * 1024];

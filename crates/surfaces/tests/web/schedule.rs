@@ -1,4 +1,4 @@
-//! The schedule, as the page and the command line ask for it.
+//! Tests of the schedule endpoints.
 
 use domain::record::{PlanChange, Record};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn post(rig: &Rig, address: &str, body: &Value) -> Answer {
     rig.send(&rig.own("POST", address, &body.to_string())).await
 }
 
-/// A rig on which a routine is planned for every hour. It is 08:16 in Madrid.
+/// Returns a fixture with an hourly routine, at 08:16 in Madrid.
 async fn hourly() -> Rig {
     let rig = Rig::new().await;
     rig.shelf.put("routines/mail.md", HOURLY).await;

@@ -1,11 +1,11 @@
-//! The session tree, as the page reads it.
+//! Tests of the session tree endpoint.
 
 use domain::record::{ForkChange, Record, TurnChange};
 use serde_json::{Value, json};
 
 use crate::rig::Rig;
 
-/// A rig on which main was talked to, and a fork about flights left a report.
+/// Returns a fixture with a message on main and a finished fork about flights.
 async fn talked() -> Rig {
     let rig = Rig::new().await;
     let closed = |record: &Record| matches!(record, Record::Turn(TurnChange::Closed(_)));
@@ -24,7 +24,7 @@ async fn say(rig: &Rig, address: &str, text: &str) {
     assert!(answer.status < 300, "{text}: {}", answer.body);
 }
 
-/// Waits until so many records are `wanted` ones.
+/// Waits for `times` matching records.
 async fn until(rig: &Rig, wanted: fn(&Record) -> bool, times: usize) {
     let enough = |records: &Vec<Record>| records.iter().filter(|record| wanted(record)).count() >= times;
     rig.journal.0.subscribe().wait_for(enough).await.unwrap();

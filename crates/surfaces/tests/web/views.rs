@@ -1,4 +1,4 @@
-//! What the views of the page are told, and what they can change.
+//! Tests of the endpoints for the views of the page.
 
 use serde_json::{Value, json};
 use surfaces::web::calendar::{Appointment, Slot};
@@ -20,7 +20,7 @@ async fn capture(rig: &Rig, text: &str) -> Value {
     post(rig, "/api/capture", &json!({ "text": text })).await.json()
 }
 
-/// The names of what is planned.
+/// Returns the names of all plans.
 async fn planned(rig: &Rig) -> Vec<String> {
     let schedule = get(rig, "/api/schedule").await;
     let jobs = schedule["jobs"].as_array().unwrap().iter();

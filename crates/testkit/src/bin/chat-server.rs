@@ -1,4 +1,4 @@
-//! The scripted chat-completions server, started by hand.
+//! Command-line front end of the scripted chat-completions server.
 
 use std::io::Write;
 use std::path::PathBuf;

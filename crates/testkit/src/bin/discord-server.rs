@@ -1,4 +1,4 @@
-//! The played Discord, started by hand.
+//! Command-line front end of the fake Discord server.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -26,7 +26,7 @@ struct Arguments {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    #[expect(clippy::disallowed_methods, reason = "somebody sits before it, in the time of the wall")]
+    #[expect(clippy::disallowed_methods, reason = "an interactive tool runs on wall-clock time")]
     let start = jiff::Zoned::now();
     let setup = Setup { token: arguments.token, ..Setup::default() };
     let discord = Discord::new(setup, Arc::new(VirtualClock::new(start)));

@@ -1,4 +1,5 @@
-//! Makes the data directory of a long life, for what measures the program from outside.
+//! Creates a data directory with a long history, for benchmarks that measure the program from
+//! outside.
 
 use std::path::PathBuf;
 

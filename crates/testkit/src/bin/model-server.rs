@@ -1,4 +1,4 @@
-//! The scripted model server, started by hand.
+//! Command-line front end of the scripted model server.
 
 use std::io::Write;
 use std::path::PathBuf;

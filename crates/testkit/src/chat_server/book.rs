@@ -1,4 +1,4 @@
-//! What the server knows: what to play next, what came, and what it charged.
+//! The server's state: the script, the received requests, and the charged usage.
 
 use std::io::Write;
 
@@ -21,25 +21,21 @@ pub enum Api {
     Responses,
 }
 
-/// One request, as it came.
+/// A received request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received {
-    /// The API that it is for.
     pub path: Api,
-    /// What it says about who pays.
+    /// The `Authorization` header.
     pub authorization: Option<String>,
-    /// Its bytes.
     pub body: String,
-    /// The same as JSON; null, if it is none.
+    /// The body as JSON; null if it is not valid JSON.
     pub json: Value,
 }
 
-/// What to do with a request.
+/// The reaction to a request.
 #[derive(Debug)]
 pub enum Decision {
-    /// Play this.
     Play(Act, Title),
-    /// Refuse it.
     Refuse(Refused),
 }
 
@@ -48,7 +44,7 @@ pub struct Book {
     pub programme: Programme,
     pub received: Vec<Received>,
     pub usage: Vec<Usage>,
-    /// The reasoning that was written, so that a changed one is refused.
+    /// The reasoning that was issued, so that a modified one is refused.
     pub issued: Issued,
     cache: Cache,
     key: Option<String>,
@@ -71,7 +67,7 @@ impl Book {
         }
     }
 
-    /// Enters a request, and decides what comes of it.
+    /// Records a request and decides how to react.
     pub fn decide(&mut self, received: Received) -> Decision {
         let is_response = received.path == Api::Responses;
         let rules = match received.path {
@@ -109,7 +105,8 @@ impl Book {
         }
     }
 
-    /// Writes a request to the file of `--record`, with the refusal if a rule of the server refused it.
+    /// Writes a request to the file of `--record`, with the refusal if one of the server's rules
+    /// refused it.
     fn write(&mut self, received: &Received, refused: Option<&Refused>) {
         let Some(file) = &mut self.record else { return };
         let path = match received.path {
@@ -122,16 +119,15 @@ impl Book {
             "status": refused.map_or(200, |refused| refused.status),
             "refusal": refused.map(|refused| &refused.message),
         });
-        // A disk that is full fails the test that reads the file.
+        // A failed write (such as a full disk) fails the test that reads the file.
         let _ = writeln!(file, "{line}");
     }
 
-    /// The dialect that is spoken.
     pub fn style(&self) -> Style {
         self.style
     }
 
-    /// Says why whoever sent `received` is not let in.
+    /// Returns the refusal if `received` does not carry the expected key.
     pub fn stranger(&self, received: &Received) -> Option<Refused> {
         let expected = self.key.as_ref().map(|key| format!("Bearer {key}"));
         let known = expected.is_none() || expected == received.authorization;

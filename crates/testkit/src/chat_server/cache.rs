@@ -1,18 +1,20 @@
-//! The prompt cache: the longest beginning that some earlier request had too is read from it, unasked.
+//! The prompt cache: the longest prefix shared with an earlier request is read from it, without
+//! being requested.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The beginnings that were read before.
+/// Hashes of the prefixes of earlier requests.
 #[derive(Debug, Default)]
 pub struct Cache {
     kept: HashSet<[u8; 32]>,
 }
 
 impl Cache {
-    /// Reads `request` and remembers it: all of its tokens, and how many of them were read before.
+    /// Adds `request` to the cache. Returns its total tokens and how many of them were read from
+    /// the cache.
     pub fn charge(&mut self, request: &Value) -> (u64, u64) {
         let mut print = Sha256::new().chain_update(request["model"].to_string());
         let mut bytes = 0_usize;
@@ -30,7 +32,8 @@ impl Cache {
     }
 }
 
-/// Tools come before messages, whatever the order in the request. The Responses API calls them instructions and input.
+/// Lists the cacheable parts. Tools come before messages, whatever the order in the request. The
+/// Responses API calls them instructions and input.
 fn parts(request: &Value) -> Vec<String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let instructions = Some(request["instructions"].clone()).filter(|instructions| !instructions.is_null());

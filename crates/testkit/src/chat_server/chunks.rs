@@ -1,4 +1,4 @@
-//! An act as the chunks of a stream, or as one completion, in the dialect of a style.
+//! Encodes a reply as the chunks of a stream, or as one completion, in the dialect of a style.
 
 use domain::conversation::Usage;
 use serde_json::{Value, json};
@@ -7,29 +7,26 @@ use super::Style;
 use crate::play::frames::Written;
 use crate::play::{Act, Piece, split};
 
-/// What names an answer.
+/// Metadata of an answer.
 #[derive(Clone, Debug)]
 pub struct Title {
     /// The number of the request.
     pub serial: usize,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: String,
-    /// What the request is charged.
+    /// The charged usage.
     pub usage: Usage,
-    /// Whose dialect is spoken.
     pub style: Style,
 }
 
-/// Whether a stream was asked to tell its tokens.
+/// Selects if a stream reports its usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// It was.
     Wanted,
-    /// It was not.
     NotWanted,
 }
 
-/// The stream of `act`.
+/// Encodes `reply` as a stream.
 pub fn written(act: &Act, title: &Title, counting: Counting) -> Written {
     let mut events: Vec<_> = chunks(act, title, counting).iter().map(encoded).collect();
     if title.style != Style::Sloppy {
@@ -38,7 +35,7 @@ pub fn written(act: &Act, title: &Title, counting: Counting) -> Written {
     Written { events, error, bad_json: b"data: {\"id\": \"chatcm\n\n" }
 }
 
-/// The whole of `act` at once.
+/// Encodes `reply` as one completion.
 pub fn completion(act: &Act, title: &Title) -> Value {
     let calls: Vec<_> = calls(act, title).map(|(id, call)| with_id(id, call)).collect();
     let text: String = act.pieces.iter().filter_map(words).collect();
@@ -58,7 +55,7 @@ pub fn completion(act: &Act, title: &Title) -> Value {
     whole
 }
 
-/// The tokens that `act` produces.
+/// Returns the tokens that `reply` produces.
 pub fn output_tokens(act: &Act) -> u64 {
     let bytes: usize = act.pieces.iter().map(|piece| format!("{piece:?}").len()).sum();
     bytes.div_ceil(4) as u64
@@ -199,8 +196,8 @@ fn called(style: Style, call: &Called<'_>) -> Vec<Value> {
     }
 }
 
-/// Every other call comes as an object and without a number, the rest in pieces that repeat a name and an id,
-/// which is the same for all of them.
+/// Sends every other call as an object and without an index, the rest in pieces that repeat a name
+/// and the same id for all calls.
 fn sloppily(call: &Called<'_>) -> Vec<Value> {
     let Called { at, name, input, .. } = call;
     let object: Option<Value> = serde_json::from_str(input).ok();
@@ -259,7 +256,7 @@ pub fn thoughts(act: &Act) -> String {
     thoughts.collect()
 }
 
-/// Why it stopped; `null` as a word stands for nothing at all.
+/// Returns the stop reason; the text `null` means a JSON null.
 fn reason(act: &Act, style: Style) -> Value {
     match (&act.stop, style) {
         (Some(reason), _) if reason == "null" => Value::Null,

@@ -1,13 +1,13 @@
-//! The rules of servers that want their reasoning back, with their own error texts.
+//! The rules of servers that require their reasoning back, with their own error texts.
 //!
-//! Where the rules come from:
+//! Sources of the rules:
 //! - DeepSeek: its guide on the thinking mode. After a turn with tool calls, every assistant message of that turn has to
 //!   come back with its `reasoning_content`. Seen in earendil-works/pi#3743 and NousResearch/hermes-agent#15353: the last
 //!   message of the turn counts too, and an empty text stands for the reasoning of another model. The text for a missing
 //!   field is that of decolua/9router#355.
 //! - Gemini: its guide on thought signatures.
-//! - OpenRouter and vLLM accept a tool loop without reasoning, and the model answers worse. So that a test can see it,
-//!   the server here refuses, in words of its own.
+//! - OpenRouter and vLLM accept a tool loop without reasoning, and the model answers worse. To make
+//! that visible in a test, this server refuses it with an error text of its own.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::Style;
 use super::chunks::{Title, call_id, thoughts};
 use crate::play::{Act, Piece, Refused};
 
-/// The reasoning that a server wrote.
+/// The reasoning that a server issued.
 #[derive(Debug, Default)]
 pub struct Issued {
     /// Replies of chat completions.
@@ -36,7 +36,7 @@ struct IssuedReply {
 }
 
 impl Issued {
-    /// The reasoning of the reply that `message` repeats, if `model` wrote it.
+    /// Returns the reasoning of the reply that `message` repeats, if `model` wrote it.
     fn reasoning_of(&self, message: &Value, model: &str) -> Option<&str> {
         let calls: Vec<_> = list(&message["tool_calls"]).iter().map(|call| call["id"].as_str()).collect();
         let text = message["content"].as_str().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Issued {
     }
 }
 
-/// Whether servers of this style always think.
+/// Returns true if servers of this style always think.
 pub fn thinks(style: Style) -> bool {
     matches!(style, Style::DeepSeek | Style::OpenRouter | Style::Vllm)
 }
@@ -61,7 +61,7 @@ pub fn add_thinking(act: &mut Act, serial: usize) {
     }
 }
 
-/// Records the reasoning of `act`.
+/// Records the reasoning of `scripted`.
 pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
     if !thinks(title.style) {
         return;
@@ -82,12 +82,12 @@ pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
     issued.replies.push(reply);
 }
 
-/// Gemini's signature of the call `id`.
+/// Returns Gemini's signature of the call `id`.
 pub fn signature(id: &str) -> Value {
     json!({ "google": { "thought_signature": format!("signed-{id}") } })
 }
 
-/// Says what is wrong with the reasoning in `request`.
+/// Checks the reasoning in `request`.
 pub fn check(request: &Value, style: Style, issued: &Issued) -> Result<(), Refused> {
     let model = request["model"].as_str().unwrap_or_default();
     if style == Style::Current && request["tools"].is_array() && request["reasoning_effort"] != "none" {
@@ -96,7 +96,7 @@ pub fn check(request: &Value, style: Style, issued: &Issued) -> Result<(), Refus
              function tools, use /v1/responses or set reasoning_effort to 'none'."
         )));
     }
-    // Whether a message of the turn so far has tool calls.
+    // True once a message of the current turn has tool calls.
     let mut used_tools = false;
     for (at, message) in list(&request["messages"]).iter().enumerate() {
         if message["role"] == "user" {
@@ -113,7 +113,8 @@ pub fn check(request: &Value, style: Style, issued: &Issued) -> Result<(), Refus
     Ok(())
 }
 
-/// Checks an assistant message of a turn with tool calls. `reasoning` is what the server wrote before it.
+/// Checks an assistant message of a turn with tool calls. `reasoning` is the reasoning that the
+/// server issued with it.
 fn check_message(message: &Value, at: usize, style: Style, reasoning: Option<&str>) -> Result<(), String> {
     match style {
         Style::DeepSeek => match message["reasoning_content"].as_str() {

@@ -1,4 +1,4 @@
-//! The HTTP side of the server.
+//! The HTTP endpoints of the server.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,7 +17,7 @@ use super::{Style, responses};
 use crate::play::sending::{self, event_stream, html};
 use crate::play::{At, Fault, Refused};
 
-/// The most bytes of a request.
+/// The maximum size of a request.
 const REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct House {
     stop: CancellationToken,
 }
 
-/// The two doors of the server.
+/// Returns the server's routes.
 pub fn routes(book: Arc<Mutex<Book>>, stop: CancellationToken) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(complete))

@@ -1,10 +1,11 @@
-//! What the server says when nobody told it what to say: the human's words, and calls on demand.
+//! The default answer of a server without a script: repeats the user's text, and calls tools on
+//! demand.
 
 use serde_json::Value;
 
 use crate::play::Act;
 
-/// The answer to `request`: `call NAME {input}` calls a tool, everything else comes back.
+/// Answers `request`: `call NAME {input}` calls a tool, any other text is echoed.
 pub fn echo(request: &Value) -> Act {
     let Some(last) = request["messages"].as_array().and_then(|messages| messages.last()) else {
         return Act::says("nobody said anything.");
@@ -25,7 +26,8 @@ fn words(content: &Value) -> String {
     content.as_str().or(last).unwrap_or_default().to_owned()
 }
 
-/// A preface may stand before the words, so the order is looked for anywhere in them.
+/// Parses an instruction to call a tool. A preamble may precede it, so it is searched for anywhere
+/// in the text.
 fn wanted(request: &Value, words: &str) -> Option<(String, Value)> {
     let (_, order) = words.split_once("call ")?;
     let (name, input) = order.split_once(' ').unwrap_or((order, "{}"));

@@ -1,6 +1,6 @@
-//! The Responses API without stored state: its rules, and an act as its events.
+//! The Responses API without stored state: its rules, and the events of a reply.
 //!
-//! Where the rules come from:
+//! Sources of the rules:
 //! - Names of fields, allowed values and required fields: the request types of the vendor's own client (PyPI `openai`
 //!   3.51.0: `types/responses/response_create_params.py`, `response_input_item_param.py`, `easy_input_message_param.py`,
 //!   `response_reasoning_item_param.py`, `response_function_tool_call_param.py`, `function_tool_param.py`,
@@ -8,9 +8,9 @@
 //! - `max_output_tokens` of at least 16, a strict schema without `additionalProperties: false`, a call without an output,
 //!   an output without a call, reasoning without the item after it and an item without its reasoning: the vendor's error
 //!   texts, as they are quoted in public issues.
-//! - Reasoning without `encrypted_content`: anomalyco/opencode#7724 and #8987. A server that keeps nothing looks for the
-//!   item by its id and does not find it.
-//! - `none` is no effort of this server's model: that holds for `gpt-6-astra` and `gpt-6.1-sol`.
+//! - Reasoning without `encrypted_content`: anomalyco/opencode#7724 and #8987. A server without stored
+//! state looks for the item by its id and does not find it.
+//! - `none` is not an effort of this server's model: that holds for `gpt-6-astra` and `gpt-6.1-sol`.
 
 use std::collections::BTreeSet;
 
@@ -40,10 +40,10 @@ const FIELDS: [&str; 10] = [
 /// The fields of a tool that the server knows.
 const TOOL_FIELDS: [&str; 5] = ["type", "name", "description", "parameters", "strict"];
 
-/// The most characters of the name of a tool.
+/// The maximum length of a tool name, in characters.
 const NAME_LENGTH: usize = 64;
 
-/// Says what is wrong with `request`.
+/// Checks `request` against the rules of the API.
 pub fn check(request: &Value, issued: &Issued) -> Result<(), Refused> {
     let wrong = |message: String| refused("invalid_request_error", message);
     check_fields(request).map_err(wrong)?;
@@ -59,7 +59,8 @@ fn refused(kind: &str, message: String) -> Refused {
     Refused { status: 400, kind: kind.to_owned(), message, retry_after: None }
 }
 
-/// Refuses the first field of `object` that is not in `known`. `path` is its place in the request.
+/// Refuses the first field of `object` that is not in `known`. `path` is the object's path in the
+/// request.
 fn check_names(object: &Value, known: &[&str], path: &str) -> Result<(), String> {
     let mut names = object.as_object().into_iter().flatten().map(|(name, _)| name);
     match names.find(|name| !known.contains(&name.as_str())) {
@@ -76,8 +77,9 @@ fn check_fields(request: &Value) -> Result<(), String> {
     if list(&request["input"]).is_empty() {
         return Err("Missing required parameter: 'input'.".to_owned());
     }
-    // The vendor would keep the response otherwise, and our client counts on nothing that is kept. Reasoning that is not
-    // sent back needs no encrypted form: a search is a request of its own.
+    // Otherwise the vendor would store the response, and our client does not rely on stored
+    // responses. Reasoning that is not sent back needs no encrypted form: a search is a request of
+    // its own.
     let keeps_reasoning = request["include"] == json!(["reasoning.encrypted_content"]);
     if request["store"] != false || !(keeps_reasoning || search::only(request)) {
         return Err(
@@ -142,7 +144,8 @@ fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The fields of an item of this kind and role that the server knows. Only the model's own messages have an id.
+/// Returns the known fields of an item of this kind and role. Only the model's own messages have an
+/// id.
 fn item_fields(kind: &str, has_id: bool) -> &'static [&'static str] {
     match (kind, has_id) {
         ("message", false) => &["type", "role", "content", "phase"],
@@ -210,7 +213,8 @@ fn check_item(item: &Value, at: usize) -> Result<(), String> {
     }
 }
 
-/// A reasoning item comes back unchanged, with the item after it; an item that followed reasoning comes back with it.
+/// A reasoning item must come back unchanged and with the item after it; an item that followed
+/// reasoning must come back with it.
 fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
     let id = |item: &Value| item["id"].as_str().unwrap_or_default().to_owned();
     for (at, item) in input.iter().enumerate() {
@@ -264,7 +268,7 @@ fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Every call has an output somewhere after it, and every output has a call before it.
+/// Every call must have an output after it, and every output a call before it.
 fn check_calls(input: &[Value]) -> Result<(), String> {
     let mut open: BTreeSet<&str> = BTreeSet::new();
     for item in input {
@@ -285,7 +289,7 @@ fn check_calls(input: &[Value]) -> Result<(), String> {
     }
 }
 
-/// The answer to `request` that no script covers.
+/// Answers a `request` that no script covers.
 pub fn echo(request: &Value) -> Act {
     let last = list(&request["input"]).last().cloned().unwrap_or_default();
     if let Some(output) = last["output"].as_str() {
@@ -299,7 +303,7 @@ pub fn echo(request: &Value) -> Act {
     Act::says(&format!("you said: {words}"))
 }
 
-/// Records the output items of `act`.
+/// Records the output items of `reply`.
 pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
     let mut before = None;
     for item in items(act, title) {
@@ -310,7 +314,7 @@ pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
     }
 }
 
-/// The stream of `act`: all events that the vendor sends, in its order.
+/// Encodes `reply` as a stream: all events that the vendor sends, in its order.
 pub fn written(act: &Act, title: &Title) -> Written {
     let begun = head(title, "in_progress");
     let mut events = vec![
@@ -337,7 +341,7 @@ pub fn written(act: &Act, title: &Title) -> Written {
     Written { events: numbered.collect(), error, bad_json: b"data: {\"type\": \"respon\n\n" }
 }
 
-/// `item` before anything of it was written.
+/// Returns `item` as it is when it was just added, without content.
 fn opened(item: &Value) -> Value {
     let mut item = item.clone();
     let (field, nothing) = match item["type"].as_str() {
@@ -351,7 +355,7 @@ fn opened(item: &Value) -> Value {
     item
 }
 
-/// The events between the beginning and the end of `item`.
+/// Returns the events between the start and the end of `item`.
 fn parts(item: &Value) -> Vec<Value> {
     let mut events = Vec::new();
     match item["type"].as_str() {
@@ -415,7 +419,7 @@ fn parts(item: &Value) -> Vec<Value> {
     events
 }
 
-/// The whole of `act` at once.
+/// Encodes `reply` as one complete response.
 pub fn response(act: &Act, title: &Title) -> Value {
     let reason = act.stop.as_deref().filter(|stop| ["max_output_tokens", "content_filter"].contains(stop));
     let mut response = head(title, if reason.is_some() { "incomplete" } else { "completed" });
@@ -454,7 +458,7 @@ fn head(title: &Title, status: &str) -> Value {
     })
 }
 
-/// The output items of `act`.
+/// Returns the output items of `reply`.
 fn items(act: &Act, title: &Title) -> Vec<Value> {
     let item = |(at, piece): (usize, &Piece)| {
         let id = |kind: &str| format!("{kind}_{:06}_{at}", title.serial);
@@ -500,7 +504,8 @@ mod tests {
 
     const CALL: &str = "call_000001_2";
 
-    /// The refusal of a request that repeats a whole tool loop, after `change`; empty, if it is accepted.
+    /// Returns the refusal of a request that repeats a whole tool loop, after `change`; empty if it
+    /// is accepted.
     fn wrong(change: impl FnOnce(&mut Value)) -> String {
         let usage = Usage { input: 1, cache_read: 0, cache_write: 0, cache_write_1h: 0, output: 1 };
         let title = Title { serial: 1, model: "m".to_owned(), usage, style: Style::Current };

@@ -1,7 +1,7 @@
-//! What a server accepts, and the words with which it refuses the rest.
+//! Checks requests and produces the vendors' error texts.
 //!
-//! The names of the fields are those of the vendor's own client (PyPI `openai` 3.51.0, `types/chat`), as far as our client
-//! sends them: a field that it does not send yet is to be added here on purpose.
+//! The names of the fields are those of the vendor's own client (PyPI `openai` 3.51.0,
+//! `types/chat`), limited to those our client sends: a new field must be added here deliberately.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Style;
 use crate::play::Refused;
 
-/// Says what is wrong with `request` for a server of this style.
+/// Checks `request` against the rules of a server of this style.
 pub fn check(request: &Value, style: Style) -> Result<(), Refused> {
     let refused = |kind: &str, message: String| Refused {
         status: 400,
@@ -90,7 +90,7 @@ fn check_fields(request: &Value) -> Result<(), String> {
     list(&request["tools"]).iter().enumerate().try_for_each(|(at, tool)| check_tool(tool, at))
 }
 
-/// Whether servers of this style refuse fields that they do not know. The others ignore them.
+/// Returns true if servers of this style refuse unknown fields. The others ignore them.
 fn knows_its_fields(style: Style) -> bool {
     matches!(style, Style::OpenAi | Style::Current)
 }
@@ -203,7 +203,7 @@ fn check_call(call: &Value) -> Result<(), String> {
     }
 }
 
-/// Every call is answered at once, and every answer has its call.
+/// Every call must be answered by the next messages, and every answer must have its call.
 fn check_calls(messages: &[Value]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut open: BTreeSet<&str> = BTreeSet::new();

@@ -1,30 +1,31 @@
 //! The hosted web search of the Responses API.
 //!
-//! Sources: `web_search_tool_param`, `response_function_web_search` and `response_output_text` in the vendor's Python client
-//! 3.51.0, and the vendor's guide on web search. The words of the refusals follow those for other parameters.
+//! Sources: `web_search_tool_param`, `response_function_web_search` and `response_output_text` in
+//! the vendor's Python client 3.51.0, and the vendor's guide on web search. The error texts follow
+//! those for other parameters.
 
 use serde_json::{Value, json};
 
 use crate::play::{Found, Page};
 
-/// The types of the tool.
+/// The types of the tool, by version.
 const TYPES: [&str; 2] = ["web_search", "web_search_2025_08_26"];
 
 /// The fields of the tool.
 const FIELDS: [&str; 5] = ["type", "external_web_access", "filters", "search_context_size", "user_location"];
 
-/// Whether `tool` is the hosted web search.
+/// Returns true if `tool` is the hosted web search.
 pub fn is_hosted(tool: &Value) -> bool {
     tool["type"].as_str().is_some_and(|kind| TYPES.contains(&kind))
 }
 
-/// Whether `request` has no tool but the hosted web search.
+/// Returns true if the hosted web search is the only tool of `request`.
 pub fn only(request: &Value) -> bool {
     let tools = list(&request["tools"]);
     !tools.is_empty() && tools.iter().all(is_hosted)
 }
 
-/// Says what is wrong with the types of the tools, and with the hosted web search.
+/// Checks the types of the tools and the parameters of the hosted web search.
 pub fn check(request: &Value) -> Result<(), String> {
     let most = &request["max_tool_calls"];
     if !most.is_null() && most.as_u64().is_none_or(|most| most == 0) {
@@ -61,7 +62,7 @@ pub fn check(request: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The output item of a search.
+/// Returns the output item of a search.
 pub fn call(id: &str, query: &str, found: &Found) -> Value {
     let status = match found {
         Found::Pages(_) => "completed",
@@ -72,7 +73,7 @@ pub fn call(id: &str, query: &str, found: &Found) -> Value {
     json!({"id": id, "type": "web_search_call", "status": status, "action": action})
 }
 
-/// A message that cites `page`, with the citation at its end.
+/// Returns a message that cites `page`; the citation covers the whole text.
 pub fn message(id: &str, text: &str, page: &Page) -> Value {
     let citation = json!({
         "type": "url_citation",

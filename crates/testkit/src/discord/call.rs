@@ -1,4 +1,4 @@
-//! Requests and answers, without the wire between them.
+//! Requests and responses of the REST API, independent of HTTP.
 
 use std::time::Duration;
 
@@ -9,20 +9,17 @@ use serde_json::Value;
 pub struct Call {
     /// `GET`, `POST`, …
     pub method: String,
-    /// The path with its query, with or without `/api/v10`, or a whole address.
+    /// The path with its query, with or without `/api/v10`, or an absolute URL.
     pub path: String,
     /// The `Authorization` header as it was sent.
     pub token: Option<String>,
-    /// What was sent.
     pub body: Body,
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// Nothing.
     Empty,
-    /// JSON.
     Json(Value),
     /// JSON and files.
     Multipart {
@@ -33,37 +30,33 @@ pub enum Body {
     },
 }
 
-/// What becomes of a request.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// How long the caller has to wait for it.
+    /// The delay before the caller gets the reply.
     pub delay: Duration,
-    /// What comes then.
     pub reply: Reply,
 }
 
-/// What comes back.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// An answer.
     Answered(Answer),
-    /// The connection broke. Whether the request was carried out, the caller cannot know.
+    /// The connection broke. The caller cannot know whether the request was carried out.
     Lost,
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
-    /// The headers, the content type among them.
+    /// The headers, including the content type.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 impl Outcome {
-    /// Waits as long as it takes, in the time of the runtime.
+    /// Waits for the delay, in the time of the runtime, and returns the reply.
     pub async fn arrives(self) -> Reply {
         if !self.delay.is_zero() {
             tokio::time::sleep(self.delay).await;
@@ -71,7 +64,7 @@ impl Outcome {
         self.reply
     }
 
-    /// The answer, if there is one, without waiting.
+    /// Returns the response, if there is one, without waiting.
     pub fn answer(&self) -> Option<&Answer> {
         match &self.reply {
             Reply::Answered(answer) => Some(answer),
@@ -81,17 +74,17 @@ impl Outcome {
 }
 
 impl Answer {
-    /// The same answer with another status.
+    /// Returns the same response with another status.
     pub(super) fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
     }
 
-    /// The body as JSON; null if it is none.
+    /// Returns the body as JSON; null if it is not valid JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 
-    /// A header, whatever its case.
+    /// Returns a header; names are case-insensitive.
     pub fn header(&self, name: &str) -> Option<&str> {
         let same = |(given, _): &&(String, String)| given.eq_ignore_ascii_case(name);
         self.headers.iter().find(same).map(|(_, value)| value.as_str())
@@ -99,24 +92,24 @@ impl Answer {
 }
 
 impl Call {
-    /// A request without a body.
+    /// Creates a request without a body.
     pub fn get(path: &str, token: &str) -> Self {
         Self::new("GET", path, token, Body::Empty)
     }
 
-    /// A request with JSON.
+    /// Creates a request with a JSON body.
     pub fn json(method: &str, path: &str, token: &str, body: Value) -> Self {
         Self::new(method, path, token, Body::Json(body))
     }
 
-    /// Any request of the bot with `token`.
+    /// Creates a request of the bot with `token`.
     pub fn new(method: &str, path: &str, token: &str, body: Body) -> Self {
         Self { method: method.into(), path: path.into(), token: Some(format!("Bot {token}")), body }
     }
 }
 
 impl Body {
-    /// The JSON in it; null if there is none.
+    /// Returns the JSON of the body; null if there is none.
     pub(super) fn payload(&self) -> &Value {
         match self {
             Self::Empty => &Value::Null,
@@ -124,7 +117,7 @@ impl Body {
         }
     }
 
-    /// The files in it.
+    /// Returns the files of the body.
     pub(super) fn files(&self) -> &[(String, Vec<u8>)] {
         match self {
             Self::Empty | Self::Json(_) => &[],

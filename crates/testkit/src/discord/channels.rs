@@ -1,4 +1,4 @@
-//! What the bot does in a channel: messages, reactions, typing.
+//! The bot's actions in a channel: messages, reactions, typing.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::rest::{Asked, Done};
 use super::talk::{Reaction, SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS, User};
 use super::world::World;
 
-/// How long typing is seen.
+/// The duration of a typing indicator.
 const TYPING: Duration = Duration::from_secs(10);
-/// The most emoji on one message.
+/// The maximum number of distinct emoji on one message.
 const REACTIONS: usize = 20;
 
 impl World {
-    /// Does what is asked in a channel.
+    /// Handles a request about a channel.
     pub fn in_channel(
         &mut self,
         asked: &Asked,
@@ -57,7 +57,7 @@ impl World {
         found.filter(|message| !message.is_ephemeral()).map(|message| message.id).ok_or(Refusal::code(10008))
     }
 
-    /// A message as the answer.
+    /// Returns a message as the response.
     pub fn told(&self, id: MessageId) -> Result<Done, Refusal> {
         let message = self.talk.messages.get(&id).ok_or(Refusal::code(10008))?;
         Ok(Done::Told(self.talk.message_wire(message)))
@@ -126,7 +126,7 @@ impl World {
         Ok(Done::Told(by.filter_map(|id| self.talk.user(*id)).map(User::wire).collect()))
     }
 
-    /// Somebody puts an emoji on a message.
+    /// Adds a user's reaction to a message.
     pub fn react(&mut self, id: MessageId, user: Id, emoji: &str) -> Result<(), Refusal> {
         let message = self.talk.messages.get_mut(&id).ok_or(Refusal::code(10008))?;
         let full = message.reactions.len() >= REACTIONS;
@@ -140,7 +140,7 @@ impl World {
         Ok(())
     }
 
-    /// Somebody takes an emoji away again.
+    /// Removes a user's reaction from a message.
     pub fn unreact(&mut self, id: MessageId, user: Id, emoji: &str) {
         let Some(message) = self.talk.messages.get_mut(&id) else { return };
         let Some(reaction) = message.reactions.iter_mut().find(|reaction| reaction.emoji == emoji) else {
@@ -154,13 +154,13 @@ impl World {
         self.tell_reaction("MESSAGE_REACTION_REMOVE", id, user, emoji);
     }
 
-    /// Whether the bot is seen typing in a channel.
+    /// Returns true while the bot is shown as typing in a channel.
     pub fn is_typing(&self, channel: Id) -> bool {
         self.talk.typing.get(&channel).is_some_and(|until| self.now.boot < *until)
     }
 }
 
-/// Whether this is one emoji. Those of servers are not known here.
+/// Returns true if `text` is one emoji. Custom emoji of guilds are not supported.
 fn is_emoji(text: &str) -> bool {
     let pictured = |letter: char| {
         matches!(letter, '\u{203c}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}')

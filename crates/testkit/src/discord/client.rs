@@ -1,4 +1,4 @@
-//! What a client says on its line, and what follows.
+//! Messages that a client sends on its gateway connection, and the server's reactions.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use super::gateway::{Incoming, Life, Session, frame};
 use super::world::World;
 
-/// The longest frame a client may send.
+/// The maximum size of a frame from a client.
 const FRAME_BYTES: usize = 4096;
-/// How much a client may say, and in how long.
+/// The send limit of a client: frames per period.
 const SAYS: (usize, Duration) = (120, Duration::from_secs(60));
-/// How long to wait between two identifies.
+/// The minimum time between two identifies.
 const BETWEEN_IDENTIFIES: Duration = Duration::from_secs(5);
-/// The intents that need a switch to be set: members, presences, message content.
+/// The intents that must be enabled for the application: members, presences, message content.
 const PRIVILEGED: u64 = 1 << 1 | 1 << 8 | 1 << 15;
-/// All intents there are.
+/// All intents that exist.
 const ALL_INTENTS: u64 = ((1 << 17) - 1) | (1 << 20) | (1 << 21) | (1 << 24) | (1 << 25);
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl World {
-    /// A client said `text` on `line`.
+    /// Handles `text` from the client of a connection.
     pub fn said(&mut self, line: u64, text: &str) {
         let now = self.now.boot;
         let Some(open) = self.gateway.lines.get_mut(&line) else { return };
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// A client closes its line: with 1000 or 1001 its session is over.
+    /// Handles a close by the client: code 1000 or 1001 also ends the session.
     pub fn hung_up(&mut self, line: u64, code: Option<u16>) {
         let session = self.gateway.lines.get(&line).and_then(|line| line.session.clone());
         self.gateway.end(line, Incoming::Dropped, self.now.boot);
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// Discord closes a line.
+    /// Closes a connection from the server's side.
     pub fn close(&mut self, line: u64, code: u16) {
         self.gateway.end(line, Incoming::Closed(code), self.now.boot);
         self.ledger.closes.push(code);
@@ -88,7 +88,7 @@ impl World {
         }
         self.gateway.begun.retain(|at| *at + DAY > now);
         if self.gateway.begun.len() >= self.setup.gateway.identifies {
-            // As the real one does: the token is taken away.
+            // Like the real server: the token is reset.
             self.troubles.revoked = true;
             return self.close(line, 4004);
         }

@@ -1,4 +1,4 @@
-//! The commands an application has registered: what may be registered, and how it is told back.
+//! Registered commands of an application: validation and their representation in responses.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use super::rest::{Asked, Done};
 use super::world::World;
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// The most new commands in a day.
+/// The maximum number of new commands per day.
 const DAILY: usize = 200;
-/// The most characters of one command.
+/// The maximum number of counted characters of one command.
 const CHARACTERS: usize = 8_000;
 
 fn list(value: &Value) -> &[Value] {
@@ -23,7 +23,7 @@ fn kind(command: &Value) -> u64 {
 }
 
 impl World {
-    /// Does what is asked about the application.
+    /// Handles a request about the application.
     pub fn of_application(&mut self, asked: &Asked, parts: &[&str]) -> Result<Done, Refusal> {
         match (asked.call.method.as_str(), parts) {
             ("GET", ["applications", "@me"] | ["oauth2", "applications", "@me"]) => {
@@ -106,7 +106,7 @@ impl World {
     }
 }
 
-/// Looks over all commands.
+/// Validates all commands.
 fn check(commands: &[Value]) -> Result<(), Refusal> {
     for (sort, most) in [(1, 100), (2, 15), (3, 15)] {
         if commands.iter().filter(|command| kind(command) == sort).count() > most {
@@ -205,7 +205,7 @@ fn choices(form: &mut Form, path: &str, option: &Value) {
     }
 }
 
-/// The characters of a command that count: names, descriptions and values.
+/// Returns the characters of a command that count: names, descriptions and values.
 fn characters(command: &Value) -> usize {
     let length = |value: &Value| value.as_str().map_or(0, |text| text.chars().count());
     let own = length(&command["name"]) + length(&command["description"]) + length(&command["value"]);

@@ -1,21 +1,21 @@
-//! Buttons, menus and modals: what they may hold.
+//! Validation of buttons, menus and modals.
 
 use serde_json::{Value, json};
 
 use super::refusal::{Form, Refusal};
 use super::talk::COMPONENTS_V2;
 
-/// Which set of components a message uses.
+/// The set of components that a message uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// Rows under a text.
+    /// Rows below a text.
     One,
-    /// A message made of components.
+    /// A message that consists of components.
     Two,
 }
 
 impl Version {
-    /// What a message with these flags uses.
+    /// Returns the version for a message with these flags.
     pub fn of(flags: u64) -> Self {
         if flags & COMPONENTS_V2 == 0 { Self::One } else { Self::Two }
     }
@@ -34,7 +34,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Looks over the components of a message.
+/// Validates the components of a message.
 pub(super) fn check(form: &mut Form, value: &Value, version: Version) {
     let rows = list(value);
     if !value.is_null() && !value.is_array() {
@@ -122,7 +122,7 @@ fn menu(form: &mut Form, path: &str, menu: &Value) {
     }
 }
 
-/// A component of the second version: containers, sections, texts.
+/// Validates a component of the second version: containers, sections, texts.
 fn laid_out(form: &mut Form, path: &str, component: &Value) {
     match kind(component) {
         ROW => row(form, path, component),
@@ -140,7 +140,7 @@ fn laid_out(form: &mut Form, path: &str, component: &Value) {
     }
 }
 
-/// Every component, however deep.
+/// Returns every component, at any depth.
 pub(super) fn all(rows: &[Value]) -> Vec<&Value> {
     let mut found = Vec::new();
     for component in rows {
@@ -163,7 +163,7 @@ fn unique(form: &mut Form, rows: &[Value]) {
     }
 }
 
-/// The components with the numbers that Discord gives them.
+/// Returns the components with the ids that Discord assigns.
 pub(super) fn numbered(value: &Value) -> Value {
     let mut next = 0;
     let mut rows = value.as_array().cloned().unwrap_or_default();
@@ -188,7 +188,7 @@ fn number(component: &mut Value, next: &mut u64) {
     }
 }
 
-/// Looks over a modal.
+/// Validates a modal.
 pub(super) fn check_modal(modal: &Value) -> Result<(), Refusal> {
     let mut form = Form::default();
     form.needed("data.title", &modal["title"], 45);

@@ -1,4 +1,5 @@
-//! A played Discord by hand: one line a deed, for people at a terminal and for runners of other languages.
+//! A line-based console for a fake Discord, for people at a terminal and for test runners in other
+//! languages.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::trouble::{Mishap, On, Resumable, Trouble, Upset};
 use super::{Discord, Id, InteractionId, MessageId, Scope};
 use crate::PATIENCE;
 
-/// What can be said.
+/// The help text.
 pub const DEEDS: &str = "\
 The owner:
   type TEXT                  send a message
@@ -34,13 +35,13 @@ The world:
   down SECONDS               nobody gets through
   ledger                     what the bot has done";
 
-/// Takes one deed at a time.
+/// Executes one command line at a time.
 #[derive(Clone, Debug)]
 pub struct Console {
     discord: Discord,
 }
 
-/// The first word of a line, and the rest.
+/// Splits a line into its first word and the rest.
 fn cut(line: &str) -> (&str, &str) {
     line.trim()
         .split_once(char::is_whitespace)
@@ -51,7 +52,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, Unfit> {
     text.parse().map_err(|_| Unfit(format!("`{text}` is no number")))
 }
 
-/// `NAME=VALUE`, in which a value goes on until the next name.
+/// Parses `NAME=VALUE` pairs; a value extends to the next name.
 fn named(rest: &str) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for word in rest.split_whitespace() {
@@ -65,12 +66,11 @@ fn named(rest: &str) -> Vec<(String, String)> {
 }
 
 impl Console {
-    /// A console for `discord`.
     pub fn new(discord: Discord) -> Self {
         Self { discord }
     }
 
-    /// Does what `line` says and tells what came of it.
+    /// Executes `line` and returns its output.
     pub async fn obey(&self, line: &str) -> Result<String, Unfit> {
         let (deed, rest) = cut(line);
         match deed {

@@ -1,4 +1,4 @@
-//! The same Discord on a port of its own: HTTP and WebSocket, for real clients.
+//! Serves a fake Discord on a port, with HTTP and WebSocket, for real clients.
 
 use std::net::SocketAddr;
 
@@ -22,10 +22,10 @@ use super::gateway::Incoming;
 use super::socket::Socket;
 use super::{Discord, multipart};
 
-/// The most bytes of a request that are read at all.
+/// The maximum size of a request.
 const REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
-/// A Discord with an open door. Dropping it ends everything in it.
+/// A running server. Dropping it ends all connections.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -33,7 +33,7 @@ pub struct Server {
     tasks: JoinSet<()>,
 }
 
-/// The connection is to break without an answer.
+/// Marks a response for which the connection is to break instead.
 #[derive(Clone, Copy)]
 struct Broken;
 
@@ -43,7 +43,7 @@ struct House {
     stop: CancellationToken,
 }
 
-/// Opens `discord` to everybody who comes to `listener`.
+/// Serves `discord` on `listener`.
 pub fn serve(discord: Discord, listener: TcpListener) -> std::io::Result<Server> {
     let address = listener.local_addr()?;
     discord.within(|world| world.place = address.to_string());
@@ -57,12 +57,12 @@ pub fn serve(discord: Discord, listener: TcpListener) -> std::io::Result<Server>
 }
 
 impl Server {
-    /// The base address to give to a client: `/api/v10` follows.
+    /// Returns the base URL for a client, without `/api/v10`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Closes the door and waits until everybody has left.
+    /// Closes the port and waits until all connections have ended.
     pub async fn stop(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
@@ -93,7 +93,8 @@ async fn accept(listener: TcpListener, routes: Router, stop: CancellationToken) 
     visits.shutdown().await;
 }
 
-/// One connection. An answer that is lost is an error here, which is what makes the connection break.
+/// Serves one connection. A lost reply is an error of the service, which makes hyper break the
+/// connection.
 async fn visit(socket: TcpStream, routes: Router) {
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let routes = routes.clone();
@@ -108,7 +109,7 @@ async fn visit(socket: TcpStream, routes: Router) {
             }
         }
     });
-    // Who leaves early is no concern of ours.
+    // A client that disconnects early is not an error.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service).with_upgrades().await;
 }
 
@@ -179,7 +180,7 @@ async fn gateway(
     }
 }
 
-/// Carries frames between a socket and its line until one of them ends.
+/// Forwards frames between a WebSocket and its gateway connection until one of them ends.
 async fn carry(mut socket: WebSocket, mut line: Socket, stop: CancellationToken) {
     loop {
         tokio::select! {

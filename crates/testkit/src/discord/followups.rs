@@ -1,4 +1,4 @@
-//! What the bot does after its first answer to an interaction, with the interaction's token.
+//! Requests with an interaction's token after the first response.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::setup::Installed;
 use super::talk::{LOADING, Standing};
 use super::world::World;
 
-/// How long a token is good.
+/// The lifetime of a token.
 pub(super) const TOKEN: Duration = Duration::from_secs(15 * 60);
-/// How many messages may follow, if the application is installed for a person alone.
+/// The maximum number of follow-up messages if the application is installed for a single user.
 const FOLLOWUPS: usize = 5;
 
 impl World {
-    /// Does what is asked after an interaction.
+    /// Handles a request that uses an interaction's token.
     pub fn after(
         &mut self,
         asked: &Asked,
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// A message that this token reaches.
+    /// Returns the id of a message that the token gives access to.
     fn reachable(&self, id: InteractionId, which: &str) -> Result<MessageId, Refusal> {
         let original = self.desk.interactions.get(&id).and_then(|interaction| interaction.original());
         let found = match which {
@@ -81,7 +81,7 @@ impl World {
             self.set_flags(id, before);
             return Err(refusal);
         }
-        // The first words of an awaited answer are no change of it.
+        // Filling in a deferred response does not count as an edit.
         if let Some(message) = self.talk.messages.get_mut(&id).filter(|_| loading) {
             message.edits = 0;
         }

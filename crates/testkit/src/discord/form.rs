@@ -1,4 +1,4 @@
-//! What a message may hold: lengths of its text, embeds and files.
+//! Validation of messages: the lengths of text, embeds and files.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use super::components;
 use super::refusal::{Form, Refusal};
 use super::talk::COMPONENTS_V2;
 
-/// The longest content.
+/// The maximum length of the content.
 const CONTENT: usize = 2_000;
-/// The most bytes of all files together.
+/// The maximum size of all files together.
 const FILE_BYTES: usize = 25 * 1024 * 1024;
-/// The most characters of all embeds together.
+/// The maximum number of characters of all embeds together.
 const EMBED_CHARACTERS: usize = 6_000;
 
-/// Looks over what was sent to be a message or a change of one.
+/// Validates a new message or an edit.
 pub(super) fn check(payload: &Value, files: &[(String, Vec<u8>)]) -> Result<(), Refusal> {
     if files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > FILE_BYTES {
         return Err(Refusal::code(40005));
@@ -42,19 +42,19 @@ pub(super) fn check(payload: &Value, files: &[(String, Vec<u8>)]) -> Result<(), 
     form.done()
 }
 
-/// Whether a message with this wire shows nothing at all.
+/// Returns true if a message with this JSON shows nothing at all.
 pub(super) fn is_empty(wire: &serde_json::Map<String, Value>) -> bool {
     let text = wire.get("content").and_then(Value::as_str).unwrap_or_default();
     let filled = |name: &str| wire.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     text.trim().is_empty() && !["embeds", "components", "attachments"].into_iter().any(filled)
 }
 
-/// The flags that a sender may set.
+/// Returns the flags of the payload that the sender may set.
 pub(super) fn flags(payload: &Value, allowed: u64) -> u64 {
     payload["flags"].as_u64().unwrap_or(0) & (allowed | COMPONENTS_V2)
 }
 
-/// Content is counted as it was sent, though it is shown without the space around it.
+/// Content is counted as sent, although surrounding whitespace is not shown.
 fn content(form: &mut Form, value: &Value) {
     match value.as_str() {
         Some(text) if text.chars().count() > CONTENT => {
@@ -119,7 +119,7 @@ fn check_embed(form: &mut Form, path: &str, embed: &Value) {
     }
 }
 
-/// The characters of an embed that count.
+/// Returns the characters of an embed that count.
 fn characters(embed: &Value) -> usize {
     let length = |value: &Value| value.as_str().map_or(0, |text| text.trim().chars().count());
     let fields = embed["fields"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The lines that are open, the sessions behind them, and the events that go over them.
+//! Open gateway connections, their sessions, and the events sent to them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -9,87 +9,86 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::setup::GatewaySetup;
 use super::trouble::{Resumable, Upset};
 
-/// Messages of direct channels.
+/// Intent: messages in direct channels.
 pub(super) const DM_MESSAGES: u64 = 1 << 12;
-/// Reactions in direct channels.
+/// Intent: reactions in direct channels.
 pub(super) const DM_REACTIONS: u64 = 1 << 13;
-/// Typing in direct channels.
+/// Intent: typing in direct channels.
 pub(super) const DM_TYPING: u64 = 1 << 14;
-/// What every session gets.
+/// No intent required: sent to every session.
 pub(super) const ALWAYS: u64 = 0;
 
-/// What comes over a line.
+/// An event on a connection, as the client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// A text frame.
     Text(String),
-    /// Discord closed the line with this code.
+    /// Discord closed the connection with this code.
     Closed(u16),
-    /// The line broke.
+    /// The connection broke.
     Dropped,
 }
 
-/// A line to one client.
+/// A connection to one client.
 #[derive(Debug)]
 pub(super) struct Line {
     pub out: UnboundedSender<Incoming>,
-    /// Whose session it carries, once the client has said who it is.
+    /// The session of the client, once it has identified or resumed.
     pub session: Option<String>,
     pub last_beat: Duration,
-    /// When the client said something, for the limit on that.
+    /// The times of received frames, for the send limit.
     pub said: VecDeque<Duration>,
     pub life: Life,
 }
 
-/// How a line is.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Open,
-    /// Nobody says anything on it any more.
+    /// Nothing is sent on it any more.
     Zombie,
 }
 
-/// A session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub intents: u64,
     pub sequence: u64,
+    /// The latest events by sequence number, for a resume.
     pub kept: VecDeque<(u64, String)>,
-    /// Since when it has no line.
+    /// When the connection was lost, if there is none.
     pub alone_since: Option<Duration>,
 }
 
-/// What a test did to the next events.
+/// An injected fault for the next events.
 #[derive(Debug, Default)]
 enum Mischief {
     #[default]
     None,
     Duplicate,
     Swap,
-    /// The event that waits for the next one to pass it.
+    /// The event that is delivered after the next one.
     Held((String, u64), Value),
 }
 
-/// All lines and sessions.
+/// All connections and sessions.
 #[derive(Debug, Default)]
 pub(super) struct Gateway {
     pub lines: BTreeMap<u64, Line>,
     pub sessions: BTreeMap<String, Session>,
-    /// When sessions were begun.
+    /// The times of session starts.
     pub begun: Vec<Duration>,
     opened: u64,
     mischief: Mischief,
-    /// The next line that opens will be one nobody speaks on.
+    /// Makes the next connection a zombie.
     zombie_next: bool,
 }
 
-/// A frame that carries `op` and data.
+/// Returns a frame with an opcode and data.
 pub(super) fn frame(op: u8, data: &Value) -> String {
     json!({"op": op, "d": data, "s": null, "t": null}).to_string()
 }
 
 impl Gateway {
-    /// Opens a line and says hello.
+    /// Opens a connection and sends the hello frame.
     pub fn open(&mut self, out: UnboundedSender<Incoming>, setup: &GatewaySetup, now: Duration) -> u64 {
         self.opened += 1;
         let life = if std::mem::take(&mut self.zombie_next) { Life::Zombie } else { Life::Open };
@@ -101,14 +100,14 @@ impl Gateway {
         self.opened
     }
 
-    /// Says `text` on a line.
+    /// Sends `text` on a connection.
     pub fn say(&self, line: u64, text: String) {
         if let Some(line) = self.lines.get(&line).filter(|line| line.life == Life::Open) {
             let _ = line.out.send(Incoming::Text(text));
         }
     }
 
-    /// An event for every session that has asked for its kind.
+    /// Sends an event to every session that has requested its intent.
     pub fn emit(&mut self, kind: (&str, u64), data: &Value, kept: usize) {
         match std::mem::take(&mut self.mischief) {
             Mischief::None => self.deliver(kind, data, kept),
@@ -135,7 +134,7 @@ impl Gateway {
         }
     }
 
-    /// Says `text` on the line of a session, if it has one.
+    /// Sends `text` on the connection of a session, if it has one.
     pub fn say_to_session(&self, session: &str, text: String) {
         let carries = |line: &&Line| line.session.as_deref() == Some(session) && line.life == Life::Open;
         if let Some(line) = self.lines.values().find(carries) {
@@ -143,12 +142,12 @@ impl Gateway {
         }
     }
 
-    /// Ends a line. Its session stays, alone.
+    /// Ends a connection. Its session remains and can be resumed.
     pub fn end(&mut self, line: u64, with: Incoming, now: Duration) {
         let Some(line) = self.lines.remove(&line) else { return };
         let _ = line.out.send(with.clone());
         let Some(id) = line.session else { return };
-        // With these codes the documentation asks for a new session.
+        // For these codes the documentation requires a new session.
         if matches!(with, Incoming::Closed(4007 | 4009)) {
             self.sessions.remove(&id);
         }
@@ -157,21 +156,22 @@ impl Gateway {
         }
     }
 
-    /// Every line breaks.
+    /// Breaks every connection.
     pub fn drop_all(&mut self, now: Duration) {
         for line in self.lines.keys().copied().collect::<Vec<_>>() {
             self.end(line, Incoming::Dropped, now);
         }
     }
 
-    /// Every line is closed with `code`, which is said once for each.
+    /// Closes every connection with `code`. Returns one code per closed connection.
     pub fn close_all(&mut self, code: u16, now: Duration) -> Vec<u16> {
         let open: Vec<_> = self.lines.keys().copied().collect();
         open.iter().for_each(|line| self.end(*line, Incoming::Closed(code), now));
         vec![code; open.len()]
     }
 
-    /// Closes the lines on which no beat came in time, and forgets the sessions that were alone too long.
+    /// Closes connections without a timely heartbeat, and removes sessions that can no longer be
+    /// resumed.
     pub fn close_silent(&mut self, setup: &GatewaySetup, now: Duration) -> Vec<u16> {
         let silent: Vec<_> = self
             .lines
@@ -185,7 +185,7 @@ impl Gateway {
         vec![4009; silent.len()]
     }
 
-    /// What a test does to the lines.
+    /// Applies an injected fault. Returns the codes of closed connections.
     pub fn upset(&mut self, upset: Upset, now: Duration) -> Vec<u16> {
         match upset {
             Upset::Close(code) => return self.close_all(code, now),
@@ -216,7 +216,7 @@ impl Gateway {
 }
 
 impl Line {
-    /// When it is closed if no beat comes.
+    /// Returns when the connection is closed if no heartbeat arrives.
     pub fn deadline(&self, setup: &GatewaySetup) -> Option<Duration> {
         match self.life {
             Life::Open => Some(self.last_beat + setup.heartbeat + setup.patience),
@@ -226,7 +226,7 @@ impl Line {
 }
 
 impl Session {
-    /// Numbers an event and keeps it.
+    /// Assigns the next sequence number to an event and stores it for a resume.
     pub fn event(&mut self, name: &str, data: &Value, kept: usize) -> String {
         self.sequence += 1;
         let text = json!({"op": 0, "t": name, "s": self.sequence, "d": data}).to_string();

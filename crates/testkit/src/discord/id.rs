@@ -1,4 +1,4 @@
-//! Snowflakes: ids that carry the time, the same in every run that goes the same way.
+//! Snowflakes: ids that contain a time; deterministic for equal runs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The first moment Discord counts from.
+/// The epoch of Discord's timestamps, in milliseconds.
 const EPOCH: i64 = 1_420_070_400_000;
 
-/// The id of anything on Discord.
+/// The id of any object on Discord.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub u64);
 
@@ -34,20 +34,20 @@ impl FromStr for Id {
 }
 
 impl Id {
-    /// An id that a client sent, which may do so as a number too.
+    /// Reads an id from a client, which may be a string or a number.
     pub(super) fn read(value: &Value) -> Option<Self> {
         value.as_u64().or_else(|| value.as_str()?.parse().ok()).map(Self)
     }
 }
 
-/// Gives ids, each greater than all before it.
+/// Generates strictly increasing ids.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     last: u64,
 }
 
 impl Ids {
-    /// The next id, made at `wall`.
+    /// Returns the next id, created at `wall`.
     pub fn next(&mut self, wall: Timestamp) -> Id {
         let passed = u64::try_from(wall.as_millisecond() - EPOCH).unwrap_or(0);
         self.last = (passed << 22).max(self.last + 1);

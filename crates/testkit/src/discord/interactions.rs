@@ -1,4 +1,5 @@
-//! Commands used, buttons pressed and forms sent: what the bot hears of them, and its first answer.
+//! Interactions: the events sent to the bot for commands, buttons and modals, and its first
+//! response.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,23 +16,21 @@ use super::setup::Installed;
 use super::talk::{EPHEMERAL, LOADING, SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS, User};
 use super::world::World;
 
-/// How long the first answer may take.
+/// The time limit for the first response.
 pub(super) const FIRST_ANSWER: Duration = Duration::from_secs(3);
 
-/// What a person did.
+/// The type of an interaction; the values are Discord's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Did {
-    /// Used a command.
     Command = 2,
-    /// Pressed a button, or chose from a menu.
+    /// A button was clicked or menu values were chosen.
     Component = 3,
-    /// Wants to see what could be typed next.
+    /// Autocomplete choices for an option are requested.
     Completion = 4,
-    /// Sent a modal.
     Modal = 5,
 }
 
-/// Something that a person did with the bot.
+/// An interaction of a user with the bot.
 #[derive(Clone, Debug)]
 pub(super) struct Interaction {
     pub token: String,
@@ -39,39 +38,39 @@ pub(super) struct Interaction {
     pub person: Id,
     pub channel: Id,
     pub born: Duration,
-    /// What it is about: the command's name, or the custom id.
+    /// The command's name, or the custom id.
     pub about: String,
-    /// The message it was done on.
+    /// The message that the component belongs to.
     pub source: Option<MessageId>,
     pub answered: Answered,
     pub followups: usize,
 }
 
-/// The first answer.
+/// The first response to an interaction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answered {
     NotYet,
-    /// With a message, which may still be awaited.
+    /// A message, possibly still loading.
     Message(MessageId),
-    /// It was heard, and the message it was done on may change.
+    /// Acknowledged; the source message may be updated later.
     Heard,
-    /// The message it was done on was changed.
+    /// The source message was updated.
     Updated,
     Choices(Vec<Value>),
     Modal(Value),
 }
 
-/// Commands, and what people did with them.
+/// Registered commands, and interactions.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     pub commands: Vec<Value>,
-    /// When commands were registered for the first time.
+    /// The times at which new commands were registered.
     pub created: Vec<Duration>,
     pub interactions: BTreeMap<InteractionId, Interaction>,
 }
 
 impl Interaction {
-    /// The message that `@original` means.
+    /// Returns the message that `@original` refers to.
     pub fn original(&self) -> Option<MessageId> {
         match self.answered {
             Answered::Message(id) => Some(id),
@@ -82,7 +81,7 @@ impl Interaction {
 }
 
 impl World {
-    /// A person did something: the bot hears of it.
+    /// Creates an interaction of a user and sends it to the bot.
     pub fn interact(
         &mut self,
         person: Id,
@@ -132,7 +131,7 @@ impl World {
         }
     }
 
-    /// The bot's first answer to an interaction.
+    /// Handles the bot's first response to an interaction.
     pub fn callback(&mut self, asked: &Asked, id: &str, token: &str) -> Result<Done, Refusal> {
         let id: InteractionId = id.parse().map_err(|_| Refusal::code(10062))?;
         let found = self.desk.interactions.get(&id).filter(|interaction| interaction.token == token);
@@ -201,7 +200,7 @@ impl World {
         Ok(Answered::Message(self.post(message)))
     }
 
-    /// A message that is shown as awaited.
+    /// Posts a message in the loading state.
     fn answer_later(&mut self, id: InteractionId, interaction: &Interaction, data: &Value) -> Answered {
         let flags = data["flags"].as_u64().unwrap_or(0) & EPHEMERAL | LOADING;
         let mut wire = self.plain("");
@@ -221,7 +220,7 @@ impl World {
         Answered::Message(self.post(message))
     }
 
-    /// Where a message comes from that answers an interaction.
+    /// Returns the JSON fields that link a message to an interaction.
     pub fn provenance(&self, id: InteractionId, interaction: &Interaction) -> serde_json::Map<String, Value> {
         let kind = if interaction.did == Did::Command { 20 } else { 0 };
         let wire = json!({
@@ -237,7 +236,7 @@ impl World {
     }
 }
 
-/// The flags that an answer may set.
+/// The flags that a response may set.
 pub(super) const ALLOWED: u64 = EPHEMERAL | SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS;
 
 fn choices(value: &Value) -> Result<Vec<Value>, Refusal> {

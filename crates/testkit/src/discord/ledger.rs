@@ -1,8 +1,8 @@
-//! What the bot has done, as Discord saw it.
+//! A log of the bot's actions, as the server sees them.
 
 use std::time::Duration;
 
-/// How long a refused request counts against a client.
+/// The period for which an invalid request counts against a client.
 const INVALID_WINDOW: Duration = Duration::from_secs(600);
 
 /// Everything a client did.
@@ -10,50 +10,48 @@ const INVALID_WINDOW: Duration = Duration::from_secs(600);
 pub struct Ledger {
     /// Every request, oldest first.
     pub requests: Vec<Request>,
-    /// The requests that came before the time a 429 had named was over.
+    /// The requests sent before the retry time of a 429 was over.
     pub embargo_breaches: Vec<Request>,
-    /// When a line was opened.
+    /// The times at which connections were opened.
     pub connects: Vec<Duration>,
-    /// When a session was begun, also when it was refused.
+    /// The times of identify attempts, including refused ones.
     pub identifies: Vec<Duration>,
-    /// When a session was taken up again, also when it could not be.
+    /// The times of resume attempts, including failed ones.
     pub resumes: Vec<Duration>,
-    /// The codes with which lines were closed by Discord.
+    /// The codes of connections that the server closed.
     pub closes: Vec<u16>,
 }
 
-/// One request.
+/// A logged request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When, since the machine started.
+    /// Time since the machine started.
     pub at: Duration,
     /// `GET`, `POST`, …
     pub method: String,
-    /// The path as it was sent.
     pub path: String,
-    /// The path with its ids and tokens taken out.
+    /// The path with ids and tokens removed.
     pub route: String,
-    /// What it was answered, if the answer arrived.
+    /// The status of the response, if it arrived.
     pub status: Option<u16>,
-    /// The nonce it carried.
     pub nonce: Option<String>,
-    /// The scope of the limit, if it was answered 429.
+    /// The scope of the limit, if the response was a 429.
     pub scope: Option<Scope>,
 }
 
-/// Whose limit was reached.
+/// The scope of a rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The bot's, on one route.
+    /// The bot's limit on one route.
     User,
-    /// The bot's, over all routes.
+    /// The bot's limit over all routes.
     Global,
-    /// That of everybody on one resource.
+    /// The limit of all clients together on one resource.
     Shared,
 }
 
 impl Scope {
-    /// As it stands in the header.
+    /// Returns the value used in the header.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -64,7 +62,7 @@ impl Scope {
 }
 
 impl Ledger {
-    /// How many requests of the ten minutes before `now` count towards a ban.
+    /// Returns how many requests of the ten minutes before `now` count towards a ban.
     pub fn invalid(&self, now: Duration) -> usize {
         let recent = |request: &&Request| request.at + INVALID_WINDOW > now;
         let invalid = |request: &&Request| {
@@ -73,7 +71,7 @@ impl Ledger {
         self.requests.iter().filter(recent).filter(invalid).count()
     }
 
-    /// The requests of one kind, by method and the beginning of the route (`*` stands for an id).
+    /// Returns the requests with a method and a route prefix (`*` stands for an id).
     pub fn of<'a>(&'a self, method: &'a str, route: &'a str) -> impl Iterator<Item = &'a Request> {
         self.requests
             .iter()

@@ -1,4 +1,4 @@
-//! How many requests may be made: buckets, the limit over all, and what a 429 says.
+//! Rate limits: buckets per resource, the global limit, and 429 responses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use sha2::{Digest, Sha256};
 use super::ledger::Scope;
 use super::setup::{Moment, Rate, Rates};
 
-/// Which requests are counted together.
+/// Identifies the requests that share a limit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// What they do.
+    /// The kind of the requests.
     pub kind: String,
-    /// Where they do it: a channel, or a webhook with its token.
+    /// The resource: a channel, or a webhook with its token.
     pub place: String,
 }
 
-/// What the headers tell.
+/// The rate limit status that is sent in headers.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
     limit: u32,
@@ -28,17 +28,17 @@ pub(super) struct Told {
     bucket: String,
 }
 
-/// A 429.
+/// The data of a 429 response.
 #[derive(Clone, Debug)]
 pub(super) struct Limited {
     pub scope: Scope,
     pub retry_after: Duration,
     pub told: Option<Told>,
-    /// Whether the caller had been told to wait and did not.
+    /// Set if the caller ignored the retry time of an earlier 429.
     pub breach: Breach,
 }
 
-/// Whether a request came inside an embargo.
+/// Marks a request that was sent before a retry time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Breach {
     Yes,
@@ -61,7 +61,7 @@ pub(super) struct Limits {
 }
 
 impl Key {
-    /// The bucket of a request, if it is in one: interaction callbacks are not.
+    /// Returns the bucket of a request, if it has one: interaction callbacks have none.
     pub fn of(method: &str, parts: &[&str]) -> Option<Self> {
         let (kind, place) = match (method, parts) {
             (_, ["interactions", ..] | ["attachments", ..]) => return None,
@@ -100,7 +100,7 @@ impl Key {
 }
 
 impl Limits {
-    /// Counts a request, or says why it comes too early.
+    /// Counts a request, or returns the limit that it exceeds.
     pub fn admit(&mut self, key: &Key, rates: &Rates, now: Moment) -> Result<Told, Limited> {
         if !matches!(key.kind.as_str(), "followups") {
             self.global.admit(rates.global, now.boot).map_err(|mut limited| {
@@ -118,7 +118,7 @@ impl Limits {
         }
     }
 
-    /// A 429 that a test asked for: its embargo counts like any other.
+    /// Returns an injected 429. Its retry time is enforced like any other.
     pub fn refuse(&mut self, key: &Key, scope: Scope, retry_after: Duration, now: Moment) -> Limited {
         let retry_after = whole_milliseconds(retry_after);
         let bucket = match scope {
@@ -163,14 +163,14 @@ impl Bucket {
     }
 }
 
-/// Rounded up, so that who waits as long as it was told never comes too early.
+/// Rounds up, so that a caller who waits exactly as long as requested is never too early.
 fn whole_milliseconds(time: Duration) -> Duration {
     let part = u64::from(!time.subsec_nanos().is_multiple_of(1_000_000));
     Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX - 1) + part)
 }
 
 impl Told {
-    /// The headers of an answer at `wall`.
+    /// Returns the headers of a response at `wall`.
     pub fn headers(&self, wall: Timestamp) -> Vec<(String, String)> {
         let at = Duration::from_millis(u64::try_from(wall.as_millisecond()).unwrap_or(0)) + self.reset_after;
         vec![
@@ -184,7 +184,7 @@ impl Told {
 }
 
 impl Limited {
-    /// The headers of a 429 at `wall`.
+    /// Returns the headers of a 429 at `wall`.
     pub fn headers(&self, wall: Timestamp) -> Vec<(String, String)> {
         let told = self.told.as_ref().filter(|_| self.scope != Scope::Global);
         let mut headers = told.map(|told| told.headers(wall)).unwrap_or_default();
@@ -194,12 +194,12 @@ impl Limited {
         if self.scope == Scope::Global {
             headers.push(("X-RateLimit-Global".into(), "true".into()));
         }
-        // The big libraries take a 429 without it for one of a cache in between.
+        // The major client libraries attribute a 429 without this header to an intermediate cache.
         headers.push(("Via".into(), "1.1 google".into()));
         headers
     }
 
-    /// The body of a 429.
+    /// Returns the body of a 429.
     pub fn body(&self) -> serde_json::Value {
         let seconds = self.retry_after.as_secs_f64();
         json!({

@@ -1,4 +1,4 @@
-//! Messages of the bot: made, changed, and listed.
+//! The bot's messages: creating, editing and listing them.
 
 use serde_json::{Map, Value, json};
 
@@ -10,22 +10,22 @@ use super::route::Route;
 use super::talk::{File, Message, SUPPRESS_EMBEDS, Standing, timestamp};
 use super::world::World;
 
-/// What the bot sent to be a message.
+/// A message or an edit as the bot sent it.
 #[derive(Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub payload: &'a Value,
     pub files: &'a [(String, Vec<u8>)],
-    /// The flags that may be set here.
+    /// The flags that may be set.
     pub flags: u64,
 }
 
-/// A list of a payload, if it is given; null empties it.
+/// Returns a list of the payload, if it is given; null is an empty list.
 fn given(payload: &Value, name: &str) -> Option<Vec<Value>> {
     payload.get(name).map(|value| value.as_array().cloned().unwrap_or_default())
 }
 
 impl World {
-    /// Makes a message of the bot, without showing it yet.
+    /// Creates a message of the bot without posting it.
     pub fn compose(&mut self, channel: Id, draft: Draft) -> Result<Message, Refusal> {
         form::check(draft.payload, draft.files)?;
         let content = draft.payload["content"].as_str().unwrap_or_default().trim();
@@ -82,7 +82,7 @@ impl World {
         named.map(super::talk::User::wire).collect()
     }
 
-    /// Keeps the files of a draft and gives the attachments of the message.
+    /// Stores the files of a draft and returns the attachments of the message.
     fn keep_files(&mut self, channel: Id, draft: Draft) -> Value {
         let told = given(draft.payload, "attachments").unwrap_or_default();
         let mut attachments = Vec::new();
@@ -101,7 +101,7 @@ impl World {
         Value::Array(attachments)
     }
 
-    /// Keeps one file and gives the attachment.
+    /// Stores a file and returns its attachment.
     pub fn keep_file(&mut self, channel: Id, filename: &str, file: File) -> Value {
         let id = self.next_id();
         let url = format!("http://{}/attachments/{channel}/{id}/{filename}", self.place);
@@ -115,7 +115,7 @@ impl World {
         wire
     }
 
-    /// Changes a message of the bot: what is absent stays, what is null goes.
+    /// Edits a message of the bot: absent fields stay, null fields are cleared.
     pub fn revise(&mut self, id: MessageId, draft: Draft) -> Result<(), Refusal> {
         let Some(before) = self.talk.messages.get(&id).cloned() else { return Err(Refusal::code(10008)) };
         let flags = before.flags() & super::talk::COMPONENTS_V2 | form::flags(draft.payload, draft.flags);
@@ -162,7 +162,7 @@ impl World {
         wire.insert("attachments".into(), Value::Array(attachments));
     }
 
-    /// The messages of a channel that the query asks for, newest first.
+    /// Returns the messages of a channel that match the query, newest first.
     pub fn listed(&self, channel: Id, route: &Route) -> Result<Value, Refusal> {
         let asked = |name: &str| route.query(name).and_then(|id| id.parse::<Id>().ok());
         let limit = route.query("limit").map_or(Ok(50), str::parse::<usize>);
@@ -191,7 +191,7 @@ impl World {
     }
 }
 
-/// The embeds with the type that every embed of a bot has.
+/// Adds the type that every embed of a bot has.
 fn rich(value: &Value) -> Value {
     let mut embeds = value.as_array().cloned().unwrap_or_default();
     for embed in embeds.iter_mut().filter(|embed| embed.is_object()) {
@@ -200,7 +200,7 @@ fn rich(value: &Value) -> Value {
     Value::Array(embeds)
 }
 
-/// What a file is, by its name.
+/// Guesses the content type from the file name.
 pub(super) fn guessed(filename: &str) -> Option<&'static str> {
     match filename.rsplit('.').next()?.to_ascii_lowercase().as_str() {
         "png" => Some("image/png"),

@@ -1,10 +1,11 @@
-//! Bodies with files, taken apart.
+//! Parsing of multipart bodies.
 
 use serde_json::Value;
 
 use super::call::Body;
 
-/// Reads the body of a multipart request; nothing if it is none, or if its JSON is wrong.
+/// Parses the body of a multipart request. Returns `None` if it is not one, or if its JSON is
+/// invalid.
 pub(super) fn parse(content_type: &str, body: &[u8]) -> Option<Body> {
     let boundary = content_type.split("boundary=").nth(1)?.split(';').next()?.trim_matches('"');
     let marker = format!("--{boundary}").into_bytes();

@@ -1,4 +1,4 @@
-//! A person with a phone: what they do in their direct messages with the bot.
+//! A simulated user and their actions in the direct messages with the bot.
 
 mod commands;
 mod pressing;
@@ -12,7 +12,7 @@ use super::messages::guessed;
 use super::talk::{File, Message, Standing, timestamp};
 use super::world::World;
 
-/// A person on Discord.
+/// A user on Discord.
 #[derive(Clone, Debug)]
 pub struct Person {
     pub(super) discord: Discord,
@@ -20,7 +20,7 @@ pub struct Person {
     channel: Id,
 }
 
-/// A person cannot do this: there is no such button, command, or message.
+/// An action that is impossible for the user: no such button, command, or message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unfit(pub String);
@@ -31,43 +31,41 @@ impl Unfit {
     }
 }
 
-/// A file that a person sends.
+/// A file that a user sends.
 #[derive(Clone, Debug)]
 pub struct Attached {
-    /// Its name.
     pub filename: String,
-    /// What is in it.
     pub bytes: Vec<u8>,
-    /// What it claims to be. By its name, if nothing is claimed.
+    /// The claimed content type; guessed from the name if `None`.
     pub content_type: Option<String>,
-    /// How big it claims to be. As big as it is, if nothing is claimed.
+    /// The claimed size; the real size if `None`.
     pub claimed_size: Option<u64>,
 }
 
-/// One of the things that could be typed next.
+/// An autocomplete choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What is shown.
+    /// The text shown.
     pub name: String,
-    /// What is sent when it is taken.
+    /// The value sent when it is chosen.
     pub value: Value,
 }
 
 impl Attached {
-    /// An honest file.
+    /// Creates a file without false claims.
     pub fn new(filename: &str, bytes: impl Into<Vec<u8>>) -> Self {
         Self { filename: filename.into(), bytes: bytes.into(), content_type: None, claimed_size: None }
     }
 }
 
 impl Discord {
-    /// The human who owns the application.
+    /// Returns the owner of the application.
     pub fn owner(&self) -> Person {
         let id = self.look(|world| world.owner().id);
         self.person(id)
     }
 
-    /// Somebody else who found the bot.
+    /// Adds another user who shares a channel with the bot.
     pub fn stranger(&self, name: &str) -> Person {
         let id = self.within(|world| world.meet(name));
         self.person(id)
@@ -80,27 +78,26 @@ impl Discord {
 }
 
 impl Person {
-    /// Their id.
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// The channel they share with the bot.
+    /// Returns the channel shared with the bot.
     pub fn channel(&self) -> Id {
         self.channel
     }
 
-    /// They type `text` and send it.
+    /// Sends a message.
     pub fn types(&self, text: &str) -> MessageId {
         self.types_with(text, Vec::new())
     }
 
-    /// They send `text` with files.
+    /// Sends a message with files.
     pub fn types_with(&self, text: &str, files: Vec<Attached>) -> MessageId {
         self.discord.within(|world| self.send(world, text, None, files))
     }
 
-    /// They send a voice message that they recorded in the app.
+    /// Sends a voice message recorded in the app.
     pub fn sends_voice(&self) -> MessageId {
         self.discord.within(|world| {
             let file = Attached::new("voice-message.ogg", *b"OggS");
@@ -115,17 +112,17 @@ impl Person {
         })
     }
 
-    /// They answer `to`, which may be gone by now.
+    /// Replies to `to`, which may be deleted by now.
     pub fn replies(&self, to: MessageId, text: &str) -> MessageId {
         self.replies_with(to, text, Vec::new())
     }
 
-    /// They answer `to` with files.
+    /// Replies to `to` with files.
     pub fn replies_with(&self, to: MessageId, text: &str, files: Vec<Attached>) -> MessageId {
         self.discord.within(|world| self.send(world, text, Some(to), files))
     }
 
-    /// They change what they said.
+    /// Edits one of the user's own messages.
     pub fn edits(&self, own: MessageId, text: &str) -> Result<(), Unfit> {
         self.discord.within(|world| {
             let edited = timestamp(world.now.wall);
@@ -138,7 +135,7 @@ impl Person {
         })
     }
 
-    /// They take back what they said.
+    /// Deletes one of the user's own messages.
     pub fn deletes(&self, own: MessageId) -> Result<(), Unfit> {
         self.discord.within(|world| {
             self.own(world, own)?;
@@ -147,7 +144,7 @@ impl Person {
         })
     }
 
-    /// They put an emoji on a message.
+    /// Adds a reaction to a message.
     pub fn reacts(&self, to: MessageId, emoji: &str) -> Result<(), Unfit> {
         self.discord.within(|world| {
             self.seen(world, to)?;
@@ -155,7 +152,7 @@ impl Person {
         })
     }
 
-    /// They take an emoji away again.
+    /// Removes a reaction from a message.
     pub fn unreacts(&self, to: MessageId, emoji: &str) -> Result<(), Unfit> {
         self.discord.within(|world| {
             self.seen(world, to)?;
@@ -164,12 +161,12 @@ impl Person {
         })
     }
 
-    /// They are typing.
+    /// Starts typing.
     pub fn starts_typing(&self) {
         self.discord.within(|world| world.tell_typing(self.channel, self.id));
     }
 
-    /// An interaction of theirs that no button or command brought about: `data` is sent as it is, of type 2
+    /// Sends an interaction without a button or command: `data` is sent unchanged, with type 2
     /// (command), 3 (component), 4 (completion) or 5 (modal).
     pub fn forged(&self, kind: u8, data: Value, source: Option<MessageId>) -> InteractionId {
         let did = match kind {
@@ -200,7 +197,7 @@ impl Person {
         let id = world.next_id();
         let attachments: Vec<_> = files.into_iter().map(|file| self.attach(world, file)).collect();
         wire.insert("attachments".into(), Value::Array(attachments));
-        // The app makes up a nonce of its own for every message.
+        // The app generates a nonce for every message.
         wire.insert("nonce".into(), json!(id.to_string()));
         (id, wire)
     }

@@ -1,8 +1,7 @@
-//! Why a request is refused, in Discord's own codes and words.
+//! Errors of the REST API, with Discord's own codes and texts.
 
 use serde_json::{Map, Value, json};
 
-/// A refusal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Refusal {
     pub status: u16,
@@ -11,7 +10,7 @@ pub(super) struct Refusal {
     pub errors: Option<Value>,
 }
 
-/// What the codes mean, with the status they come with.
+/// The known error codes, with their statuses and messages.
 const CODES: &[(u32, u16, &str)] = &[
     (10002, 404, "Unknown Application"),
     (10003, 404, "Unknown Channel"),
@@ -40,7 +39,7 @@ const CODES: &[(u32, u16, &str)] = &[
 ];
 
 impl Refusal {
-    /// The refusal with `code`.
+    /// Creates the error with `code`.
     pub fn code(code: u32) -> Self {
         let known = CODES.iter().find(|(known, ..)| *known == code);
         let (status, message) =
@@ -48,7 +47,7 @@ impl Refusal {
         Self { status, code, message: message.into(), errors: None }
     }
 
-    /// A refusal that has a status alone.
+    /// Creates an error that has only a status.
     pub fn status(status: u16) -> Self {
         let words = match status {
             401 => "401: Unauthorized",
@@ -61,7 +60,7 @@ impl Refusal {
         Self { status, code: 0, message: words.into(), errors: None }
     }
 
-    /// The body that tells it.
+    /// Returns the response body.
     pub fn body(&self) -> Value {
         let mut body = json!({"message": self.message, "code": self.code});
         if let Some(errors) = &self.errors {
@@ -71,14 +70,14 @@ impl Refusal {
     }
 }
 
-/// A form that is looked over as a whole, so that all that is wrong with it is told at once.
+/// Collects the validation errors of a request, so that all are reported at once.
 #[derive(Debug, Default)]
 pub(super) struct Form {
     errors: Map<String, Value>,
 }
 
 impl Form {
-    /// What is at `path`, parts joined by dots, is wrong.
+    /// Adds an error at `path`, whose parts are joined by dots.
     pub fn wrong(&mut self, path: &str, code: &str, message: &str) {
         let mut place = &mut self.errors;
         for part in path.split('.').filter(|part| !part.is_empty()) {
@@ -92,7 +91,7 @@ impl Form {
         }
     }
 
-    /// A text that may be absent, of at most `most` characters.
+    /// Checks an optional text of at most `most` characters.
     pub fn text(&mut self, path: &str, value: &Value, most: usize) {
         let Some(text) = value.as_str() else {
             if !value.is_null() {
@@ -105,7 +104,7 @@ impl Form {
         }
     }
 
-    /// A text that must be there, of one to `most` characters.
+    /// Checks a required text of one to `most` characters.
     pub fn needed(&mut self, path: &str, value: &Value, most: usize) {
         let Some(text) = value.as_str() else {
             self.wrong(path, "BASE_TYPE_REQUIRED", "This field is required");
@@ -114,7 +113,7 @@ impl Form {
         self.between(path, text.chars().count(), 1, most);
     }
 
-    /// A length between two numbers.
+    /// Checks that a length is within bounds.
     pub fn between(&mut self, path: &str, length: usize, least: usize, most: usize) {
         if !(least..=most).contains(&length) {
             let message = format!("Must be between {least} and {most} in length.");
@@ -122,7 +121,7 @@ impl Form {
         }
     }
 
-    /// What is refused, if anything is wrong.
+    /// Returns an error if there are any validation errors.
     pub fn done(self) -> Result<(), Refusal> {
         if self.errors.is_empty() {
             return Ok(());
@@ -131,7 +130,7 @@ impl Form {
         Err(Refusal { status: 400, code: 50035, message: "Invalid Form Body".into(), errors })
     }
 
-    /// The refusal of one wrong thing.
+    /// Creates an error with a single validation error.
     pub fn refusal(path: &str, code: &str, message: &str) -> Refusal {
         let mut form = Self::default();
         form.wrong(path, code, message);

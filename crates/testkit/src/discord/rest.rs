@@ -1,4 +1,4 @@
-//! One request from its arrival to its answer: who may ask, how often, what goes wrong, and then what is done.
+//! Handles a REST request: injected faults, authorization, rate limits, dispatch, and the log.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ use super::setup::Ownership;
 use super::trouble::Mishap;
 use super::world::World;
 
-/// What was done.
+/// The result of a successful request.
 pub(super) enum Done {
-    /// Nothing to tell.
+    /// No content.
     Silent,
-    /// This.
+    /// JSON.
     Told(Value),
-    /// A file, and what it claims to be.
+    /// A file with its claimed content type.
     File(Option<String>, Vec<u8>),
 }
 
-/// A request that is being answered.
+/// A request with its parsed route.
 pub(super) struct Asked<'a> {
     pub call: &'a Call,
     pub route: &'a Route,
 }
 
 impl World {
-    /// Answers a request.
+    /// Handles a request.
     pub fn call(&mut self, call: &Call) -> Outcome {
         let route = Route::read(&call.path);
         let template = route.template();
@@ -139,7 +139,7 @@ impl World {
         Ok(Some(told))
     }
 
-    /// Does what is asked.
+    /// Dispatches the request to its handler.
     fn done(&mut self, asked: &Asked, parts: &[&str]) -> Result<Done, Refusal> {
         match (asked.call.method.as_str(), parts) {
             (method, ["channels", channel, rest @ ..]) => self.in_channel(asked, method, channel, rest),
@@ -191,7 +191,7 @@ impl World {
         Ok(Done::File(file.content_type.clone(), file.bytes.clone()))
     }
 
-    /// The application, as it is on the wire.
+    /// Returns the application as JSON.
     pub fn application(&self) -> Value {
         let owner = self.owner();
         let mut application = json!({
@@ -231,13 +231,13 @@ fn told_as(status: u16, value: &Value) -> Answer {
 
 fn refused(refusal: &Refusal) -> Answer {
     if matches!(refusal.status, 502..=504) {
-        // These come from the proxy before Discord, which speaks to people.
+        // These errors are from the proxy in front of Discord, which serves HTML.
         let page = format!("<html><head><title>{}</title></head></html>", refusal.message);
         return file(Some("text/html".into()), page.into_bytes()).with_status(refusal.status);
     }
     let mut answer = told_as(refusal.status, &refusal.body());
     if refusal.status == 429 {
-        // A limit that is no bucket: it has a code, and a time to try again.
+        // A limit that is not a bucket: the response has an error code and a retry time.
         answer.headers.push(("Retry-After".into(), "60".into()));
         answer.headers.push(("X-RateLimit-Scope".into(), Scope::User.name().into()));
         answer.headers.push(("Via".into(), "1.1 google".into()));

@@ -1,16 +1,16 @@
-//! The path of a request, taken apart.
+//! Parsing of request paths.
 
 /// A request's path and query.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
-    /// The parts between the slashes, decoded.
+    /// The decoded segments of the path.
     pub parts: Vec<String>,
-    /// The query, decoded.
+    /// The decoded query.
     pub query: Vec<(String, String)>,
 }
 
 impl Route {
-    /// Reads `path`, which may be a whole address.
+    /// Parses `path`, which may be an absolute URL.
     pub fn read(path: &str) -> Self {
         let path = match path.split_once("://") {
             Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
@@ -27,17 +27,17 @@ impl Route {
         Self { parts, query: pairs(query) }
     }
 
-    /// One value of the query.
+    /// Returns a value of the query.
     pub fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
-    /// The parts, to be matched.
+    /// Returns the segments for pattern matching.
     pub fn parts(&self) -> Vec<&str> {
         self.parts.iter().map(String::as_str).collect()
     }
 
-    /// The path with its ids and tokens taken out: what ledgers and faults go by.
+    /// Returns the path with ids and tokens replaced by `*`, as used by the log and by faults.
     pub fn template(&self) -> String {
         let hides = |at: usize, part: &str| {
             let after = at.checked_sub(1).and_then(|before| self.parts.get(before)).map(String::as_str);
@@ -54,7 +54,7 @@ impl Route {
     }
 }
 
-/// The pairs of a query.
+/// Parses the pairs of a query.
 pub(super) fn pairs(query: &str) -> Vec<(String, String)> {
     let pair = |text: &str| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));

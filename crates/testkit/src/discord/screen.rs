@@ -1,4 +1,4 @@
-//! What a person sees.
+//! The user's view of messages and interactions.
 
 use serde_json::Value;
 
@@ -11,99 +11,88 @@ use super::person::{Choice, Person};
 use super::talk::{EPHEMERAL, LOADING, Message, SUPPRESS_NOTIFICATIONS, Standing};
 use super::world::World;
 
-/// A message on the screen.
+/// A message as the user sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// Its id.
     pub id: MessageId,
-    /// Who wrote it.
+    /// The author's name.
     pub author: String,
-    /// What it says.
     pub content: String,
-    /// Its embeds, as they are on the wire.
+    /// Its embeds in Discord's JSON format.
     pub embeds: Vec<Value>,
-    /// Its components, as they are on the wire.
+    /// Its components in Discord's JSON format.
     pub components: Vec<Value>,
-    /// Its files, as they are on the wire.
+    /// Its attachments in Discord's JSON format.
     pub attachments: Vec<Value>,
-    /// Its flags.
     pub flags: u64,
-    /// The emoji on it, and who put them there.
+    /// The reactions: each emoji with the names of its users.
     pub reactions: Vec<(String, Vec<String>)>,
-    /// How often it was changed.
+    /// The number of edits.
     pub edits: u32,
-    /// What it answers.
+    /// The message that it replies to.
     pub reply_to: Option<MessageId>,
 }
 
-/// A button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What stands on it.
     pub label: String,
-    /// What it sends; links send nothing.
+    /// The custom id; `None` for link buttons.
     pub custom_id: Option<String>,
-    /// Whether it is grey.
     pub disabled: bool,
 }
 
-/// A menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
-    /// What it sends, with the values.
     pub custom_id: String,
-    /// What it says while nothing is chosen.
+    /// The text shown while nothing is chosen.
     pub placeholder: String,
-    /// What can be chosen: label and value.
+    /// The options: label and value.
     pub options: Vec<(String, String)>,
 }
 
-/// What a person sees after an interaction.
+/// The user's view of an interaction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shown {
-    /// Nothing yet.
     Nothing,
-    /// "This interaction failed".
+    /// The text "This interaction failed".
     Failed,
-    /// A message, in the channel or for them alone (see [`Seen::is_ephemeral`]).
+    /// A message, visible in the channel or only to the user (see [`MessageView::is_ephemeral`]).
     Message(Box<Seen>),
-    /// "… is thinking".
+    /// The text "… is thinking".
     Thinking,
-    /// Nothing, and that is well: the button was heard.
+    /// The interaction was acknowledged without visible change.
     Heard,
-    /// The message with the button has changed.
+    /// The message with the component was updated.
     Updated(Box<Seen>),
-    /// What could be typed next.
+    /// Autocomplete choices.
     Choices(Vec<Choice>),
-    /// A modal, as it is on the wire.
+    /// A modal in Discord's JSON format.
     Modal(Value),
-    /// The answer was a message, and it is gone.
+    /// The response was a message that has been deleted.
     Gone,
 }
 
 impl Seen {
-    /// Whether the phone buzzed for it.
+    /// Returns true if the message causes a notification.
     pub fn buzzes(&self) -> bool {
         self.flags & (SUPPRESS_NOTIFICATIONS | EPHEMERAL) == 0
     }
 
-    /// Whether only this person sees it.
+    /// Returns true if only this user sees it.
     pub fn is_ephemeral(&self) -> bool {
         self.flags & EPHEMERAL != 0
     }
 
-    /// Whether it is still awaited.
+    /// Returns true while the deferred response is loading.
     pub fn is_awaited(&self) -> bool {
         self.flags & LOADING != 0
     }
 
-    /// Its buttons.
     pub fn buttons(&self) -> Vec<Button> {
         let buttons = all(&self.components).into_iter().filter(|component| component["type"] == 2);
         buttons.map(button).collect()
     }
 
-    /// Its menus.
     pub fn menus(&self) -> Vec<Menu> {
         all(&self.components).into_iter().filter(|component| component["type"] == 3).map(menu).collect()
     }
@@ -132,7 +121,7 @@ fn menu(wire: &Value) -> Menu {
 }
 
 impl World {
-    /// A message as it is on the screen.
+    /// Returns a message as the user sees it.
     pub fn seen(&self, message: &Message) -> Seen {
         let name = |id| self.talk.user(id).map(|user| user.name.clone()).unwrap_or_default();
         let named = |reaction: &super::talk::Reaction| {
@@ -152,7 +141,7 @@ impl World {
         }
     }
 
-    /// The messages that a person sees, oldest first.
+    /// Returns the visible messages of a channel, oldest first.
     pub fn on_screen(&self, channel: super::Id) -> impl Iterator<Item = &Message> {
         let shown =
             move |message: &&Message| message.channel == channel && message.standing == Standing::Shown;
@@ -161,34 +150,34 @@ impl World {
 }
 
 impl Discord {
-    /// What the owner sees in the direct messages with the bot, oldest first.
+    /// Returns the messages that the owner sees, oldest first.
     pub fn visible(&self) -> Vec<Seen> {
         self.visible_to(&self.owner())
     }
 
-    /// What a person sees in the direct messages with the bot, oldest first.
+    /// Returns the messages that a user sees, oldest first.
     pub fn visible_to(&self, person: &Person) -> Vec<Seen> {
         self.look(|world| world.on_screen(person.channel()).map(|message| world.seen(message)).collect())
     }
 
-    /// A message as it is on the wire, also when it is gone.
+    /// Returns a message in Discord's JSON format, including deleted messages.
     pub fn message(&self, id: MessageId) -> Option<Value> {
         self.look(|world| world.talk.messages.get(&id).map(|message| world.talk.message_wire(message)))
     }
 
-    /// The `allowed_mentions` that a message was sent with; null if there were none.
+    /// Returns the `allowed_mentions` of a message; null if there were none.
     pub fn allowed_mentions(&self, id: MessageId) -> Value {
         self.look(|world| world.talk.messages.get(&id).map(|message| message.allowed_mentions.clone()))
             .unwrap_or_default()
     }
 
-    /// Whether the owner sees the bot typing.
+    /// Returns true while the owner sees the bot typing.
     pub fn is_typing(&self) -> bool {
         let channel = self.owner().channel();
         self.look(|world| world.is_typing(channel))
     }
 
-    /// What the person sees after an interaction.
+    /// Returns what the user sees after an interaction.
     pub fn answer_to(&self, interaction: InteractionId) -> Shown {
         self.look(|world| world.shown_after(interaction))
     }

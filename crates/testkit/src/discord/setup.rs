@@ -1,100 +1,95 @@
-//! What can be chosen about a played Discord. The numbers nobody documents are settings.
+//! Settings of a fake Discord, including undocumented limits.
 
 use std::time::Duration;
 
 use engine::ports::Clock;
 use jiff::Timestamp;
 
-/// How this Discord is.
+/// Settings of a fake Discord.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The only token that is good.
+    /// The only valid token.
     pub token: String,
-    /// The name of the assistant's user.
+    /// The name of the bot's user.
     pub bot: String,
-    /// The name of the human who owns the application.
+    /// The name of the user who owns the application.
     pub owner: String,
-    /// Who the application belongs to, as `/applications/@me` tells it.
+    /// The owner as reported by `/applications/@me`.
     pub ownership: Ownership,
-    /// Where the application was installed.
+    /// The installation context of the application.
     pub installed: Installed,
-    /// Which privileged intents were switched on for it.
+    /// The privileged intents that are enabled.
     pub privileged: u64,
-    /// How long a nonce is remembered.
+    /// The lifetime of a nonce.
     pub nonces: Duration,
-    /// How the gateway behaves.
     pub gateway: GatewaySetup,
-    /// How many requests may be made.
+    /// The rate limits.
     pub rates: Rates,
 }
 
-/// Who an application belongs to.
+/// The owner of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ownership {
-    /// The human.
+    /// The user.
     Person,
-    /// A team that the human owns.
+    /// A team that the user owns.
     Team,
-    /// Nobody whom Discord would name.
+    /// No owner is reported.
     Nobody,
 }
 
-/// Where an application was installed.
+/// The installation context of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Installed {
-    /// For the human alone: at most five follow-ups to one interaction.
+    /// For the user alone: at most five follow-ups to one interaction.
     User,
-    /// On a server that the human is on.
+    /// On a server that the user is a member of.
     Guild,
 }
 
-/// How the gateway behaves.
+/// Settings of the gateway.
 #[derive(Clone, Debug)]
 pub struct GatewaySetup {
-    /// How often a client has to beat.
+    /// The heartbeat interval.
     pub heartbeat: Duration,
-    /// How late a beat may be before the line is closed.
+    /// The delay after a missed heartbeat before the connection is closed.
     pub patience: Duration,
-    /// How long a session without a line can be taken up again.
+    /// The period in which a session without a connection can be resumed.
     pub resumable: Duration,
-    /// How many events a session keeps for that.
+    /// The number of events that a session stores for a resume.
     pub kept_events: usize,
-    /// How many sessions may be begun in a day.
+    /// The maximum number of sessions per day.
     pub identifies: usize,
 }
 
-/// So many requests in so much time.
+/// A rate limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
-    /// How many.
+    /// The number of requests.
     pub limit: u32,
-    /// In how long.
+    /// The length of the window.
     pub per: Duration,
 }
 
-/// How many requests may be made, by what they do; each in a channel of its own.
+/// Rate limits by kind of request, each per channel.
 #[derive(Clone, Debug)]
 pub struct Rates {
-    /// New messages.
     pub sends: Rate,
-    /// Changed messages.
     pub edits: Rate,
-    /// Deleted messages.
     pub deletes: Rate,
-    /// Reactions, put or taken away.
+    /// Adding and removing reactions.
     pub reactions: Rate,
-    /// Typing.
     pub typing: Rate,
-    /// What follows an interaction, by its token.
+    /// Requests with an interaction's token.
     pub followups: Rate,
-    /// Everything else, by route.
+    /// Any other request, by route.
     pub others: Rate,
-    /// All together.
+    /// All requests together.
     pub global: Rate,
 }
 
 impl Rate {
-    /// `limit` requests in `milliseconds`.
+    /// Creates a limit of `limit` requests per `milliseconds`.
     pub const fn new(limit: u32, milliseconds: u64) -> Self {
         Self { limit, per: Duration::from_millis(milliseconds) }
     }
@@ -143,17 +138,17 @@ impl Default for Setup {
     }
 }
 
-/// One moment, on both clocks.
+/// A moment on both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
-    /// Since the machine started: what deadlines are reckoned by.
+    /// Time since the machine started, used for deadlines.
     pub boot: Duration,
-    /// On the wall: what is told.
+    /// Wall time, used in timestamps.
     pub wall: Timestamp,
 }
 
 impl Moment {
-    /// What `clock` shows.
+    /// Returns the current time of `clock`.
     pub fn of(clock: &dyn Clock) -> Self {
         Self { boot: clock.boot(), wall: clock.now().timestamp() }
     }

@@ -1,4 +1,4 @@
-//! The client's end of a line.
+//! The client's end of a gateway connection.
 
 use std::time::Duration;
 
@@ -8,12 +8,13 @@ use super::Discord;
 use super::gateway::{ALWAYS, Incoming};
 use super::route::pairs;
 
-/// No line could be opened.
+/// The gateway could not be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("nobody answers at Discord's gateway")]
 pub struct Refused;
 
-/// A client's end of a line. Dropping it breaks the line; the session can be taken up again.
+/// A client's end of a gateway connection. Dropping it breaks the connection; the session can be
+/// resumed.
 #[derive(Debug)]
 pub struct Socket {
     discord: Discord,
@@ -22,7 +23,7 @@ pub struct Socket {
 }
 
 impl Discord {
-    /// Opens a line, as with this query on the gateway's address (`v=10&encoding=json`).
+    /// Opens a connection with the query of a gateway URL (`v=10&encoding=json`).
     pub fn connect(&self, url_query: &str) -> Result<Socket, Refused> {
         let (out, incoming) = unbounded_channel();
         let query = pairs(url_query.rsplit('?').next().unwrap_or_default());
@@ -43,24 +44,26 @@ impl Discord {
         Ok(Socket { discord: self.clone(), line, incoming })
     }
 
-    /// Sends an event that nothing brought about, with any data.
+    /// Sends an event with arbitrary data that no action caused.
     pub fn forges_event(&self, name: &str, data: serde_json::Value) {
         self.within(|world| world.emit(name, ALWAYS, data));
     }
 }
 
 impl Socket {
-    /// The client says `text`.
+    /// Sends a frame as the client.
     pub fn say(&self, text: &str) {
         self.discord.within(|world| world.said(self.line, text));
     }
 
-    /// The client closes the line. With 1000 or 1001 its session is over; with anything else it can be taken up.
+    /// Closes the connection as the client. Code 1000 or 1001 ends the session; otherwise it can be
+    /// resumed.
     pub fn close(&self, code: u16) {
         self.discord.within(|world| world.hung_up(self.line, Some(code)));
     }
 
-    /// What comes next. After the end of the line, always [`Incoming::Dropped`].
+    /// Waits for the next event. After the end of the connection, it is always
+    /// [`SocketEvent::Dropped`].
     pub async fn next(&mut self) -> Incoming {
         loop {
             let wakes = self.discord.look(|world| {
@@ -70,7 +73,7 @@ impl Socket {
                 let first = deadline.into_iter().chain(outage).min()?;
                 Some(first.saturating_sub(world.now.boot))
             });
-            // A moment more than needed, for clocks that round down.
+            // One millisecond more than needed, for clocks that round down.
             let wait = wakes.map(|wait| wait + Duration::from_millis(1));
             tokio::select! {
                 biased;

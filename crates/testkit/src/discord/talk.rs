@@ -1,4 +1,4 @@
-//! Who there is, and what was said in the direct messages between them and the bot.
+//! Users, messages and files of the direct channels with the bot.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use serde_json::{Map, Value, json};
 
 use super::id::{Id, MessageId};
 
-/// Only the one who used a command sees it.
+/// Flag: only the user of the interaction sees the message.
 pub const EPHEMERAL: u64 = 64;
-/// The answer to a command that is still awaited.
+/// Flag: a deferred response that is still loading.
 pub const LOADING: u64 = 128;
-/// The phone does not buzz.
+/// Flag: no notification.
 pub const SUPPRESS_NOTIFICATIONS: u64 = 4096;
-/// Links are shown without their pictures.
+/// Flag: links are shown without previews.
 pub const SUPPRESS_EMBEDS: u64 = 4;
-/// The message is made of components alone.
+/// Flag: the message consists of components only.
 pub const COMPONENTS_V2: u64 = 32_768;
 
-/// Somebody on Discord.
+/// A user or bot.
 #[derive(Clone, Debug)]
 pub(super) struct User {
     pub id: Id,
@@ -27,20 +27,19 @@ pub(super) struct User {
     pub kind: Kind,
 }
 
-/// What somebody is.
+/// The kind of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Human,
     Bot,
 }
 
-/// A message.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub id: MessageId,
     pub channel: Id,
     pub author: Id,
-    /// What is on the wire and follows from nothing else.
+    /// The JSON fields that are not derived from the other fields.
     pub wire: Map<String, Value>,
     pub reactions: Vec<Reaction>,
     pub reply_to: Option<MessageId>,
@@ -49,49 +48,49 @@ pub(super) struct Message {
     pub standing: Standing,
 }
 
-/// Whether a message still stands.
+/// The visibility of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Shown,
     Deleted,
 }
 
-/// One emoji on a message, and whose it is.
+/// An emoji on a message and its users.
 #[derive(Clone, Debug)]
 pub(super) struct Reaction {
     pub emoji: String,
     pub by: Vec<Id>,
 }
 
-/// A file that can be fetched.
+/// A stored file.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub content_type: Option<String>,
     pub bytes: Vec<u8>,
 }
 
-/// Everything that was said.
+/// All users, messages and files.
 #[derive(Debug)]
 pub(super) struct Talk {
     pub application: Id,
     pub bot: User,
-    /// The humans, by the channel they share with the bot.
+    /// The users, by the channel they share with the bot.
     pub humans: BTreeMap<Id, User>,
     pub messages: BTreeMap<MessageId, Message>,
     pub files: BTreeMap<Id, File>,
-    /// Until when the bot is seen typing, by channel.
+    /// The end of the bot's typing indicator, by channel.
     pub typing: BTreeMap<Id, Duration>,
-    /// Messages by their nonce, and when they were sent.
+    /// Messages by nonce, with the time of sending.
     pub nonces: BTreeMap<String, (MessageId, Duration)>,
 }
 
-/// A time as Discord writes it.
+/// Formats a time like Discord.
 pub(super) fn timestamp(wall: Timestamp) -> String {
     wall.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }
 
 impl User {
-    /// As it is on the wire.
+    /// Returns the user in Discord's JSON format.
     pub fn wire(&self) -> Value {
         let mut wire = json!({
             "id": self.id.to_string(), "username": self.name, "discriminator": "0",
@@ -105,50 +104,48 @@ impl User {
 }
 
 impl Message {
-    /// Its flags.
     pub fn flags(&self) -> u64 {
         self.wire.get("flags").and_then(Value::as_u64).unwrap_or(0)
     }
 
-    /// Whether only the one who used a command sees it.
+    /// Returns true if only the user of the interaction sees it.
     pub fn is_ephemeral(&self) -> bool {
         self.flags() & EPHEMERAL != 0
     }
 
-    /// What is said in it.
     pub fn content(&self) -> &str {
         self.wire.get("content").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A list of it: embeds, components, attachments.
+    /// Returns a list field: embeds, components or attachments.
     pub fn list(&self, name: &str) -> &[Value] {
         self.wire.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 impl Talk {
-    /// The person of a channel.
+    /// Returns the user of a channel.
     pub fn human(&self, channel: Id) -> Option<&User> {
         self.humans.get(&channel)
     }
 
-    /// The channel of a person.
+    /// Returns the channel of a user.
     pub fn channel_of(&self, user: Id) -> Option<Id> {
         self.humans.iter().find(|(_, human)| human.id == user).map(|(channel, _)| *channel)
     }
 
-    /// Somebody by their id.
+    /// Returns a user by id.
     pub fn user(&self, id: Id) -> Option<&User> {
         if id == self.bot.id { Some(&self.bot) } else { self.humans.values().find(|human| human.id == id) }
     }
 
-    /// A message that still stands, in its channel.
+    /// Returns a message of a channel that is not deleted.
     pub fn message(&self, channel: Id, id: MessageId) -> Option<&Message> {
         let shown = |message: &&Message| message.channel == channel && message.standing == Standing::Shown;
         self.messages.get(&id).filter(shown)
     }
 
-    /// The channel as it is on the wire, as the bot sees it.
+    /// Returns a channel in Discord's JSON format, as the bot sees it.
     pub fn channel_wire(&self, channel: Id) -> Value {
         let last = self.messages.values().rev().find(|message| message.channel == channel);
         let recipients: Vec<_> = self.human(channel).map(User::wire).into_iter().collect();
@@ -158,7 +155,7 @@ impl Talk {
         })
     }
 
-    /// A message as it is on the wire.
+    /// Returns a message in Discord's JSON format.
     pub fn message_wire(&self, message: &Message) -> Value {
         let mut wire = self.without_reference(message);
         if let Some(answered) = message.reply_to {

@@ -1,4 +1,5 @@
-//! Stories about the played Discord itself: if it is not like the real one, all that is tested with it proves little.
+//! Tests of the fake Discord itself: it must behave like the real one, or tests that use it prove
+//! little.
 
 mod bot;
 mod commands;

@@ -1,4 +1,4 @@
-//! What was said, as text that a person can read and a test can keep.
+//! The visible messages as readable text, for snapshots in tests.
 
 use serde_json::Value;
 
@@ -10,12 +10,12 @@ use super::talk::Message;
 use super::world::World;
 
 impl Discord {
-    /// What the owner sees, as text: no ids and no times.
+    /// Returns the owner's view as text, without ids and times.
     pub fn transcript(&self) -> String {
         self.transcript_of(&self.owner())
     }
 
-    /// What a person sees, as text.
+    /// Returns a user's view as text, without ids and times.
     pub fn transcript_of(&self, person: &Person) -> String {
         self.look(|world| {
             world.on_screen(person.channel()).map(|message| world.told_in_lines(message)).collect()

@@ -1,30 +1,28 @@
-//! What goes wrong, because a test wants it to.
+//! Faults that a test injects.
 
 use std::time::Duration;
 
 use super::ledger::Scope;
 
-/// Something that goes wrong.
 #[derive(Clone, Debug)]
 pub enum Trouble {
-    /// Requests of this kind meet this mishap.
+    /// Requests that match the filter get this fault.
     Call(On, Mishap),
-    /// The line is upset.
+    /// A fault of the gateway connection.
     Gateway(Upset),
-    /// Nobody can reach Discord, beginning in `after`, for as long as it `lasts`.
+    /// Discord is unreachable from `after` on, for the duration `lasts`.
     Down {
-        /// From when on, counted from now.
+        /// The start, relative to now.
         after: Duration,
-        /// For how long.
         lasts: Duration,
     },
-    /// The bot has no access to any channel (50001) until it opens one anew.
+    /// The bot has no access to any channel (50001) until it opens one again.
     NoAccess,
-    /// The token is good no longer.
+    /// The token is no longer valid.
     Revoked,
 }
 
-/// Which requests.
+/// Selects requests by method and route.
 #[derive(Clone, Debug)]
 pub struct On {
     method: &'static str,
@@ -33,95 +31,95 @@ pub struct On {
     times: u32,
 }
 
-/// What happens to a request.
+/// A fault of a request.
 #[derive(Clone, Debug)]
 pub enum Mishap {
-    /// It is answered with this status and not carried out.
+    /// The request fails with this status and is not carried out.
     Status(u16),
-    /// It is answered with Discord's refusal of this code and not carried out.
+    /// The request fails with Discord's error code and is not carried out.
     Code(u32),
-    /// It is answered 429, whatever was said to remain.
+    /// The request gets a 429, whatever the headers reported as remaining.
     TooMany {
-        /// Whose limit it is.
+        /// The scope of the limit.
         scope: Scope,
-        /// How long the embargo lasts.
+        /// The retry time, which is enforced.
         retry_after: Duration,
     },
-    /// The headers of its answer claim that so many requests remain.
+    /// The headers of the response report this number of remaining requests.
     Claims(u32),
-    /// The connection breaks before it is carried out.
+    /// The connection breaks before the request is carried out.
     LostBefore,
-    /// It is carried out, and the connection breaks before the answer comes.
+    /// The request is carried out, but the connection breaks before the response.
     LostAfter,
-    /// It is carried out, and the answer takes this long.
+    /// The request is carried out, and the response is delayed.
     Slow(Duration),
 }
 
-/// What happens to the line.
+/// A fault of the gateway connection.
 #[derive(Clone, Debug)]
 pub enum Upset {
-    /// It is closed with this code.
+    /// Closes it with this code.
     Close(u16),
-    /// It breaks without a word.
+    /// Breaks it without a close frame.
     Drop,
-    /// Op 7: come again.
+    /// Op 7: asks the client to reconnect.
     Reconnect,
-    /// Op 9: the session is not valid, and whether it can be taken up again.
+    /// Op 9: the session is invalid, resumable or not.
     InvalidSession(Resumable),
-    /// Nothing is said on it any more, and nobody closes it. The next line, if there is none now.
+    /// Nothing is sent on it any more, and it is not closed. Without an open connection, affects
+    /// the next one.
     Zombie,
-    /// Op 1: Discord asks for a beat.
+    /// Op 1: requests a heartbeat.
     AsksForBeat,
-    /// The next event comes twice.
+    /// Sends the next event twice.
     Duplicate,
-    /// The next two events change places.
+    /// Swaps the next two events.
     Swap,
-    /// This text is sent as it is.
+    /// Sends this text unchanged.
     Raw(String),
 }
 
-/// Whether a session can be taken up again.
+/// Indicates if an invalid session can be resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumable {
-    /// It can.
     Yes,
-    /// It cannot: it is gone.
     No,
 }
 
 impl On {
-    /// The next request with `method`, or any if it is empty, whose route begins with `route`; `*` stands for an id.
+    /// Selects the next request with `method`, or any method if empty, whose route starts with
+    /// `route`; `*` stands for an id.
     pub const fn next(method: &'static str, route: &'static str) -> Self {
         Self { method, route, skip: 0, times: 1 }
     }
 
-    /// The next request whatever it is.
+    /// Selects the next request.
     pub const fn anything() -> Self {
         Self::next("", "")
     }
 
-    /// The next new message.
+    /// Selects the next new message.
     pub const fn send() -> Self {
         Self::next("POST", "/channels/*/messages")
     }
 
-    /// The next change of a message.
+    /// Selects the next edit of a message.
     pub const fn edit() -> Self {
         Self::next("PATCH", "/channels/*/messages")
     }
 
-    /// So many of them, one after the other.
+    /// Applies to this many consecutive requests.
     pub const fn times(mut self, times: u32) -> Self {
         self.times = times;
         self
     }
 
-    /// All of them from now on.
+    /// Applies to all requests from now on.
     pub const fn always(self) -> Self {
         self.times(u32::MAX)
     }
 
-    /// Only after so many went well.
+    /// Skips the first `skip` matching requests.
     pub const fn after(mut self, skip: u32) -> Self {
         self.skip = skip;
         self
@@ -132,38 +130,39 @@ impl On {
     }
 }
 
-/// What is still to go wrong.
+/// The faults still to be applied.
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
     calls: Vec<(On, Mishap)>,
     outages: Vec<(Duration, Duration)>,
     pub revoked: bool,
-    /// Whether channels are shut until one is opened anew.
+    /// Refuses access to channels until one is opened again.
     pub no_access: bool,
 }
 
 impl Troubles {
-    /// Requests of this kind will meet this mishap.
+    /// Adds a fault for matching requests.
     pub fn expect(&mut self, on: On, mishap: Mishap) {
         self.calls.push((on, mishap));
     }
 
-    /// Nobody gets through between these times.
+    /// Adds a period in which Discord is unreachable.
     pub fn outage(&mut self, from: Duration, until: Duration) {
         self.outages.push((from, until));
     }
 
-    /// Whether nobody gets through now.
+    /// Returns true during an outage.
     pub fn is_down(&self, now: Duration) -> bool {
         self.outages.iter().any(|(from, until)| (*from..*until).contains(&now))
     }
 
-    /// When the next outage begins.
+    /// Returns the start of the next outage.
     pub fn next_outage(&self, now: Duration) -> Option<Duration> {
         self.outages.iter().map(|(from, _)| *from).filter(|from| *from > now).min()
     }
 
-    /// What this request meets. The first that fits and is due counts it; those before it count down.
+    /// Returns the fault for this request. The first matching fault that is due is used up once;
+    /// the skip counts of matching faults before it are reduced.
     pub fn meet(&mut self, method: &str, route: &str) -> Option<Mishap> {
         if self.no_access && route.starts_with("/channels/") {
             return Some(Mishap::Code(50001));
@@ -192,7 +191,7 @@ impl Troubles {
         None
     }
 
-    /// Everything goes well again.
+    /// Removes all faults.
     pub fn calm(&mut self) {
         *self = Self::default();
     }

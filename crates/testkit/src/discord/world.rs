@@ -1,4 +1,4 @@
-//! Everything a played Discord knows, and the parts that more than one door needs.
+//! The complete state of a fake Discord, and operations shared by REST and gateway.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,6 @@ use super::setup::{Moment, Setup};
 use super::talk::{Kind, Message, Standing, Talk, User, timestamp};
 use super::trouble::{Trouble, Troubles};
 
-/// All of it.
 #[derive(Debug)]
 pub(super) struct World {
     pub setup: Setup,
@@ -23,12 +22,12 @@ pub(super) struct World {
     pub limits: Limits,
     pub troubles: Troubles,
     pub ledger: Ledger,
-    /// Where it is served: host and port.
+    /// The address where it is served: host and port.
     pub place: String,
 }
 
 impl World {
-    /// A world in which the owner and the bot have met and nothing was said.
+    /// Creates a state in which the owner and the bot share a channel without messages.
     pub fn new(setup: Setup, now: Moment) -> Self {
         let mut ids = Ids::default();
         let application = ids.next(now.wall);
@@ -59,7 +58,7 @@ impl World {
         world
     }
 
-    /// The id of somebody called `name`, who is there from now on.
+    /// Returns the id of the user called `name`, who is created if necessary.
     pub fn meet(&mut self, name: &str) -> Id {
         if let Some(known) =
             self.talk.humans.values().find(|human| human.name == name && name != self.setup.owner)
@@ -72,18 +71,17 @@ impl World {
         id
     }
 
-    /// The human who owns the application.
+    /// Returns the owner of the application.
     pub fn owner(&self) -> User {
         let owner = |human: &&User| human.name == self.setup.owner;
         self.talk.humans.values().find(owner).cloned().unwrap_or_else(|| self.talk.bot.clone())
     }
 
-    /// A new id.
     pub fn next_id(&mut self) -> Id {
         self.ids.next(self.now.wall)
     }
 
-    /// What time alone brings about.
+    /// Applies the effects of elapsed time.
     pub fn tick(&mut self) {
         if self.troubles.is_down(self.now.boot) {
             self.gateway.drop_all(self.now.boot);
@@ -92,7 +90,7 @@ impl World {
         self.ledger.closes.extend(closed);
     }
 
-    /// Something goes wrong from now on.
+    /// Injects a fault.
     pub fn trouble(&mut self, trouble: Trouble) {
         match trouble {
             Trouble::Call(on, mishap) => self.troubles.expect(on, mishap),
@@ -114,7 +112,7 @@ impl World {
         }
     }
 
-    /// The wire of a new message that says `content`.
+    /// Returns the JSON of a new message with `content`.
     pub fn plain(&self, content: &str) -> Map<String, Value> {
         let wire = json!({
             "type": 0, "content": content, "timestamp": timestamp(self.now.wall), "edited_timestamp": null,
@@ -124,7 +122,7 @@ impl World {
         wire.as_object().cloned().unwrap_or_default()
     }
 
-    /// Puts a message into its channel and tells the bot.
+    /// Adds a message to its channel and sends an event.
     pub fn post(&mut self, message: Message) -> MessageId {
         let id = message.id;
         self.talk.messages.insert(id, message);
@@ -132,7 +130,7 @@ impl World {
         id
     }
 
-    /// Tells the bot about a message, unless it is for one person alone.
+    /// Sends an event about a message, unless it is ephemeral.
     pub fn tell_message(&mut self, event: &str, id: MessageId) {
         let Some(message) = self.talk.messages.get(&id) else { return };
         if message.is_ephemeral() {
@@ -143,7 +141,7 @@ impl World {
         self.emit(event, DM_MESSAGES, wire);
     }
 
-    /// A message is gone.
+    /// Deletes a message.
     pub fn delete(&mut self, id: MessageId) {
         let Some(message) = self.talk.messages.get_mut(&id) else { return };
         message.standing = Standing::Deleted;
@@ -155,7 +153,7 @@ impl World {
         }
     }
 
-    /// Tells the bot about a reaction.
+    /// Sends an event about a reaction.
     pub fn tell_reaction(&mut self, event: &str, id: MessageId, user: Id, emoji: &str) {
         let Some(message) = self.talk.messages.get(&id) else { return };
         let mut wire = json!({
@@ -168,7 +166,7 @@ impl World {
         self.emit(event, DM_REACTIONS, wire);
     }
 
-    /// Tells the bot that somebody types.
+    /// Sends an event about a typing user.
     pub fn tell_typing(&mut self, channel: Id, user: Id) {
         let wire = json!({
             "channel_id": channel.to_string(), "user_id": user.to_string(),
@@ -177,7 +175,7 @@ impl World {
         self.emit("TYPING_START", DM_TYPING, wire);
     }
 
-    /// An event, to every session that wants it.
+    /// Sends an event to every session with this intent.
     pub fn emit(&mut self, name: &str, intent: u64, data: Value) {
         let kept = self.setup.gateway.kept_events;
         self.gateway.emit((name, intent), &data, kept);

@@ -1,4 +1,4 @@
-//! A disk that writes down what is done to it, so that one can ask what a power cut would have left.
+//! A disk that records all operations, to compute the states that a power cut could leave.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,31 +10,28 @@ use journal::disk::{Disk, Listed, Seen, Stamp};
 use super::memory::MemoryDisk;
 use super::power_cut::{AfterCut, after_cuts};
 
-/// One thing that was done, as small as the disk knows it.
+/// A single operation on the disk.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// A directory was made.
     MakeDirectory(PathBuf),
-    /// A name was given to a new, empty file.
+    /// A new, empty file was created under a name.
     Name(PathBuf, FileId),
-    /// Bytes were written to the end of a file.
+    /// Bytes were appended to a file.
     Write(FileId, Vec<u8>),
-    /// A file was brought to the disk.
+    /// A file was synced.
     SyncFile(FileId),
-    /// A name was moved.
     Rename(PathBuf, PathBuf, FileId),
-    /// A name was removed.
     Remove(PathBuf),
-    /// The names in a directory were brought to the disk.
+    /// A directory was synced.
     SyncDirectory(PathBuf),
-    /// The writer said that all it did so far is safe.
+    /// The writer declared all earlier operations durable.
     Acknowledge,
 }
 
-/// A file, whatever it is called.
+/// Identifies a file independently of its name.
 pub(super) type FileId = usize;
 
-/// A disk in memory that keeps a log of what is done to it.
+/// A disk in memory that records the operations on it.
 #[derive(Default)]
 pub struct CrashDisk {
     memory: MemoryDisk,
@@ -62,17 +59,17 @@ impl Log {
 }
 
 impl CrashDisk {
-    /// Says that everything done so far was promised to last.
+    /// Records that everything done so far was promised to be durable.
     pub fn acknowledge(&self) {
         self.log().steps.push(Step::Acknowledge);
     }
 
-    /// What is on the disk while the power is on, on another disk.
+    /// Returns a copy of the current content.
     pub fn copied(&self) -> MemoryDisk {
         self.memory.copied()
     }
 
-    /// Writes a new file and does not bring it to the disk: what a careless program does.
+    /// Writes a new file without syncing it, to test the detection of missing syncs.
     pub fn create_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.memory.create(path, bytes)?;
         let mut log = self.log();
@@ -81,7 +78,7 @@ impl CrashDisk {
         Ok(())
     }
 
-    /// Shows every state that a power cut at any moment could have left, each once.
+    /// Calls `visit` once for every distinct state that a power cut could have left.
     pub fn after_cuts(&self, seen: impl FnMut(AfterCut)) {
         after_cuts(&self.log().steps, seen);
     }

@@ -1,7 +1,8 @@
-//! The real disk, and an end of the process at a numbered point of what is done to it.
+//! The real disk, with an abort of the process at a numbered point.
 //!
-//! Every call has two points: before it, and in the middle of it. In the middle of a writing half of the bytes
-//! are there; in the middle of anything else it has just been done, and nobody was told.
+//! Every call has two points: before it, and in the middle of it. In the middle of a write, half of
+//! the bytes are written; in the middle of any other call, the operation is complete but has not
+//! returned.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
 
-/// A disk on which the process ends.
+/// A disk that aborts the process at a given point.
 #[derive(Debug)]
 pub struct CrashAt {
     point: usize,
@@ -23,7 +24,7 @@ enum Now {
 }
 
 impl CrashAt {
-    /// Ends the process at `point`, counted from nought.
+    /// Creates a disk that aborts at `point`, counted from zero.
     pub fn new(point: usize) -> Self {
         Self { point, calls: AtomicUsize::new(0) }
     }

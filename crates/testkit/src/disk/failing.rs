@@ -1,4 +1,4 @@
-//! A disk that fails once, or from some call on.
+//! A disk that returns an error once, or from some call on.
 
 use std::io;
 use std::path::Path;
@@ -7,24 +7,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use journal::disk::{Disk, Listed, Seen, Stamp};
 
-/// What goes wrong.
+/// The kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The disk is full.
     Full,
-    /// The disk is broken.
+    /// The disk has I/O errors.
     Broken,
-    /// The disk can only be read.
+    /// The file system is read-only.
     ReadOnly,
-    /// The human's share of the disk is used up.
+    /// The disk quota is exceeded.
     OverQuota,
 }
 
 impl Fault {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Full, Self::Broken, Self::ReadOnly, Self::OverQuota];
 
-    /// What the system says.
+    /// Returns the error of the operating system.
     pub fn error(self) -> io::Error {
         io::Error::from_raw_os_error(match self {
             Self::Full => 28,
@@ -34,7 +32,7 @@ impl Fault {
         })
     }
 
-    /// Whether a write gets half of its bytes to the disk before it fails.
+    /// Returns true if half of a write reaches the disk before it fails.
     fn comes_halfway(self) -> bool {
         match self {
             Self::Full | Self::Broken | Self::OverQuota => true,
@@ -43,16 +41,15 @@ impl Fault {
     }
 }
 
-/// How long it stays wrong.
+/// The duration of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
-    /// For one call.
     Once,
-    /// For good.
+    /// All further calls.
     Forever,
 }
 
-/// A disk whose calls fail from the n-th on, counted from nought.
+/// A disk whose calls fail from the n-th on, counted from zero.
 pub struct FailingDisk {
     inner: Arc<dyn Disk>,
     calls: AtomicUsize,
@@ -62,12 +59,12 @@ pub struct FailingDisk {
 }
 
 impl FailingDisk {
-    /// Lets the call number `at` to `inner` fail.
+    /// Makes call number `at` to `inner` fail.
     pub fn new(inner: Arc<dyn Disk>, at: usize, fault: Fault, lasting: Lasting) -> Self {
         Self { inner, calls: AtomicUsize::new(0), at, fault, lasting }
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls so far.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }

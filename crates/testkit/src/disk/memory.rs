@@ -1,5 +1,3 @@
-//! A disk in memory.
-
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -8,24 +6,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use journal::disk::{Disk, Listed, Seen, Stamp};
 
-/// What is at a path.
+/// An entry of the file system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Node {
     File(Vec<u8>),
     Directory,
 }
 
-/// All that is on a disk.
+/// All entries of a disk.
 pub(super) type Tree = BTreeMap<PathBuf, Node>;
 
-/// A disk that only remembers. It begins with the empty directory `/data`.
+/// A disk in memory. It starts with the empty directory `/data`.
 #[derive(Debug)]
 pub struct MemoryDisk {
     tree: Mutex<Tree>,
     marks: Mutex<Marks>,
 }
 
-/// What tells one state of a thing from another.
+/// Numbers and change times of files.
 #[derive(Debug, Default)]
 struct Marks {
     now: Timestamp,
@@ -34,7 +32,7 @@ struct Marks {
 }
 
 impl Marks {
-    /// What is at `path` changed; what was not there gets a number.
+    /// Records a change at `path`; a new path gets a new number.
     fn change(&mut self, path: &Path) {
         let given = self.given + 1;
         let now = self.now;
@@ -59,7 +57,7 @@ impl MemoryDisk {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is changed from now on was changed at `now`.
+    /// Sets the time that further changes get.
     pub fn set_time(&self, now: Timestamp) {
         self.marks().now = now;
     }
@@ -68,12 +66,12 @@ impl MemoryDisk {
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same content on another disk.
+    /// Returns another disk with the same content.
     pub fn copied(&self) -> Self {
         Self::holding(self.tree().clone())
     }
 
-    /// Puts a file there, whatever was there before, with its directories.
+    /// Writes or replaces a file, creating its directories.
     pub fn put(&self, path: impl AsRef<Path>, bytes: &[u8]) {
         let path = path.as_ref();
         let above = path.ancestors().skip(1).map(|above| (above.to_owned(), Node::Directory));
@@ -83,7 +81,7 @@ impl MemoryDisk {
         self.marks().change(path);
     }
 
-    /// The files there are, by path.
+    /// Returns all files by path.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let tree = self.tree();
         let files = tree.iter().filter_map(|(path, node)| match node {
@@ -94,7 +92,7 @@ impl MemoryDisk {
     }
 }
 
-/// The directory a disk begins with.
+/// Returns the directory that exists initially.
 pub(super) fn data() -> PathBuf {
     PathBuf::from("/data")
 }

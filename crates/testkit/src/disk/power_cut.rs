@@ -1,9 +1,9 @@
-//! Every state that a power cut could leave.
+//! Computes every state that a power cut could leave.
 //!
-//! The power can go after any step. What was brought to the disk by then is there. Of the rest, any part may be
-//! there: a name may have been given, moved or removed or not, one independently of the other, and the bytes of
-//! a write may be absent, cut short, or nothing but zeros in any stretch. File systems are kinder than this, but
-//! each in its own way.
+//! Power can fail after any operation. Everything synced by then is present. Of the rest, any part
+//! may be present: a name may have been created, moved or removed or not, independently of others,
+//! and the bytes of a write may be absent, truncated, or zeroed in any stretch. Real file systems
+//! give stronger guarantees, but each gives different ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use std::path::{Path, PathBuf};
 use super::crash::{FileId, Step};
 use super::memory::{MemoryDisk, Node, Tree, data};
 
-/// What a power cut left.
+/// A state after a power cut.
 #[derive(Debug)]
 pub struct AfterCut {
-    /// The disk as it is found after the power came back.
+    /// The disk as found after power returned.
     pub disk: MemoryDisk,
-    /// How often the writer had said that all is safe.
+    /// The number of times that the writer had declared everything durable.
     pub acknowledged: usize,
 }
 
-/// How many places a write is cut at.
+/// The number of positions at which a write is cut.
 const CUTS: usize = 24;
 
-/// Shows each state once.
+/// Calls `visit` once for each distinct state.
 pub(super) fn after_cuts(steps: &[Step], mut seen: impl FnMut(AfterCut)) {
     let mut known = BTreeSet::<(usize, Tree)>::new();
     for done in 0..=steps.len() {
@@ -54,7 +54,7 @@ fn trees(done: &[Step]) -> Vec<Tree> {
     trees
 }
 
-/// The steps that changed names and were not brought to the disk since.
+/// Returns the indices of name changes that were not synced afterwards.
 fn loose_names(done: &[Step]) -> Vec<usize> {
     let is_synced = |dir: &Path, since: usize| {
         done[since..].iter().any(|step| matches!(step, Step::SyncDirectory(synced) if synced == dir))
@@ -72,7 +72,7 @@ fn loose_names(done: &[Step]) -> Vec<usize> {
     done.iter().enumerate().filter_map(loose).collect()
 }
 
-/// What each name stands for, if the steps in `lost` left no trace.
+/// Returns the file of each name if the operations in `lost` had no effect.
 fn names(done: &[Step], lost: &BTreeSet<usize>) -> BTreeMap<PathBuf, Option<FileId>> {
     let mut names = BTreeMap::from([(PathBuf::from("/"), None), (data(), None)]);
     for (_, step) in done.iter().enumerate().filter(|(at, _)| !lost.contains(at)) {
@@ -98,7 +98,7 @@ fn names(done: &[Step], lost: &BTreeSet<usize>) -> BTreeMap<PathBuf, Option<File
 
 type Content = BTreeMap<FileId, Vec<u8>>;
 
-/// What the files may hold, in every combination.
+/// Returns all combinations of possible file contents.
 fn contents(done: &[Step]) -> Vec<Content> {
     let is_synced = |file: FileId, since: usize| {
         done[since..].iter().any(|step| matches!(step, Step::SyncFile(synced) if *synced == file))
@@ -117,7 +117,7 @@ fn contents(done: &[Step]) -> Vec<Content> {
     contents
 }
 
-/// What may have become of bytes that were written and not brought to the disk.
+/// Returns the possible results of an unsynced write.
 fn fates(bytes: &[u8]) -> Vec<Vec<u8>> {
     let zeros = |count: usize| vec![0; count];
     let mut fates = vec![Vec::new(), bytes.to_vec()];

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::door::{Answer, page, refused};
 use super::{Received, World};
 
-/// Answers what is asked of the calendar.
+/// Handles a calendar request.
 pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> Answer {
     let sent: Value = serde_json::from_str(&received.body).unwrap_or_default();
     match (received.method.as_str(), rest) {
@@ -31,7 +31,7 @@ pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> A
     }
 }
 
-/// Only what was expanded can be put in the order of its beginnings.
+/// Lists events. Ordering by start time is only possible for expanded events.
 fn list(world: &World, received: &Received) -> Answer {
     let time = |name: &str| received.asks(name).and_then(|time| time.parse::<Timestamp>().ok());
     let (Some(min), Some(max)) = (time("timeMin"), time("timeMax")) else {
@@ -70,7 +70,7 @@ fn one(world: &mut World, method: &str, at: usize, sent: Value) -> Answer {
     }
 }
 
-/// What is sent takes the place of what was; null takes it away.
+/// Merges `sent` into `stored`; null removes a field.
 pub(super) fn patched(kept: &mut Value, sent: Value) -> Value {
     if let (Value::Object(fields), Value::Object(sent)) = (&mut *kept, sent) {
         for (name, value) in sent {

@@ -1,4 +1,4 @@
-//! The door: who may come in, what goes wrong first, and who answers.
+//! HTTP handling: queued faults, authorization, and dispatch.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::{Received, World, calendar, gmail, tasks, tokens};
 
-/// An answer: a status and JSON, or nothing.
+/// A response: a status, and JSON or null for an empty body.
 pub(super) type Answer = (u16, Value);
 
-/// All that can be asked for.
+/// Returns the server's routes.
 pub(super) fn routes(world: Arc<Mutex<World>>) -> Router {
     Router::new().fallback(answer).with_state(world)
 }
@@ -84,13 +84,13 @@ fn written((status, value): Answer) -> Response<Body> {
     .unwrap_or_default()
 }
 
-/// A refusal in the shape that the APIs have for it.
+/// Returns an error in the format of the Google APIs.
 pub(super) fn refused(code: u16, reason: &str, message: &str) -> Answer {
     let errors = json!([{ "domain": "global", "reason": reason, "message": message }]);
     (code, json!({ "error": { "code": code, "message": message, "errors": errors } }))
 }
 
-/// One page of `items`, under the name that a list has for them.
+/// Returns a page of `items` under the field `name`.
 pub(super) fn page(world: &World, received: &Received, name: &str, items: &[Value]) -> Answer {
     let asked = received.asks("maxResults").and_then(|most| most.parse().ok()).unwrap_or(100);
     let most = world.page.unwrap_or(usize::MAX).min(asked).max(1);
@@ -106,7 +106,7 @@ pub(super) fn page(world: &World, received: &Received, name: &str, items: &[Valu
     (200, answer)
 }
 
-/// The pairs of a form or a query.
+/// Parses the pairs of a form or a query.
 pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs

@@ -6,7 +6,7 @@ use super::door::{Answer, page, refused};
 use super::tokens::base64_url;
 use super::{Received, World};
 
-/// A message as `messages.get` gives it in full: an unread one, with one part of text.
+/// Returns an unread message with one text part, in the full format of `messages.get`.
 pub fn mail(id: &str, from: &str, subject: &str, text: &str) -> Value {
     json!({
         "id": id,
@@ -26,7 +26,7 @@ pub fn mail(id: &str, from: &str, subject: &str, text: &str) -> Value {
     })
 }
 
-/// Answers what is asked below `users/me`.
+/// Handles a request below `users/me`.
 pub(super) fn answer(world: &World, received: &Received, rest: &[&str]) -> Answer {
     match rest {
         _ if received.method != "GET" => {
@@ -62,7 +62,7 @@ fn finds(query: &str, mail: &Value) -> bool {
     }
 }
 
-/// Only the headers that were asked for.
+/// Returns the message with only the requested headers.
 fn metadata(mail: &Value, received: &Received) -> Value {
     let wanted = |header: &&Value| {
         let name = header["name"].as_str().unwrap_or_default();

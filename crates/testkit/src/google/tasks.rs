@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::door::{Answer, page, refused};
 use super::{Received, World};
 
-/// Answers what is asked of the list.
+/// Handles a request about the list.
 pub(super) fn answer(world: &mut World, received: &Received, rest: &[&str]) -> Answer {
     let sent: Value = serde_json::from_str(&received.body).unwrap_or_default();
     match (received.method.as_str(), rest) {

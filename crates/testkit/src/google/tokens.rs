@@ -1,4 +1,5 @@
-//! Consent and tokens: a code is good once, for who asked for it, and with its proof.
+//! Consent and tokens. A code is valid once, for the client that requested it, and with its PKCE
+//! verifier.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -6,27 +7,26 @@ use sha2::{Digest, Sha256};
 use super::door::Answer;
 use super::{CLIENT, CLIENT_SECRET, Received, World};
 
-/// The scopes that exist here.
+/// The supported scopes.
 const SCOPES: [&str; 3] = [
     "https://www.googleapis.com/auth/tasks",
     "https://www.googleapis.com/auth/calendar.events",
     "https://www.googleapis.com/auth/gmail.readonly",
 ];
 
-/// A code that was given out.
+/// An issued authorization code.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// The code.
     pub code: String,
-    /// What its proof must lead to.
+    /// The PKCE challenge.
     pub challenge: String,
-    /// Where the human was sent back to.
+    /// The redirect address of the request.
     pub redirect: String,
     /// The scopes that the user granted, separated by spaces.
     pub scope: String,
 }
 
-/// The human says yes: where the browser goes then. Nothing, if the question was a wrong one.
+/// Simulates the user's consent. Returns the redirect address, or `None` if the request is invalid.
 pub(super) fn consent(world: &mut World, received: &Received) -> Option<String> {
     let asks = |name: &str| received.asks(name).map(str::to_owned);
     let right = asks("client_id")? == CLIENT
@@ -49,7 +49,7 @@ pub(super) fn consent(world: &mut World, received: &Received) -> Option<String> 
     Some(address)
 }
 
-/// A code or a refresh token becomes an access token.
+/// Exchanges a code or a refresh token for an access token.
 pub(super) fn token(world: &mut World, form: &[(String, String)]) -> Answer {
     let says = |name: &str| form.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let refused = |error: &str, why: &str| json!({ "error": error, "error_description": why });
@@ -83,7 +83,7 @@ pub(super) fn token(world: &mut World, form: &[(String, String)]) -> Answer {
     }
 }
 
-/// Uses up a code, and returns the scopes that it grants; `None` if it is not good.
+/// Redeems a code and returns the granted scopes; `None` if it is invalid.
 fn take(
     world: &mut World,
     code: Option<&str>,
@@ -96,7 +96,7 @@ fn take(
     (proven && redirect == Some(known.redirect.as_str())).then_some(known.scope)
 }
 
-/// A token is given back.
+/// Revokes a token.
 pub(super) fn revoke(world: &mut World, form: &[(String, String)]) -> Answer {
     let says = |token: &String| form.iter().any(|(key, value)| key == "token" && value == token);
     let before = world.refresh.len();
@@ -109,7 +109,7 @@ pub(super) fn revoke(world: &mut World, form: &[(String, String)]) -> Answer {
     }
 }
 
-/// Base64 as addresses have it, by another hand than our client's.
+/// URL-safe Base64, independent of our client's implementation.
 pub(crate) fn base64_url(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();

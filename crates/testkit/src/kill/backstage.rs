@@ -1,4 +1,4 @@
-//! Backstage: a model server in a thread of its own, for tests that wait for real processes.
+//! A model server in a background thread, for tests that wait for real processes.
 
 use std::future::Future;
 
@@ -6,52 +6,51 @@ use crate::PATIENCE;
 use crate::elsewhere::{Elsewhere, runtime};
 use crate::model_server::{ModelServer, Options, Received};
 
-/// A running model server.
 pub struct Backstage {
     server: ModelServer,
     _elsewhere: Elsewhere,
 }
 
 impl Backstage {
-    /// Opens one.
+    /// Starts a server with default options.
     ///
     /// # Panics
-    /// If there is no port for it.
+    /// If no port is available.
     pub fn open() -> Self {
         Self::open_with(Options::default())
     }
 
-    /// Opens one as `options` want it.
+    /// Starts a server with `options`.
     ///
     /// # Panics
-    /// If there is no port for it.
+    /// If no port is available.
     pub fn open_with(options: Options) -> Self {
         let elsewhere = Elsewhere::open();
         let server = elsewhere.run(async { ModelServer::start_with(options).await.expect("a port") });
         Self { server, _elsewhere: elsewhere }
     }
 
-    /// The server itself.
+    /// Returns the server.
     pub fn model(&self) -> &ModelServer {
         &self.server
     }
 
-    /// Its address.
+    /// Returns the server's base URL.
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// Every request that came.
+    /// Returns every request.
     pub fn requests(&self) -> Vec<Received> {
         self.server.requests()
     }
 }
 
-/// Waits for `future` here.
+/// Blocks until `future` is complete.
 ///
 /// # Panics
-/// If it takes longer than any test may.
+/// If it exceeds the time limit of a test.
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
-    // Longer than what is waited for within `future`, so that its own message is the one that is seen.
+    // Longer than timeouts within `future`, so that their messages are reported first.
     runtime().block_on(async { tokio::time::timeout(PATIENCE * 2, future).await }).expect("it comes in time")
 }

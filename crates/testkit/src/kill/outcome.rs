@@ -1,20 +1,21 @@
-//! What came of a run: its words, its end, and the files it left.
+//! The output and exit status of a process, and the files it left.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// What it said on stdout.
+/// Returns stdout as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What it said on stderr.
+/// Returns stderr as text.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// It said in one sentence that `place` cannot be used, and ended as that wants it.
+/// Asserts that the program reported in one line that `path` is unusable, and exited with the code
+/// for a configuration error.
 ///
 /// # Panics
 /// If it did not.
@@ -25,10 +26,11 @@ pub fn assert_unusable(output: &Output, place: &Path) {
     assert!(told.contains(&*place.to_string_lossy()), "{told} does not name {}", place.display());
 }
 
-/// Refused in one sentence that names the place and what would help, with the code of what is worth another try.
+/// Asserts that the program reported a full disk in one line with the path and a remedy, and exited
+/// with the code for a retry.
 ///
 /// # Panics
-/// If it is not.
+/// If it did not.
 pub fn assert_no_room(output: &Output, place: &Path) {
     let told = stderr(output);
     assert_eq!(output.status.code(), Some(1), "{told}");
@@ -37,10 +39,10 @@ pub fn assert_no_room(output: &Output, place: &Path) {
     assert!(told.contains("make some, and start again"), "{told}");
 }
 
-/// Every file below `dir`, with what it holds.
+/// Returns every file below `dir` with its content.
 ///
 /// # Panics
-/// If it cannot be read.
+/// If a directory cannot be read.
 pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry")) {

@@ -1,4 +1,4 @@
-//! A client of the socket file that knows nothing of ours: plain HTTP, line by line.
+//! An independent client of the control socket: plain HTTP, line by line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::PATIENCE;
 
-/// Why there is no answer: the words of the refusal, or of the broken connection.
+/// A failed request: the error message of the response, or that of the broken connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(pub String);
@@ -21,23 +21,23 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// What is at `path`.
+/// Requests `path` with GET.
 pub fn get(state: &Path, path: &str) -> Result<Value, Refused> {
     answer(request(state, "GET", path, "")?)
 }
 
-/// Sends `body` to `path`, and reads the answer.
+/// Sends `body` to `path` and returns the response.
 pub fn post(state: &Path, path: &str, body: &Value) -> Result<Value, Refused> {
     answer(send(state, path, body)?)
 }
 
-/// Sends `body` to `path`.
+/// Sends `body` to `path` without reading the response.
 pub fn send(state: &Path, path: &str, body: &Value) -> io::Result<UnixStream> {
     request(state, "POST", path, &body.to_string())
 }
 
 fn request(state: &Path, method: &str, path: &str, body: &str) -> io::Result<UnixStream> {
-    // Through the open directory, because the path of a socket must be short.
+    // Opened relative to the directory, because the path of a socket must be short.
     let directory = File::open(state)?;
     let address = PathBuf::from(format!("/proc/self/fd/{}/control.sock", directory.as_raw_fd()));
     let mut stream = UnixStream::connect(address)?;
@@ -63,24 +63,22 @@ fn answer(mut stream: UnixStream) -> Result<Value, Refused> {
     }
 }
 
-/// A stream of what is shown.
+/// A stream of server-sent events.
 pub struct Events {
     stream: BufReader<UnixStream>,
-    /// How things stood when it began.
+    /// The data of the first event, a snapshot of the state.
     pub hello: Value,
 }
 
-/// Something that was shown.
+/// A server-sent event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Its name.
     pub name: String,
-    /// What it says.
     pub data: Value,
 }
 
 impl Events {
-    /// Follows from now on: the first event, how things stand, has come when this returns.
+    /// Opens the stream and waits for the first event, the snapshot.
     pub fn follow(state: &Path) -> Result<Self, Refused> {
         let stream = BufReader::new(request(state, "GET", "/api/events", "")?);
         let mut events = Self { stream, hello: Value::Null };
@@ -100,7 +98,7 @@ impl Events {
 impl Iterator for Events {
     type Item = Event;
 
-    /// The next one; nothing, when the program has gone.
+    /// Returns the next event; `None` when the program has exited.
     fn next(&mut self) -> Option<Event> {
         let mut name = String::new();
         loop {

@@ -1,6 +1,6 @@
-//! A real terminal, with the program in it: tmux draws, and tests look at what it drew.
+//! A real terminal that runs the program in tmux, and assertions on its screen.
 //!
-//! Nothing here waits for a time: what should be seen is looked for until it is there.
+//! There are no fixed delays: tests poll for the expected screen.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,19 +13,19 @@ use tempfile::TempDir;
 use super::{Program, wait};
 use crate::PATIENCE;
 
-/// How long before one looks again.
+/// The polling interval.
 const AGAIN: Duration = Duration::from_millis(40);
 
-/// A terminal with one program in it.
+/// A tmux pane with one program.
 pub struct Pane {
     place: TempDir,
 }
 
 impl Pane {
-    /// A terminal of so many columns and rows that runs `program`, and says how it ended.
+    /// Opens a terminal of the given size that runs `program` and prints its exit status.
     ///
     /// # Panics
-    /// If there is no tmux here.
+    /// If tmux is not installed.
     pub fn open(program: &Program, arguments: &[&str], (columns, rows): (u16, u16)) -> Self {
         let pane = Self { place: tempfile::tempdir().expect("a place for the socket") };
         let line = format!("{}; echo \"ended with $?\"; exec cat", line(&program.command(arguments)));
@@ -35,7 +35,7 @@ impl Pane {
         pane
     }
 
-    /// Types `words`.
+    /// Types text.
     pub fn types(&self, words: &str) {
         self.tmux(&["send-keys", "-l", words]);
     }
@@ -45,25 +45,24 @@ impl Pane {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Types a line and sends it.
+    /// Types a line and presses Enter.
     pub fn says(&self, words: &str) {
         self.types(words);
         self.press(&["Enter"]);
     }
 
-    /// The terminal has another size now.
     pub fn resize(&self, columns: u16, rows: u16) {
         self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
     }
 
-    /// What is on the screen.
+    /// Returns the text on the screen.
     pub fn screen(&self) -> String {
         let output = self.tmux(&["capture-pane", "-p"]);
         let screen = String::from_utf8_lossy(&output.stdout).into_owned();
         screen.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>().trim_end().to_owned()
     }
 
-    /// Writes all that the program writes into a file, from now on.
+    /// Records all output of the program to a file, from now on.
     pub fn record(&self) -> PathBuf {
         let path = self.place.path().join("written");
         fs::write(&path, "").expect("a file");
@@ -71,10 +70,10 @@ impl Pane {
         path
     }
 
-    /// Looks until the screen is as it should be, and gives it.
+    /// Waits until the screen satisfies `matches` and returns it.
     ///
     /// # Panics
-    /// If it never is.
+    /// If it does not within the time limit.
     pub fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
         let mut screen = String::new();
         let seen = wait_at_most(async {
@@ -90,10 +89,10 @@ impl Pane {
         screen
     }
 
-    /// Looks until `words` are there.
+    /// Waits until the screen contains `text`.
     ///
     /// # Panics
-    /// If they never are.
+    /// If it does not within the time limit.
     pub fn shows(&self, words: &str) -> String {
         self.until(words, |screen| screen.contains(words))
     }
@@ -113,17 +112,17 @@ impl Pane {
 impl Drop for Pane {
     fn drop(&mut self) {
         let socket = self.place.path().join("socket");
-        // It ends by itself with what it runs, if that is quicker.
+        // The server may already have exited with the program.
         let _ = Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
     }
 }
 
-/// Whether `future` comes in time.
+/// Returns true if `future` completes within the time limit.
 fn wait_at_most(future: impl Future<Output = ()>) -> bool {
     wait(async { tokio::time::timeout(PATIENCE, future).await }).is_ok()
 }
 
-/// `command` as a shell reads it, in its own environment and that of the terminal.
+/// Formats `command` for a shell, with its own environment and the terminal's.
 fn line(command: &Command) -> String {
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', "'\\''"));
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! A watchdog: ends a process that takes longer than any test may.
+//! A watchdog that kills a process after the time limit of a test.
 
 use std::process::Child;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -7,11 +7,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::PATIENCE;
 
-/// Watches until it is released. The process must not be waited for before that.
+/// Watches a process until released. The process must not be waited for before the release, because
+/// its id could be reused.
 pub struct Watchdog(Sender<()>);
 
 impl Watchdog {
-    /// Watches over `child`.
+    /// Starts to watch `child`.
     pub fn over(child: &Child) -> Self {
         let (release, released) = channel();
         let pid = Pid::from_child(child);
@@ -23,7 +24,7 @@ impl Watchdog {
         Self(release)
     }
 
-    /// Lets it go.
+    /// Stops watching.
     pub fn release(self) {
         drop(self.0);
     }

@@ -1,4 +1,4 @@
-//! What goes wrong with writing: it fails once, or it is the last thing that the program does.
+//! Faults of journal writes: a single failure, or a crash before or after a write.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,18 +6,18 @@ use domain::record::Record;
 use engine::played::Watching;
 use engine::ports::Unwritten;
 
-/// What goes wrong, at the n-th writing from when it is planned.
+/// A fault at the n-th write after it was planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nothing is written, once.
+    /// The write fails once.
     Fails,
-    /// The program dies before anything is written.
+    /// The program crashes before the write.
     DiesBefore,
-    /// The program dies when all is written, before anybody knows.
+    /// The program crashes after the write, before it is acknowledged.
     DiesAfter,
 }
 
-/// What is going to go wrong.
+/// The planned fault and the crash state.
 #[derive(Debug, Default)]
 pub struct Doom(Mutex<State>);
 
@@ -28,17 +28,17 @@ struct State {
 }
 
 impl Doom {
-    /// Lets `trouble` happen at the n-th writing from now.
+    /// Plans `fault` for the n-th write from now.
     pub fn plan(&self, nth: u64, trouble: Trouble) {
         self.state().coming = Some((nth.max(1), trouble));
     }
 
-    /// Whether the program should be dead: nothing that it does is written any more.
+    /// Returns true after a simulated crash: nothing is written any more.
     pub fn is_dead(&self) -> bool {
         self.state().dead
     }
 
-    /// A new life without troubles.
+    /// Removes all faults, for a restart.
     pub fn end(&self) {
         *self.state() = State::default();
     }

@@ -1,4 +1,4 @@
-//! The job files of a life, written as the dice fall, and which times each of them must have.
+//! Randomly written job files of a simulation, and the occurrences that each routine must have.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,22 +8,23 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, params};
 
-/// The files that were written.
+/// The files written so far.
 #[derive(Debug, Default)]
 pub struct Jobs {
     written: BTreeMap<String, Rhythm>,
     count: u64,
 }
 
-/// When a routine is due, as far as that is known without asking anybody.
+/// The schedule of a routine, computed independently of the program.
 #[derive(Clone, Debug)]
 struct Rhythm {
     /// When the program first saw it.
     since: Timestamp,
-    /// Every hour, every so many minutes of three hours, or at this hour and minute.
+    /// The interval in minutes: 60 is every hour, others apply from 9 to 12; `None` is daily at
+    /// `at`.
     every: Option<i8>,
     at: (i8, i8),
-    /// Whether it was changed or taken away since.
+    /// Set when the file was changed or removed later.
     touched: bool,
 }
 
@@ -63,7 +64,7 @@ impl Jobs {
     ) -> std::io::Result<()> {
         let every = [None, None, None, Some(60), Some(20), Some(15)][usize::try_from(pick(6)).unwrap_or(0)];
         let small = |number: u64| i8::try_from(number).unwrap_or(0);
-        // Clocks are changed between one and three.
+        // Outside the hours of daylight saving changes, between one and three.
         let at = (small(4 + pick(20)), small(pick(60)));
         let cron = match every {
             Some(60) => "0 * * * *".to_owned(),
@@ -105,7 +106,7 @@ impl Jobs {
         std::fs::write(root.join(format!("reminders/m{id}.md")), text)
     }
 
-    /// The times until `now` at which routines that nobody touched were due, and of which no row says what became.
+    /// Returns the due times until `now` of unchanged routines that have no row in the journal.
     pub fn lost(&self, database: &Connection, now: (Timestamp, &TimeZone)) -> rusqlite::Result<Vec<String>> {
         let sql =
             "SELECT count(*) FROM occurrences WHERE source = ?1 AND ?2 BETWEEN due AND coalesce(last, due)";
@@ -124,7 +125,7 @@ impl Jobs {
 }
 
 impl Rhythm {
-    /// Every time after it was seen, minute by minute.
+    /// Returns every due time since it was first seen, by checking every minute.
     fn times(&self, (now, zone): (Timestamp, &TimeZone)) -> impl Iterator<Item = Timestamp> {
         let minute = SignedDuration::from_mins(1);
         let first = Timestamp::from_second(self.since.as_second().div_euclid(60) * 60).unwrap_or(self.since);

@@ -1,4 +1,4 @@
-//! Whether all that an assistant has in mind is read again from what is written, to the letter.
+//! Compares the assistant's state in memory with the state loaded from the journal.
 
 #![expect(clippy::expect_used, reason = "a journal that cannot be read stops the test at once")]
 
@@ -8,23 +8,22 @@ use domain::assistant::Memory;
 use jiff::Zoned;
 use journal::Paths;
 
-/// How often it was looked at, and what differed.
+/// The number of comparisons and their differences.
 #[derive(Debug, Default)]
 pub struct Recalled {
-    /// How often.
     pub times: u64,
-    /// What was in mind and is written otherwise.
+    /// The differences found.
     pub otherwise: Vec<String>,
 }
 
 impl Recalled {
-    /// Reads from the log what `live` should be.
+    /// Loads the state from the journal and compares it with `live`.
     pub fn hold(&mut self, live: &Memory, paths: &Paths, now: &Zoned) {
         let database = journal::peek(paths).expect("a log").expect("a log that was begun");
         let written = database.memory().expect("a memory");
         self.times += 1;
-        // A compaction that goes on has a number and no row yet, and a message that was taken back has none any more: a
-        // mind may be ahead; what is written never is.
+        // A running compaction has a number but no row yet, and a withdrawn message no longer has a
+        // row: the counters in memory may be ahead of the journal, never behind.
         if written.turns.next > live.turns.next {
             self.otherwise.push(format!("at {now}: the next turn in mind was begun before"));
         }
@@ -39,8 +38,8 @@ impl Recalled {
     }
 }
 
-/// All that a start reads again and nothing else changes. What is not here is not the log's: settings and counters
-/// of their own files, and what is known of this start alone.
+/// Returns the parts that are restored from the journal and change only through records. The other
+/// parts are settings and counters with files of their own, and data of the current process.
 fn parts(memory: &Memory) -> [(&'static str, String); 10] {
     let open: Vec<_> = memory.plans.open.values().collect();
     [

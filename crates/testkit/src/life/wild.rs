@@ -1,4 +1,5 @@
-//! A model that does anything: it speaks, pings, reports, asks for another check, fails, takes its time, and hangs.
+//! A random model: it answers, pings, reports, requests follow-ups, fails, delays its reply, and
+//! hangs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,10 +15,9 @@ use engine::ports::{Listener, Model};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-/// The longest that a model takes where somebody waits for it.
+/// The longest delay of a reply on main, in seconds.
 const PATIENCE: u64 = 5 * 60;
 
-/// The model.
 pub struct Wild {
     clock: Arc<PlayedClock>,
     mind: Mutex<Mind>,
@@ -30,17 +30,17 @@ struct Mind {
 }
 
 impl Wild {
-    /// One that does as `seed` says.
+    /// Creates a model determined by `seed`.
     pub fn new(clock: Arc<PlayedClock>, seed: u64) -> Self {
         Self { clock, mind: Mutex::new(Mind { dice: Dice::new(seed), calls: 0, calm: false }) }
     }
 
-    /// From now on it says a few words, and nothing else.
+    /// From now on, it only returns short texts.
     pub fn calm_down(&self) {
         self.mind.lock().unwrap_or_else(PoisonError::into_inner).calm = true;
     }
 
-    /// What it does now, and how long that takes.
+    /// Returns the delay and the result of the next call.
     fn does(&self, branch: &Branch) -> (Duration, Result<Reply, Failure>) {
         let mut mind = self.mind.lock().unwrap_or_else(PoisonError::into_inner);
         let mind = &mut *mind;

@@ -78,12 +78,12 @@ pub fn check(betas: &[String]) -> Result<(), String> {
     Err(unexpected(&unknown.join(", ")))
 }
 
-/// The refusal of header values, each in backticks.
+/// Returns the error text for header values, each in backticks.
 pub fn unexpected(values: &str) -> String {
     format!("Unexpected value(s) {values} for the `anthropic-beta` header.")
 }
 
-/// Whether the vendor accepts the header value `beta`.
+/// Returns true if the vendor accepts the header value `beta`.
 pub fn is_known(beta: &str) -> bool {
     KNOWN.contains(&beta) || CLAUDE_CODE.contains(&beta)
 }

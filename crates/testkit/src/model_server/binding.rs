@@ -12,25 +12,25 @@ use super::betas;
 use super::catalog::{self, ModelSpec, PrefixCheck};
 use super::prompt::{blocks, list};
 
-/// First characters of a signature of this server.
+/// The first field of a signature of this server.
 const FORM: &str = "sig1";
 
 /// The account that a request belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     pub id: String,
-    /// Whether it was created on or after 2026-08-31, when the prefix check began to be enforced.
+    /// Set if it was created on or after 2026-08-31, when the prefix check began to be enforced.
     pub is_new: bool,
 }
 
-/// A signature, taken apart.
+/// A parsed signature.
 #[derive(Debug, PartialEq, Eq)]
 struct Signature {
     model: String,
     account: String,
     prefix: String,
     text: String,
-    /// Digest of the thinking block before it; empty for the first one.
+    /// Digest of the preceding thinking block; empty for the first one.
     before: String,
 }
 
@@ -51,9 +51,9 @@ impl Signature {
 /// A request after the checks.
 #[derive(Debug, PartialEq)]
 pub struct Checked {
-    /// The request as the model reads it, without the blocks that were dropped.
+    /// The request as the model reads it, without dropped blocks.
     pub request: Value,
-    /// The value of `input_transformations`; empty if nothing happened.
+    /// The value of `input_transformations`; empty if no block is affected.
     pub transformations: Vec<Value>,
 }
 
@@ -168,8 +168,8 @@ pub fn sign(reply: &mut [Value], request: &Value, model: &str, account: &Account
     }
 }
 
-/// Everything before a thinking block, without the differences that the vendor ignores: the order of tools and of
-/// JSON keys, cache marks, white space around text, and other thinking blocks.
+/// The prompt before a thinking block, without the differences that the vendor ignores: the order
+/// of tools and of JSON keys, cache marks, white space around text, and other thinking blocks.
 struct Prefix(Sha256);
 
 impl Prefix {

@@ -14,22 +14,21 @@ use super::{Elapsed, Host, Options, betas, echo, foreign, models_api, reply, sea
 use crate::play::programme::Programme;
 use crate::play::{Act, Fault, Refused};
 
-/// One request, as it came.
+/// A received request of the Messages API.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received {
-    /// The key it came with.
+    /// The API key of the request.
     pub key: Option<String>,
-    /// The version it speaks.
+    /// The `anthropic-version` header.
     pub version: Option<String>,
-    /// The values of its `anthropic-beta` header.
+    /// The values of the `anthropic-beta` header.
     pub betas: Vec<String>,
-    /// Its bytes.
     pub body: String,
-    /// The same as JSON; null, if it is none.
+    /// The body as JSON; null if it is not valid JSON.
     pub json: Value,
 }
 
-/// One request of any endpoint in the log, with the answer it got.
+/// A logged request of any endpoint, with its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logged {
     pub method: String,
@@ -39,29 +38,27 @@ pub struct Logged {
     /// The body; null for a request without one.
     pub json: Value,
     pub status: u16,
-    /// The text of the refusal.
+    /// The error text of a refusal.
     pub refusal: Option<String>,
-    /// Whether the script asked for the refusal, rather than a rule of the vendor.
+    /// Set if the script caused the refusal, rather than a rule of the vendor.
     pub scripted: bool,
 }
 
 impl Logged {
-    /// Whether a rule of the server refused it.
+    /// Returns true if a rule of the server refused the request.
     pub fn is_refused(&self) -> bool {
         self.status >= 400 && !self.scripted
     }
 }
 
-/// What to do with a request.
+/// The reaction to a request.
 #[derive(Debug)]
 pub enum Decision {
-    /// Play this.
     Play(Box<Act>, Title),
-    /// Refuse it.
     Refuse(Refusal),
 }
 
-/// A refusal as it is sent.
+/// A refusal with the data for its response.
 #[derive(Debug)]
 pub struct Refusal {
     pub refused: Refused,
@@ -76,7 +73,7 @@ pub struct Book {
     pub received: Vec<Received>,
     pub log: Vec<Logged>,
     pub usage: Vec<Usage>,
-    /// Models that a test declared or changed; they come before those of the catalog.
+    /// Models that a test declared or changed; they take precedence over the catalog.
     pub models: Vec<(String, ModelSpec)>,
     /// Models that the key may not use.
     pub denied: Vec<String>,
@@ -106,7 +103,7 @@ impl Book {
         }
     }
 
-    /// Enters a request, and decides what comes of it.
+    /// Records a request and decides how to react.
     pub fn decide(&mut self, received: Received) -> Decision {
         let serial = self.received.len() + 1;
         self.received.push(received.clone());
@@ -152,7 +149,7 @@ impl Book {
         Decision::Play(Box::new(act), title)
     }
 
-    /// Counts the tokens of a request, by the same rules.
+    /// Counts the tokens of a request, after the same checks.
     pub fn count(&mut self, received: &Received) -> Result<u64, Refused> {
         let counted = self
             .checked(Endpoint::CountTokens, received)
@@ -162,7 +159,7 @@ impl Book {
         counted
     }
 
-    /// Answers `GET /v1/models`, with `id` the record of one model.
+    /// Handles `GET /v1/models`, or with `id` the record of one model.
     pub fn models(
         &mut self,
         id: Option<&str>,
@@ -205,7 +202,8 @@ impl Book {
         all.map(|(id, model)| models_api::record(id, &model)).collect()
     }
 
-    /// Checks a request by every rule. Returns its model, and the request as the model reads it.
+    /// Checks a request against every rule. Returns its model, and the request as the model reads
+    /// it.
     fn checked(
         &self,
         endpoint: Endpoint,
@@ -261,7 +259,7 @@ impl Book {
         self.denied.iter().any(|denied| denied == id)
     }
 
-    /// Writes a request to the log and to the file of `--record`.
+    /// Adds a request to the log and to the file of `--record`.
     fn enter(&mut self, method: &str, path: &str, received: &Received, refused: Option<(&Refused, bool)>) {
         let logged = Logged {
             method: method.to_owned(),
@@ -284,7 +282,7 @@ impl Book {
                 "refusal": logged.refusal,
                 "scripted": logged.scripted,
             });
-            // A disk that is full fails the test that reads the file.
+            // A failed write (such as a full disk) fails the test that reads the file.
             let _ = writeln!(file, "{line}");
         }
         self.log.push(logged);

@@ -1,8 +1,8 @@
-//! The prompt cache: which beginning of a prompt was read before, and what that saves.
+//! The prompt cache: which prefix of a prompt was cached, and the resulting charges.
 //!
-//! A mark writes the whole prompt up to it. A later request finds what was written at or shortly before one of
-//! its own marks, if every byte up to there is the same. A request that thinks in another way finds no messages:
-//! only tools and instructions are the same for it.
+//! A cache mark writes the whole prompt up to it. A later request reads the entry that was written
+//! at or shortly before one of its own marks, if every byte up to there is identical. A request
+//! with other thinking settings matches only tools and instructions, not messages.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,35 +13,35 @@ use sha2::{Digest, Sha256};
 use super::catalog::ModelSpec;
 use super::prompt::parts;
 
-/// How long a beginning is kept after it was last read, by the `ttl` of its mark.
+/// The lifetime of a cached prefix after its last use, by the `ttl` of its mark.
 const SHORT_LIFE: Duration = Duration::from_secs(5 * 60);
 const LONG_LIFE: Duration = Duration::from_secs(60 * 60);
 
-/// How many blocks before a mark are looked at.
+/// The number of blocks before a mark that are checked for a cached prefix.
 const LOOK_BACK: usize = 20;
 
-/// What of a prompt was charged how, in tokens.
+/// The charged input tokens of a prompt, by category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
     /// Neither read from the cache nor written to it.
     pub plain: u64,
     /// Written to the cache.
     pub written: u64,
-    /// The part of `written` that is kept for an hour.
+    /// The part of `written` that is cached for an hour.
     pub written_for_an_hour: u64,
     /// Read from the cache.
     pub read: u64,
 }
 
-/// The beginnings that are kept.
+/// The cached prefixes.
 #[derive(Debug, Default)]
 pub struct Cache {
-    /// When each of them is forgotten, and how long it lives after each use.
+    /// The expiry time and the lifetime after each use, by hash.
     kept: HashMap<[u8; 32], (Duration, Duration)>,
     least: u64,
 }
 
-/// A prompt up to and with one block.
+/// The prompt up to and including one block.
 struct Beginning {
     print: [u8; 32],
     tokens: u64,
@@ -49,12 +49,12 @@ struct Beginning {
 }
 
 impl Cache {
-    /// An empty cache that takes nothing shorter than `least` tokens.
+    /// Creates an empty cache that ignores prefixes shorter than `least` tokens.
     pub fn new(least: u64) -> Self {
         Self { kept: HashMap::new(), least }
     }
 
-    /// Reads `request` to `model` at the time `now`, and remembers it.
+    /// Charges `request` to `model` at the time `now`, and caches its prefixes.
     pub fn charge(&mut self, request: &Value, model: &ModelSpec, now: Duration) -> Charge {
         self.kept.retain(|_, (forgotten, _)| *forgotten > now);
         let beginnings = beginnings(request, model);
@@ -74,7 +74,7 @@ impl Cache {
         }
         let read = found.map_or(0, |at| beginnings[at].tokens);
         let cached = beginnings[*last].tokens;
-        // Marks of one hour stand before those of five minutes, so the last one of them ends that part.
+        // Marks of one hour precede those of five minutes, so the last of them ends that part.
         let long = marks.iter().rev().find(|at| beginnings[**at].life == Some(LONG_LIFE));
         let long = long.map_or(0, |at| beginnings[*at].tokens);
         Charge {
@@ -86,7 +86,7 @@ impl Cache {
     }
 }
 
-/// The tokens of everything in `request`.
+/// Returns the tokens of the whole prompt of `request`.
 pub fn prompt_tokens(request: &Value, model: &ModelSpec) -> u64 {
     beginnings(request, model).last().map_or(0, |last| last.tokens)
 }

@@ -4,14 +4,14 @@
 //! November 2026 and from the fields of the vendor's Models API. A value that the vendor does not state is marked
 //! `not stated`.
 
-/// How far a model accepts `"thinking": {"type": "disabled"}`.
+/// The extent to which a model accepts `"thinking": {"type": "disabled"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disabled {
     /// At every effort.
     Accepted,
     /// Only at effort `high` or below.
     UpToHigh,
-    /// Never. The text is the whole refusal.
+    /// Never. The text is the complete error message.
     Refused(&'static str),
 }
 
@@ -61,36 +61,36 @@ pub struct ModelSpec {
     pub window: u64,
     /// Largest accepted `max_tokens`.
     pub max_output: u64,
-    /// Whether a request without `thinking` thinks adaptively.
+    /// Set if a request without `thinking` uses adaptive thinking.
     pub thinks_by_default: bool,
     pub adaptive: bool,
     pub disabled: Disabled,
-    /// Whether `enabled` with `budget_tokens` is accepted.
+    /// Set if `enabled` with `budget_tokens` is accepted.
     pub enabled: bool,
     pub between_tools: bool,
-    /// Whether `tool_choice` may force a tool.
+    /// Set if `tool_choice` may force a tool.
     pub forced_tool_choice: bool,
-    /// Whether the model thinks although `tool_choice` forces a tool.
+    /// Set if the model thinks although `tool_choice` forces a tool.
     pub thinks_when_forced: bool,
     /// Accepted effort levels; empty if the parameter itself is refused.
     pub effort: &'static [&'static str],
     pub default_effort: &'static str,
-    /// Whether `temperature`, `top_p` and `top_k` are accepted.
+    /// Set if `temperature`, `top_p` and `top_k` are accepted.
     pub sampling: bool,
-    /// Whether the last message may be the assistant's.
+    /// Set if the last message may be the assistant's.
     pub prefill: bool,
-    /// Whether thinking text is left out unless `display` asks for it.
+    /// Set if thinking text is omitted unless `display` requests it.
     pub display_omitted: bool,
-    /// Whether `display` may be `updates`.
+    /// Set if `display` may be `updates`.
     pub display_updates: bool,
-    /// Whether notes between tool calls come as thinking blocks.
+    /// Set if notes between tool calls are sent as thinking blocks.
     pub progress_notes: bool,
-    /// Whether `messages` may contain `role: "system"`.
+    /// Set if `messages` may contain `role: "system"`.
     pub system_messages: bool,
     pub prefix_check: PrefixCheck,
-    /// Whether thinking blocks are bound to the account.
+    /// Set if thinking blocks are bound to the account.
     pub account_bound: bool,
-    /// Whether thinking of earlier turns stays in the context.
+    /// Set if thinking of earlier turns stays in the context.
     pub keeps_thinking: bool,
     /// Fewest tokens that are cached.
     pub min_cached: u64,
@@ -356,13 +356,13 @@ pub const GENERIC: ModelSpec = ModelSpec {
     ..FIFTH
 };
 
-/// Finds a model of the vendor by its id or an alias, the retired ones too.
+/// Finds a model of the vendor by its id or an alias, including retired ones.
 pub fn find(id: &str) -> Option<&'static ModelSpec> {
     MODELS.iter().find(|model| model.id == id || model.aliases.contains(&id))
 }
 
 impl ModelSpec {
-    /// Whether this model may read a thinking block that the model `producer` wrote.
+    /// Returns true if this model may read a thinking block that the model `producer` wrote.
     ///
     /// Each model reads its own blocks, those of older generations and a few listed ones. Blocks of an unknown
     /// producer are not read.
@@ -373,7 +373,7 @@ impl ModelSpec {
         self.generic || find(producer).is_some_and(readable)
     }
 
-    /// The tokens of `bytes` bytes of text.
+    /// Returns the tokens of `bytes` bytes of text.
     pub fn tokens(&self, bytes: usize) -> u64 {
         (bytes as u64 * self.tokens_per_400_bytes).div_ceil(400)
     }

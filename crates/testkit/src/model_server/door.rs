@@ -1,4 +1,4 @@
-//! The HTTP side of the server.
+//! The HTTP endpoints of the server.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,10 +16,10 @@ use super::events::{message, written};
 use crate::play::sending::{self, event_stream, html};
 use crate::play::{At, Fault, Refused};
 
-/// The most bytes of a request, as the vendor has it.
+/// The maximum size of a request, equal to the vendor's limit.
 const REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
-/// First part of the user agent of the vendor's own program, whose beta headers are not published.
+/// The prefix of the user agent of the vendor's own program, whose beta headers are not published.
 const CLAUDE_CODE: &str = "claude-cli/";
 
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl House {
     }
 }
 
-/// The endpoints of the server.
+/// Returns the server's routes.
 pub fn routes(book: Arc<Mutex<Book>>, stop: CancellationToken) -> Router {
     Router::new()
         .route("/v1/messages", post(messages))
@@ -98,7 +98,7 @@ fn answer(answer: Result<Value, Refused>) -> Response {
 fn received(headers: &HeaderMap, body: &[u8]) -> Received {
     let header =
         |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    // The vendor's own clients have moved from the one header to the other; it takes both.
+    // The vendor's own clients have moved from one header to the other; the vendor accepts both.
     let bearer = || Some(header("authorization")?.strip_prefix("Bearer ")?.to_owned());
     let given = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
     let mut betas: Vec<String> =

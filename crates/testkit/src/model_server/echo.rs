@@ -1,4 +1,5 @@
-//! What the server says when nobody told it what to say: the human's words, and calls on demand.
+//! The default answer of a server without a script: repeats the user's text, and calls tools on
+//! demand.
 
 use serde_json::Value;
 
@@ -6,7 +7,7 @@ use super::prompt::{Spoken, list, spoken};
 use super::search;
 use crate::play::Act;
 
-/// The answer to `request`: `call NAME {input}` calls a tool, everything else comes back.
+/// Answers `request`: `call NAME {input}` calls a tool, any other text is echoed.
 pub fn echo(request: &Value) -> Act {
     let messages = spoken(request);
     let Some(last) = messages.iter().rfind(|message| message.role != "system") else {
@@ -33,7 +34,8 @@ fn text(content: &Value) -> String {
     content.as_str().map_or_else(|| content.to_string(), str::to_owned)
 }
 
-/// A preface may stand before the words, so the order is looked for anywhere in them.
+/// Parses an instruction to call a tool. A preamble may precede it, so it is searched for anywhere
+/// in the text.
 fn wanted<'a>(request: &'a Value, words: &str) -> Option<(&'a str, Value)> {
     let (_, order) = words.split_once("call ")?;
     let (name, input) = order.split_once(' ').unwrap_or((order, "{}"));

@@ -1,4 +1,4 @@
-//! An act as the events of a stream, or as one message.
+//! Encodes a reply as the events of a stream, or as one message.
 
 use domain::conversation::Usage;
 use serde_json::{Value, json};
@@ -6,24 +6,23 @@ use serde_json::{Value, json};
 use crate::play::frames::Written;
 use crate::play::{Act, Piece, split};
 
-/// What names an answer.
+/// Metadata of an answer.
 #[derive(Clone, Debug)]
 pub struct Title {
-    /// The number of the request.
     pub serial: usize,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: String,
-    /// What the request is charged.
+    /// The charged usage.
     pub usage: Usage,
-    /// The part of the cache write that is kept for an hour.
+    /// The part of the cache write that is cached for an hour.
     pub hour_write: u64,
-    /// The value of `input_transformations`, if the request asked for the report.
+    /// The value of `input_transformations`, if the request enabled the report.
     pub transformations: Option<Vec<Value>>,
     /// The value of `usage.server_tool_use`, if the request had such a tool.
     pub server_tool_use: Option<Value>,
 }
 
-/// The stream of `act`.
+/// Encodes `reply` as a stream.
 pub fn written(act: &Act, title: &Title) -> Written {
     let bad_json = b"event: content_block_delta\ndata: {\"type\": \"content_blo\n\n";
     Written { events: events(act, title).iter().map(encoded).collect(), error, bad_json }
@@ -53,7 +52,7 @@ fn events(act: &Act, title: &Title) -> Vec<Value> {
     events
 }
 
-/// The whole of `act` at once.
+/// Encodes `reply` as one message.
 pub fn message(act: &Act, title: &Title) -> Value {
     let content = act.pieces.iter().enumerate().map(|(index, piece)| whole(piece, &call_id(title, index)));
     let mut message = start(title);
@@ -67,7 +66,7 @@ pub fn message(act: &Act, title: &Title) -> Value {
     message
 }
 
-/// The tokens that `act` produces.
+/// Returns the tokens that `reply` produces.
 pub fn output_tokens(act: &Act) -> u64 {
     let bytes: usize = act.pieces.iter().map(|piece| whole(piece, "").to_string().len()).sum();
     bytes.div_ceil(4) as u64
@@ -113,7 +112,7 @@ fn call_id(title: &Title, index: usize) -> String {
     format!("toolu_{:06}_{index}", title.serial)
 }
 
-/// The block at `index` of a reply, as it stands in the whole message.
+/// Returns the block at `index` of a reply, as in the complete message.
 pub fn whole_block(piece: &Piece, title: &Title, index: usize) -> Value {
     whole(piece, &call_id(title, index))
 }
@@ -153,12 +152,12 @@ fn whole(piece: &Piece, id: &str) -> Value {
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }
         Piece::Raw(block) => block.clone(),
-        // The server plays these before; see `search::play`.
+        // These were expanded earlier; see `search::expand_searches`.
         Piece::Search { .. } | Piece::Cited { .. } => json!({"type": "text", "text": ""}),
     }
 }
 
-/// The reason to stop that `act` ends with.
+/// Returns the stop reason of `reply`.
 fn reason(act: &Act) -> &str {
     match &act.stop {
         Some(reason) => reason,

@@ -1,4 +1,4 @@
-//! The answers of `GET /v1/models` and `GET /v1/models/{id}`.
+//! The responses of `GET /v1/models` and `GET /v1/models/{id}`.
 //!
 //! The fields are those of `ModelInfo` and `ModelCapabilities` in the vendor's Python client 2.9.0.
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::catalog::{Disabled, Lifecycle, ModelSpec};
 
-/// The record of one model.
+/// Returns the record of one model.
 pub fn record(id: &str, model: &ModelSpec) -> Value {
     let support = |supported: bool| json!({ "supported": supported });
     let effort = |level: &str| support(model.effort.contains(&level));
@@ -61,7 +61,7 @@ pub fn record(id: &str, model: &ModelSpec) -> Value {
     })
 }
 
-/// One page of at most `limit` records, those after the model `after` if it is given.
+/// Returns a page of at most `limit` records, starting after the model `after` if given.
 pub fn page(records: Vec<Value>, after: Option<&str>, limit: usize) -> Value {
     let from =
         after.and_then(|id| records.iter().position(|record| record["id"] == id)).map_or(0, |at| at + 1);

@@ -1,30 +1,28 @@
-//! A request as the server reads it: tools, system and messages in the order in which the model reads them.
+//! The parts of a request in the order in which the model reads them: tools, system and messages.
 
 use serde_json::Value;
 
-/// One block of a prompt, and where it stands.
+/// One block of a prompt with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// `tools`, `system`, or the role of a message.
     pub section: String,
-    /// The block, without its mark.
+    /// The block, without its cache mark.
     pub block: Value,
     /// Its `cache_control`.
     pub mark: Option<Value>,
-    /// Its place in the request, such as `messages.1.content.0`.
+    /// Its path in the request, such as `messages.1.content.0`.
     pub path: String,
 }
 
-/// A message with its neighbours of the same role, which the model reads as one.
+/// Consecutive messages of one role, which the model reads as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spoken {
-    /// Who spoke.
     pub role: String,
-    /// What.
     pub blocks: Vec<Value>,
 }
 
-/// Every block of `request`, in the order of the cache.
+/// Returns every block of `request`, in the order of the cache.
 pub fn parts(request: &Value) -> Vec<Part> {
     let section = |name: &'static str| {
         let placed = blocks(&request[name]).into_iter().enumerate();
@@ -40,7 +38,7 @@ pub fn parts(request: &Value) -> Vec<Part> {
     section("tools").chain(section("system")).chain(messages).collect()
 }
 
-/// The messages of `request`, neighbours of one role joined.
+/// Returns the messages of `request`, with consecutive messages of one role merged.
 pub fn spoken(request: &Value) -> Vec<Spoken> {
     let mut spoken: Vec<Spoken> = Vec::new();
     for message in list(&request["messages"]) {
@@ -54,12 +52,12 @@ pub fn spoken(request: &Value) -> Vec<Spoken> {
     spoken
 }
 
-/// The elements of an array; none, if it is something else.
+/// Returns the elements of an array; empty for any other value.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A string stands for one block of text.
+/// Returns content as blocks; a string is one text block.
 pub fn blocks(value: &Value) -> Vec<Value> {
     match value {
         Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],

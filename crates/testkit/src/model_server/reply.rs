@@ -1,4 +1,4 @@
-//! The blocks of a reply, as the model and the `thinking` setting of the request shape them.
+//! Adapts the blocks of a reply to the model and to the `thinking` setting of the request.
 
 use serde_json::Value;
 
@@ -8,11 +8,12 @@ use super::events::{Title, whole_block};
 use super::search;
 use crate::play::{Act, Piece};
 
-/// Replaces the pieces of `act` by those that the request gets, with signed thinking blocks.
+/// Replaces the pieces of `reply` by those that the request receives, with signed thinking blocks.
 ///
-/// Thinking is left out where it is turned off, and its text is left out unless `display` asks for it. Notes between
-/// tool calls come as thinking blocks from the models that write them so, with their text at `display: "updates"`
-/// and `between_tools` (vendor's guide, thinking display and progress updates).
+/// Thinking is omitted where it is turned off, and its text is omitted unless `display` requests
+/// it. Notes between tool calls are thinking blocks for models that support it, with their text at
+/// `display: "updates"` and `between_tools` (vendor's guide, thinking display and progress
+/// updates).
 pub fn shape(act: &mut Act, request: &Value, model: &ModelSpec, account: &Account, title: &Title) {
     search::play(act, request, title.serial);
     let mode = Mode::of(request, model);
@@ -27,7 +28,7 @@ pub fn shape(act: &mut Act, request: &Value, model: &ModelSpec, account: &Accoun
     }
 }
 
-/// What comes back of thinking and of notes.
+/// The form in which thinking and notes are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mode {
     thinking: Shown,

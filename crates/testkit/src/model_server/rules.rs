@@ -1,7 +1,7 @@
-//! The rules for a request, and the texts with which the vendor refuses it.
+//! The rules for a request, and the vendor's error texts.
 //!
-//! Each rule is one function. What differs between models comes from [`super::catalog`]; the words of the
-//! refusals are the vendor's where they are known. Rules about replayed thinking blocks are in
+//! Each rule is one function. Differences between models are in [`super::catalog`]; the error texts
+//! are the vendor's where they are known. Rules about replayed thinking blocks are in
 //! [`super::binding`].
 
 use std::collections::BTreeSet;
@@ -13,17 +13,17 @@ use super::catalog::{Disabled, ModelSpec};
 use super::prompt::{Spoken, list, parts, spoken};
 use super::search;
 
-/// The most marks in one request.
+/// The maximum number of cache marks in one request.
 const MARKS: usize = 4;
 
-/// The pictures the vendor can see.
+/// The supported image types.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// The values of the `anthropic-version` header. The newest one forbids sampling parameters on every model.
 const VERSIONS: [&str; 3] = ["2023-01-01", "2023-06-01", STRICT_VERSION];
 const STRICT_VERSION: &str = "2026-10-21";
 
-/// The door that a request came through.
+/// The endpoint of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     Messages,
@@ -64,7 +64,7 @@ const FIELDS: &[&str] = &[
     "top_p",
 ];
 
-/// The fields that `POST /v1/messages/count_tokens` has of these.
+/// The subset of these fields that `POST /v1/messages/count_tokens` accepts.
 const COUNTED_FIELDS: &[&str] = &[
     "model",
     "messages",
@@ -91,7 +91,7 @@ const TOOL_FIELDS: &[&str] = &[
     "allowed_callers",
 ];
 
-/// The fields of each kind of block; kinds that are not listed are not looked into.
+/// The fields of each kind of block; kinds that are not listed are not checked.
 const BLOCK_FIELDS: &[(&str, &[&str])] = &[
     ("text", &["text", "cache_control", "citations"]),
     ("image", &["source", "cache_control", "transformations"]),
@@ -103,7 +103,7 @@ const BLOCK_FIELDS: &[(&str, &[&str])] = &[
     ("web_search_tool_result", &["tool_use_id", "content", "cache_control", "caller"]),
 ];
 
-/// Says what is wrong with the headers and the top-level fields, before the model is looked up.
+/// Checks the headers and the top-level fields, before the model is looked up.
 pub fn check_shape(endpoint: Endpoint, json: &Value, betas: &[String], version: &str) -> Result<(), String> {
     if !VERSIONS.contains(&version) {
         return Err(format!("anthropic-version: \"{version}\" is not a valid version"));
@@ -130,7 +130,7 @@ pub fn check_shape(endpoint: Endpoint, json: &Value, betas: &[String], version: 
     }
 }
 
-/// Says what is wrong with a request to a model that exists.
+/// Checks a request to a model that exists.
 pub fn check(request: &Request<'_>) -> Result<(), String> {
     let json = request.json;
     check_max_tokens(request)?;
@@ -153,12 +153,12 @@ pub fn check(request: &Request<'_>) -> Result<(), String> {
     check_last_words(request)
 }
 
-/// A refusal that names the message, unless the vendor's text has no place for that.
+/// Adds the path of the message, except for the vendor's texts without one.
 fn place(at: usize, wrong: &str) -> String {
     if wrong == NO_SYSTEM_MESSAGES { wrong.to_owned() } else { format!("messages.{at}.{wrong}") }
 }
 
-/// The refusal of a field that is not known at this place.
+/// Returns the error text for a field that is unknown at `path`.
 pub fn extra(path: &str) -> String {
     format!("{path}: Extra inputs are not permitted")
 }
@@ -221,7 +221,8 @@ fn check_thinking(request: &Request<'_>) -> Result<(), String> {
     if kind == "enabled" { check_budget(request) } else { Ok(()) }
 }
 
-/// `display` and `block_binding` stand only beside `adaptive` and `enabled`, two of their values only with a header.
+/// `display` and `block_binding` are valid only with `adaptive` and `enabled`, and two of their
+/// values only with a beta header.
 fn check_thinking_fields(request: &Request<'_>, kind: &str) -> Result<(), String> {
     let has = |beta: &str| request.betas.iter().any(|given| given == beta);
     let allowed: &[&str] = match kind {
@@ -319,7 +320,7 @@ fn check_effort(request: &Request<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The level in `value`, if the model has it.
+/// Returns the effort level in `value` if the model supports it.
 fn check_level<'a>(model: &ModelSpec, path: &str, value: &'a Value) -> Result<&'a str, String> {
     let effort = value.as_str().unwrap_or_default();
     if !matches!(effort, "low" | "medium" | "high" | "xhigh" | "max") {
@@ -339,7 +340,7 @@ fn check_level<'a>(model: &ModelSpec, path: &str, value: &'a Value) -> Result<&'
     Ok(effort)
 }
 
-/// Sampling parameters other than the default.
+/// Refuses sampling parameters other than the default.
 fn check_sampling(request: &Request<'_>) -> Result<(), String> {
     let allowed = request.model.sampling && request.version != STRICT_VERSION;
     for field in ["temperature", "top_p", "top_k"] {
@@ -456,7 +457,7 @@ fn check_message(request: &Request<'_>, message: &Value) -> Result<(), String> {
     }
 }
 
-/// The effort of a system message holds from the next turn on; it needs thinking.
+/// The effort of a system message applies from the next turn on; changing it requires thinking.
 fn check_message_effort(request: &Request<'_>, message: &Value) -> Result<(), String> {
     let effort = &message["output_config"]["effort"];
     if effort.is_null() {
@@ -498,7 +499,8 @@ fn check_block(request: &Request<'_>, role: &str, block: &Value) -> Result<(), S
         ("server_tool_use" | "web_search_tool_result", "assistant") => Ok(()),
         _ => Err(format!("{kind}: does not match any of the expected tags or is incomplete")),
     }?;
-    // Tests send blocks with unknown fields to generic models, to see them come back byte for byte.
+    // Tests send blocks with unknown fields to generic models, to verify that they are replayed
+    // byte for byte.
     if request.model.generic {
         return Ok(());
     }
@@ -550,7 +552,8 @@ fn check_call(block: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Marks on blocks: at most four, never on thinking or empty text, and one hour before five minutes.
+/// Checks cache marks: at most four, never on thinking or empty text, and one hour before five
+/// minutes.
 fn check_marks(request: &Value) -> Result<(), String> {
     let marked: Vec<_> = parts(request).into_iter().filter(|part| part.mark.is_some()).collect();
     if marked.len() > MARKS {
@@ -591,7 +594,8 @@ fn check_marks(request: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Every call is answered at once, every answer has its call, and answers come before anything else.
+/// Every call must be answered by the next message, every result must have its call, and results
+/// must come first.
 fn check_calls(spoken: &[Spoken]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut open: BTreeSet<&str> = BTreeSet::new();
@@ -655,7 +659,7 @@ fn check_tool_loop(request: &Request<'_>) -> Result<(), String> {
 fn check_last_words(request: &Request<'_>) -> Result<(), String> {
     let messages = spoken(request.json);
     let Some(last) = messages.last().filter(|last| last.role == "assistant") else { return Ok(()) };
-    // A paused turn goes back as it is, and the server goes on with it.
+    // A paused turn is sent back unchanged, and the server continues it.
     if search::offered(request.json) && search::is_paused(&last.blocks) {
         return Ok(());
     }

@@ -1,8 +1,9 @@
-//! The vendor's server tools, of which web search is played.
+//! The vendor's server tools. Only web search is simulated.
 //!
-//! Sources: the types `web_search_tool_20250305_param`, `web_search_tool_result_block` and their neighbours in the vendor's
-//! Python client 2.9.0, and the vendor's pages on the web search tool, on server tools (`pause_turn`) and on prices. The
-//! words of the refusals are those of the request validation for other fields; they are not published for these.
+//! Sources: the types `web_search_tool_20250305_param`, `web_search_tool_result_block` and related
+//! ones in the vendor's Python client 2.9.0, and the vendor's pages on the web search tool, on
+//! server tools (`pause_turn`) and on prices. The error texts follow the request validation for
+//! other fields; they are not published for these.
 
 use serde_json::{Value, json};
 
@@ -48,18 +49,18 @@ const FIELDS: &[&str] = &[
     "user_location",
 ];
 
-/// The tool of `request` that searches the web, if it has one.
+/// Returns the web search tool of `request`, if it has one.
 fn tool(request: &Value) -> Option<&Value> {
     let is_search = |tool: &&Value| tool["type"].as_str().is_some_and(|kind| WEB_SEARCH.contains(&kind));
     list(&request["tools"]).iter().find(is_search)
 }
 
-/// Whether `request` lets the server search.
+/// Returns true if `request` lets the server search.
 pub fn offered(request: &Value) -> bool {
     tool(request).is_some()
 }
 
-/// Says what is wrong with the tool at the place `at` that has a type of the vendor's.
+/// Checks the tool at index `at`, whose type is one of the vendor's.
 pub fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     let kind = tool["type"].as_str().unwrap_or_default();
     if OTHERS.contains(&kind) {
@@ -100,7 +101,7 @@ pub fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The refusal of a tool with a type that is not known.
+/// Returns the error text for a tool of unknown type.
 pub fn unknown_type(kind: &str, at: usize) -> String {
     let mut known: Vec<_> = WEB_SEARCH.iter().chain(OTHERS).map(|kind| format!("'{kind}'")).collect();
     known.sort_unstable();
@@ -110,8 +111,8 @@ pub fn unknown_type(kind: &str, at: usize) -> String {
     )
 }
 
-/// Says what is wrong with the blocks of server tools in the message `content`: a result follows its call, and a page
-/// comes back with the content that only the server can read.
+/// Checks the server tool blocks of the message `content`: a result must follow its call, and a
+/// page must come back with its encrypted content.
 pub fn check_blocks(content: &[Value]) -> Result<(), String> {
     let mut calls: Vec<&str> = Vec::new();
     for (at, block) in content.iter().enumerate() {
@@ -149,12 +150,14 @@ pub fn check_blocks(content: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the last words of the assistant are a turn that the server paused: it may be sent back as it is.
+/// Returns true if the last assistant message is a turn that the server paused: it may be sent back
+/// unchanged.
 pub fn is_paused(blocks: &[Value]) -> bool {
     blocks.iter().any(|block| block["type"] == "server_tool_use")
 }
 
-/// Replaces searches and cited words by the blocks that the vendor sends, within the `max_uses` of the request.
+/// Replaces searches and citations by the blocks that the vendor sends, within the `max_uses` of
+/// the request.
 pub fn play(act: &mut Act, request: &Value, serial: usize) {
     let most = tool(request).and_then(|tool| tool["max_uses"].as_u64()).unwrap_or(u64::MAX);
     let mut searches = 0;
@@ -208,7 +211,8 @@ fn cited(text: &str, page: &Page) -> Piece {
     Piece::Raw(json!({"type": "text", "text": text, "citations": [citation]}))
 }
 
-/// The value of `usage.server_tool_use`: searches that failed are not charged. Nothing, if the request allowed none.
+/// Returns the value of `usage.server_tool_use`; failed searches are not charged. `None` if the
+/// request did not allow searches.
 pub fn usage(act: &Act, request: &Value) -> Option<Value> {
     tool(request)?;
     let is_charged = |piece: &&Piece| match piece {

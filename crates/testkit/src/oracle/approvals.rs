@@ -1,4 +1,4 @@
-//! What the human is asked is answered once, what ran was allowed, and a late yes is used once.
+//! Rules about approvals: each is answered once, only allowed calls ran, and a grant is used once.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::seen::{Approval, Decision, Seen};
 
 /// Rules under which a call may run.
 const ALLOWING: [&str; 7] = ["own-tool", "reads", "context", "mode", "standing", "approved", "granted"];
-/// The texts of results of calls that did not run, or of which nobody knows.
+/// The result texts of calls that did not run, or whose outcome is unknown.
 const UNRUN: [&str; 2] = ["this was not run.", "the program was stopped while this ran"];
 
-/// The decision about a call that was asked for follows from the answer, and there is none before the answer or
-/// before the turn has gone on.
+/// The decision about a call with an approval matches the answer. There is none before the answer
+/// or before the turn continued without one.
 pub fn approvals_are_answered_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for approval in &seen.ruled.approvals {
@@ -42,7 +42,7 @@ pub fn approvals_are_answered_once(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// A call with a result of its own was decided by a rule that allows.
+/// A call with a real result was decided by a rule that allows it.
 pub fn what_ran_was_allowed(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for result in seen.entries.values().flat_map(|entry| entry.results()) {
@@ -57,7 +57,7 @@ pub fn what_ran_was_allowed(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// A yes that came late lets one call through, with the same tool and the same input.
+/// A grant allows one call, with the same tool and the same input.
 pub fn grants_are_used_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut used: BTreeMap<&str, u32> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What happens beside main: each report is read in one place, and the fork that is open has a name.
+//! Rules about pending updates and the open fork.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::seen::{Entry, Report, Seen};
 
-/// How main is told that it sees reports only once; a fork is told something else.
+/// The text that marks updates shown to main; forks get another text.
 const ONCE: &str = "you see them only this once";
 
-/// An entry of main quotes and counts exactly the reports that say they were read in it. Only what is no longer on
-/// main's way may tell of reports that wait again.
+/// An entry of main quotes and counts exactly the updates that were read in it. Only entries that
+/// are no longer on main's path may contain updates that are pending again.
 pub fn reports_are_read_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let main: BTreeSet<i64> = seen.path(seen.main().and_then(|head| head.entry)).into_iter().collect();
@@ -35,7 +35,7 @@ pub fn reports_are_read_once(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// What main is told of `reports`: those with text from outside keep their lines, in a data block.
+/// Returns the expected quotes of `reports`: tainted text keeps its lines, in a data block.
 fn quoted<'a>(reports: impl Iterator<Item = &'a &'a Report>) -> Vec<String> {
     let told = |report: &&Report| {
         if report.tainted {
@@ -51,7 +51,7 @@ fn in_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What main is told of reports before the words of one entry.
+/// The updates in the preamble of an entry.
 struct Told {
     quoted: Vec<String>,
     counted: usize,
@@ -86,10 +86,11 @@ impl Told {
     }
 }
 
-/// PU-4: the file tells what waits, unless nobody could write it before the end.
+/// PU-4: the file matches the pending updates, unless the program was killed before it could write
+/// the file.
 pub fn the_file_tells_what_waits(seen: &Seen) -> Vec<String> {
     if seen.root.join("state/bot.pid").exists() {
-        // It was killed; the next start lets the file follow.
+        // It was killed; the next start updates the file.
         return Vec::new();
     }
     let file =
@@ -105,7 +106,7 @@ pub fn the_file_tells_what_waits(seen: &Seen) -> Vec<String> {
     }
 }
 
-/// At most one fork is open, and its branch is there.
+/// At most one fork is open, and its branch exists.
 pub fn the_fork_is_there(seen: &Seen) -> Vec<String> {
     let missing =
         seen.beside.forks.iter().filter(|fork| !seen.heads.iter().any(|head| head.branch == **fork));

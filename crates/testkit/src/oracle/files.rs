@@ -1,4 +1,5 @@
-//! The files beside the database agree with it, are whole, and are nobody else's to read.
+//! Rules about files: they agree with the database, are complete, and are readable only by their
+//! owner.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +12,7 @@ use super::seen::Seen;
 
 const KEYS: [&str; 4] = ["event", "parent_session_id", "session_id", "timestamp"];
 
-/// `sessions.json` names the session of main, unless writing it is still to be done.
+/// `sessions.json` names main's session, unless a change of the file is still pending.
 pub fn main_is_who_the_file_says(seen: &Seen) -> Vec<String> {
     if seen.unmade > 0 {
         return Vec::new();
@@ -22,7 +23,8 @@ pub fn main_is_who_the_file_says(seen: &Seen) -> Vec<String> {
     if file == main { Vec::new() } else { vec![format!("sessions.json names {file:?} and main is {main:?}")] }
 }
 
-/// Every line of the history is an event, none is there twice, and every session that main had is told of.
+/// Every line of the history is an event, none occurs twice, and every session that main had is
+/// recorded.
 pub fn the_history_is_whole(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let history = std::fs::read_to_string(seen.root.join("state/session_history.jsonl")).unwrap_or_default();
@@ -35,7 +37,7 @@ pub fn the_history_is_whole(seen: &Seen) -> Vec<String> {
         }
         match serde_json::from_str::<Value>(line) {
             Ok(event) if keys(&event) == KEYS => events.push(event),
-            // What a crash cut off is kept aside, and the human was told.
+            // A line truncated by a crash is moved to a separate file, and the user was notified.
             Ok(_) | Err(_) if aside.iter().any(|kept| kept == line) => {}
             Ok(_) | Err(_) => wrong.push(format!("the history has a line that is no event: {line}")),
         }
@@ -61,19 +63,19 @@ fn untold(seen: &Seen, events: &[Value]) -> Vec<String> {
     wrong
 }
 
-/// No half-written file is older than the last start.
+/// No temporary file is older than the last start.
 pub fn nothing_is_left_over(seen: &Seen) -> Vec<String> {
     let started = modified(&seen.root.join("state/bot.pid"));
     let halves = all(&seen.root).into_iter().filter(|path| path.extension().is_some_and(|end| end == "tmp"));
     let left = halves.filter(|path| match (started, modified(path)) {
         (Some(started), Some(made)) => made < started,
-        // It ended in order, so nothing half-written may be there at all.
+        // The program exited normally, so no temporary file may exist.
         (None, _) | (_, None) => true,
     });
     left.map(|path| format!("{} was never finished nor taken away", path.display())).collect()
 }
 
-/// What the program makes is for its owner alone.
+/// Files of the program are accessible only by their owner.
 pub fn only_the_owner_reads(seen: &Seen) -> Vec<String> {
     let state = seen.root.join("state");
     let mut made = all(&state);
@@ -104,7 +106,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().ok()?.modified().ok()
 }
 
-/// Everything below `dir`, links not followed.
+/// Returns everything below `dir` without following links.
 fn all(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![dir.to_owned()];

@@ -1,4 +1,4 @@
-//! The ledger: what a test saw with its own eyes, held against what the directory says.
+//! Compares a test's own observations with the data directory.
 
 use std::path::Path;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::seen::{Entry, Seen};
 use crate::model_server::Received;
 
-/// What was acknowledged, and what the model was asked.
+/// Acknowledged messages, and requests to the model.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// The words of every message that was acknowledged; no two the same.
+    /// The texts of all acknowledged messages; they must be distinct.
     pub acknowledged: Vec<String>,
     /// Every request that reached the model.
     pub requests: Vec<Received>,
 }
 
 impl Ledger {
-    /// Everything that was seen and is not so in the directory at `root`.
+    /// Returns all observations that the directory at `root` contradicts.
     pub fn check(&self, root: &Path) -> Vec<String> {
         match Seen::read(root) {
             Ok(seen) => self.lost(&seen).chain(self.invented(&seen)).collect(),
@@ -25,7 +25,7 @@ impl Ledger {
         }
     }
 
-    /// Messages that were acknowledged and are not there once.
+    /// Reports acknowledged messages that do not occur exactly once.
     fn lost<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = String> + 'a {
         self.acknowledged.iter().filter_map(|text| {
             let count = seen.messages.iter().filter(|message| message.text == *text).count();
@@ -33,7 +33,7 @@ impl Ledger {
         })
     }
 
-    /// Requests whose history is on no way through the tree.
+    /// Reports requests whose history is not a path in the tree.
     fn invented<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = String> + 'a {
         let ways: Vec<Vec<String>> = seen.leaves().map(|leaf| way(seen, leaf)).collect();
         self.requests.iter().enumerate().filter_map(move |(at, request)| {
@@ -44,7 +44,7 @@ impl Ledger {
     }
 }
 
-/// A request's history as plain lines, one to a block.
+/// Returns a request's history as text lines, one per block.
 fn told(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
     // System notes are not entries.
@@ -67,7 +67,7 @@ fn block_line(role: &str, block: &Value) -> String {
     }
 }
 
-/// The way to `leaf` as the same plain lines.
+/// Returns the path to `leaf` in the same format.
 fn way(seen: &Seen, leaf: i64) -> Vec<String> {
     seen.path(Some(leaf)).iter().filter_map(|id| seen.entries.get(id)).flat_map(entry_lines).collect()
 }
@@ -94,7 +94,7 @@ fn entry_lines(entry: &Entry) -> Vec<String> {
     }
 }
 
-/// Words without a word in them are not sent, and white space at the end is not either.
+/// Blank text is not sent, and trailing white space is removed.
 fn said_line(block: &Value) -> Option<String> {
     if let Some(text) = block["text"].as_str() {
         let text = text.trim_end();

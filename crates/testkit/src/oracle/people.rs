@@ -1,13 +1,13 @@
-//! Every message of the human is said once, in order, and has a turn that comes to an end.
+//! Rules about messages of the user: each is delivered once, in order, and has a turn that ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::seen::{Entry, Message, Seen};
 
-/// How often a turn may be begun.
+/// The maximum number of attempts of a turn.
 const ATTEMPTS: i64 = 3;
 
-/// A message that was taken is one entry of the human with the same words, and the other way round.
+/// A delivered message is one user entry with the same text, and vice versa.
 pub fn messages_are_said_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut taken: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn messages_are_said_once(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// On main, what came first was said first, and what waits came last.
+/// On main, messages are delivered in order, and pending ones are the latest.
 pub fn messages_keep_their_order(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let main: BTreeSet<i64> = seen.path(seen.main().and_then(|head| head.entry)).into_iter().collect();
@@ -44,7 +44,8 @@ pub fn messages_keep_their_order(seen: &Seen) -> Vec<String> {
             }
             Some(id) => before = Some(id),
             None => {
-                // What we say ourselves, to a background run for one, has its own time.
+                // Messages of the program, for example to a background run, have no order relative
+                // to the user's.
                 let overtakes =
                     |later: &&Message| later.id > message.id && later.entry.is_some() && !later.ours;
                 let later = seen.messages.iter().find(overtakes);
@@ -57,14 +58,15 @@ pub fn messages_keep_their_order(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// A turn answers a message that was taken; one at a time goes on in a branch; those that ended say how.
+/// A turn answers a delivered message, a branch has at most one open turn, and closed turns have an
+/// ending.
 pub fn turns_are_whole(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut open: BTreeMap<&str, i64> = BTreeMap::new();
     let mut answered: BTreeMap<i64, u32> = BTreeMap::new();
     for turn in &seen.turns {
         *answered.entry(turn.message).or_default() += 1;
-        // One that waits for the model has not been begun since.
+        // A turn that waits for the model has zero attempts.
         if !(0..=ATTEMPTS).contains(&turn.attempts) {
             wrong.push(format!("turn {} was begun {} times", turn.id, turn.attempts));
         }
@@ -89,7 +91,7 @@ pub fn turns_are_whole(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// Words of our own stand in what comes before the human's words; there are none of theirs.
+/// Text of the program is in the preamble, and the user's text is then empty.
 fn says(entry: &Entry, message: &Message) -> bool {
     let preface = entry.body["preface"].as_str().unwrap_or_default();
     if message.ours {
@@ -99,7 +101,7 @@ fn says(entry: &Entry, message: &Message) -> bool {
     }
 }
 
-/// What a webhook brings goes to the human without anybody having to answer it: it is no message.
+/// A webhook's text is sent directly to the user without a message.
 fn came_from_a_webhook(entry: &Entry) -> bool {
     let preface = entry.body["preface"].as_str().unwrap_or_default();
     entry.body["text"] == ""

@@ -1,15 +1,17 @@
-//! What is planned: each time has one end, a job is never done twice at once, and what was charged was shown.
+//! Rules about scheduled jobs: consistent occurrences, no overlapping runs, and charges that match
+//! pings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::seen::{Seen, Time};
 
-/// How often a job may be tried.
+/// The maximum number of tries of a job.
 const TRIES: i64 = 3;
 const OPEN: [&str; 3] = ["running", "asked", "again"];
 const ENDED: [&str; 5] = ["done", "failed", "missed", "skipped", "cancelled"];
 
-/// A time stands somewhere, was not tried too often, and one that has failed or was missed says why.
+/// An occurrence has a known stage, was not tried too often, and has a reason if it failed or was
+/// missed.
 pub fn times_are_whole(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for time in &seen.beside.planned.times {
@@ -31,11 +33,11 @@ pub fn times_are_whole(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// No time is accounted for twice: those that were missed in a row hold no other time of the same job.
+/// Occurrences of a job do not overlap: a range of missed times contains no other occurrence.
 pub fn times_are_kept_once(seen: &Seen) -> Vec<String> {
     let mut ends: BTreeMap<&str, &Time> = BTreeMap::new();
     let mut wrong = Vec::new();
-    // They are read by job and time.
+    // The rows are sorted by job and time.
     for time in &seen.beside.planned.times {
         if let Some(before) = ends.insert(&time.source, time)
             && before.last.unwrap_or(before.due) >= time.due
@@ -46,14 +48,14 @@ pub fn times_are_kept_once(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// One time of a job is being done, and one more waits at most; what is being done can be found.
+/// At most one occurrence of a job is open and one is queued, and the run of a running one exists.
 pub fn jobs_are_done_one_at_a_time(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut open = BTreeSet::new();
     let mut queued = BTreeSet::new();
     for time in &seen.beside.planned.times {
         let twice = match time.stage.as_str() {
-            // What is brought to a webhook waits in a row, or for the next day.
+            // Deliveries to a webhook are queued one after another, or until the next day.
             "queued" if time.source.starts_with("webhook:") => false,
             "queued" => !queued.insert(&time.source),
             stage if OPEN.contains(&stage) => !open.insert(&time.source),
@@ -71,7 +73,7 @@ pub fn jobs_are_done_one_at_a_time(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// No run of a job began before the one before it had ended.
+/// No run of a job began before the previous one had ended.
 pub fn runs_of_a_job_follow_each_other(seen: &Seen) -> Vec<String> {
     let jobs: BTreeMap<&str, &str> = seen
         .beside
@@ -95,7 +97,7 @@ pub fn runs_of_a_job_follow_each_other(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// What was shown was charged, once, and the other way round; a run pings once, and once more if it cannot wait.
+/// Shown entries were charged exactly once; a run pings at most once normally and once as critical.
 pub fn what_was_charged_was_shown(seen: &Seen) -> Vec<String> {
     let planned = &seen.beside.planned;
     let charged: BTreeSet<i64> = planned.charges.iter().map(|charge| charge.entry).collect();
@@ -120,7 +122,7 @@ pub fn what_was_charged_was_shown(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// The job that is told so: `[routine-bg:mail] ...`.
+/// Returns the tag of the job that a message starts, such as `[routine-bg:mail] ...`.
 fn job(words: &str) -> Option<&str> {
     let tag = words.strip_prefix('[')?.split_once(']')?.0;
     (tag.starts_with("routine-bg:") || tag.starts_with("reminder-bg:")).then_some(tag)

@@ -1,10 +1,10 @@
-//! Background runs: one that goes on has a place and a turn, and what it sent can be found again.
+//! Rules about background runs: an active run has a branch and a turn, and sent entries exist.
 
 use serde_json::Value;
 
 use super::seen::Seen;
 
-/// A run that goes on has a place in the tree and a turn that has not ended.
+/// An active run has a branch and an open turn.
 pub fn runs_go_on_somewhere(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for run in &seen.beside.runs {
@@ -18,17 +18,18 @@ pub fn runs_go_on_somewhere(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// What was sent is an entry that holds results.
+/// A sent entry exists and contains tool results.
 pub fn what_was_sent_is_there(seen: &Seen) -> Vec<String> {
     let lost =
         seen.beside.sent.iter().filter(|id| seen.entries.get(id).is_none_or(|entry| entry.kind != "tools"));
     lost.map(|id| format!("{id} was sent and holds nothing")).collect()
 }
 
-/// MT-6: the file knows the run of every message that the log does, unless nobody could write it before the end.
+/// MT-6: the file records the run of every message that the journal does, unless the program was
+/// killed before it could write the file.
 pub fn the_file_knows_the_runs(seen: &Seen) -> Vec<String> {
     if seen.root.join("state/bot.pid").exists() {
-        // It was killed; the next start lets the file follow.
+        // It was killed; the next start updates the file.
         return Vec::new();
     }
     let file = std::fs::read_to_string(seen.root.join("state/fork_messages.json")).unwrap_or("[]".to_owned());

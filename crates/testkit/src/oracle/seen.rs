@@ -1,4 +1,4 @@
-//! What is in a data directory, read row by row.
+//! A snapshot of a data directory, read row by row.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-/// The rows of a directory.
+/// The rows of a data directory.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub root: PathBuf,
@@ -18,40 +18,38 @@ pub struct Seen {
     pub ruled: Ruled,
     pub reports: Vec<Report>,
     pub beside: Beside,
-    /// How many changes to the session files are still to be made.
+    /// The number of pending changes to the session files.
     pub unmade: usize,
 }
 
-/// What goes on beside main, and what came of it.
+/// Forks, background runs and scheduled jobs.
 #[derive(Debug, Default)]
 pub struct Beside {
-    /// The branch of the side conversation that is open.
+    /// The branch of the open fork.
     pub forks: Vec<String>,
-    /// The branches of background runs that go on.
+    /// The branches of active background runs.
     pub runs: Vec<String>,
-    /// The entries that runs showed to the human.
+    /// The entries that runs showed to the user.
     pub sent: Vec<i64>,
-    /// The messages whose run is known, each with its session.
+    /// Messages with a known run, and its session.
     pub origins: Vec<(i64, String)>,
-    /// What is planned, and what came of it.
     pub planned: Planned,
 }
 
-/// What is planned, and what came of it.
+/// Scheduled jobs and the ping budget.
 #[derive(Debug, Default)]
 pub struct Planned {
-    /// The times at which jobs were due, by job and time.
+    /// Occurrences, sorted by job and time.
     pub times: Vec<Time>,
-    /// What was said first on branches, by us.
+    /// Messages of the program, by branch.
     pub told: Vec<(String, String)>,
-    /// What was charged.
     pub charges: Vec<Charge>,
-    /// The pings that are left, and the most that can be.
+    /// The remaining pings, and the capacity of the budget.
     pub available: f64,
     pub capacity: f64,
 }
 
-/// One time at which one job was due.
+/// One occurrence of a job.
 #[derive(Debug)]
 pub struct Time {
     pub source: String,
@@ -65,13 +63,13 @@ pub struct Time {
 }
 
 impl Time {
-    /// Which it is.
+    /// Returns a readable name.
     pub fn name(&self) -> String {
         format!("{} at {}", self.source, self.due)
     }
 }
 
-/// What was charged for what a branch showed.
+/// A charge for an entry that a branch showed.
 #[derive(Debug)]
 pub struct Charge {
     pub entry: i64,
@@ -108,7 +106,7 @@ pub struct Message {
     pub id: i64,
     pub text: String,
     pub entry: Option<i64>,
-    /// Whether it is one of our own.
+    /// Set for messages of the program.
     pub ours: bool,
 }
 
@@ -116,7 +114,7 @@ pub struct Message {
 pub struct Report {
     pub id: i64,
     pub text: String,
-    /// Whether its words may be from outside.
+    /// Set if the text may contain text from outside.
     pub tainted: bool,
     pub read: Option<i64>,
     pub told: String,
@@ -133,7 +131,7 @@ pub struct Turn {
     pub ending: Option<String>,
 }
 
-/// What was decided about calls, and what the human was asked.
+/// Decisions about calls, and approvals.
 #[derive(Debug, Default)]
 pub struct Ruled {
     pub decisions: Vec<Decision>,
@@ -157,7 +155,7 @@ pub struct Approval {
     pub call: String,
     pub tool: String,
     pub input: String,
-    /// Whether the turn has gone on without an answer.
+    /// Set if the turn continued without an answer.
     pub late: bool,
     pub how: Option<String>,
     /// The call that used the grant.
@@ -165,13 +163,13 @@ pub struct Approval {
 }
 
 impl Seen {
-    /// Reads the directory at `root`; nothing is in it before the first start.
+    /// Reads the directory at `root`, which is empty before the first start.
     pub fn read(root: &Path) -> anyhow::Result<Self> {
         let database = root.join("state/journal.db");
         if !database.exists() {
             return Ok(Self { root: root.to_owned(), ..Self::default() });
         }
-        // A copy, because even a reader leaves traces beside the original.
+        // Uses a copy, because even a reader creates files next to the original.
         let copy = tempfile::tempdir()?;
         for end in ["", "-wal"] {
             let from = root.join(format!("state/journal.db{end}"));
@@ -201,11 +199,12 @@ impl Seen {
         })
     }
 
-    /// The numbers on the way to `entry`, oldest first.
+    /// Returns the ids on the path to `entry`, oldest first.
     pub fn path(&self, entry: Option<i64>) -> Vec<i64> {
         let mut path = Vec::new();
         let mut next = entry;
-        // A loop among parents is told by another rule; here it only must not last for ever.
+        // A cycle among parents is reported by another rule; here it must only not cause an endless
+        // loop.
         while let Some(id) = next.filter(|_| path.len() <= self.entries.len()) {
             path.push(id);
             next = self.entries.get(&id).and_then(|entry| entry.parent);
@@ -214,27 +213,27 @@ impl Seen {
         path
     }
 
-    /// The entries that nothing was said after.
+    /// Returns the entries without children.
     pub fn leaves(&self) -> impl Iterator<Item = i64> {
         let parents: std::collections::BTreeSet<i64> =
             self.entries.values().filter_map(|entry| entry.parent).collect();
         self.entries.keys().copied().filter(move |id| !parents.contains(id))
     }
 
-    /// The head called `main`.
+    /// Returns the head of `main`.
     pub fn main(&self) -> Option<&Head> {
         self.heads.iter().find(|head| head.branch == "main")
     }
 }
 
 impl Entry {
-    /// The ids of the calls in it.
+    /// Returns the ids of the entry's calls.
     pub fn calls(&self) -> Vec<String> {
         let blocks = self.body["blocks"].as_array().cloned().unwrap_or_default();
         blocks.iter().filter_map(|block| block["call"]["id"].as_str()).map(str::to_owned).collect()
     }
 
-    /// The results in it.
+    /// Returns the results of the entry.
     pub fn results(&self) -> &[Value] {
         self.body["results"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
@@ -264,7 +263,7 @@ fn beside(rows: &Rows) -> rusqlite::Result<Beside> {
         forks: rows.all("SELECT branch FROM forks", |row| row.get(0))?,
         runs: rows.all("SELECT branch FROM runs", |row| row.get(0))?,
         sent: rows.all("SELECT entry FROM sent", |row| row.get(0))?,
-        // Under the ids of Discord: those of our own messages are receipts.
+        // Under Discord's message ids, which are stored as receipts for our own messages.
         origins: rows.all(
             "SELECT receipts.message, session FROM origins JOIN posts ON posts.entry = origins.message AND work = 'new' \
              JOIN receipts ON receipts.key = posts.key UNION SELECT message, session FROM origins \

@@ -1,4 +1,4 @@
-//! Every rule of the oracle, with a directory that breaks it.
+//! Tests every rule of the oracle with a directory that violates it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn a_sound_directory_breaks_nothing() {
     assert_eq!(examine(tempfile::tempdir().unwrap().path().join("nothing").as_path()), [""; 0]);
 }
 
-/// Damages the rows of a sound directory, and looks for the complaint.
+/// Damages the rows of a valid directory, and expects the complaint.
 fn check(damage: &str, complaint: &str) {
     let dir = sound();
     sql(dir.path(), damage);
@@ -97,7 +97,7 @@ fn a_damaged_row_of_a_run_is_found() {
     );
 }
 
-/// A time of a job that stands at `stage`.
+/// Returns SQL for an occurrence at `stage`.
 fn time(due: i64, stage: &str, more: &str) -> String {
     format!(
         "INSERT INTO occurrences (source, due, name, words, late, tries, began, since, stage) VALUES ('routine:mail', \

@@ -1,13 +1,13 @@
-//! The tree is sound, and every call in it was decided once and answered once.
+//! Rules about the entry tree: it is consistent, and every call was decided and answered once.
 
 use std::collections::BTreeMap;
 
 use super::seen::{Entry, Seen};
 
-/// The answer to a call that was never asked for, because asking could not be written down.
+/// The result of a call whose request for approval could not be stored.
 const NOT_RUN: &str = "this was not run.";
 
-/// Numbers grow along every way, and the depth counts its steps.
+/// Ids increase along every path, and the depth is the number of steps.
 pub fn parents_are_there_and_smaller(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for (id, entry) in &seen.entries {
@@ -29,13 +29,13 @@ pub fn parents_are_there_and_smaller(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// A name points to something.
+/// A head points to an existing entry.
 pub fn heads_point_to_entries(seen: &Seen) -> Vec<String> {
     let lost = seen.heads.iter().filter(|head| head.entry.is_some_and(|id| !seen.entries.contains_key(&id)));
     lost.map(|head| format!("{} points to {:?}, which is not there", head.branch, head.entry)).collect()
 }
 
-/// What is said after calls is their results, of exactly these calls; results stand nowhere else.
+/// An entry with calls is followed by exactly their results; results occur nowhere else.
 pub fn calls_are_answered(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for (id, entry) in &seen.entries {
@@ -59,7 +59,7 @@ pub fn calls_are_answered(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// A call has one decision, which is not later than its result; a decision has a call.
+/// A call has one decision, not later than its result, and a decision has a call.
 pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut decided: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
@@ -68,7 +68,7 @@ pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
     }
     let mut called = BTreeMap::<String, usize>::new();
     let told = results(seen);
-    // What a webhook brings rings without a model that could have been refused it.
+    // A webhook delivery pings directly, without a model whose call could be refused.
     for call in seen.entries.values().flat_map(Entry::calls).filter(|call| !call.starts_with("delivery-")) {
         *called.entry(call).or_default() += 1;
     }
@@ -76,7 +76,7 @@ pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
         let results = told.get(call.as_str()).map(Vec::as_slice).unwrap_or_default();
         let refused = results.iter().any(|(_, text)| *text == NOT_RUN);
         match decided.get(call.as_str()).map(Vec::as_slice) {
-            // A model may use a name for its calls twice, on two ways through the tree.
+            // A model may use a call id twice, on two paths of the tree.
             Some(times @ [at, ..]) if times.len() == *count => {
                 let early = results.iter().filter(|(told, _)| told < at);
                 wrong.extend(early.map(|_| format!("call {call} was answered before it was decided")));
@@ -91,7 +91,7 @@ pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// What was told of each call, and when.
+/// Returns the results of each call with their times.
 fn results(seen: &Seen) -> BTreeMap<&str, Vec<(i64, &str)>> {
     let mut results: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for entry in seen.entries.values() {

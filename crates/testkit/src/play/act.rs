@@ -1,11 +1,11 @@
-//! What the server plays in answer to one request.
+//! The scripted reply to one request.
 
 use domain::conversation::Usage;
 use serde_json::Value;
 
 use super::gate::Gate;
 
-/// One answer, and what goes wrong with it. Events are counted from 0.
+/// A reply and its faults. Events are counted from 0.
 #[derive(Clone, Debug)]
 pub struct Act {
     pub(crate) pieces: Vec<Piece>,
@@ -17,7 +17,7 @@ pub struct Act {
     pub(crate) details: Option<Box<Details>>,
 }
 
-/// Details that only the Messages API has.
+/// Details that exist only in the Messages API.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Details {
     /// `error.details.error_code` of a refusal.
@@ -26,109 +26,102 @@ pub(crate) struct Details {
     pub(crate) stop_details: Option<Value>,
 }
 
-/// A part of an answer.
+/// A part of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// Words.
     Text(String),
-    /// Thinking, and its signature. The server of the Messages API signs thinking whose signature is empty.
+    /// Thinking with its signature. The server of the Messages API signs thinking whose signature
+    /// is empty.
     Thinking {
-        /// What was thought.
+        /// The thinking text.
         thinking: String,
-        /// The proof.
         signature: String,
     },
     /// A note to the user before a tool call. Newer Anthropic models send it as a thinking block.
     Note(String),
-    /// A call of a tool.
+    /// A tool call.
     Call {
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// Its input, as JSON text: it may be wrong on purpose.
+        /// Its input as JSON text, which may be invalid on purpose.
         input: String,
     },
-    /// A block that comes whole in its start event, of whatever kind.
+    /// A block of any type, sent complete in its start event.
     Raw(Value),
-    /// A web search that the server makes with its own tool.
+    /// A web search that the server performs with its own tool.
     Search {
         /// The query.
         query: String,
-        /// What comes of it.
+        /// The outcome.
         found: Found,
     },
-    /// Words that cite a page.
+    /// Text that cites a page.
     Cited {
-        /// The words.
         text: String,
-        /// The page.
+        /// The cited page.
         page: Page,
     },
 }
 
-/// What comes of a web search.
+/// The outcome of a web search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// These pages.
     Pages(Vec<Page>),
-    /// An error of the vendor's, by its code.
+    /// A vendor's error code.
     Error(String),
-    /// Nothing yet: the server pauses the turn.
+    /// No result yet: the server pauses the turn.
     Pending,
 }
 
-/// A page that a search finds.
+/// A page found by a search.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// Its title.
     pub title: String,
-    /// Its address.
+    /// Its URL.
     pub url: String,
-    /// Words on it.
+    /// An excerpt.
     #[serde(default)]
     pub words: String,
 }
 
 impl Page {
-    /// The page at `url`.
+    /// Creates a page.
     pub fn new(title: &str, url: &str, words: &str) -> Self {
         Self { title: title.to_owned(), url: url.to_owned(), words: words.to_owned() }
     }
 }
 
-/// What goes wrong.
+/// A fault of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The request is refused.
     Refuse(Refused),
-    /// A page for people, with a status of success.
+    /// An HTML page with a success status.
     Html,
-    /// Nothing more from this event on, for ever.
+    /// Sends nothing from this event on and keeps the connection open.
     Stall(usize),
-    /// The connection breaks before this event.
+    /// Breaks the connection before this event.
     Cut(usize),
-    /// The stream ends before this event as if it were complete.
+    /// Ends the stream before this event without an error.
     End(usize),
-    /// An `error` event of this kind in place of this event, and the end.
+    /// Sends an `error` event of this kind instead of this event, and ends.
     Error(usize, String),
-    /// Bytes that are no events in place of this event, and the end.
+    /// Sends bytes that are not an event instead of this event, and ends.
     Garbage(usize),
-    /// An event whose data is no JSON in place of this event.
+    /// Sends an event with invalid JSON instead of this event.
     BadJson(usize),
-    /// An event with this data in place of this event.
+    /// Sends an event with this data instead of this event.
     Event(usize, Value),
 }
 
-/// A refusal with a status.
+/// An HTTP error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
-    /// The HTTP status.
     pub status: u16,
-    /// The kind of error in the body.
+    /// The error type in the body.
     pub kind: String,
-    /// Its message.
     pub message: String,
-    /// What the `retry-after` header says, if there is one.
+    /// The value of the `retry-after` header, if any.
     pub retry_after: Option<String>,
 }
 
@@ -139,7 +132,7 @@ pub(crate) enum At {
 }
 
 impl Act {
-    /// An answer without a word in it.
+    /// Creates a reply without content.
     pub fn empty() -> Self {
         Self {
             pieces: Vec::new(),
@@ -152,24 +145,24 @@ impl Act {
         }
     }
 
-    /// An answer of these words.
+    /// Creates a reply with a text.
     pub fn says(text: &str) -> Self {
         Self::empty().and_says(text)
     }
 
-    /// A call of one tool.
+    /// Creates a reply with one tool call.
     pub fn calls(name: &str, input: &Value) -> Self {
         Self::empty().and_calls(name, input)
     }
 
-    /// Refuses with `status` and an error of `kind`.
+    /// Creates an error response with `status` and an error of `kind`.
     pub fn refuses(status: u16, kind: &str, message: &str) -> Self {
         let refused =
             Refused { status, kind: kind.to_owned(), message: message.to_owned(), retry_after: None };
         Self::empty().with(Fault::Refuse(refused))
     }
 
-    /// Asks to come back in a while.
+    /// Creates a 429 with a `retry-after` in seconds.
     pub fn rate_limited(seconds: u64) -> Self {
         let message = "This request would exceed your organization's rate limit.".to_owned();
         let refused = Refused {
@@ -181,12 +174,12 @@ impl Act {
         Self::empty().with(Fault::Refuse(refused))
     }
 
-    /// Says that the money is spent.
+    /// Creates the error for an exceeded spend limit.
     pub fn spend_limited() -> Self {
         Self::spend_limited_saying("You have reached your specified workspace spend limit.")
     }
 
-    /// Says that the money is spent with the vendor's code for it, in other words.
+    /// Creates the error for an exceeded spend limit with the vendor's code and another message.
     pub fn spend_limited_saying(message: &str) -> Self {
         let mut act = Self::refuses(429, "rate_limit_error", message);
         let error_code = Some("enforced_spend_limit_reached".to_owned());
@@ -194,23 +187,23 @@ impl Act {
         act
     }
 
-    /// Says that too many ask.
+    /// Creates the error for an overloaded service.
     pub fn overloaded() -> Self {
         Self::refuses(529, "overloaded_error", "Overloaded")
     }
 
-    /// Breaks before it answers.
+    /// Creates an internal server error.
     pub fn broken() -> Self {
         Self::refuses(500, "api_error", "Internal server error")
     }
 
-    /// Adds words.
+    /// Adds text.
     #[must_use]
     pub fn and_says(self, text: &str) -> Self {
         self.and(Piece::Text(text.to_owned()))
     }
 
-    /// Adds a call.
+    /// Adds a tool call.
     #[must_use]
     pub fn and_calls(self, name: &str, input: &Value) -> Self {
         self.and(Piece::Call { name: name.to_owned(), input: input.to_string() })
@@ -234,12 +227,12 @@ impl Act {
         self.and(Piece::Note(note.to_owned()))
     }
 
-    /// Uses up `max_tokens` with thinking, before the first word.
+    /// Creates a reply that uses up `max_tokens` with thinking, before any text.
     pub fn only_thinks(thinking: &str) -> Self {
         Self::empty().and_signed_thinking(thinking).stopping("max_tokens")
     }
 
-    /// Declines to answer for a reason of this `category`, after the pieces so far.
+    /// Declines to answer with a reason of this `category`, after the pieces so far.
     #[must_use]
     pub fn declining(mut self, category: Option<&str>) -> Self {
         let explanation = "This request was declined.";
@@ -267,33 +260,33 @@ impl Act {
         self.and(Piece::Search { query: query.to_owned(), found: Found::Pending }).stopping("pause_turn")
     }
 
-    /// Adds words that cite `page`.
+    /// Adds text that cites `page`.
     #[must_use]
     pub fn and_cites(self, text: &str, page: &Page) -> Self {
         self.and(Piece::Cited { text: text.to_owned(), page: page.clone() })
     }
 
-    /// The search that a server makes of its own accord.
+    /// Creates the default reply of a server with a hosted search.
     pub(crate) fn searches_for(query: &str) -> Self {
         let page = Page::new("A page", "https://example.org/a-page", "Words of a page.");
         Self::empty().and_searches(query, std::slice::from_ref(&page)).and_cites("A page says so.", &page)
     }
 
-    /// Adds any piece.
+    /// Adds a piece.
     #[must_use]
     pub fn and(mut self, piece: Piece) -> Self {
         self.pieces.push(piece);
         self
     }
 
-    /// Stops for `reason` instead of the natural one.
+    /// Sets the stop reason, instead of the natural one.
     #[must_use]
     pub fn stopping(mut self, reason: &str) -> Self {
         self.stop = Some(reason.to_owned());
         self
     }
 
-    /// Lets something go wrong.
+    /// Adds a fault.
     #[must_use]
     pub fn with(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
@@ -307,38 +300,38 @@ impl Act {
         self
     }
 
-    /// Waits at `gate` before anything is answered at all.
+    /// Waits at `gate` before sending the response head.
     #[must_use]
     pub fn held_back(mut self, gate: &Gate) -> Self {
         self.hold = Some((At::Head, gate.clone()));
         self
     }
 
-    /// Sends the bytes of the stream in pieces whose sizes `seed` chooses.
+    /// Sends the stream in chunks of random sizes determined by `seed`.
     #[must_use]
     pub fn chopped(mut self, seed: u64) -> Self {
         self.chopped = Some(seed);
         self
     }
 
-    /// Charges this for it, instead of what is counted.
+    /// Overrides the charged usage.
     #[must_use]
     pub fn charging(mut self, usage: Usage) -> Self {
         self.charge = Some(Box::new(usage));
         self
     }
 
-    /// The `error_code` of its refusal.
+    /// Returns the `error_code` of its refusal.
     pub(crate) fn error_code(&self) -> Option<String> {
         self.details.as_ref().and_then(|details| details.error_code.clone())
     }
 
-    /// The `stop_details` of its reply.
+    /// Returns the `stop_details` of its reply.
     pub(crate) fn stop_details(&self) -> Option<&Value> {
         self.details.as_ref().and_then(|details| details.stop_details.as_ref())
     }
 
-    /// Whether it calls a tool.
+    /// Returns true if it calls a tool.
     pub(crate) fn wants_tools(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }))
     }

@@ -1,35 +1,32 @@
-//! The events of an act as bytes on the wire, with the place where it goes wrong.
+//! Converts an encoded stream into send steps, with the wait point and the fault of a reply.
 //!
-//! What an event looks like is up to the wire; where the stream waits, breaks or lies is the same for all.
+//! The encoding of events depends on the API; waits and faults are common to all.
 
 use domain::dice::Dice;
 
 use super::act::{Act, At, Fault};
 use super::gate::Gate;
 
-/// What the stream does next.
+/// The next step of a stream.
 #[derive(Clone, Debug)]
 pub enum Frame {
-    /// Sends bytes.
     Send(Vec<u8>),
-    /// Waits.
     Wait(Gate),
-    /// Breaks the connection.
     Break,
 }
 
-/// A stream as its wire writes it.
+/// A stream in the encoding of its API.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// Its events, encoded.
+    /// The encoded events.
     pub events: Vec<Vec<u8>>,
-    /// An event that says that something of this kind broke.
+    /// Encodes an error event of this kind.
     pub error: fn(&str) -> Vec<u8>,
-    /// An event whose data is no JSON.
+    /// An event with invalid JSON.
     pub bad_json: &'static [u8],
 }
 
-/// What the stream `written` does when `act` plays it.
+/// Returns the steps to send `written` for `reply`.
 pub fn frames(act: &Act, written: &Written) -> Vec<Frame> {
     let mut frames = Vec::new();
     for (index, event) in written.events.iter().enumerate() {
@@ -54,13 +51,13 @@ pub fn frames(act: &Act, written: &Written) -> Vec<Frame> {
     }
 }
 
-/// What happens in place of an event.
+/// The replacement of an event.
 enum Wrong {
-    /// This, and the other events follow.
+    /// Send this instead, then the remaining events.
     Instead(Frame),
-    /// This, and nothing after it.
+    /// Send this instead, then end.
     Last(Frame),
-    /// Nothing more.
+    /// End the stream.
     End,
 }
 

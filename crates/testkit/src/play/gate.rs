@@ -1,10 +1,10 @@
-//! A gate that holds a stream until a test lets it go, so that no test has to sleep.
+//! A gate that blocks a stream until a test releases it, so that no test has to sleep.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// A closed gate; its clones are the same gate.
+/// A closed gate; clones share its state.
 #[derive(Clone, Debug)]
 pub struct Gate {
     reached: Arc<watch::Sender<bool>>,
@@ -20,22 +20,22 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// A closed gate.
+    /// Creates a closed gate.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Waits until a stream stands before it.
+    /// Waits until a stream has reached the gate.
     pub async fn reached(&self) {
         opened(&self.reached).await;
     }
 
-    /// Lets go whoever stands before it, now and later.
+    /// Releases all streams, now and in the future.
     pub fn release(&self) {
         self.released.send_replace(true);
     }
 
-    /// Waits until a stream that stood before it does so no more: it was let go, or nobody reads it now.
+    /// Waits until a stream that reached the gate has left it: released, or cancelled.
     pub async fn left(&self) {
         opened(&self.left).await;
     }
@@ -56,6 +56,6 @@ impl Drop for Leaving<'_> {
 }
 
 async fn opened(sign: &watch::Sender<bool>) {
-    // The sender lives as long as the gate that is borrowed here, so waiting cannot fail.
+    // The sender lives as long as the borrowed gate, so waiting cannot fail.
     let _ = sign.subscribe().wait_for(|open| *open).await;
 }

@@ -1,4 +1,4 @@
-//! A played server's house: a port on loopback, and everybody in it.
+//! The HTTP server of a fake: a port on loopback and its connections.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// A house with an open door. Dropping it ends every stream in it and closes the door.
+/// A running HTTP server. Dropping it ends all streams and closes the port.
 pub struct House {
     address: SocketAddr,
     stop: CancellationToken,
@@ -16,29 +16,29 @@ pub struct House {
 }
 
 impl House {
-    /// Opens the door at `port`; 0 lets the machine choose. `stop` is cancelled when it closes.
+    /// Starts the server on `port`; 0 lets the system choose. `stop` is cancelled when it closes.
     pub async fn open(port: u16, routes: Router, stop: CancellationToken) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
-        // Words are sent as they come; a socket that gathers them costs every event 40 ms.
+        // Events are sent immediately; Nagle's algorithm would delay each by 40 ms.
         let listener = listener.tap_io(|socket| {
             let _ = socket.set_nodelay(true);
         });
         let mut tasks = JoinSet::new();
         let stopped = stop.clone().cancelled_owned();
         tasks.spawn(async move {
-            // The listener of a loopback address only fails when the machine does.
+            // The listener of a loopback address fails only with the machine.
             let _ = axum::serve(listener, routes).with_graceful_shutdown(stopped).await;
         });
         Ok(Self { address, stop, tasks })
     }
 
-    /// Where it is.
+    /// Returns the base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Closes the door and waits until everybody has left.
+    /// Closes the port and waits until all connections have ended.
     pub async fn close(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}

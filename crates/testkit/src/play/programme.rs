@@ -1,4 +1,4 @@
-//! What is played next: scripted acts, then a closure, then what the server thinks of by itself.
+//! The source of replies: scripted ones, then a closure, then the server's default.
 
 use std::collections::VecDeque;
 
@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use super::act::Act;
 
-/// Chooses the act for a request.
+/// Chooses the reply for a request.
 pub type Answer = Box<dyn FnMut(&Value) -> Act + Send>;
 
-/// What is played next.
+/// The scripted replies and the fallback.
 #[derive(Default)]
 pub struct Programme {
-    /// Acts, one to a request.
+    /// Scripted replies, one per request.
     pub script: VecDeque<Act>,
-    /// Who answers after the last of them.
+    /// Used after the last scripted reply.
     pub answer: Option<Answer>,
 }
 
 impl Programme {
-    /// The act for `request`; `otherwise`, if nobody has chosen one.
+    /// Returns the reply for `request`; `otherwise` is used without a script and a closure.
     pub fn next(&mut self, request: &Value, otherwise: impl FnOnce(&Value) -> Act) -> Act {
         match (self.script.pop_front(), &mut self.answer) {
             (Some(act), _) => act,

@@ -1,11 +1,11 @@
-//! Scripts as JSON, for the server that is started by hand.
+//! Scripts in JSON, for the command-line servers.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::act::{Act, Fault, Found, Page, Piece, Refused};
 
-/// How a script is written, for people.
+/// The help text about the format.
 pub const FORMAT: &str = r#"A script is a JSON list of acts, one to a request; after the last one the server echoes.
 
   {"say": "words"}                                  an answer of these words
@@ -40,12 +40,11 @@ An act may have a "fault"; "at" counts events from 0:
 
 Without a script, `call NAME {"input": 1}` in your words calls a tool, and everything else comes back."#;
 
-/// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the script is not a list of acts: {0}; see --help")]
 pub struct BadScript(#[from] serde_json::Error);
 
-/// The acts of the script `text`.
+/// Parses the script `text` into replies.
 pub fn parse(text: &str) -> Result<Vec<Act>, BadScript> {
     let acts: Vec<Written> = serde_json::from_str(text)?;
     Ok(acts.into_iter().map(Written::act).collect())
@@ -130,7 +129,7 @@ impl WrittenBlock {
 }
 
 impl WrittenFault {
-    /// An act with nothing but this fault.
+    /// Returns a reply with only this fault.
     fn fault(self) -> Act {
         let fault = match self {
             Self::RateLimited { seconds } => return Act::rate_limited(seconds),

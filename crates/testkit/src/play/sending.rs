@@ -1,4 +1,4 @@
-//! The frames of a stream, sent over HTTP.
+//! HTTP responses of the scripted servers.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::act::{Act, Refused};
 use super::frames::{Frame, Written, frames};
 
-/// A stream of events, as `act` plays what is `written`.
+/// Returns a response that streams `written` with the waits and faults of `reply`.
 pub fn event_stream(act: &Act, written: &Written, stop: CancellationToken) -> Response {
     let frames = VecDeque::from(frames(act, written));
     let body = stream::unfold((frames, stop), |(mut frames, stop)| async move {
@@ -24,7 +24,7 @@ pub fn event_stream(act: &Act, written: &Written, stop: CancellationToken) -> Re
     (kind, Body::from_stream(body)).into_response()
 }
 
-/// A refusal with `body`.
+/// Returns an error response with `body`.
 pub fn refusal(refused: &Refused, body: Value) -> Response {
     let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match refused.retry_after.clone() {
@@ -33,7 +33,7 @@ pub fn refusal(refused: &Refused, body: Value) -> Response {
     }
 }
 
-/// A page for people.
+/// Returns an HTML page.
 pub fn html() -> Response {
     let page = "<!doctype html><title>Sign in</title><p>Please sign in to the network.";
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
@@ -52,7 +52,7 @@ async fn next_bytes(
                 }
             }
             Frame::Break => {
-                // What was sent before is only on its way once the connection had a moment to flush it.
+                // Yields, so that the connection can flush what was sent before.
                 tokio::task::yield_now().await;
                 return Some(Err(std::io::Error::other("cut by the script")));
             }

@@ -1,4 +1,4 @@
-//! A puppet that obeys everybody: what a model does in the worst case with words it should only have read.
+//! A model that follows injected instructions, the worst case for text that it should only read.
 
 use domain::context::Context;
 use domain::conversation::Said;
@@ -6,10 +6,11 @@ use domain::turn::Stop;
 
 use super::{Line, call, calls};
 
-/// Words that make what follows an order.
+/// Words before a tool name that make it an instruction.
 const ORDERS: [&str; 5] = ["call", "run", "use", "invoke", "execute"];
 
-/// Calls every tool that anybody spoke of as an order and that was not called so before.
+/// Calls every tool that the context contains an instruction for and that was not called with the
+/// same input before.
 pub fn line(context: &Context) -> Line {
     let mut wanted: Vec<(&str, String)> = Vec::new();
     for text in context.said.iter().flat_map(|said| texts(said)) {
@@ -31,7 +32,7 @@ pub fn line(context: &Context) -> Line {
     }
 }
 
-/// Everything that came from outside, the prefaces too.
+/// Returns all text from outside, including preambles.
 fn texts(said: &Said) -> Vec<&str> {
     match said {
         Said::Human(heard) => vec![&heard.preface, &heard.text],
@@ -42,7 +43,8 @@ fn texts(said: &Said) -> Vec<&str> {
     }
 }
 
-/// The input of every order to call `name` in `text`: the JSON object after it, or an empty one.
+/// Returns the input of every instruction to call `name` in `text`: the JSON object after it, or an
+/// empty one.
 fn orders<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
     text.match_indices(name).filter_map(move |(at, _)| {
         let before = &text[..at];

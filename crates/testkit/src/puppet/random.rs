@@ -1,4 +1,4 @@
-//! A puppet that does anything, as its seed and its context choose.
+//! Random outcomes, determined by a seed and the context.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,13 +27,13 @@ const WORDS: [&str; 12] = [
     "\n",
 ];
 
-/// What `seed` makes of `context`.
+/// Returns the outcome for `seed` and `context`.
 pub fn line(seed: u64, context: &Context) -> Line {
     let mut print = DefaultHasher::new();
     format!("{:?}", context.said).hash(&mut print);
     let print = print.finish();
     let mut dice = Dice::new(seed ^ print);
-    // After results it mostly answers, so that turns come to an end.
+    // After results it mostly answers, so that turns end.
     let ran = matches!(context.said.last().map(|said| &**said), Some(Said::Tools(_)));
     match (pick(&mut dice, 20), ran) {
         (0..10, _) | (10..15, true) => Line::says(&words(&mut dice)),
@@ -46,7 +46,7 @@ pub fn line(seed: u64, context: &Context) -> Line {
     }
 }
 
-/// No two calls have one name, also in conversations that know nothing of each other.
+/// Assigns call ids that are unique even across unrelated conversations.
 fn named(mut blocks: Vec<Block>, print: u64) -> Vec<Block> {
     for (number, block) in blocks.iter_mut().enumerate() {
         if let Block::Call(call) = block {
@@ -66,7 +66,7 @@ fn words(dice: &mut Dice) -> String {
     words.join(" ")
 }
 
-/// One to three calls, with inputs that fit and inputs that do not.
+/// Returns one to three calls, with valid and invalid inputs.
 fn calls(dice: &mut Dice, tools: &[ToolSpec]) -> Vec<Block> {
     let count = 1 + pick(dice, 3);
     let calls = (0..count).map(|_| match (tools.get(pick(dice, tools.len())), pick(dice, 4)) {
@@ -77,7 +77,7 @@ fn calls(dice: &mut Dice, tools: &[ToolSpec]) -> Vec<Block> {
     calls.collect()
 }
 
-/// An input with a value of the right kind for every required field.
+/// Returns an input with a value of the right type for every required field.
 fn fitting(dice: &mut Dice, schema: &str) -> String {
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
     let required = schema["required"].as_array().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Background runs in a story, and how the human answers what they send.
+//! Background runs in a story, and the user's reactions to their messages.
 
 use domain::assistant::{Answer, Planning, Press, Request, Saying};
 use domain::card::{Act, CardId};
@@ -19,12 +19,12 @@ use jiff::Timestamp;
 use super::Story;
 use super::held::HeldJournal;
 
-/// A job that forks from main.
+/// Creates a job that forks from main.
 pub fn forked(label: &str, prompt: &str) -> Job {
     job(label, Aside::Forked(Follow::Alone), prompt)
 }
 
-/// A job that has nothing but its prompt.
+/// Creates an isolated job.
 pub fn isolated(label: &str, prompt: &str) -> Job {
     job(label, Aside::Isolated(Follow::Alone), prompt)
 }
@@ -38,7 +38,7 @@ fn job(label: &str, aside: Aside, prompt: &str) -> Job {
 }
 
 impl Story {
-    /// A job runs in the background until it ends, unless the program dies of it.
+    /// Runs a job in the background and waits for its end, unless the program crashes.
     pub fn background(&mut self, job: Job) -> &mut Self {
         if let Some(turn) = self.run(job) {
             self.while_alive(self.teller.heard_the_end_of_work(turn));
@@ -46,7 +46,7 @@ impl Story {
         self
     }
 
-    /// Jobs begin to run in the background, one after the other, and nobody waits.
+    /// Starts jobs in the background, one after the other, without waiting.
     pub fn background_begins(&mut self, jobs: impl IntoIterator<Item = Job>) -> &mut Self {
         for job in jobs {
             self.run(job);
@@ -54,7 +54,7 @@ impl Story {
         self
     }
 
-    /// Somebody outside calls a webhook, and hears what became of that.
+    /// Delivers a webhook call and records the response.
     pub fn is_called(&mut self, delivery: Delivery) -> &mut Self {
         self.teller.tell(format!("-- {} is called", delivery.name()));
         self.ask(Request::Plan(Planning::Deliver(Box::new(delivery))));
@@ -83,7 +83,7 @@ impl Story {
         }
     }
 
-    /// The human replies to the message with this number, and hears the answer.
+    /// Replies to the message with this id and waits for the answer.
     pub fn human_replies(&mut self, to: u64, text: &str) -> &mut Self {
         let reply = self.replying(to, text);
         if let Some(message) = self.ask(reply) {
@@ -92,7 +92,7 @@ impl Story {
         self
     }
 
-    /// The human presses the button called `label` of the message with this number, and does not wait.
+    /// Presses the button `label` of the message with this id, without waiting.
     pub fn human_presses(&mut self, on: u64, label: &str) -> &mut Self {
         self.teller.tell(format!("human> [{label}]"));
         let press = self.pressing(on, label);
@@ -100,10 +100,10 @@ impl Story {
         self
     }
 
-    /// The human does this with the reminder that rang as `id`.
+    /// Acts on the card of the reminder `id`.
     ///
     /// # Panics
-    /// If `id` is none.
+    /// If `id` is invalid.
     pub fn human_presses_card(&mut self, id: &str, act: Act) -> &mut Self {
         self.teller.tell(format!("human> [{act:?}: {id}]"));
         let card = CardId(ItemId::parse(id).expect("the id of a reminder"));
@@ -112,10 +112,10 @@ impl Story {
         self
     }
 
-    /// The reminders that rang, newest first: what each says now, and its buttons.
+    /// Returns the cards of rung reminders, newest first: their current text and buttons.
     ///
     /// # Panics
-    /// If the journal does not tell.
+    /// If the journal cannot be read.
     pub fn cards(&self) -> Vec<String> {
         let journal = self.living().journal.clone();
         let now = self.clock.now();
@@ -128,17 +128,17 @@ impl Story {
         cards.iter().map(told).collect()
     }
 
-    /// The reminders that rang, newest first: what each is about, and when it rang.
+    /// Returns the rung reminders, newest first: text and time.
     ///
     /// # Panics
-    /// If the journal does not tell.
+    /// If the journal cannot be read.
     pub fn rang(&self) -> Vec<(String, Timestamp)> {
         let journal = self.living().journal.clone();
         let cards = self.at_once(journal.cards(1_000)).expect("the cards");
         cards.into_iter().map(|card| (card.words, card.rang)).collect()
     }
 
-    /// The human replies, and the model begins to speak and does not stop.
+    /// Replies and waits until the answer has begun.
     pub fn human_begins_reply(&mut self, to: u64, text: &str) -> &mut Self {
         let reply = self.replying(to, text);
         if let Some(message) = self.ask(reply) {
@@ -147,14 +147,14 @@ impl Story {
         self
     }
 
-    /// A reply to the message with this number.
+    /// Builds a reply to the message with this id.
     fn replying(&self, to: u64, text: &str) -> Request {
         let words = self.entry(to).map(|entry| message_words(&entry.said)).unwrap_or_default();
         let reply_to = Some(ReplyTo { to: SentId(to), words });
         Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, text) })
     }
 
-    /// A press of the button called `label` of the message with this number.
+    /// Builds a press of the button `label` of the message with this id.
     fn pressing(&self, on: u64, label: &str) -> Request {
         let action = self.button(on, label);
         Request::Press(Press { surface: SurfaceName::Page, on: SentId(on), action })
@@ -192,7 +192,7 @@ impl Story {
         self.at_once(entry).expect("a journal that can be read")
     }
 
-    /// What the button called `label` of the message `on` sends back when it is pressed.
+    /// Returns the action of the button `label` of the message `on`.
     fn button(&self, on: u64, label: &str) -> Action {
         let Said::Tools(results) = self.entry(on).expect("a message").said else {
             panic!("entry {on} shows nothing")

@@ -1,4 +1,4 @@
-//! Who plays the model of a story: the puppet, or a real engine before a played server.
+//! The model of a story: scripted, or a real vendor client with a scripted server.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,16 +10,15 @@ use engine::ports::Model;
 use crate::puppet::{Line, Puppet};
 use crate::troupe::Troupe;
 
-/// Who plays the model.
 pub enum Cast {
-    /// A function of what it reads.
+    /// A function of its context.
     Puppet(Arc<Puppet>),
-    /// An engine and its server.
+    /// A vendor client and its server.
     Troupe(Troupe),
 }
 
 impl Cast {
-    /// The model of a program that has just started.
+    /// Returns the model for a program that starts.
     pub fn model(&self) -> Arc<dyn Model> {
         match self {
             Self::Puppet(puppet) => puppet.clone(),
@@ -27,7 +26,7 @@ impl Cast {
         }
     }
 
-    /// The model has another key. One that is a real engine looks for its key where it is kept.
+    /// Renews the key. A vendor client reads its key by itself.
     pub fn renew(&self) {
         match self {
             Self::Puppet(puppet) => puppet.renew(),
@@ -35,7 +34,7 @@ impl Cast {
         }
     }
 
-    /// Every context the model was given.
+    /// Returns every context of the model.
     pub fn seen(&self) -> Vec<Context> {
         match self {
             Self::Puppet(puppet) => puppet.seen(),
@@ -44,7 +43,7 @@ impl Cast {
     }
 }
 
-/// The models that the human of a story can choose from.
+/// Returns the models that the user of a story can choose.
 pub fn choices() -> Choices {
     let id = |name: &str| (name.to_owned(), format!("claude-{name}-9"));
     let naming = Naming::Short(SHORT_NAMES.into_iter().map(id).collect());
@@ -53,7 +52,7 @@ pub fn choices() -> Choices {
     Choices { usual, naming, thinks: Thinks::AsTold, human, ..Choices::default() }
 }
 
-/// The next of `lines`, or words that say that there is none.
+/// Takes the next outcome, or a text that reports the end of the script.
 pub fn next(lines: &Mutex<VecDeque<Line>>) -> Line {
     let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     line.unwrap_or_else(|| Line::says("(the model has no more lines)"))

@@ -1,4 +1,4 @@
-//! Changes to the tree, as commands make them, for [`super::Story::change`].
+//! Changes to the tree like those of commands, for [`super::Story::change`].
 
 use domain::conversation::{Branch, Conversation, SessionId};
 use domain::record::{Record, ReportChange, SessionChange};
@@ -9,12 +9,12 @@ use jiff::Zoned;
 use super::{Opened, Story};
 
 impl Story {
-    /// A background run leaves a report for main, while the program is away for a moment.
+    /// Leaves a pending update for main, while the program is stopped.
     pub fn leaves_for_main(&mut self, from: &str, text: &str) -> &mut Self {
         self.leaves_with_label(from, text, domain::label::Label::PLAIN)
     }
 
-    /// The same, with the label of what the run had read.
+    /// Leaves a pending update with a label.
     pub fn leaves_with_label(&mut self, from: &str, text: &str, label: domain::label::Label) -> &mut Self {
         self.die();
         let Opened { journal, memory, .. } = self.open();
@@ -29,7 +29,7 @@ impl Story {
     }
 }
 
-/// A fork of main as a command would make it, for [`super::Story::change`].
+/// Forks main, for [`super::Story::change`].
 pub fn fork(conversation: &mut Conversation, name: &str, now: &Zoned) -> Vec<Record> {
     let fork = Branch::fork(name).expect("a name");
     let session = SessionId::read(&format!("session-of-{name}")).expect("a session");
@@ -37,7 +37,7 @@ pub fn fork(conversation: &mut Conversation, name: &str, now: &Zoned) -> Vec<Rec
     moved.map(Record::Moved).into_iter().collect()
 }
 
-/// A compaction of main as a command would make it, for [`super::Story::change`].
+/// Compacts main, for [`super::Story::change`].
 pub fn compact(conversation: &mut Conversation, summary: &str, now: &Zoned) -> Vec<Record> {
     let session = SessionId::read("compacted-session").expect("a session");
     let at = now.timestamp();

@@ -1,4 +1,4 @@
-//! Commands in a story: what the human gives with a slash.
+//! Slash commands in a story.
 
 use domain::assistant::{Answer, Question, Request};
 use domain::record::SurfaceName;
@@ -8,11 +8,11 @@ use engine::ports::Clock;
 use super::Story;
 use super::held::HeldJournal;
 
-/// How often to look whether anybody still speaks: who waits for a key never ends.
+/// The maximum number of checks for idleness: a turn that waits for a key never ends.
 const LOOKS: usize = 1_000;
 
 impl Story {
-    /// The human gives a command, such as `/compact`, and waits for the end of the work that it begins.
+    /// Runs a command, such as `/compact`, and waits for the end of the turn that it starts.
     pub fn human_commands(&mut self, command: &str) -> &mut Self {
         match self.command(command) {
             Some(Answer::Begun(turn)) => drop(self.while_alive(self.teller.heard_the_end_of_work(turn))),
@@ -34,13 +34,13 @@ impl Story {
         self
     }
 
-    /// The human gives a command and goes on; what it begins is told as it happens.
+    /// Runs a command without waiting for the turn that it starts.
     pub fn human_begins_command(&mut self, command: &str) -> &mut Self {
         self.command(command);
         self
     }
 
-    /// The program has something to say of itself, and hears whether that is written down.
+    /// Lets the program announce a text and records a refusal.
     pub fn program_announces(&mut self, words: &str) -> &mut Self {
         let desk = self.living().desk.clone();
         if let Some(Answer::Refused(why)) = self.while_alive(desk.ask(Request::Announce(words.to_owned()))) {
@@ -49,7 +49,7 @@ impl Story {
         self
     }
 
-    /// Waits until nobody speaks and nothing waits that could be heard.
+    /// Waits until no turn is active and no message can be processed.
     pub fn rest(&mut self) -> &mut Self {
         for _ in 0..LOOKS {
             let Some(living) = &self.house else { return self };

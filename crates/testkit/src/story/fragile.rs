@@ -1,5 +1,5 @@
-//! Hands that break when they are told to: the real tools, a panic for a call that asks for one, and tools that are
-//! lent for one story and only say that they did their work.
+//! The real tools with additions for tests: a panic on request, and extra tools that only report
+//! success.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tools::Toolbox;
 
-/// The words in an input at which the hands break.
+/// A marker in an input that makes the tool runner panic.
 pub const BREAK: &str = "(break your hands)";
 
-/// The name of a lent tool that takes 100 seconds.
+/// The name of an extra tool that takes 100 seconds.
 pub const SLOW: &str = "slow";
 
-/// The real tools, which can break, and those that were lent.
+/// The real tools and the extra tools.
 pub struct Fragile {
     toolbox: Toolbox,
     lent: Vec<ToolSpec>,
 }
 
 impl Fragile {
-    /// The real tools and `lent`.
+    /// Creates the tools with `extra_tools` as extra tools.
     pub fn with(lent: &[ToolSpec]) -> Self {
         Self { toolbox: Toolbox::default(), lent: lent.to_vec() }
     }
@@ -39,8 +39,8 @@ impl Hands for Fragile {
         self.toolbox.tools().iter().chain(&self.lent).cloned().collect()
     }
 
-    /// Skills that are played: one says its own name; `tasks` brings a tool along, `letters` tells words from outside, and
-    /// `slow` takes 20 seconds.
+    /// Fake skills whose text contains their names: `tasks` grants a tool, `letters` is labelled as
+    /// text from outside, `slow` takes 20 seconds, and `missing` does not exist.
     fn skills<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
         let has = |name: &str| wanted.names.iter().any(|named| named == name);
         let known = wanted.names.iter().filter(|name| name.as_str() != "missing");
@@ -70,7 +70,7 @@ impl Hands for Fragile {
     }
 }
 
-/// What a lent tool says: that it did its work; and what it was done to, if it is asked for in a form for programs.
+/// Returns the result of an extra tool; JSON if the input contains `--json`.
 fn told(input: &str) -> String {
     if input.contains("--json") {
         "{\"task\":{\"id\":\"7\",\"title\":\"buy milk\"}}".to_owned()

@@ -1,7 +1,7 @@
-//! A journal during whose work no time passes.
+//! A journal that stops simulated time while it works.
 //!
-//! A paused clock jumps to the next timer as soon as the runtime has nothing to do, and it cannot see that
-//! a thread of the journal is still writing. A blocking task that ends with the work keeps it still.
+//! A paused clock jumps to the next timer as soon as the runtime is idle, and ignores that a
+//! journal thread is still writing. A blocking task for the duration of the work prevents that.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -25,7 +25,7 @@ use journal::Journal;
 
 use super::Story;
 
-/// The real journal, with the clock held while it works.
+/// The real journal, with the clock frozen while it works.
 pub struct HeldJournal(pub Arc<Journal>);
 
 impl HeldJournal {
@@ -39,7 +39,7 @@ impl HeldJournal {
     }
 }
 
-/// No time passes by itself until this is dropped.
+/// Prevents the paused clock from advancing by itself until the returned value is dropped.
 pub fn hold() -> Sender<()> {
     let (hold, released) = channel::<()>();
     tokio::runtime::Handle::current().spawn_blocking(move || released.recv());
@@ -47,7 +47,7 @@ pub fn hold() -> Sender<()> {
 }
 
 impl Story {
-    /// What the journal gives, while no time passes.
+    /// Runs `work` while the clock is frozen.
     pub(super) fn at_once<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(async {
             let hold = hold();

@@ -1,4 +1,4 @@
-//! What there is to look at when a story has been told.
+//! Inspection of a story's results.
 
 #![expect(
     clippy::expect_used,
@@ -13,23 +13,23 @@ use serde_json::Value;
 use super::{Story, tree};
 
 impl Story {
-    /// All that was told.
+    /// Returns the transcript.
     pub fn told(&self) -> String {
         self.teller.told()
     }
 
-    /// The tree of entries, drawn.
+    /// Returns the tree of entries as text.
     pub fn tree(&self) -> String {
         tree::draw(&self.paths())
     }
 
-    /// The sessions, drawn as `ollim-bot sessions tree` draws them.
+    /// Returns the sessions in the format of `ollim-bot sessions tree`.
     pub fn sessions(&self) -> String {
         let lineage = self.at_once(self.living().journal.lineage(u32::MAX)).expect("a lineage");
         domain::conversation::draw(&lineage, self.clock.now().time_zone())
     }
 
-    /// What the file `name` in `state` says, a line to an entry, with times left out.
+    /// Returns the file `name` in `state`, one line per entry, without times.
     pub fn state(&self, name: &str) -> String {
         let text = std::fs::read_to_string(self.paths().state().join(name)).unwrap_or_default();
         let values = text.lines().flat_map(|line| match serde_json::from_str(line) {
@@ -40,8 +40,8 @@ impl Story {
         values.map(timeless).collect()
     }
 
-    /// Which runs sent which entries, as the journal knows it, a line to an entry. `fork_messages.json` holds only what was
-    /// sent by Discord.
+    /// Returns the run of each sent entry according to the journal, one line per entry.
+    /// `fork_messages.json` contains only messages sent by Discord.
     pub fn origins(&self) -> String {
         let log = rusqlite::Connection::open(self.paths().database()).expect("a journal");
         let mut rows = log
@@ -58,12 +58,12 @@ impl Story {
         lines.expect("rows that can be read")
     }
 
-    /// Every context the model was given.
+    /// Returns every context of the model.
     pub fn contexts(&self) -> Vec<Context> {
         self.cast.seen()
     }
 
-    /// The words of every message that waits to be sent, oldest first.
+    /// Returns the texts of all posts in the outbox, oldest first.
     pub fn posted(&self) -> Vec<String> {
         let database = journal::peek(&self.paths()).expect("a journal that can be read");
         let database = database.expect("a journal");
@@ -74,7 +74,7 @@ impl Story {
         posts.into_iter().map(|outgoing| outgoing.post.sheet.words).collect()
     }
 
-    /// Every call of the model that is written down, oldest first.
+    /// Returns every recorded model call, oldest first.
     pub fn spending(&self) -> Vec<Spent> {
         let database = journal::peek(&self.paths()).expect("a journal that can be read");
         let mut all = Vec::new();

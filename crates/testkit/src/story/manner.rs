@@ -1,4 +1,5 @@
-//! How the house of a story is made: how patient it is, how much room it has, and which tools were lent to it.
+//! The settings of a story's program: retries, context window, extra tools, reachability and
+//! budget.
 
 #![expect(
     clippy::expect_used,
@@ -17,33 +18,33 @@ use journal::Journal;
 
 use super::Story;
 
-/// How a house is made.
+/// The settings of the program.
 pub struct Manner {
-    /// How patient a turn is with the model.
+    /// The retry policy of turns.
     pub patience: patience::Limits,
-    /// How much the model reads at once.
+    /// The context window of the model.
     pub room: Room,
-    /// Tools that only say that they did their work.
+    /// Extra tools that only report success.
     pub lent: Vec<ToolSpec>,
-    /// Lines after the instructions.
+    /// Lines appended to the instructions.
     pub added_instructions: String,
-    /// Where the human is reached.
+    /// The reachability of the user.
     pub reach: Reach,
-    /// What models cost, and what work that nobody waits for may cost in a day.
+    /// The prices of models and the daily limit for background work.
     pub purse: Purse,
 }
 
-/// Where the human is reached.
+/// The reachability of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Where they look.
+    /// Only on open surfaces.
     Here,
-    /// By messages too.
+    /// Also by messages.
     Messages,
 }
 
 impl Reach {
-    /// The same assistant, which reaches the human so.
+    /// Applies the setting to an assistant.
     pub fn of(self, assistant: Assistant) -> Assistant {
         match self {
             Self::Here => assistant,
@@ -69,55 +70,55 @@ impl Default for Manner {
 }
 
 impl Story {
-    /// What the model was to say and has not said yet is forgotten.
+    /// Removes all unused outcomes from the script.
     pub fn drops_lines(&mut self) -> &mut Self {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self
     }
 
-    /// From the next start on the human can be reached by messages, too.
+    /// Makes the user reachable by messages from the next start on.
     pub fn with_messages(&mut self) -> &mut Self {
         self.manner.reach = Reach::Messages;
         self
     }
 
-    /// From now on a model that fails is tried again, as often as the house allows.
+    /// Restarts with the default retry policy.
     pub fn patient(&mut self) -> &mut Self {
         self.manner.patience = patience::Limits::HOUSE;
         self.born_again()
     }
 
-    /// From now on the model reads only so many tokens at once.
+    /// Restarts with a context window of `limit` tokens.
     pub fn room(&mut self, limit: u64) -> &mut Self {
         self.manner.room = Room { limit, ..Room::HOUSE };
         self.born_again()
     }
 
-    /// Restarts with a version of the program whose instructions have these lines at their end.
+    /// Restarts with a program version whose instructions end with these lines.
     pub fn updated_with_instructions(&mut self, lines: &str) -> &mut Self {
         lines.clone_into(&mut self.manner.added_instructions);
         self.born_again()
     }
 
-    /// From now on work that nobody waits for may use so many tokens a day.
+    /// Restarts with a daily token limit for background work.
     pub fn limited(&mut self, tokens: u64) -> &mut Self {
         self.manner.purse.limit.tokens = Some(tokens);
         self.born_again()
     }
 
-    /// From now on every model has these prices.
+    /// Restarts with this price for every model.
     pub fn priced(&mut self, price: Price) -> &mut Self {
         self.manner.purse.prices = Arc::new(Prices::new([(String::new(), price)]));
         self.born_again()
     }
 
-    /// From now on the model has these tools too. They only say that they did their work.
+    /// Restarts with extra tools that only report success.
     pub fn lend(&mut self, tools: &[ToolSpec]) -> &mut Self {
         self.manner.lent = tools.to_vec();
         self.born_again()
     }
 
-    /// What may be spent, and what was.
+    /// Returns the budget with the recorded spending.
     pub(super) fn purse(&self, journal: &Journal) -> Purse {
         let days = self.at_once(journal.days(self.clock.now())).expect("a ledger");
         Purse { days, ..self.manner.purse.clone() }

@@ -1,4 +1,4 @@
-//! Job files in a story, time that passes, and what became of the times at which jobs were due.
+//! Job files, passing time and occurrences in a story.
 
 #![expect(
     clippy::expect_used,
@@ -21,7 +21,7 @@ use journal::peek;
 use super::Story;
 
 impl Story {
-    /// The human writes a job file, such as `routines/mail.md`, and the program notices.
+    /// Writes a job file, such as `routines/mail.md`, and lets the program scan it.
     pub fn file(&mut self, name: &str, text: &str) -> &mut Self {
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
@@ -29,7 +29,7 @@ impl Story {
         self.looks(Look::Again)
     }
 
-    /// The human writes a job file while the program may not be there to notice.
+    /// Writes a job file without a scan; the program may be stopped.
     pub fn file_unseen(&mut self, name: &str, text: &str) -> &mut Self {
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
@@ -37,32 +37,32 @@ impl Story {
         self
     }
 
-    /// The human removes a job file while the program does not look.
+    /// Removes a job file without a scan.
     ///
     /// # Panics
-    /// If there is none.
+    /// If it does not exist.
     pub fn file_gone_unseen(&mut self, name: &str) -> &mut Self {
         std::fs::remove_file(self.dir.path().join(name)).expect("a file to remove");
         self
     }
 
-    /// The human removes a job file, and the program notices.
+    /// Removes a job file and lets the program scan.
     pub fn file_gone(&mut self, name: &str) -> &mut Self {
         std::fs::remove_file(self.dir.path().join(name)).expect("a file to remove");
         self.looks(Look::Again)
     }
 
-    /// Whether a file is there.
+    /// Returns true if a file exists.
     pub fn has_file(&self, name: &str) -> bool {
         self.dir.path().join(name).exists()
     }
 
-    /// What a file says.
+    /// Returns the content of a file; empty if it does not exist.
     pub fn reads_file(&self, name: &str) -> String {
         std::fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
     }
 
-    /// The names of the files in a folder of the data directory.
+    /// Returns the sorted file names in a folder of the data directory.
     pub fn files(&self, folder: &str) -> Vec<String> {
         let listed = std::fs::read_dir(self.dir.path().join(folder)).into_iter().flatten();
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
@@ -72,7 +72,7 @@ impl Story {
         names
     }
 
-    /// Time passes, and whatever is due happens. Files are looked at meanwhile.
+    /// Advances the time, runs due work, and scans job files meanwhile.
     pub fn passes(&mut self, time: &str) -> &mut Self {
         let time = duration(time);
         self.passes_quietly(time);
@@ -81,7 +81,7 @@ impl Story {
         self
     }
 
-    /// The same, untold.
+    /// Advances the time without a line in the transcript.
     pub fn passes_quietly(&mut self, time: SignedDuration) {
         let mut left = time.unsigned_abs();
         while !left.is_zero() {
@@ -94,12 +94,12 @@ impl Story {
         }
     }
 
-    /// The time on the wall.
+    /// Returns the wall time.
     pub fn now(&self) -> jiff::Timestamp {
         self.clock.now().timestamp()
     }
 
-    /// The machine sleeps for so long: the clocks go on, and nobody does anything meanwhile.
+    /// Puts the machine to sleep: the clocks advance without any activity.
     pub fn sleeps(&mut self, time: &str) -> &mut Self {
         let time = duration(time);
         self.clock.set_forward(time);
@@ -107,7 +107,7 @@ impl Story {
         self
     }
 
-    /// Somebody sets the clock on the wall forward, or back; no time passes.
+    /// Sets the wall clock forward or back; no time passes.
     pub fn clock_set(&mut self, by: &str) -> &mut Self {
         let by = duration(by);
         self.clock.set_forward(by);
@@ -115,7 +115,7 @@ impl Story {
         self
     }
 
-    /// The human has moved to another zone, such as `Europe/Lisbon`, and starts the program there.
+    /// Restarts the program in another time zone, such as `Europe/Lisbon`.
     pub fn moves_to(&mut self, zone: &str) -> &mut Self {
         self.die();
         self.clock.set_zone(TimeZone::get(zone).expect("a zone such as `Europe/Lisbon`"));
@@ -124,7 +124,7 @@ impl Story {
         self
     }
 
-    /// The program ends, so much time passes, and it starts again.
+    /// Stops the program, shifts the clock, and starts it again.
     pub fn away(&mut self, time: &str) -> &mut Self {
         let away = duration(time);
         self.die();
@@ -134,7 +134,7 @@ impl Story {
         self
     }
 
-    /// The human wants a job done now, and waits until it has ended.
+    /// Runs a job immediately and waits for its end.
     pub fn runs_now(&mut self, source: &str) -> &mut Self {
         let source: Source = source.parse().expect("a source such as `routine:mail`");
         let desk = self.living().desk.clone();
@@ -153,7 +153,7 @@ impl Story {
         self
     }
 
-    /// The human lets a job rest until they say otherwise.
+    /// Pauses a job until it is resumed.
     pub fn lets_rest(&mut self, source: &str) -> &mut Self {
         let source: Source = source.parse().expect("a source such as `routine:mail`");
         let desk = self.living().desk.clone();
@@ -164,7 +164,7 @@ impl Story {
         self
     }
 
-    /// What is in the inbox.
+    /// Returns the content of the inbox.
     pub fn inbox(&self) -> String {
         let desk = self.living().desk.clone();
         match self.while_alive(desk.ask(Request::Tell(Question::Inbox))) {
@@ -173,7 +173,7 @@ impl Story {
         }
     }
 
-    /// What became of the times at which jobs were due, oldest first, a line each.
+    /// Returns the occurrences, oldest first, one line each.
     pub fn occurrences(&self) -> String {
         let zone = self.clock.now().time_zone().clone();
         let line = |occurrence: &Occurrence| {
@@ -193,13 +193,13 @@ impl Story {
         all.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// All that is known of the times at which jobs were due.
+    /// Returns all occurrences.
     pub fn all_occurrences(&self) -> Vec<Occurrence> {
         let database = peek(&self.paths()).expect("a journal").expect("a journal");
         database.occurrences(None, u32::MAX).expect("occurrences")
     }
 
-    /// The program looks at the job files.
+    /// Lets the program scan the job files.
     pub(super) fn looks(&mut self, look: Look) -> &mut Self {
         let now = self.clock.now();
         let paths = self.paths();
@@ -217,7 +217,7 @@ impl Story {
     }
 }
 
-/// A time such as `3h` or `-2d`; a day is 24 hours.
+/// Parses a duration such as `3h` or `-2d`; a day is 24 hours.
 fn duration(text: &str) -> SignedDuration {
     let span: jiff::Span = text.parse().expect("a time such as `3h`");
     span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).expect("a time of days at most")

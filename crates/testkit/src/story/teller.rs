@@ -1,4 +1,4 @@
-//! The teller: a surface that writes down what is shown, one line each.
+//! The transcript of a story: a surface that records every update as a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,43 +13,42 @@ use domain::turn::{Ending, TurnId};
 use engine::ports::Surface;
 use tokio::sync::watch;
 
-/// What was told, and what is still expected.
+/// The transcript and the expected answers.
 #[derive(Debug, Default)]
 pub struct Teller(watch::Sender<Telling>);
 
 #[derive(Debug, Default)]
 struct Telling {
     lines: Vec<String>,
-    /// The tool of every call.
+    /// The tool name of every call, by call id.
     tools: BTreeMap<String, String>,
-    /// The message that a running turn answers.
+    /// The message that each running turn answers.
     running: BTreeMap<TurnId, MessageId>,
     expected: BTreeSet<MessageId>,
     begun: BTreeSet<MessageId>,
     ended: BTreeSet<MessageId>,
-    /// The work and the turns that ended.
+    /// All turns that ended, including compactions.
     worked: BTreeSet<TurnId>,
 }
 
 impl Teller {
-    /// Adds a line.
     pub fn tell(&self, line: String) {
         self.0.send_modify(|telling| telling.lines.push(line));
     }
 
-    /// All lines.
+    /// Returns the transcript as text.
     pub fn told(&self) -> String {
         self.0.borrow().lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// An answer to `message` will come.
+    /// Registers an expected answer to `message`.
     pub fn expect(&self, message: MessageId) {
         self.0.send_modify(|telling| {
             telling.expected.insert(message);
         });
     }
 
-    /// Answers to these messages will come, and to no others.
+    /// Replaces the expected answers by those to `messages`.
     pub fn expect_only(&self, messages: impl Iterator<Item = MessageId>) {
         self.0.send_modify(|telling| {
             telling.expected = messages.collect();
@@ -63,43 +62,43 @@ impl Teller {
         self.when(|telling| telling.ended.contains(&message)).await;
     }
 
-    /// Waits for the end of the work or the turn `turn`.
+    /// Waits for the end of `turn`.
     pub async fn heard_the_end_of_work(&self, turn: TurnId) {
         self.when(|telling| telling.worked.contains(&turn)).await;
     }
 
-    /// Waits for the first word of the answer to `message`.
+    /// Waits for the first text of the answer to `message`.
     pub async fn heard_a_word_of(&self, message: MessageId) {
         self.when(|telling| telling.begun.contains(&message)).await;
     }
 
-    /// Waits for the first word of any answer.
+    /// Waits for the first text of any answer.
     pub async fn heard_a_word(&self) {
         self.when(|telling| !telling.begun.is_empty()).await;
     }
 
-    /// Waits for the end of every answer.
+    /// Waits for the end of every expected answer.
     pub async fn heard_everything(&self) {
         self.when(|telling| telling.expected.is_subset(&telling.ended)).await;
     }
 
-    /// Waits for a line that has `words` in it.
+    /// Waits for a line that contains `text`.
     pub async fn heard(&self, words: &str) {
         self.when(|telling| telling.lines.iter().any(|line| line.contains(words))).await;
     }
 
-    /// Waits until the last line has `words` in it.
+    /// Waits until the last line contains `text`.
     pub async fn heard_last(&self, words: &str) {
         self.when(|telling| telling.lines.last().is_some_and(|line| line.contains(words))).await;
     }
 
-    /// Whether no turn goes on.
+    /// Returns true if no turn is running.
     pub fn is_quiet(&self) -> bool {
         self.0.borrow().running.is_empty()
     }
 
     async fn when(&self, is_so: impl FnMut(&Telling) -> bool) {
-        // The sender is ours, so it is never gone.
+        // This object owns the sender, so waiting cannot fail.
         let _ = self.0.subscribe().wait_for(is_so).await;
     }
 }
@@ -185,7 +184,7 @@ impl Telling {
                 let words = message_words(&entry.said).replace('\n', " / ");
                 self.lines.push(format!("{source} ({}) to the human> {words}", entry.id.0));
             }
-            // The words that rang are told already.
+            // The reminder's text is already recorded.
             Aside::Card(_) => {}
             Aside::PutAway(message) => self.lines.push(format!("-- {} is put away", message.0)),
         }
@@ -193,7 +192,7 @@ impl Telling {
 
     fn said(&mut self, branch: &Branch, said: &Said) {
         match said {
-            // What we say ourselves nobody hears but the model.
+            // Messages of the program are shown only to the model.
             Said::Human(heard) if heard.text.is_empty() && heard.images.is_empty() => {}
             Said::Human(heard) if heard.text.is_empty() => self.lines.push("human> (a picture)".to_owned()),
             Said::Human(heard) => self.lines.push(format!("human> {}", heard.text)),

@@ -1,4 +1,4 @@
-//! The tree of entries, drawn from the tables themselves, so that the drawing shares no code with the journal.
+//! Draws the tree of entries directly from the tables, independently of the journal's code.
 
 #![expect(
     clippy::expect_used,
@@ -11,12 +11,12 @@ use journal::Paths;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-/// One entry as a row: its number, its parent, and its words.
+/// An entry: its id, its parent, and its text.
 type Row = (i64, Option<i64>, String);
-/// What stands behind an entry: a name that points to it, or how a branch ended there.
+/// A mark behind an entry: a branch that points to it, or the end of a branch.
 type Name = (String, i64);
 
-/// Draws the tree of the data directory at `paths`; where a way divides, each part is indented.
+/// Draws the tree of the data directory at `paths`; branches are indented.
 pub fn draw(paths: &Paths) -> String {
     let (rows, heads) = read(paths).expect("a journal that can be read");
     let mut children: BTreeMap<Option<i64>, Vec<Row>> = BTreeMap::new();
@@ -65,7 +65,7 @@ fn read(paths: &Paths) -> rusqlite::Result<(Vec<Row>, Vec<Name>)> {
     Ok((rows, names))
 }
 
-/// The words of the human, or the tag of our own; and how many reports stand before them.
+/// Returns the user's text or the tag of a program message, with the number of updates before it.
 fn heard(preface: &str, text: &str) -> String {
     let said = preface.rsplit_once("\n\n[").or(preface.split_once("] [")).map(|(_, said)| said);
     let tag = said.and_then(|said| said.split_once(']')).map(|(tag, _)| tag);

@@ -1,6 +1,6 @@
-//! Trouble with the journal: a chosen writing fails, or the program dies at it.
+//! Injected journal faults: a chosen write fails or stalls, or the program crashes at it.
 //!
-//! Which writing that is is counted, so a story with trouble is told the same way every time.
+//! Writes are counted, so faults are deterministic.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use tokio::sync::watch;
 
 use super::held::HeldJournal;
 
-/// What happens at a writing.
+/// A fault at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nothing is written, and that is said.
+    /// The write fails with an error.
     Fails,
-    /// The program dies before anything is written.
+    /// The program crashes before the write.
     DiesBefore,
-    /// The program dies when all is written, before anybody knows.
+    /// The program crashes after the write, before it is acknowledged.
     DiesAfter,
-    /// It takes so long, and the loop waits for it.
+    /// The write is delayed.
     Stalls(Duration),
 }
 
-/// The troubles to come.
+/// The planned faults.
 #[derive(Debug, Default)]
 pub struct Troubles(watch::Sender<Plan>);
 
@@ -41,14 +41,14 @@ struct Plan {
 }
 
 impl Troubles {
-    /// Lets `trouble` happen at the n-th writing from now; the next one is the first.
+    /// Plans `fault` for the n-th write from now, starting with one.
     pub fn plan(&self, nth: usize, trouble: Trouble) {
         self.0.send_modify(|plan| {
             plan.coming.insert(plan.writes + nth, trouble);
         });
     }
 
-    /// A new life without troubles.
+    /// Removes all faults, for a restart.
     pub fn end(&self) {
         self.0.send_modify(|plan| {
             plan.coming.clear();
@@ -56,9 +56,9 @@ impl Troubles {
         });
     }
 
-    /// Waits until the program should be dead.
+    /// Waits for a simulated crash.
     pub async fn died(&self) {
-        // The sender is ours, so it is never gone.
+        // This object owns the sender, so waiting cannot fail.
         let _ = self.0.subscribe().wait_for(|plan| plan.died).await;
     }
 
@@ -77,11 +77,9 @@ impl Troubles {
     }
 }
 
-/// A journal with troubles.
+/// A journal with injected faults.
 pub struct Troubled {
-    /// The journal without them.
     pub journal: HeldJournal,
-    /// The troubles.
     pub troubles: Arc<Troubles>,
 }
 

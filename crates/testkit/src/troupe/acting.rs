@@ -1,4 +1,4 @@
-//! A line of the puppet as an act of a server.
+//! Converts outcomes of a scripted model into replies of a scripted server.
 
 use domain::conversation::Block;
 use domain::failure::Failure;
@@ -7,19 +7,20 @@ use domain::turn::{Reply, Stop};
 use crate::play::{Act, Fault, Gate, Piece, split};
 use crate::puppet::Line;
 
-/// Who reads the act.
+/// The API and client that read the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// Our client of the Messages API.
     Messages,
     /// Our client of chat completions.
     Chat,
-    /// The Claude Code program, which speaks the Messages API and has names of its own for our tools.
+    /// The Claude Code program, which uses the Messages API and prefixes our tool names.
     Program,
 }
 
 impl Wire {
-    /// The act that says `line`. Before it breaks off after some words, it waits at `gate`.
+    /// Returns the reply for `outcome`. A connection that breaks after some text waits at `gate`
+    /// first.
     pub fn act(self, line: &Line, gate: &Gate) -> Act {
         match line {
             Line::Reply(reply) => self.reply(reply),
@@ -59,7 +60,7 @@ impl Wire {
         }
     }
 
-    /// What a conversation that does not fit is called.
+    /// Returns the error type for a prompt that exceeds the context window.
     fn too_long(self) -> &'static str {
         match self {
             Self::Messages | Self::Program => "invalid_request_error",
@@ -67,7 +68,7 @@ impl Wire {
         }
     }
 
-    /// What stands before the name of a tool.
+    /// Returns the prefix of tool names.
     fn prefix(self) -> &'static str {
         match self {
             Self::Messages | Self::Chat => "",
@@ -75,9 +76,10 @@ impl Wire {
         }
     }
 
-    /// The number of the first event after `words`.
+    /// Returns the index of the first event after `text`.
     fn after(self, words: &str) -> usize {
-        // The Messages API opens a message and a block, and sends a ping; chat completions open a message.
+        // The Messages API sends message_start, content_block_start and a ping first; chat
+        // completions one chunk with the role.
         let before = match self {
             Self::Messages | Self::Program => 3,
             Self::Chat => 1,

@@ -1,4 +1,4 @@
-//! The engines, set up for a server on this machine.
+//! The vendor clients, configured for a local server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const STALL: Duration = Duration::from_secs(60);
 const TOTAL: Duration = Duration::from_secs(600);
 
-/// Our client of the Messages API.
+/// Creates our client of the Messages API.
 pub fn anthropic(url: &str) -> Arc<dyn Model> {
     let model = Anthropic::new(anthropic::Settings {
         base_url: url.to_owned(),
@@ -28,7 +28,7 @@ pub fn anthropic(url: &str) -> Arc<dyn Model> {
     Arc::new(model.expect("a client"))
 }
 
-/// Our client of chat completions.
+/// Creates our client of chat completions.
 pub fn openai(url: &str) -> Arc<dyn Model> {
     let model = OpenAi::new(openai::Settings {
         base_url: url.to_owned(),
@@ -42,8 +42,8 @@ pub fn openai(url: &str) -> Arc<dyn Model> {
     Arc::new(model.expect("a client"))
 }
 
-/// The Claude Code program, in a house that knows nothing of the one we are in. What is known of its places
-/// survives a crash, as it does on disk.
+/// Runs the Claude Code program with its own home directory. Its session data survives a simulated
+/// crash, as on disk.
 pub fn claude() -> impl Fn(&str) -> Arc<dyn Model> {
     let home = tempfile::tempdir().expect("a home");
     let sessions = Arc::new(Remembered::default());
@@ -53,7 +53,7 @@ pub fn claude() -> impl Fn(&str) -> Arc<dyn Model> {
         environment.set("HOME", home.path().display().to_string());
         environment.set("ANTHROPIC_BASE_URL", url);
         environment.set("ANTHROPIC_API_KEY", "sk-test");
-        // How often a failed request is worth another is the story's to tell.
+        // The story decides about retries.
         environment.set("CLAUDE_CODE_MAX_RETRIES", "0");
         let model = Some("claude-test-1".to_owned());
         let settings = program::Settings {
@@ -70,8 +70,8 @@ pub fn claude() -> impl Fn(&str) -> Arc<dyn Model> {
     }
 }
 
-/// The real program, as the one command that runs these tests has put it there.
-#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+/// Returns the program's path, which `cargo xtask test` sets.
+#[expect(clippy::disallowed_methods, reason = "the path is known only from the environment")]
 fn program_path() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_CLAUDE") {
         Some(path) => path.into(),

@@ -1,4 +1,4 @@
-//! How much a command in the cage may use, and what it is no longer.
+//! Resource limits and dropped privileges of a sandboxed command.
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit, setsid, umask};
@@ -9,17 +9,17 @@ use crate::shell::heap;
 
 const MB: u64 = 1024 * 1024;
 
-/// The longest file, the most memory of a process that is its own, the most that it may map at all, and the most files
-/// it may have open. How many processes there are is watched from outside as well: the system counts them by user, and not
-/// those of the superuser.
+/// The limits: size of a file, private memory of a process, address space of a process, and open
+/// files. The number of processes is also watched from outside, because the kernel counts them per
+/// user and does not count those of root.
 const FILE: u64 = 256 * MB;
 const MEMORY: u64 = 1024 * MB;
 const MAPPED: u64 = 8 * 1024 * MB;
 const OPEN: u64 = 512;
-/// How much it gives way to everybody else, so that whoever watches it is not kept waiting by a crowd of processes.
+/// The nice value, so that the watching process is scheduled even beside many processes.
 const GIVES_WAY: i32 = 15;
 
-/// Sets all of it, for this process and those it starts.
+/// Applies all limits to this process and its children.
 pub fn set(plan: &Plan) -> Result<(), String> {
     let told = |what: &str, error: rustix::io::Errno| format!("{what} ({error})");
     umask(Mode::RWXG | Mode::RWXO);
@@ -39,14 +39,14 @@ pub fn set(plan: &Plan) -> Result<(), String> {
     }
     limit_processes().map_err(|error| told("its processes cannot be limited", error))?;
     nice(GIVES_WAY).map_err(|error| told("it cannot give way", error))?;
-    // Whoever runs us as the superuser does not run this as one.
+    // A daemon that runs as root does not run commands with root's capabilities.
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     set_capabilities(None, none).map_err(|error| told("its rights cannot be taken away", error))
 }
 
-/// The system counts the processes of the human, ours and all others: nobody knows better than how many there are now. Who
-/// is held to fewer stays so.
+/// Limits the processes. The kernel counts all processes of the user, including ours, so the limit
+/// is computed from their current number. A lower existing limit is kept.
 fn limit_processes() -> rustix::io::Result<()> {
     let Some(most) = heap::most_processes() else { return Ok(()) };
     let most = getrlimit(Resource::Nproc).maximum.map_or(most, |maximum| most.min(maximum));

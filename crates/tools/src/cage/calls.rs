@@ -1,8 +1,9 @@
-//! Which system calls there are in the cage.
+//! The system calls that are allowed in the sandbox.
 //!
-//! Two filters, and what either refuses is refused. The first lets through what ordinary programs need and answers all
-//! else, also what later kernels invent, as a system that does not know it. The second refuses, among those, what
-//! reaches other processes, other machines or the rights of files, which the rules about files do not cover.
+//! Two filters apply, and a call refused by either is refused. The first allows what ordinary
+//! programs need and answers everything else, including calls of later kernels, with `ENOSYS`. The
+//! second refuses, among the allowed ones, calls that reach other processes, other machines or file
+//! permissions, which the file rules do not cover.
 
 mod known;
 
@@ -18,7 +19,7 @@ use super::{Network, Strength};
 
 type Calls = BTreeMap<c_long, Vec<SeccompRule>>;
 
-/// Leaves this process, and those it starts, the calls that a caged command may make.
+/// Installs the filters for this process and its children.
 pub fn restrict(network: Network, strength: Strength) -> Result<(), String> {
     let told = |error: seccompiler::Error| format!("the system calls cannot be shut ({error})");
     let refused = refused(network, strength).map_err(|error| told(error.into()))?;
@@ -43,14 +44,14 @@ fn filter(
     SeccompFilter::new(calls, otherwise, matching, here)?.try_into()
 }
 
-/// What is refused though programs may know it: always, or with these arguments.
+/// Returns the refused calls: always refused, or only with certain arguments.
 fn refused(network: Network, strength: Strength) -> Result<Calls, seccompiler::BackendError> {
     let mut refused: Calls =
         known::REFUSED.iter().flat_map(|calls| calls.iter()).map(|call| (*call, Vec::new())).collect();
     refused.insert(SYS_clone, NAMESPACES.iter().map(|flag| rule([has(0, *flag)])).collect::<Result<_, _>>()?);
     refused
         .insert(SYS_ioctl, COMMANDS.iter().map(|command| rule([is(1, *command)])).collect::<Result<_, _>>()?);
-    // A pair of datagram sockets can be pointed at somebody else.
+    // A datagram socket of a pair can be redirected to another address.
     let pair = [rule([is_not(0, family(AF_UNIX))]), rule([masked(1, 0xf, SOCK_DGRAM)])];
     refused.insert(SYS_socketpair, pair.into_iter().collect::<Result<_, _>>()?);
     let reach = [is_not(0, family(AF_INET)), is_not(0, family(AF_INET6))];
@@ -61,14 +62,14 @@ fn refused(network: Network, strength: Strength) -> Result<Calls, seccompiler::B
             Network::On => vec![rule(reach)?],
         },
     );
-    // Only about the process itself: its number, or nobody's.
+    // Only for the process itself: its own pid, or 0.
     for call in
         [SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setattr, SYS_sched_setparam, SYS_sched_setscheduler]
     {
         refused.insert(call, vec![rule([is_not(0, 0)])?]);
     }
     refused.insert(SYS_setpriority, vec![rule([is(0, PRIO_USER as u64)])?, rule([is_not(1, 0)])?]);
-    // Times are set by an open file, never by a path.
+    // Times may be set through an open file, never by path.
     refused.insert(SYS_utimensat, vec![rule([long_is_not(1, 0)])?]);
     refused.insert(SYS_fchmod, modes()?);
     if strength == Strength::WithoutSignals {
@@ -81,7 +82,8 @@ fn refused(network: Network, strength: Strength) -> Result<Calls, seccompiler::B
     Ok(refused)
 }
 
-/// Others are never let in. The superuser owns more than what is theirs, and changes no file's rights at all.
+/// Refuses permission bits for group and others. For root every permission change is refused, since
+/// root owns files of other users.
 fn modes() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     if rustix::process::geteuid().is_root() {
         return Ok(Vec::new());
@@ -89,7 +91,7 @@ fn modes() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     (0..12).map(|bit| 1 << bit).filter(|bit| bit & 0o700 == 0).map(|bit| rule([has(1, bit)])).collect()
 }
 
-/// The flags of `clone` that make another world.
+/// The flags of `clone` that create namespaces.
 const NAMESPACES: [u64; 7] = [
     CLONE_NEWNS as u64,
     CLONE_NEWCGROUP as u64,
@@ -100,7 +102,7 @@ const NAMESPACES: [u64; 7] = [
     CLONE_NEWNET as u64,
 ];
 
-/// Commands to devices and files: typing into a terminal, the menus of the console, and the flags of files.
+/// Device and file ioctls: typing into a terminal, console menus, and file flags.
 const COMMANDS: [u64; 4] = [0x5412, 0x541c, 0x4008_6602, 0x401c_5820];
 
 type Condition = Result<SeccompCondition, seccompiler::BackendError>;

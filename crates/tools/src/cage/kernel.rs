@@ -1,49 +1,45 @@
-//! The kernel: whether this one can make a cage.
+//! Detects whether this kernel can enforce the sandbox.
 
 use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
 
-/// What a kernel can do.
+/// The sandboxing features of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// What it can forbid about files.
     pub files: FileRules,
-    /// Whether it can forbid system calls.
     pub calls: CallFilter,
 }
 
-/// What Landlock can forbid.
+/// The restrictions that Landlock offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileRules {
-    /// Nothing: it is not there, or was not switched on.
+    /// Landlock is missing or disabled.
     None,
-    /// Some things, but not that files are cut short: kernels before 6.2.
+    /// Cannot forbid truncating files: kernels before 6.2.
     Leaky,
-    /// Everything about files.
+    /// All file operations.
     Files,
-    /// Signals to others too: kernels from 6.12 on.
+    /// Also signals to other processes: kernels from 6.12 on.
     FilesAndSignals,
 }
 
-/// Whether seccomp is there.
+/// Availability of seccomp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallFilter {
-    /// It is not.
     Absent,
-    /// It is.
     Present,
 }
 
-/// How much of the work is left to the list of system calls.
+/// The part of the protection that is left to the system call filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
-    /// Signals to others are forbidden by the file rules.
+    /// Landlock forbids signals to other processes.
     Full,
-    /// They are not, so nothing in the cage can send any but to itself.
+    /// Landlock does not, so processes in the sandbox may signal only themselves.
     WithoutSignals,
 }
 
 impl Kernel {
-    /// Looks at the kernel of this machine. Nothing is restricted by that.
+    /// Probes the kernel of this machine without restricting this process.
     pub fn look() -> Self {
         let strict = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         let can =
@@ -62,7 +58,7 @@ impl Kernel {
         Self { files, calls }
     }
 
-    /// How strong a cage can be here, or why there can be none.
+    /// Returns the strength of the sandbox on this kernel, or why there is none.
     pub fn strength(self) -> Result<Strength, String> {
         match (self.files, self.calls) {
             (FileRules::None, _) => Err(
@@ -85,7 +81,7 @@ impl Kernel {
 mod tests {
     use super::*;
 
-    /// I8: where the kernel cannot, there is no cage, and it is said why.
+    /// I8: an insufficient kernel gets no sandbox, with the reason.
     #[test]
     fn a_kernel_that_cannot_keep_a_command_in_makes_no_cage() {
         let check = |files: FileRules, calls: CallFilter, expected: Result<Strength, &str>| {

@@ -1,8 +1,8 @@
-//! Which files there are in the cage.
+//! The files that are visible in the sandbox.
 //!
-//! What is not named here is not there: the home of the human, other processes, devices, the state of the assistant.
-//! Names at the top of the data directory are opened without following links, so that none of them can be made to mean
-//! another place.
+//! Everything that is not listed here is inaccessible: the user's home, other processes, devices,
+//! the state of the daemon. Names at the top of the data directory are opened without following
+//! links, so none of them can be redirected.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 use super::{Network, Plan};
 use crate::files::is_closed;
 
-/// What every kernel must know that can make a cage.
+/// The minimum Landlock version of a kernel.
 const LEAST: ABI = ABI::V3;
 
-/// Programs and what they need to run.
+/// Programs and their libraries.
 const PROGRAMS: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// What programs look up about the machine. Nothing here is a secret.
+/// Machine configuration that programs read. It contains no secrets.
 const FACTS: [&str; 20] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
@@ -46,17 +46,17 @@ const FACTS: [&str; 20] = [
     "/etc/timezone",
 ];
 
-/// What is looked up about other machines.
+/// Files for resolving network addresses.
 const ADDRESSES: [&str; 6] =
     ["/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/protocols", "/etc/resolv.conf", "/etc/services"];
 
-/// Devices that hold nothing.
+/// Devices without stored data.
 const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
-/// The most names at the top of the data directory that can be read.
+/// The maximum number of readable top-level entries of the data directory.
 const NAMES: usize = 1000;
 
-/// Leaves this process the files of `plan`, and no others.
+/// Restricts this process to the files of `plan`.
 pub fn restrict(plan: &Plan) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| format!("the files cannot be shut ({error})");
     if let Some(open) = PROGRAMS.iter().find(|open| lies_in(&plan.data, open)) {
@@ -88,8 +88,9 @@ pub fn restrict(plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// What is forbidden unless a rule allows it. The least there must be is all about files; what newer kernels can forbid
-/// besides is taken where it is there, and seccomp forbids it everywhere.
+/// Creates the ruleset: the listed operations are forbidden unless a rule allows them. All file
+/// operations of [`MIN_ABI`] are required; restrictions of newer kernels are used where available,
+/// and seccomp covers them everywhere.
 fn ruleset(network: Network) -> Result<RulesetCreated, landlock::RulesetError> {
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -107,7 +108,7 @@ fn ruleset(network: Network) -> Result<RulesetCreated, landlock::RulesetError> {
 struct Rules(RulesetCreated);
 
 impl Rules {
-    /// Allows `access` beneath `path`, if it is there.
+    /// Allows `access` beneath `path`, if it exists.
     fn add(&mut self, path: &str, access: BitFlags<AccessFs>) -> Result<(), String> {
         match openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             Ok(open) => self.add_open(&open, access),
@@ -128,7 +129,7 @@ impl Rules {
     }
 }
 
-/// What at the top of the data directory may be read.
+/// Opens the readable entries at the top of the data directory.
 fn readable(plan: &Plan) -> rustix::io::Result<Vec<OwnedFd>> {
     let data = openat(CWD, &plan.data, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut found = Vec::new();

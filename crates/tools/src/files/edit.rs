@@ -1,4 +1,4 @@
-//! Changing a few words of a file.
+//! The tool that replaces text in a file.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -11,7 +11,6 @@ use super::write::{BYTES, bearable};
 use super::{Files, aside};
 use crate::{Done, Tool, Work, Workshop, parsed};
 
-/// Changes a file.
 pub(crate) const EDIT: Tool = Tool {
     spec: ToolSpec {
         name: "Edit",
@@ -60,7 +59,7 @@ impl Files {
     }
 }
 
-/// `before` with the change in it, and in how many places.
+/// Returns `before` with the replacement, and the number of replaced places.
 fn changed(before: &str, wanted: &Wanted) -> Result<(String, usize), String> {
     let Wanted { old_string: old, new_string: new, .. } = wanted;
     if old.is_empty() {

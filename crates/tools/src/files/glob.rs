@@ -1,4 +1,4 @@
-//! Finding files by their names.
+//! The tool that finds files by name.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -12,7 +12,6 @@ use super::place::Inside;
 use super::{Files, aside};
 use crate::{Done, Tool, Work, Workshop, parsed};
 
-/// Finds files by name.
 pub(crate) const GLOB: Tool = Tool {
     spec: ToolSpec {
         name: "Glob",
@@ -25,9 +24,9 @@ pub(crate) const GLOB: Tool = Tool {
     work: Work::Does(glob),
 };
 
-/// The most names that are told.
+/// The maximum number of listed paths.
 const NAMES: usize = 1000;
-/// The most characters of a pattern.
+/// The maximum number of characters of a pattern.
 const CHARS: usize = 1000;
 
 #[derive(Deserialize)]
@@ -67,8 +66,8 @@ impl Files {
         Ok(found.join("\n"))
     }
 
-    /// What stands before the paths that `pattern` is held against, and the pattern itself. One that begins at the
-    /// root is held against whole paths.
+    /// Returns the prefix that is removed from paths before matching, and the pattern. An absolute
+    /// pattern is matched against whole paths.
     fn split(&self, pattern: &str, inside: &Inside) -> Result<(String, String), String> {
         if pattern.starts_with(['/', '~']) {
             let fixed = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
@@ -82,8 +81,8 @@ impl Files {
     }
 }
 
-/// What matches like `glob`, from the beginning to the end: `**/` is no folder or some, `**` is anything, `*` and `?` stay
-/// within a name, `{a,b}` is one of a few and `[a-z]` one sign of some.
+/// Compiles `glob` into an anchored regex: `**/` is any number of folders, `**` is anything, `*`
+/// and `?` stay within a name, `{a,b}` is an alternative and `[a-z]` a class of characters.
 pub(super) fn matcher(glob: &str) -> Result<Regex, String> {
     if glob.chars().nth(CHARS).is_some() {
         return Err(format!("that pattern is too long: {CHARS} characters at most."));
@@ -120,7 +119,7 @@ fn translated(glob: &str) -> String {
     regex + &")".repeat(open) + "$"
 }
 
-/// The signs in brackets at the beginning of `rest`, and how long that is.
+/// Translates the character class at the beginning of `rest`; also returns its length.
 fn bracket(rest: &str) -> Option<(String, usize)> {
     let inner = rest.strip_prefix('[')?;
     let end = inner.char_indices().skip(1).find(|(_, c)| *c == ']').map(|(at, _)| at)?;

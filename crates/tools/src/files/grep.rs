@@ -1,4 +1,4 @@
-//! Finding lines in files.
+//! The tool that searches for lines in files.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -20,7 +20,6 @@ use super::{Files, aside};
 use crate::plain::{Rest, beginning};
 use crate::{Done, Tool, Work, Workshop, parsed};
 
-/// Finds lines.
 pub(crate) const GREP: Tool = Tool {
     spec: ToolSpec {
         name: "Grep",
@@ -36,13 +35,13 @@ pub(crate) const GREP: Tool = Tool {
     work: Work::Does(grep),
 };
 
-/// The most matches, the most bytes of them, and the most characters of one line.
+/// Limits of the output: matches, bytes, and characters of one line.
 const MATCHES: usize = 500;
 const BYTES: usize = 60_000;
 const LINE_CHARS: usize = 400;
-/// The most lines around a match.
+/// The maximum number of context lines.
 const AROUND: u64 = 20;
-/// The longest file that is searched, and the most bytes in all.
+/// The longest file that is searched, and the maximum number of bytes in all.
 const FILE_BYTES: u64 = 10 * 1024 * 1024;
 const ALL_BYTES: u64 = 512 * 1024 * 1024;
 
@@ -65,7 +64,7 @@ pub(super) struct Input {
     head_limit: Option<Number>,
 }
 
-/// What is told of a match.
+/// The output for a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
@@ -109,7 +108,7 @@ impl Files {
     }
 }
 
-/// A glob without a folder in it means files of that name anywhere.
+/// A glob without a folder matches files of that name anywhere.
 fn names(glob: &str) -> Result<Regex, String> {
     if glob.contains('/') {
         matcher(glob.trim_start_matches("./").trim_start_matches('/'))
@@ -118,7 +117,7 @@ fn names(glob: &str) -> Result<Regex, String> {
     }
 }
 
-/// A search under way.
+/// A search in progress.
 struct Hunt {
     search: Search,
     mode: Mode,
@@ -166,7 +165,7 @@ impl Hunt {
             return;
         }
         let mut bytes = Vec::new();
-        // What cannot be read, or is no text, has no lines.
+        // Unreadable and binary files have no lines.
         if file.take(FILE_BYTES).read_to_end(&mut bytes).is_err() || !is_text(&bytes) {
             return;
         }
@@ -191,7 +190,7 @@ impl Hunt {
         }
     }
 
-    /// Tells one match, unless there are too many.
+    /// Counts one match and appends it, up to the limit.
     fn line(&mut self, line: &str) {
         self.found += 1;
         if self.found <= self.most {
@@ -200,7 +199,7 @@ impl Hunt {
         }
     }
 
-    /// Tells the lines `hits` of a file, with those around them.
+    /// Appends the lines `hits` of a file with their context lines.
     fn show(&mut self, path: &str, lines: &[&[u8]], hits: &[usize]) {
         let mut next = 0;
         for hit in hits {

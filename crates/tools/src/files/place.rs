@@ -1,44 +1,44 @@
-//! Places: a path as the model writes it, read into names beneath the data directory.
+//! Parses a path as written by the model into names beneath the data directory.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use domain::hidden::is_hidden;
 
-/// The folder that belongs to the program.
+/// The folder of the program's state.
 pub const STATE: &str = "state";
-/// The folder of a history. It can say what is to be run, so it is closed wherever it is.
+/// The folder of a git repository. Its hooks can run programs, so it is closed at every depth.
 pub const HISTORY: &str = ".git";
-/// How the files of the log begin, wherever a copy of it may be.
+/// The prefix of database file names; copies are closed as well.
 const LOG: &str = "journal.db";
 
-/// The most bytes of a path, and of one name in it.
+/// The maximum number of bytes of a path and of one name.
 const PATH_BYTES: usize = 4096;
 const NAME_BYTES: usize = 255;
 
-/// Where things are.
+/// The base directories of paths.
 #[derive(Clone, Debug)]
 pub struct Folders {
     /// The data directory, as an absolute path.
     pub data: PathBuf,
-    /// What `~` stands for, if that is known.
+    /// The replacement for `~`, if known.
     pub home: Option<PathBuf>,
 }
 
 impl Folders {
-    /// The same with the data directory as it is called when no link leads there.
+    /// Resolves links in the data directory.
     pub(super) fn resolved(self) -> Self {
         let data = std::fs::canonicalize(&self.data).unwrap_or(self.data);
         Self { data, ..self }
     }
 }
 
-/// A place beneath the data directory that is not closed: its names, none of which leads back.
+/// A path beneath the data directory that is not closed and contains no `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside(Vec<String>);
 
 impl Inside {
-    /// Reads `text`. No text, or `.`, is the data directory itself.
+    /// Parses `text`. An empty text or `.` is the data directory itself.
     pub fn read(text: &str, folders: &Folders) -> Result<Self, String> {
         if text.len() > PATH_BYTES {
             return Err("that path is too long.".to_owned());
@@ -64,17 +64,17 @@ impl Inside {
         }
     }
 
-    /// The names, from the data directory on.
+    /// The names, starting at the data directory.
     pub fn parts(&self) -> &[String] {
         &self.0
     }
 
-    /// The folder and the name of a file: nothing, if this is the data directory itself.
+    /// The folder and the name of a file, or `None` for the data directory itself.
     pub fn file(&self) -> Option<(&[String], &str)> {
         self.0.split_last().map(|(name, folder)| (folder, name.as_str()))
     }
 
-    /// As it is told.
+    /// The path as text, `.` for the data directory.
     pub fn shown(&self) -> String {
         if self.0.is_empty() { ".".to_owned() } else { self.0.join("/") }
     }
@@ -86,7 +86,7 @@ impl fmt::Display for Inside {
     }
 }
 
-/// Why a place of the program is not opened.
+/// The refusal for a path of the program.
 pub fn closed(text: &str) -> String {
     format!(
         "`{text}` is closed: `{STATE}/`, `{HISTORY}/` and what may hold keys belong to the program itself, in every \
@@ -98,7 +98,7 @@ fn outside(text: &str) -> String {
     format!("`{text}` is outside the data directory. name a path beneath it, such as `notes/today.md`.")
 }
 
-/// `text` as it is called from the data directory on.
+/// Returns `text` relative to the data directory.
 fn relative<'a>(text: &'a str, folders: &Folders) -> Result<std::borrow::Cow<'a, str>, String> {
     let home = || folders.home.as_ref().ok_or_else(|| outside(text));
     let path = match text.strip_prefix('~') {
@@ -112,7 +112,7 @@ fn relative<'a>(text: &'a str, folders: &Folders) -> Result<std::borrow::Cow<'a,
     Ok(beneath.to_string_lossy().into_owned().into())
 }
 
-/// `path` without what leads nowhere or back. No link is followed later, so this is where it leads.
+/// Removes `.` and `..` lexically. Links are never followed later, so the result is exact.
 fn flat(path: &Path) -> PathBuf {
     let mut flat = PathBuf::new();
     for part in path.components() {
@@ -125,12 +125,13 @@ fn flat(path: &Path) -> PathBuf {
     flat
 }
 
-/// Whether a name at this depth is closed, also under the spellings that some file systems take for the same.
+/// Returns whether a name at this depth is closed, also under spellings that some file systems
+/// treat as equal.
 pub fn is_closed(depth: usize, name: &str) -> bool {
     let seen: String = name.chars().filter(|c| !is_hidden(*c)).flat_map(char::to_lowercase).collect();
     let seen = seen.replace('ſ', "s");
     let seen = seen.trim_end_matches(['.', ' ']);
-    // The list of servers and a file of variables may hold keys.
+    // The list of MCP servers and a file of variables may contain keys.
     (depth == 0 && [STATE, "mcp.json", ".env"].contains(&seen.trim_start()))
         || seen == HISTORY
         || seen == "git~1"

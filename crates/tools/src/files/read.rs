@@ -1,4 +1,4 @@
-//! Reading a file, line by line, as much as is asked for and can be borne.
+//! The tool that reads the lines of a file, within limits.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -11,7 +11,6 @@ use super::{Files, aside};
 use crate::plain::{Rest, beginning};
 use crate::{Done, Tool, Work, Workshop, parsed};
 
-/// Reads a file.
 pub(crate) const READ: Tool = Tool {
     spec: ToolSpec {
         name: "Read",
@@ -24,11 +23,12 @@ pub(crate) const READ: Tool = Tool {
     work: Work::Does(read),
 };
 
-/// The most lines at once, the most bytes of them, and the most characters of one line.
+/// The maximum number of lines at once, of bytes, and of characters of one line.
 const LINES: u64 = 2000;
 const BYTES: usize = 256 * 1024;
 const LINE_CHARS: usize = 2000;
-/// The most bytes that are looked through, and in how many a file that is no text gives itself away.
+/// The maximum number of bytes scanned, and the number of bytes that are checked for binary
+/// content.
 const LOOKED: u64 = 64 * 1024 * 1024;
 const BEGINNING: usize = 8 * 1024;
 
@@ -48,7 +48,7 @@ fn read(workshop: &Workshop, input: Value) -> Done<'_> {
     })
 }
 
-/// A whole number: what is less than nothing is nothing.
+/// Converts to a whole number; negative numbers become 0.
 pub(super) fn whole(number: Option<Number>) -> Option<u64> {
     number.and_then(|number| number.as_f64()).map(|number| number as u64)
 }
@@ -67,7 +67,7 @@ impl Files {
     }
 }
 
-/// Whether the bytes of `beginning` can be those of a text.
+/// Returns whether `beginning` contains no zero byte.
 pub(super) fn is_text(beginning: &[u8]) -> bool {
     !beginning.iter().take(BEGINNING).any(|byte| *byte == 0)
 }
@@ -77,11 +77,11 @@ enum Looked {
     Lines(Page),
 }
 
-/// What was found in a file.
+/// The requested lines of a file.
 #[derive(Default)]
 struct Page {
     text: String,
-    /// How many lines are in `text`, and how many there are in all.
+    /// The number of lines in `text`, and of all lines seen.
     shown: u64,
     all: u64,
     end: End,
@@ -91,7 +91,7 @@ struct Page {
 enum End {
     #[default]
     Reached,
-    /// Nobody looked so far.
+    /// The scan stopped before the end of the file.
     Beyond,
 }
 
@@ -106,7 +106,7 @@ impl Page {
         self.text
     }
 
-    /// Takes one whole line.
+    /// Adds one line if it is in the requested range.
     fn line(&mut self, line: &[u8], from: u64, most: u64) {
         self.all += 1;
         if self.all < from || self.shown >= most || self.all != from + self.shown || self.text.len() >= BYTES
@@ -121,7 +121,7 @@ impl Page {
     }
 }
 
-/// Looks at the lines of `file` from `from` on, `most` at most.
+/// Reads up to `max_lines` lines of `file`, starting with line `from`.
 fn lines(file: &mut impl Read, from: u64, most: u64) -> io::Result<Looked> {
     let mut page = Page::default();
     let mut chunk = vec![0; 64 * 1024];
@@ -139,7 +139,7 @@ fn lines(file: &mut impl Read, from: u64, most: u64) -> io::Result<Looked> {
             break;
         }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // Of a line without an end no more is kept than is shown.
+            // Memory is bounded for lines without an end.
             if line.len() <= LINE_CHARS * 4 {
                 line.extend_from_slice(piece);
             }

@@ -1,8 +1,8 @@
-//! The root: walking from the data directory on by descriptors.
+//! Opens files beneath the data directory through directory descriptors.
 //!
-//! Every step opens one name in a directory that is held open, and refuses links. So whatever others move or swap
-//! meanwhile, a step leads beneath the directory or fails. Each directory on the way is also compared with those that
-//! are closed, because a name alone says nothing on a disk that takes two spellings for one.
+//! Every step opens one name in an open directory and refuses links, so concurrent moves cannot
+//! lead outside. Each directory is also compared with the closed ones by identity, because some
+//! file systems accept several spellings of a name.
 
 use domain::permission::OUTSIDE;
 use std::fmt;
@@ -20,45 +20,42 @@ use rustix::io::Errno;
 
 use super::place::{HISTORY, Inside, STATE, closed, is_closed};
 
-/// How often a step is tried again when somebody moves things at the same moment.
+/// The maximum number of attempts of a step that collides with concurrent moves.
 const TRIES: usize = 16;
-/// The most names of the program that are looked through for one file.
+/// The maximum number of program files compared with one file.
 const LOOKED: usize = 20_000;
 
-/// Files are for the human alone, and so are folders.
+/// Files and folders are accessible to their owner only.
 const FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const FOLDER: Mode = Mode::RWXU;
 
-/// What a file or folder is on the disk, whatever it is called.
+/// Device and inode.
 type Identity = (u64, u64);
 
 /// An open data directory.
 pub struct Root {
     dir: OwnedFd,
-    /// What was closed when it was opened.
+    /// The closed directories when the root was opened.
     closed: Vec<Identity>,
     made: AtomicU32,
 }
 
-/// Why something cannot be opened or written.
+/// The reason why a file cannot be opened or written.
 #[derive(Debug)]
 pub enum Trouble {
-    /// It is not there.
     Missing,
-    /// It is a link, or the way there leads through one.
+    /// It is a link, or the path contains one.
     Link,
-    /// It belongs to the program.
     Closed,
-    /// It is something else than a file.
+    /// It is not a regular file.
     Strange(&'static str),
-    /// It changed since it was read.
+    /// It changed after it was read.
     Changed,
-    /// The disk says no.
     Disk(io::Error),
 }
 
 impl Trouble {
-    /// What the model is told about `inside`.
+    /// The message for the model about `path`.
     pub fn told(&self, inside: &Inside) -> String {
         match self {
             Self::Missing => {
@@ -79,7 +76,7 @@ impl From<Errno> for Trouble {
             Errno::NOENT => Self::Missing,
             Errno::LOOP | Errno::XDEV => Self::Link,
             Errno::NOTDIR => Self::Strange("beneath a file or a link"),
-            // A socket cannot be opened.
+            // Opening a socket fails with `ENXIO`.
             Errno::NXIO => Self::Strange("a device or a socket"),
             other => Self::Disk(other.into()),
         }
@@ -106,12 +103,12 @@ impl Root {
         Ok(Self { dir, closed, made: AtomicU32::new(0) })
     }
 
-    /// The folder `parts`, which must be there.
+    /// Opens the folder `parts`, which must exist.
     pub fn folder(&self, parts: &[String]) -> Result<OwnedFd, Trouble> {
         self.walk(parts, |dir, name| Ok(step(dir, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?))
     }
 
-    /// The folder `parts`, made if it is missing.
+    /// Opens the folder `parts` and creates missing ones.
     fn folder_made(&self, parts: &[String]) -> Result<OwnedFd, Trouble> {
         self.walk(parts, |dir, name| {
             match mkdirat(dir, name, FOLDER) {
@@ -137,22 +134,22 @@ impl Root {
         })
     }
 
-    /// The folder `name` in `dir`, if it is not closed.
+    /// Opens the folder `name` in `dir` unless it is closed.
     pub fn folder_in(&self, dir: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Trouble> {
         let folder = step(dir, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         admitted(&fstat(&folder)?, &self.closed_now())?;
         Ok(folder)
     }
 
-    /// The file `inside`, to be read, and how it is.
+    /// Opens the file `path` for reading.
     pub fn file(&self, inside: &Inside) -> Result<(File, Stat), Trouble> {
         let Some((folder, name)) = inside.file() else { return Err(Trouble::Strange("the data directory")) };
         self.file_in(self.folder(folder)?.as_fd(), name)
     }
 
-    /// The file `name` in `dir`, to be read, and how it is.
+    /// Opens the file `name` in `dir` for reading.
     pub fn file_in(&self, dir: BorrowedFd<'_>, name: &str) -> Result<(File, Stat), Trouble> {
-        // It is looked at first, because opening a device may already do something.
+        // Checked before opening, because opening a device may have side effects.
         is_file(&statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = File::from(step(dir, name, flags, Mode::empty())?);
@@ -162,8 +159,8 @@ impl Root {
         Ok((file, stat))
     }
 
-    /// Puts a file with `bytes` in the place of `inside`, at once and for good. If `read` says how it was when it was
-    /// read, it must still be so.
+    /// Atomically and durably replaces `path` by a file with `bytes`. If `read` is given, the
+    /// file must be unchanged since then.
     pub fn replace(&self, inside: &Inside, bytes: &[u8], read: Option<&Stat>) -> Result<Fate, Trouble> {
         let Some((folder, name)) = inside.file() else { return Err(Trouble::Strange("the data directory")) };
         let dir = self.folder_made(folder)?;
@@ -180,7 +177,7 @@ impl Root {
         let moved = same(dir.as_fd(), name, read)
             .and_then(|()| renameat(&dir, draft.as_str(), &dir, name).map_err(Trouble::from));
         if let Err(trouble) = moved {
-            // Nobody is told if it stays: it is named as unfinished.
+            // A failure is ignored: the suffix marks the file as temporary.
             let _ = unlinkat(&dir, draft.as_str(), AtFlags::empty());
             return Err(trouble);
         }
@@ -188,7 +185,7 @@ impl Root {
         Ok(fate)
     }
 
-    /// Writes `bytes` into a new file beside `name`, and returns what it is called.
+    /// Writes `bytes` into a new file beside `name` and returns its name.
     fn draft(&self, dir: BorrowedFd<'_>, name: &str, bytes: &[u8]) -> Result<String, Trouble> {
         for _ in 0..TRIES {
             let number = self.made.fetch_add(1, Ordering::Relaxed);
@@ -208,7 +205,7 @@ impl Root {
         Err(Trouble::Changed)
     }
 
-    /// A file with more names than one may be one of the program's.
+    /// Refuses a file with several hard links if one of them is a file of the program.
     fn not_ours(&self, stat: &Stat) -> Result<(), Trouble> {
         if stat.st_nlink <= 1 {
             return Ok(());
@@ -227,18 +224,15 @@ impl Root {
         if [STATE, HISTORY].into_iter().any(holds) { Err(Trouble::Closed) } else { Ok(()) }
     }
 
-    /// What is closed, now and when it was opened.
+    /// The directories that are closed now or were when the root was opened.
     fn closed_now(&self) -> Vec<Identity> {
         [identities(&self.dir), self.closed.clone()].concat()
     }
 }
 
-/// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is new.
     Made,
-    /// There was one before.
     Replaced,
 }
 
@@ -252,7 +246,7 @@ fn step(dir: BorrowedFd<'_>, name: &str, flags: OFlags, mode: Mode) -> Result<Ow
         for _ in 0..TRIES {
             match openat2(dir, name, flags, mode, how) {
                 Err(Errno::AGAIN) => {}
-                // An old kernel: one name that is no link leads nowhere else.
+                // Old kernel: a single name that is not a link cannot escape.
                 Err(Errno::NOSYS) => break,
                 done => return done,
             }
@@ -287,7 +281,7 @@ fn is_file(stat: &Stat) -> Result<(), Trouble> {
     }
 }
 
-/// That `name` is still as it was when it was read.
+/// Fails if `name` changed since it was read.
 fn same(dir: BorrowedFd<'_>, name: &str, read: Option<&Stat>) -> Result<(), Trouble> {
     let Some(read) = read else { return Ok(()) };
     let now = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -295,7 +289,7 @@ fn same(dir: BorrowedFd<'_>, name: &str, read: Option<&Stat>) -> Result<(), Trou
     if print(&now) == print(read) { Ok(()) } else { Err(Trouble::Changed) }
 }
 
-/// Whether `wanted` is in `folder` or below. What cannot be looked through to the end may hold it.
+/// Returns whether `wanted` is in `folder` or below. An incomplete search counts as yes.
 fn holds(folder: OwnedFd, wanted: Identity, left: &mut usize) -> bool {
     let Ok(names) = Dir::read_from(&folder) else { return true };
     for entry in names {
@@ -322,9 +316,9 @@ fn holds(folder: OwnedFd, wanted: Identity, left: &mut usize) -> bool {
     false
 }
 
-/// Whether a name at this depth may be listed.
+/// Returns whether a name at this depth may be listed.
 pub fn may_list(depth: usize, name: &str) -> bool {
-    // Whoever looks everywhere does not look at the words of others: that is asked for by name.
+    // Text from outside is only read when it is named explicitly.
     let outside = depth == 0 && name.eq_ignore_ascii_case(OUTSIDE);
     name != "." && name != ".." && !is_closed(depth, name) && !outside
 }

@@ -1,4 +1,4 @@
-//! What the file tools do, and what nobody can make them do.
+//! Tests of the file tools: their results and their limits.
 
 mod paths;
 
@@ -19,10 +19,10 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Files, Folders, Keeper};
 use crate::{Part, Toolbox, Workshop};
 
-/// What nobody may read.
+/// The content of files that no tool may read.
 const SECRET: &str = "the-secret-of-the-house";
 
-/// Remembers what was to be kept.
+/// Records what is sent to the history.
 #[derive(Default)]
 struct Remembered(Mutex<Vec<String>>);
 
@@ -35,7 +35,7 @@ impl Keeper for Remembered {
     fn let_through(&self, _: &str, _: Option<&str>, _: &str) {}
 }
 
-/// A data directory with something in it, and something beside it.
+/// A data directory with files, and a folder beside it.
 struct Rig {
     dir: TempDir,
     kept: Arc<Remembered>,
@@ -68,7 +68,7 @@ impl Rig {
         self.dir.path().join(path)
     }
 
-    /// What the model reads after a call, and whether it worked.
+    /// The text for the model after a call, as an error if the call failed.
     fn call(&self, name: &str, input: Value) -> Result<String, String> {
         let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input: Json(input.to_string()) };
         let result = self.runtime.block_on(self.toolbox.run(TurnId(1), &call, &self.desk));
@@ -126,7 +126,7 @@ fn what_is_too_long_is_cut_and_what_is_no_text_is_named() {
     assert!(told.contains("write it in several files"), "{told}");
 }
 
-/// DD-14, DD-15: what a tool writes in a note goes into the history, and nothing else does.
+/// DD-14, DD-15: only notes that tools write go into the history.
 #[test]
 fn a_note_that_is_written_goes_into_the_history() {
     let rig = Rig::new();
@@ -212,7 +212,8 @@ fn what_is_found_is_bounded_and_says_so() {
     assert_eq!(rig.call("Grep", few).unwrap().lines().filter(|line| line.contains(":line")).count(), 3);
 }
 
-/// J2: what is made is for the human alone from its first moment on, whatever the program was started with.
+/// J2: created files and folders are private to the user from the first moment, regardless of the
+/// umask.
 #[test]
 fn what_is_made_is_for_the_human_alone() {
     let rig = Rig::new();
@@ -226,7 +227,7 @@ fn what_is_made_is_for_the_human_alone() {
     assert_eq!(mode("data/notes/a.md"), 0o600, "a file that others could read is not so again");
 }
 
-/// I9: what is neither a file nor a folder is not opened, and does not keep us waiting.
+/// I9: special files are not opened and do not block.
 #[test]
 fn only_files_are_opened() {
     let rig = Rig::new();
@@ -245,7 +246,7 @@ fn only_files_are_opened() {
     assert_eq!(rig.call("Grep", json!({"pattern": "two"})).as_deref(), Ok("notes/a.md"));
 }
 
-/// I9: a file of the program that has a second name elsewhere is as closed there; one of the human's is not.
+/// I9: a hard link to a file of the program is closed; one to a file of the user is not.
 #[test]
 fn a_second_name_opens_nothing() {
     let rig = Rig::new();

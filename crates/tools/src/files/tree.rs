@@ -1,4 +1,4 @@
-//! The tree: all files below a folder, by name, as far as they may be seen.
+//! Walks all files below a folder in the order of their names.
 
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,34 +9,31 @@ use super::Files;
 use super::place::Inside;
 use super::root::{Trouble, may_list};
 
-/// The most names that are looked at.
+/// The maximum number of names in one walk.
 const NAMES: usize = 100_000;
-/// The most folders within one another.
+/// The maximum depth of nested folders.
 const DEPTH: usize = 48;
 
-/// One file on the way.
 pub struct Leaf<'a> {
     /// The folder it is in.
     pub dir: BorrowedFd<'a>,
-    /// What it is called there.
     pub name: &'a str,
-    /// What it is called from the data directory on.
+    /// The path relative to the data directory.
     pub path: &'a str,
 }
 
-/// How far the look went.
+/// The completeness of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// All there is.
     All,
-    /// It was ended before, by whoever looked.
+    /// The visitor ended it.
     Enough,
-    /// There is more than can be looked at.
+    /// A limit was reached.
     TooMuch,
 }
 
 impl Seen {
-    /// What is told if not everything was seen.
+    /// The notice for an incomplete walk.
     pub fn told(self) -> Option<String> {
         let told =
             format!("(there are more than {NAMES} names here, and not all were looked at: name a folder)");
@@ -45,7 +42,7 @@ impl Seen {
 }
 
 impl Files {
-    /// Shows `visit` every file below the folder `inside`, sorted, without following links.
+    /// Calls `visit` for every file below the folder `path`, sorted, without following links.
     pub(super) fn below(
         &self,
         inside: &Inside,
@@ -81,7 +78,7 @@ impl<V: FnMut(Leaf<'_>) -> ControlFlow<()>> Look<'_, V> {
                     return ControlFlow::Break(Seen::Enough);
                 }
             }
-            // What is closed, or gone, is not there for whoever looks.
+            // Closed or vanished folders are skipped.
             if kind == FileType::Directory
                 && let Ok(folder) = self.files.root.folder_in(dir.as_fd(), &name)
             {
@@ -91,17 +88,17 @@ impl<V: FnMut(Leaf<'_>) -> ControlFlow<()>> Look<'_, V> {
         ControlFlow::Continue(())
     }
 
-    /// What is in `dir`, sorted: nothing, if there is too much.
+    /// Returns the sorted entries of `dir`, or `None` beyond the limit.
     fn names(&mut self, dir: &OwnedFd, depth: usize) -> Option<Vec<(String, FileType)>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(dir).ok()?.flatten() {
             self.left = self.left.checked_sub(1)?;
-            // A name that is not text cannot be asked for.
+            // A name that is not UTF-8 cannot be requested.
             let Ok(name) = entry.file_name().to_str() else { continue };
             if !may_list(depth, name) || name.chars().any(char::is_control) {
                 continue;
             }
-            // Some file systems do not say.
+            // Some file systems do not report the file type.
             let looked = || statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
             let kind = if entry.file_type() == FileType::Unknown {
                 looked().map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))

@@ -1,4 +1,4 @@
-//! Writing a file whole.
+//! The tool that writes a whole file.
 
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
@@ -9,7 +9,6 @@ use super::root::Fate;
 use super::{Files, aside};
 use crate::{Done, Tool, Work, Workshop, parsed};
 
-/// Writes a file.
 pub(crate) const WRITE: Tool = Tool {
     spec: ToolSpec {
         name: "Write",
@@ -22,7 +21,7 @@ pub(crate) const WRITE: Tool = Tool {
     work: Work::Does(write),
 };
 
-/// The most bytes of a file that is written.
+/// The maximum size of a written file.
 pub(super) const BYTES: usize = 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -54,7 +53,7 @@ impl Files {
     }
 }
 
-/// That `content` is not too long to be written.
+/// Fails if `content` is too long to be written.
 pub(super) fn bearable(content: &str) -> Result<(), String> {
     if content.len() > BYTES {
         Err(format!(

@@ -1,4 +1,5 @@
-//! The client of one connection: chooses the era, numbers requests, and adds what that era wants to each of them.
+//! The client of one connection: chooses the era, numbers requests, and adds the envelope of the
+//! era to them.
 //!
 //! The era is chosen as the protocol's own clients choose it: `server/discover` is sent first, and every error but an
 //! unsupported version without any handshake revision leads to `initialize`.
@@ -14,9 +15,10 @@ use super::protocol::{
 };
 use super::transport::{Failure, Headers, Transport};
 
-/// How long `server/discover` may take. Some old servers do not answer requests before `initialize` at all.
+/// The timeout of `server/discover`. Some old servers do not answer requests before `initialize` at
+/// all.
 const PROBE: Duration = Duration::from_secs(5);
-/// The code of our own for a probe without an answer.
+/// Our own error code for a probe without an answer.
 const NO_ANSWER: i64 = -32001;
 
 /// A connection to a server.
@@ -31,7 +33,7 @@ impl Client {
         Self { transport, era: None, last_id: 0 }
     }
 
-    /// The agreed era; nothing before negotiation.
+    /// The agreed era, `None` before the negotiation.
     #[cfg(test)]
     pub(super) fn era(&self) -> Option<&Era> {
         self.era.as_ref()
@@ -67,7 +69,7 @@ impl Client {
                 }
             }
             match self.initialize().await {
-                // A slow server that answered the probe too late is in the modern era already.
+                // A slow server that answered the probe too late has already chosen the modern era.
                 Err(failure)
                     if may_repeat
                         && unsupported(&failure)

@@ -1,11 +1,11 @@
-//! What a call came to: words, up to a bound; what is not words is named.
+//! Converts the result of a call to bounded text; other content is described.
 
 use serde_json::Value;
 
-/// The most bytes of an answer.
+/// The maximum number of bytes of a result.
 const MOST: usize = 100 * 1024;
 
-/// The words of the result of a call, or of its failure.
+/// Returns the text of a call's result, as an error if the call failed.
 pub(super) fn words(result: &Value) -> Result<String, String> {
     let parts = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text = parts.iter().map(part).collect::<Vec<_>>().join("\n");

@@ -1,4 +1,4 @@
-//! `mcp.json`: which servers there are.
+//! Parses `mcp.json`, the list of servers.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,32 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use wire::Secret;
 
-/// The most servers.
+/// The maximum number of servers.
 const MOST: usize = 20;
 
-/// A server, and what it is called.
+/// A server with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// What it is called: letters, digits and hyphens, and single underscores.
+    /// Letters, digits and hyphens, and single underscores.
     pub name: String,
-    /// How it is reached.
     pub server: Server,
-    /// What its tools do, as the user wrote it down, by the server's names for them.
+    /// The kinds of its tools as declared by the user, by the server's names for them.
     pub kinds: BTreeMap<String, ServerKind>,
 }
 
-/// How a server is reached.
+/// The way to reach a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// A program that we start.
+    /// A program that the daemon starts.
     Program {
-        /// The program.
         command: String,
-        /// Its words.
         args: Vec<String>,
-        /// The variables that it gets.
+        /// The environment variables for it.
         env: BTreeMap<String, String>,
     },
-    /// An address.
     Address {
-        /// Where it is.
         url: String,
-        /// What is sent along, such as a key.
+        /// Headers of every request, such as a key.
         headers: BTreeMap<String, String>,
         /// The OAuth client to sign in as; without it, one is registered at the first sign-in.
         client: Option<OauthClient>,
@@ -48,7 +43,8 @@ pub enum Server {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OauthClient {
-    /// The client id: a word of the authorization server, or the https address of a client id metadata document.
+    /// The client id: an id of the authorization server, or the https address of a client id
+    /// metadata document.
     pub client_id: String,
     /// The client secret, for clients that have one.
     #[serde(default, deserialize_with = "secret")]
@@ -83,7 +79,7 @@ struct Keys {
     kinds: BTreeMap<String, String>,
 }
 
-/// Reads the text of `mcp.json`: the servers, and what is wrong with those that are left out.
+/// Parses the text of `mcp.json`. Returns the servers and the problems of those that are left out.
 pub fn read(text: &str) -> (Vec<Named>, Vec<String>) {
     let file: File = match serde_json::from_str(text) {
         Ok(file) => file,
@@ -135,7 +131,7 @@ fn kind((tool, word): (String, String)) -> Result<(String, ServerKind), String> 
     Ok((tool, kind))
 }
 
-/// Two underscores stand between the server and the tool in the name that the model knows.
+/// Two underscores separate the server from the tool in the name that the model knows.
 fn is_name(name: &str) -> bool {
     let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     let apart = !name.contains("__") && !name.starts_with('_') && !name.ends_with('_');

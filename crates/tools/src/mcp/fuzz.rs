@@ -1,4 +1,4 @@
-//! Where a fuzzer knocks: what a server of others may send, read as it always is, and nothing kept.
+//! Entry points for fuzzers: parse everything that an MCP server can send.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::http::{Body, Form};
 use super::offer::Offer;
 use super::protocol::{Incoming, classify};
 
-/// An answer over HTTP: as one document, and as a stream of events.
+/// Parses an HTTP body as one document and as an event stream.
 pub fn answer(bytes: &[u8]) {
     for form in [Form::Document, Form::Stream] {
         let mut incoming = Body::new(form);
@@ -20,7 +20,7 @@ pub fn answer(bytes: &[u8]) {
     }
 }
 
-/// Lines of a program, and the file that names servers.
+/// Parses lines of a program's output, and `mcp.json`.
 pub fn lines(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
         if let Ok(message) = serde_json::from_slice(line) {

@@ -1,7 +1,7 @@
 //! The streamable HTTP transport: each message is posted, and answered with a document or a stream of events.
 //!
-//! Redirects are not followed, because the headers and the access token are for that address alone. A status of 401
-//! leads to one refresh of the access token, if there is one.
+//! Redirects are not followed, because the headers and the access token belong to that address
+//! alone. A status of 401 leads to one refresh of the access token, if there is one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::oauth::{Authorizer, Refreshed};
 use super::protocol::{Incoming, RpcError, classify};
 use super::transport::{Failure, Headers, MESSAGE, Transport, UNRELATED};
 
-/// The most bytes of the body of a failed request that are read.
+/// The maximum number of bytes that are read of an error response.
 const ERROR_BODY: usize = 64 * 1024;
 const CONNECT: Duration = Duration::from_secs(10);
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -66,7 +66,7 @@ impl Posts {
         Ok(Self { client, url, headers: sent, session: None, authorizer, token, tools_changed: false })
     }
 
-    /// Posts `message`. An access token that the server does not take any more is refreshed once.
+    /// Posts `message`. A rejected access token is refreshed once.
     async fn post(&mut self, message: &Value, headers: &Headers) -> Result<Response, Failure> {
         let response = self.send(message, headers).await?;
         if response.status() != StatusCode::UNAUTHORIZED {
@@ -112,7 +112,7 @@ impl Posts {
         request.send().await.map_err(unreachable)
     }
 
-    /// Sorts a response by its status. A JSON-RPC error may come with any status.
+    /// Checks the status of a response. A JSON-RPC error may come with any status.
     async fn check(&mut self, response: Response) -> Result<Response, Failure> {
         let status = response.status();
         if status.is_success() {
@@ -135,7 +135,7 @@ impl Posts {
         })
     }
 
-    /// Reads the response to the request `wanted`, and answers requests of the server that come before it.
+    /// Reads the response to the request `id`, and answers server requests that precede it.
     async fn response(
         &mut self,
         mut response: Response,
@@ -155,7 +155,7 @@ impl Posts {
             match classify(&message) {
                 Incoming::Response(id, answer) if id == wanted => return answer.map_err(Failure::Refused),
                 Incoming::ToolsChanged => self.tools_changed = true,
-                // The modern era has no requests of the server.
+                // The modern era has no requests from the server.
                 Incoming::Request(answer) if headers.method.is_none() => {
                     let version = headers.version.clone();
                     let headers = Headers { version, ..Headers::default() };
@@ -191,12 +191,11 @@ async fn error_in(mut response: Response) -> Option<RpcError> {
     Some(RpcError::read(error))
 }
 
-/// What an answer comes as.
+/// The format of a response body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// One message.
     Document,
-    /// Events, each with a message.
+    /// Server-sent events with one message each.
     Stream,
 }
 
@@ -208,7 +207,7 @@ impl Form {
     }
 }
 
-/// What has come, and how much of it was read.
+/// The received bytes, and how many of them were parsed.
 pub(super) struct Body {
     form: Form,
     bytes: Vec<u8>,
@@ -221,13 +220,13 @@ impl Body {
         Self { form, bytes: Vec::new(), read: 0, ended: false }
     }
 
-    /// These bytes are all that comes.
+    /// Sets the complete body.
     pub(super) fn hear(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.ended = true;
     }
 
-    /// The next message: nothing, if none is whole yet.
+    /// Returns the next complete message, if there is one.
     pub(super) fn next(&mut self) -> Result<Option<Value>, Failure> {
         if self.bytes.len() > MESSAGE {
             return Err(Failure::broken("sent a message of more than 4 MB"));
@@ -260,7 +259,7 @@ fn parsed(bytes: &[u8]) -> Result<Value, Failure> {
     serde_json::from_slice(bytes).map_err(|_| Failure::broken("sent something that is not JSON"))
 }
 
-/// How long the first event is, with the empty line that ends it.
+/// The length of the first event, including the empty line that ends it.
 fn event_end(bytes: &[u8]) -> Option<usize> {
     let ends = [&b"\n\n"[..], b"\r\n\r\n", b"\r\r"];
     let end = |end: &&[u8]| bytes.windows(end.len()).position(|part| part == *end).map(|at| at + end.len());

@@ -1,4 +1,5 @@
-//! Who talks to one server: it is started when it is needed, left when it misbehaves, and started anew the next time.
+//! The task of one server: connects when needed, disconnects after misbehaviour, and reconnects on
+//! the next request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,43 +18,40 @@ use super::stdio::Pipes;
 use super::transport::{Failure, Transport};
 use super::{Offered, PATIENCE, Pins, Surroundings, content};
 
-/// The most pages of tools.
+/// The maximum number of pages of a tool list.
 const PAGES: usize = 10;
 
-/// What is wanted of a server.
+/// A request to the task of a server.
 pub(super) enum Wish {
-    /// What it offers.
+    /// Returns the current offer.
     List(oneshot::Sender<Offered>),
-    /// To know what a tool does, if the user has accepted it as it is.
+    /// Returns the kind of a tool, if the user has accepted its current form.
     Kind {
-        /// The tool, as the server calls it.
+        /// The server's name for the tool.
         tool: String,
-        /// Who waits for the answer.
         answer: oneshot::Sender<Option<ServerKind>>,
     },
-    /// To call a tool.
+    /// Calls a tool.
     Call {
-        /// The tool, as the server calls it.
+        /// The server's name for the tool.
         tool: String,
-        /// What it is given.
         input: Value,
-        /// Who waits for the answer.
         answer: oneshot::Sender<Result<String, String>>,
     },
 }
 
-/// The keeper of one server.
+/// The task of one server.
 pub(super) struct Keeper {
     named: Named,
     around: Surroundings,
     pins: Arc<dyn Pins>,
     tokens: Arc<dyn TokenStore>,
     talk: Option<Talk>,
-    /// The kinds that were told, by which calls were decided.
+    /// The kinds that were reported last; the permission decisions are based on them.
     decided_by: BTreeMap<String, Option<ServerKind>>,
 }
 
-/// A line that stands, and what was offered on it.
+/// An open connection with the tools offered on it.
 struct Talk {
     client: Client,
     offers: Vec<Offer>,
@@ -70,13 +68,13 @@ impl Keeper {
         Self { named, around, pins, tokens, talk: None, decided_by: BTreeMap::new() }
     }
 
-    /// Does what is wished, one wish after the other.
+    /// Handles the requests one at a time.
     pub(super) async fn keep(mut self, mut wishes: mpsc::Receiver<Wish>) {
         while let Some(wish) = wishes.recv().await {
             match wish {
                 Wish::List(answer) => drop(answer.send(self.list().await)),
                 Wish::Kind { tool, answer } => drop(answer.send(self.kind(&tool).await)),
-                // Who does not wait any more does not want it done either.
+                // A caller that has stopped waiting does not want the call any more.
                 Wish::Call { answer, .. } if answer.is_closed() => {}
                 Wish::Call { tool, input, answer } => drop(answer.send(self.call(&tool, input).await)),
             }
@@ -84,7 +82,7 @@ impl Keeper {
     }
 
     async fn list(&mut self) -> Offered {
-        // What it offers is asked anew: it may have changed.
+        // Reconnects, since the offer may have changed.
         self.talk = None;
         let (tools, complaints) = match self.ready().await {
             Ok(talk) => (Ok(talk.offers.clone()), talk.complaints.clone()),
@@ -93,7 +91,7 @@ impl Keeper {
         Offered { server: self.named.name.clone(), tools, complaints }
     }
 
-    /// Returns what `tool` does: nothing, unless the user has accepted it as it is offered now.
+    /// Returns the kind of `tool` if the user has accepted its current form.
     async fn kind(&mut self, tool: &str) -> Option<ServerKind> {
         let offer = self.ready().await.ok()?.offers.iter().find(|offer| offer.tool == tool).cloned()?;
         let accepted = self.pins.is_accepted(&self.named.name, &offer.fingerprint()).await;
@@ -112,7 +110,8 @@ impl Keeper {
                 offer.name
             ));
         }
-        // The call was decided by the kind that was told last. Another one would need another decision.
+        // The call was permitted for the kind that was reported last. A different kind requires a
+        // new decision.
         if self.decided_by.get(tool).copied().flatten().is_some_and(|kind| Some(kind) != offer.kind) {
             return Err(format!("`{}` was changed meanwhile and was not called. Call it again.", offer.name));
         }
@@ -121,7 +120,7 @@ impl Keeper {
         let mut params = Map::new();
         params.insert("name".to_owned(), json!(tool));
         params.insert("arguments".to_owned(), input);
-        // A server that has forgotten the session has not carried the call out, so it is repeated once.
+        // A server that has lost the session has not carried out the call, so it is repeated once.
         let mut may_repeat = true;
         loop {
             let Some(talk) = &mut self.talk else { return Err(self.told("is gone")) };
@@ -153,11 +152,11 @@ impl Keeper {
         }
     }
 
-    /// A line that stands, with what is offered on it now.
+    /// Returns an open connection with the current offer.
     async fn ready(&mut self) -> Result<&Talk, String> {
         let stands = self.talk.as_mut().is_some_and(|talk| !talk.client.take_tools_changed());
         if !stands {
-            // An old line is let go of first, so that there is never a second program.
+            // The old connection is closed first, so that there are never two programs.
             self.talk = None;
             self.talk = match timeout(PATIENCE, self.open()).await {
                 Ok(Ok(talk)) => Some(talk),
@@ -184,7 +183,7 @@ impl Keeper {
         let mut params = Map::new();
         for _ in 0..PAGES {
             let mut page = client.request("tools/list", params, Vec::new()).await?;
-            // What is no object has no tools either.
+            // A value that is not an object has no tools either.
             let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
                 return Err(Failure::broken("does not say which tools it has"));
             };
@@ -196,7 +195,7 @@ impl Keeper {
         Ok(Talk { client, offers, complaints })
     }
 
-    /// Leaves the line, because the server misbehaves; gives what is told of it.
+    /// Disconnects a misbehaving server and returns the text for the model.
     fn leave(&mut self, why: &str) -> String {
         self.talk = None;
         format!("{} The call may have been carried out or not.", self.told(why))

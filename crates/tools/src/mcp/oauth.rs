@@ -2,7 +2,7 @@
 //!
 //! The steps are those of the protocol's authorization chapter: protected resource metadata (RFC 9728), authorization
 //! server metadata (RFC 8414), a client id or dynamic registration (RFC 7591), a code with PKCE on a loopback redirect,
-//! `resource` in every request (RFC 8707), and a check of the issuer (RFC 9207). Tokens are kept per server and used
+//! `resource` in every request (RFC 8707), and a check of the issuer (RFC 9207). Tokens are stored per server and used
 //! only for the address that they were made for. A token is refreshed when the server answers 401, so no clock is
 //! needed.
 
@@ -19,12 +19,12 @@ use std::time::Duration;
 use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
-/// The most bytes of a document of an authorization server.
+/// The maximum number of bytes of a document from an authorization server.
 const DOCUMENT: usize = 256 * 1024;
-/// How long one request to an authorization server may take.
+/// The timeout of a request to an authorization server.
 const REQUEST: Duration = Duration::from_secs(30);
 
-/// Keeps the sign-in of each server, readable by the user alone and replaced whole.
+/// Stores the sign-in of each server, readable only for the user and replaced atomically.
 pub trait TokenStore: Send + Sync {
     /// Reads the sign-in of `server`, if there is one.
     fn read(&self, server: &str) -> io::Result<Option<Vec<u8>>>;
@@ -34,7 +34,8 @@ pub trait TokenStore: Send + Sync {
     fn remove(&self, server: &str) -> io::Result<()>;
 }
 
-/// The address that tokens are asked for (RFC 8707): without a fragment, and without a final slash if it has no path.
+/// The resource for which tokens are requested (RFC 8707): without a fragment, and without a final
+/// slash if there is no path.
 fn resource_of(url: &Url) -> String {
     let mut url = url.clone();
     url.set_fragment(None);
@@ -42,13 +43,13 @@ fn resource_of(url: &Url) -> String {
     if url.path() == "/" && url.query().is_none() { text.trim_end_matches('/').to_owned() } else { text }
 }
 
-/// A client for `url`. Secrets go there, so it is refused if others on the way could read them.
+/// Creates a client for `url`. Secrets are sent there, so insecure transports are refused.
 fn client_for(url: &Url) -> Result<Client, String> {
     wire::guarded(url)?;
     wire::client(url, |builder| builder.timeout(REQUEST))
 }
 
-/// Sends a request, and returns its status and its JSON; null if the body is none.
+/// Sends a request and returns the status and the JSON body; null if the body is not JSON.
 async fn fetched(request: RequestBuilder) -> Result<(StatusCode, Value), String> {
     let mut response = request.send().await.map_err(|error| wire::reason(&error))?;
     let status = response.status();

@@ -1,4 +1,4 @@
-//! What a server offers: tools with a description and a schema, known by a fingerprint of all of it.
+//! The tools that a server offers, with a fingerprint of everything that the user accepts.
 
 use std::collections::BTreeMap;
 
@@ -6,32 +6,33 @@ use domain::tool::ServerKind;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The most tools of one server.
+/// The maximum number of tools of one server.
 const TOOLS: usize = 100;
-/// The most bytes of a description.
+/// The maximum number of bytes of a description.
 const DESCRIPTION: usize = 4_000;
-/// The most bytes of a schema.
+/// The maximum number of bytes of a schema.
 const SCHEMA: usize = 20_000;
 
 /// A tool of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// What its server calls it.
+    /// The server's name for it.
     pub tool: String,
-    /// What the model knows it as.
+    /// The model's name for it.
     pub name: String,
-    /// What its server says that it does.
+    /// The server's description.
     pub description: String,
-    /// What it takes, as a JSON Schema.
+    /// The JSON Schema of its input.
     pub schema: String,
-    /// What it does, if that is known: from `mcp.json`, or else from the server's annotations.
+    /// Its kind, if known: from `mcp.json`, or else from the server's annotations.
     pub kind: Option<ServerKind>,
-    /// The annotations that say what it does, as the server sent them.
+    /// The relevant annotations as the server sent them.
     pub(super) hints: String,
 }
 
 impl Offer {
-    /// The tools in `listed`, which `server` sent, and what is wrong with those that are left out.
+    /// Parses the tools in `listed`, which `server` sent. Also returns the problems of those that
+    /// are left out.
     pub(super) fn read(
         server: &str,
         listed: &[Value],
@@ -61,7 +62,7 @@ impl Offer {
         (offers, wrong)
     }
 
-    /// What it is accepted by: another description, schema, name, kind or annotation has another one.
+    /// Returns a hash that changes with the description, schema, name, kind or annotations.
     pub fn fingerprint(&self) -> String {
         let kind = self.kind.map(|kind| format!("kind {}\n", kind.as_str())).unwrap_or_default();
         let whole = [&self.name, &self.description, &self.schema];
@@ -89,11 +90,12 @@ fn one(server: &str, value: &Value, kinds: &BTreeMap<String, ServerKind>) -> Res
     Ok(Offer { tool: tool.to_owned(), name, description: description.to_owned(), schema, kind, hints })
 }
 
-/// The annotations that say what a tool does.
+/// The annotations that are taken into account.
 const HINTS: [&str; 3] = ["readOnlyHint", "destructiveHint", "openWorldHint"];
 
-/// The kind that the server's annotations state. Only explicit hints count, and only those that keep the call at the
-/// server: a tool that looks things up in the open world may carry private text there in its input.
+/// The kind stated by the server's annotations. Only explicit hints count, and only those that keep
+/// the call at the server: a tool that searches the open world may send private text there in its
+/// input.
 fn annotated(annotations: &Value) -> Option<ServerKind> {
     match HINTS.map(|hint| annotations[hint].as_bool()) {
         [Some(true), _, Some(false)] => Some(ServerKind::Read),
@@ -102,7 +104,7 @@ fn annotated(annotations: &Value) -> Option<ServerKind> {
     }
 }
 
-/// The annotations in one spelling; nothing, where none is set.
+/// Serializes the annotations that are set; empty if there are none.
 fn hints(annotations: &Value) -> String {
     let set = HINTS.into_iter().filter(|hint| !annotations[*hint].is_null());
     set.map(|hint| format!("{hint} {}\n", annotations[hint])).collect()

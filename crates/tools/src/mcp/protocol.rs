@@ -1,7 +1,9 @@
-//! The Model Context Protocol on the wire: its revisions, the request envelope of the modern era, and JSON-RPC messages.
+//! The messages of the Model Context Protocol: revisions, the request envelope of the modern era,
+//! and JSON-RPC.
 //!
-//! There are two eras. Revisions up to 2025-11-25 open with an `initialize` handshake. Since 2026-07-28 every request
-//! stands alone and carries its revision and the client's capabilities in `params._meta`.
+//! There are two eras. Revisions up to 2025-11-25 begin with an `initialize` handshake. Since
+//! 2026-07-28 every request is self-contained and has its revision and the client's capabilities in
+//! `params._meta`.
 
 use serde_json::{Map, Value, json};
 
@@ -24,7 +26,7 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The server does not speak the requested revision; `data.supported` lists those it speaks.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// The most characters of a server's error message that are kept.
+/// The maximum number of characters of a stored error message of a server.
 const ERROR_TEXT: usize = 500;
 
 /// The era of a connection, with the agreed revision.
@@ -36,7 +38,7 @@ pub(super) enum Era {
     Modern(String),
 }
 
-/// An error that a server answered.
+/// An error response of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RpcError {
     pub code: i64,
@@ -61,7 +63,7 @@ impl RpcError {
     }
 }
 
-/// A JSON array of strings.
+/// Returns the elements of a JSON array of strings.
 pub(super) fn strings(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(Value::as_str).collect()
 }
@@ -112,7 +114,7 @@ fn client_info() -> Value {
     json!({ "name": "ollim-bot", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// Sorts a message from a server.
+/// Classifies a message from a server.
 pub(super) fn classify(message: &Value) -> Incoming {
     match (message["method"].as_str(), message.get("id")) {
         (Some("notifications/tools/list_changed"), None) => Incoming::ToolsChanged,

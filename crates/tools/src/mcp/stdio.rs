@@ -1,4 +1,5 @@
-//! A server that is a program of ours: it is spoken to over its stdin and stdout, one message a line.
+//! The transport to a server program that the daemon starts: stdin and stdout, one message per
+//! line.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -13,18 +14,18 @@ use super::Surroundings;
 use super::protocol::{Incoming, classify};
 use super::transport::{Failure, Headers, MESSAGE, Transport, UNRELATED};
 
-/// The program, and what is said to it.
+/// A running program and its pipes.
 pub(super) struct Pipes {
     _family: Family,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
-    /// The line that is being read. A request that is given up must not lose its beginning.
+    /// The incomplete line. A cancelled request must not lose its beginning.
     line: Vec<u8>,
     tools_changed: bool,
 }
 
 impl Pipes {
-    /// Starts the program. It knows nothing of our environment but what it is given here.
+    /// Starts the program with a clean environment: only the given variables are set.
     pub(super) fn start(
         command: &str,
         args: &[String],
@@ -110,7 +111,7 @@ impl Transport for Pipes {
     }
 }
 
-/// The program and its children. They go with the line.
+/// The process group of the program. Dropping this kills it.
 struct Family {
     _child: Child,
     group: Option<Pid>,
@@ -119,7 +120,7 @@ struct Family {
 impl Drop for Family {
     fn drop(&mut self) {
         if let Some(group) = self.group {
-            // Who is gone already needs no signal.
+            // The group may have ended already.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

@@ -1,4 +1,4 @@
-//! Servers that are played: good ones, and such as change, hang, flood, die or talk nonsense.
+//! Tests with fake servers: correct ones, and ones that change, hang, flood, die or send garbage.
 
 mod eras;
 mod fake;
@@ -17,14 +17,14 @@ use super::*;
 
 /// The answer of a server of the handshake era to `server/discover`.
 const UNKNOWN: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
-/// What a good server says to hello.
+/// The `initialize` response of a correct server.
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
-/// The tools of a good server.
+/// Its `tools/list` response.
 const TOOLS: &str = r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
-/// What it says to the first call.
+/// Its response to the first call.
 const DONE: &str = r#"{"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"kept"}]}}"#;
 
-/// A human who has accepted these fingerprints.
+/// The fingerprints that the user has accepted.
 #[derive(Default)]
 struct Human(Mutex<Vec<String>>);
 
@@ -55,7 +55,8 @@ impl TokenStore for Tokens {
     }
 }
 
-/// A program that answers hello, a list and a call with these lines of a shell.
+/// A program that responds to `initialize`, `tools/list` and `tools/call` with these shell
+/// commands.
 fn script(hello: &str, list: &str, call: &str) -> Server {
     let script = format!(
         "while read -r line; do case \"$line\" in *'\"server/discover\"'*) echo '{UNKNOWN}';; *'\"initialize\"'*) {hello};; *'\"tools/list\"'*) {list};; \
@@ -93,7 +94,7 @@ impl Rig {
         Self { servers: Servers::new(servers, &around, &pins, &store), human, tokens }
     }
 
-    /// The human accepts all that is offered now.
+    /// Accepts all current offers.
     async fn accept(&self) {
         for offered in self.servers.offers().await {
             for offer in offered.tools.unwrap_or_default() {
@@ -119,7 +120,8 @@ async fn a_tool_is_called_once_the_human_has_accepted_it() {
     assert!(rig.call("note").await.contains("is not a tool of a server"));
 }
 
-/// I11: a tool that becomes another is off until it is accepted again, whether the server says so or not.
+/// I11: a tool that changes is off until it is accepted again, with or without a notification of
+/// the server.
 #[tokio::test]
 async fn a_tool_that_changes_is_off_until_it_is_accepted_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -136,7 +138,7 @@ async fn a_tool_that_changes_is_off_until_it_is_accepted_again() {
     assert_eq!(rig.call("mcp__notes__note").await, "kept");
 }
 
-/// Each way to misbehave is told in a sentence, and the server beside it goes on.
+/// Each kind of misbehaviour is reported in a sentence, and the other servers are unaffected.
 #[tokio::test]
 async fn a_server_that_misbehaves_harms_only_itself() {
     let bad = [
@@ -170,7 +172,7 @@ async fn a_server_that_misbehaves_harms_only_itself() {
     assert!(rig.call("mcp__dies__note").await.contains("ended before it answered"), "it is started anew");
 }
 
-/// A server that never answers is left after half a minute, and its program is ended.
+/// A server that never answers is disconnected after half a minute, and its program is killed.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_is_left() {
     let rig = Rig::new(vec![("hangs", script("sleep 1000", "true", "true"))]);
@@ -186,7 +188,8 @@ async fn a_program_that_is_not_there_is_told() {
     assert!(told.contains("The server `gone` cannot be started"), "{told}");
 }
 
-/// I11, J3: a program gets what the file names and the few variables that all need, and nothing else of ours.
+/// I11, J3: a program gets the variables of `mcp.json` and the few that every program needs, and no
+/// others.
 #[tokio::test]
 async fn a_program_knows_only_the_variables_it_is_given() {
     let call = r#"printf '{"id":4,"result":{"content":[{"type":"text","text":"%s"}]}}\n' "$(env | cut -d= -f1 | sort | tr '\n' ' ')""#;
@@ -202,7 +205,7 @@ async fn a_program_knows_only_the_variables_it_is_given() {
     assert!(names.contains("NOTES_KEY"), "{names}");
 }
 
-/// Serves `answers` over HTTP, one a connection; gives the address and what was asked.
+/// Serves `answers` over HTTP, one per connection; returns the address and the received requests.
 async fn web(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -242,7 +245,7 @@ fn address(url: &str) -> Server {
     Server::Address { url: url.to_owned(), headers, client: None }
 }
 
-/// EN-2: a server of others is reached by its address, and its tools are called by the names of both.
+/// EN-2: a server at an address is called over HTTP with JSON or event streams.
 #[tokio::test]
 async fn a_server_at_an_address_answers_with_documents_or_events() {
     let json = "content-type: application/json\r\n";
@@ -265,7 +268,7 @@ async fn a_server_at_an_address_answers_with_documents_or_events() {
     assert!(!asked[1].contains("mcp-session-id") && asked[4].contains("mcp-session-id: s1"), "{asked:?}");
 }
 
-/// I11: what is sent along is for that address alone: nobody follows where it points.
+/// I11: headers are only sent to the configured address, so redirects are not followed.
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let (other, elsewhere, _theirs) = web(vec![http("200 OK", "", HELLO)]).await;
@@ -291,7 +294,7 @@ async fn a_server_at_an_address_can_be_wrong_in_many_ways() {
     check(http("200 OK", "", &format!("\"{}\"", "x".repeat(5 << 20))), "more than 4 MB").await;
 }
 
-/// I11: a list of tools that is none, of whatever kind, is told of and breaks nothing.
+/// I11: an invalid tool list of any JSON type is reported and breaks nothing.
 #[tokio::test]
 async fn a_list_of_tools_may_be_anything() {
     for wrong in [r#""a word""#, "[1]", "7", "true", "null", "{}", r#"{"tools":"x"}"#] {

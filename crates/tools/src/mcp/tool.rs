@@ -1,5 +1,5 @@
-//! Tools of servers that the human has accepted, behind one name, so that what the model is told of stays the same
-//! whichever servers there are.
+//! The single tool for all accepted tools of MCP servers. With one name, the tool list of the model
+//! does not depend on the configured servers.
 
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
@@ -8,7 +8,6 @@ use std::borrow::Cow;
 
 use crate::{Done, Tool, Work, Workshop, parsed};
 
-/// Calls a tool of a server.
 pub(crate) const MCP: Tool = Tool {
     spec: ToolSpec {
         name: "mcp",

@@ -1,4 +1,5 @@
-//! A transport to one server: one request at a time, and either its response arrives or the transport is broken.
+//! The transport to one server: one request at a time, which ends with its response or breaks the
+//! transport.
 
 use futures_util::future::BoxFuture;
 use reqwest::StatusCode;
@@ -6,12 +7,12 @@ use serde_json::Value;
 
 use super::protocol::RpcError;
 
-/// The most bytes of one message, and of one HTTP response.
+/// The maximum number of bytes of a message, and of an HTTP response.
 pub(super) const MESSAGE: usize = 4 << 20;
-/// The most other messages before the awaited response.
+/// The maximum number of other messages before the awaited response.
 pub(super) const UNRELATED: usize = 1_000;
 
-/// A way to reach a server.
+/// A connection to a server.
 pub(super) trait Transport: Send + Sync {
     /// Sends the request `message`, whose id is `id`, and returns the result.
     fn request<'a>(
@@ -28,11 +29,11 @@ pub(super) trait Transport: Send + Sync {
         headers: &'a Headers,
     ) -> BoxFuture<'a, Result<(), Failure>>;
 
-    /// Whether the server announced a changed tool list since the last call.
+    /// Returns whether the server announced a changed tool list since the last call.
     fn take_tools_changed(&mut self) -> bool;
 }
 
-/// The HTTP headers that repeat parts of a message. Programs on pipes get none.
+/// The HTTP headers that repeat parts of a message. Stdio transports ignore them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Headers {
     /// `MCP-Protocol-Version`; absent only on `initialize`.
@@ -45,22 +46,22 @@ pub(super) struct Headers {
     pub params: Vec<(String, String)>,
 }
 
-/// Why a request has no result.
+/// The reason why a request has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Failure {
     /// The server answered with an error. Other requests can follow.
     Refused(RpcError),
     /// The server answered with this HTTP status and no JSON-RPC error.
     Status(StatusCode),
-    /// The server wants an access token that we do not have.
+    /// The server requires an access token, and none is stored.
     SignInNeeded,
-    /// The server takes our access token no longer, and it cannot be refreshed.
+    /// The server rejects the access token, and it cannot be refreshed.
     SignInExpired,
-    /// The server knows the access token, and refuses all the same.
+    /// The server accepts the access token but refuses the request.
     Forbidden,
     /// The server has forgotten the session, so the request was not carried out.
     SessionExpired,
-    /// The transport cannot be used any more: the end of a sentence about the server.
+    /// The transport is unusable; the text is the end of a sentence about the server.
     Broken(String),
 }
 
@@ -69,12 +70,12 @@ impl Failure {
         Self::Broken(why.into())
     }
 
-    /// Whether the server answered at all. During negotiation such an answer means "not this era".
+    /// Returns whether the server answered. During negotiation such an answer means "not this era".
     pub(super) fn is_answer(&self) -> bool {
         matches!(self, Self::Refused(_) | Self::Status(_) | Self::SessionExpired)
     }
 
-    /// The end of a sentence that begins with the name of `server`.
+    /// Returns the end of a sentence that begins with the name of `server`.
     pub(super) fn told(&self, server: &str) -> String {
         match self {
             Self::Refused(error) => format!("refuses: {}", error.message),

@@ -1,18 +1,19 @@
-//! The heap of processes that a command has started: how many they are and what they use, seen from outside.
+//! Observes the processes of a command from outside: their number and their use of memory and disk.
 //!
-//! Nobody in a cage can leave the group of the command, so the group is all of them.
+//! A process in the sandbox cannot leave the process group of the command, so the group contains
+//! all of them.
 
 use std::path::Path;
 
 use rustix::fs::statvfs;
 use rustix::process::Pid;
 
-/// The most processes, the most memory they may use together, and the most that they may write.
+/// The limits: processes, total memory, and written bytes.
 pub const PROCESSES: usize = 256;
 const MEMORY: u64 = 2 * 1024 * 1024 * 1024;
 const DISK: u64 = 2 * 1024 * 1024 * 1024;
 
-/// How things stood when the command began.
+/// The machine's state before the command started.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     processes: usize,
@@ -20,24 +21,24 @@ pub struct Before {
 }
 
 impl Before {
-    /// How they stand now.
+    /// Reads the current state.
     pub fn look(work: &Path) -> Self {
         Self { processes: processes().unwrap_or_default(), free: free(work).unwrap_or_default() }
     }
 
-    /// How many more processes there are now on this machine. This is cheap.
+    /// Returns how many more processes the machine has now. This is cheap.
     pub fn more(self) -> usize {
         processes().unwrap_or_default().saturating_sub(self.processes)
     }
 
-    /// Why the command must end because of what it wrote.
+    /// Returns the reason if the command has written too much.
     pub fn too_much_written(self, work: &Path) -> Option<String> {
         let gone = self.free.saturating_sub(free(work)?);
         (gone > DISK).then(|| format!("it wrote too much: the disk has {} MB less", gone / 1024 / 1024))
     }
 }
 
-/// Why the group must end: nothing, if it is bearable.
+/// Returns the reason if the group exceeds a limit.
 pub fn unbearable(group: Pid) -> Option<String> {
     let members = members(group);
     let memory: u64 = members.iter().sum::<u64>() * rustix::param::page_size() as u64;
@@ -47,7 +48,7 @@ pub fn unbearable(group: Pid) -> Option<String> {
     (memory > MEMORY).then(|| format!("it used too much memory: {} MB at most", MEMORY / 1024 / 1024))
 }
 
-/// The memory of each process of `group`, in pages.
+/// Returns the memory of each process of `group`, in pages.
 fn members(group: Pid) -> Vec<u64> {
     let group = group.as_raw_pid().to_string();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -55,19 +56,21 @@ fn members(group: Pid) -> Vec<u64> {
     let numbers = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let stats = numbers.filter(|name| is_process(name)).filter_map(|name| {
         let stat = std::fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
-        // A name can hold anything, and stands in brackets: the rest begins after the last.
+        // The name is in parentheses and may contain any character, so the fields begin after the
+        // last parenthesis.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         (*fields.get(2)? == group).then(|| fields.get(21)?.parse().ok()).flatten()
     });
     stats.collect()
 }
 
-/// The most processes and threads that there may be on this machine while a command runs, if anybody knows.
+/// Returns the limit of processes and threads on this machine while a command runs, if their number
+/// is known.
 pub fn most_processes() -> Option<u64> {
     u64::try_from(processes()? + PROCESSES).ok()
 }
 
-/// How many processes and threads there are on this machine.
+/// Returns the number of processes and threads on this machine.
 fn processes() -> Option<usize> {
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;
     load.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()

@@ -1,13 +1,14 @@
-//! What a command prints: the beginning and the end of it, and how much is missing between.
+//! The beginning and the end of a command's output, with a notice about the omitted middle.
 
 use std::collections::VecDeque;
 
-/// The most characters that are told: fewer than the engine passes on, so that its own cut does not remove the end.
+/// The maximum number of characters; below the engine's limit, so the engine does not cut off the
+/// end.
 const CHARS: usize = 29_500;
-/// The most bytes that are kept at either end: a character has four at most.
+/// The maximum number of bytes of either part: a character has four at most.
 const BYTES: usize = CHARS / 2 * 4;
 
-/// Keeps the two ends of what comes.
+/// A buffer for the beginning and the end of a stream.
 #[derive(Default)]
 pub struct Ends {
     beginning: Vec<u8>,
@@ -16,7 +17,6 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Takes a few bytes more.
     pub fn take(&mut self, bytes: &[u8]) {
         let room = BYTES.saturating_sub(self.beginning.len()).min(bytes.len());
         self.beginning.extend_from_slice(&bytes[..room]);
@@ -26,7 +26,7 @@ impl Ends {
         self.left_out += over;
     }
 
-    /// All of it as text, with the middle cut out if it is too long.
+    /// Returns the text, without its middle if it is too long.
     pub fn told(mut self) -> String {
         let beginning = self.beginning;
         let end = self.end.make_contiguous();
@@ -74,7 +74,7 @@ mod tests {
         for count in [1_000, 100_000, 3_000_000] {
             let told = told(&["first", &"x".repeat(CHARS), &"ü".repeat(count), "last"]);
             assert!(told.starts_with("firstxxx") && told.ends_with("last"));
-            // The engine cuts nothing more off, so the end is still there.
+            // The engine cuts nothing more off.
             assert!(told.chars().count() <= TOOL_RESULT_CHARS, "{}", told.chars().count());
             assert!(told.contains("characters are left out here"));
         }

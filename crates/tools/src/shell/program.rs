@@ -1,4 +1,5 @@
-//! One program by its words, in a cage without a network: nothing of them means anything to a shell.
+//! Runs one program with arguments in a sandbox without network. The arguments are quoted for the
+//! shell.
 
 use std::io;
 use std::process::Stdio;
@@ -12,14 +13,14 @@ use super::run::{Caged, watch};
 use crate::cage::{Network, UNMADE};
 use crate::skill::Ended;
 
-/// The most bytes of what a program prints that are kept.
+/// The maximum number of bytes of captured output.
 const MOST: u64 = 64 * 1024;
-/// How bash says that there is no such program.
+/// The exit code of bash when the program does not exist.
 const UNFOUND: i32 = 127;
 
 impl Shell {
-    /// Runs the program of these words where the human's files are, for so long at most. Dropping this ends it, with
-    /// all that it started.
+    /// Runs the program with these arguments in the data directory for at most `max`. Dropping the
+    /// future kills it and its children.
     pub async fn program(&self, words: &[String], most: Duration) -> Ended {
         let room = match tempfile::Builder::new().prefix("run-").tempdir_in(&self.work) {
             Ok(room) => room,
@@ -48,7 +49,7 @@ impl Shell {
     }
 }
 
-/// The word, whatever is in it.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
@@ -57,7 +58,7 @@ async fn heard(mut caged: Caged) -> io::Result<Ended> {
     let stdout = caged.child.stdout.take();
     let stderr = caged.child.stderr.take();
     let (printed, said, status) = tokio::join!(text(stdout), text(stderr), caged.child.wait());
-    // A signal has no code; a shell would say so.
+    // A process killed by a signal has no code; the shell reports one.
     let code = status?.code().unwrap_or(128);
     let said = said?;
     Ok(match code {
@@ -67,7 +68,7 @@ async fn heard(mut caged: Caged) -> io::Result<Ended> {
     })
 }
 
-/// What comes, up to a bound; the rest is read and forgotten, so that nobody waits for a reader.
+/// Reads text up to the limit and discards the rest, so that the writer never blocks.
 async fn text(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
     let Some(mut pipe) = pipe else { return Ok(String::new()) };
     let mut bytes = Vec::new();

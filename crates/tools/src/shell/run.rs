@@ -1,4 +1,4 @@
-//! One command: started in its cage, heard, and ended with all that it started.
+//! Runs one command in its sandbox, collects its output, and kills everything it started.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -14,14 +14,15 @@ use super::output::Ends;
 use super::{NetworkRule, Shell};
 use crate::cage::{Network, UNMADE};
 
-/// How often the processes of a command are looked at, and how many looks pass between close ones.
+/// The interval between quick checks of the processes, and the number of quick checks per full
+/// check.
 const LOOK: Duration = Duration::from_millis(25);
 const CLOSE: u32 = 20;
-/// How long its last words may take when all of it was ended.
+/// The timeout for the remaining output after everything was killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 impl Shell {
-    /// The network of a call, if it may have what it asks for.
+    /// Returns the network of a call, or refuses it.
     pub(super) fn network(&self, asked: Network) -> Result<Network, String> {
         match (asked, self.network) {
             (Network::Off, _) => Ok(Network::Off),
@@ -32,7 +33,7 @@ impl Shell {
         }
     }
 
-    /// Runs `command` in a cage.
+    /// Runs `command` in a sandbox.
     pub(super) async fn run(
         &self,
         command: &str,
@@ -40,7 +41,8 @@ impl Shell {
         network: Network,
     ) -> Result<String, String> {
         let until = Instant::now() + most;
-        // Each has a folder of its own, so that nobody finds what another, who may have read anything, has left.
+        // Each command has its own folder, so it cannot read what an earlier one left, which may
+        // contain anything.
         let room = tempfile::Builder::new().prefix("run-").tempdir_in(&self.work);
         let room = room.map_err(|error| format!("there is no folder to work in: {error}."))?;
         let shell = Shell { work: room.path().to_owned(), ..self.clone() };
@@ -65,7 +67,7 @@ impl Shell {
         Ok((caged, output))
     }
 
-    /// The line that runs `command` in a cage.
+    /// Builds the command line that runs `command` in a sandbox.
     pub(super) fn line(&self, command: &str, most: Duration, network: Network) -> Result<Command, String> {
         let [program, words @ ..] = self.cage.as_slice() else { return Err("no cage is named.".to_owned()) };
         let mut line = Command::new(program);
@@ -81,7 +83,7 @@ impl Shell {
         Ok(line)
     }
 
-    /// J3: all that a command finds in its environment. Nothing of ours is passed on.
+    /// J3: the complete environment of a command. None of our own variables are passed on.
     fn environment(&self) -> [(&'static str, String); 7] {
         let work = self.work.to_string_lossy().into_owned();
         [
@@ -100,33 +102,33 @@ fn unstarted(error: std::io::Error) -> String {
     format!("the command cannot be started: {error}.")
 }
 
-/// A command under way. Dropping it ends all that it started.
+/// A running command. Dropping it kills all its processes.
 pub(super) struct Caged {
     pub(super) child: Child,
     pub(super) group: Pid,
-    /// The cage ends when nobody holds this.
+    /// The sandbox ends when this is closed.
     _lifeline: Option<ChildStdin>,
 }
 
 impl Drop for Caged {
     fn drop(&mut self) {
-        // Nobody is left to end if this fails.
+        // Fails only if all processes have ended.
         let _ = kill_process_group(self.group, Signal::KILL);
     }
 }
 
-/// How a command ended.
+/// The outcome of a command.
 enum End {
-    /// By itself.
+    /// It exited.
     Done(ExitStatus),
-    /// It took too long.
+    /// It reached its time limit.
     Late,
-    /// It was stopped, for this reason.
+    /// It was killed for this reason.
     Stopped(String),
 }
 
 impl Caged {
-    /// Starts `line`. Whoever keeps the line keeps the ends of the pipes that the child writes to, so it is not kept.
+    /// Starts `command` and drops it, because it owns the write ends of the child's pipes.
     pub(super) fn start(mut line: Command) -> Result<Self, String> {
         let mut child = line.spawn().map_err(unstarted)?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
@@ -135,7 +137,7 @@ impl Caged {
         Ok(Self { child, group, _lifeline: lifeline })
     }
 
-    /// Hears the command until it ends, and then its last words.
+    /// Reads the output until the command ends, and then what remains.
     async fn ended(&mut self, mut output: Receiver, ends: &mut Ends) -> End {
         let mut chunk = vec![0; 64 * 1024];
         loop {
@@ -143,11 +145,11 @@ impl Caged {
                 biased;
                 read = output.read(&mut chunk) => match read {
                     Ok(count) if count > 0 => ends.take(&chunk[..count]),
-                    // Nobody writes any more; it may go on in silence.
+                    // The output is closed, but the command may still run.
                     Ok(_) | Err(_) => break,
                 },
                 status = self.child.wait() => {
-                    // What it left behind must not keep us waiting.
+                    // Background processes must not block the end of the output.
                     let _ = kill_process_group(self.group, Signal::KILL);
                     let _ = timeout(LAST_WORDS, rest(&mut output, ends, &mut chunk)).await;
                     return finished(status);
@@ -171,7 +173,7 @@ fn finished(status: std::io::Result<ExitStatus>) -> End {
     }
 }
 
-/// Looks at the processes of a command until they are too much to bear, and says why.
+/// Checks the processes of a command until they exceed a limit, and returns the reason.
 pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) -> String {
     let mut looks = 0_u32;
     let mut known = 0;
@@ -186,7 +188,8 @@ pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) ->
         let grows = more > known;
         known = more;
         if crowded && grows {
-            // A crowd that grows is not waited for while it is counted. If nobody is left, there is nobody to count.
+            // A growing crowd is stopped while it is counted. The signal fails only if no process
+            // is left.
             let _ = kill_process_group(group, Signal::STOP);
         }
         if crowded || looks.is_multiple_of(CLOSE) {
@@ -201,7 +204,7 @@ pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) ->
     }
 }
 
-/// What the model reads.
+/// Returns the text for the model.
 fn told(end: End, output: String, most: Duration) -> Result<String, String> {
     let said = if output.trim().is_empty() { "(it printed nothing)" } else { output.trim_end() };
     match end {

@@ -1,8 +1,8 @@
-//! Addresses: which of them are on the public net, and which are somebody's own.
+//! Distinguishes public from private IP addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of the old addresses that are not on the public net: the first address, and how many bits name the block.
+/// The IPv4 blocks that are not public: first address and prefix length.
 const OWN: [([u8; 4], u32); 16] = [
     ([0, 0, 0, 0], 8),
     ([10, 0, 0, 0], 8),
@@ -22,7 +22,7 @@ const OWN: [([u8; 4], u32); 16] = [
     ([240, 0, 0, 0], 4),
 ];
 
-/// Whether `address` is on the public net. What is not known to be, is not.
+/// Returns whether `address` is public. Unknown blocks are not.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -37,11 +37,11 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
-        // An old address in a new one: written so, or translated on the way.
+        // An embedded IPv4 address: mapped, or translated by NAT64.
         [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
             is_public_v4(Ipv4Addr::from_bits(address.to_bits() as u32))
         }
-        // For tests of networks, tunnels that hide an old address, and what books show.
+        // Benchmarking, tunnels that hide an IPv4 address, and documentation.
         [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
         [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => false,
         [first, ..] => (0x2000..0x4000).contains(&first),

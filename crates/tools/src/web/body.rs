@@ -1,4 +1,4 @@
-//! What a server sends: as much as can be borne, unpacked.
+//! Reads a response body up to a limit and decompresses it.
 
 use std::io::Read;
 
@@ -6,24 +6,19 @@ use flate2::read::MultiGzDecoder;
 use reqwest::Response;
 use reqwest::header::CONTENT_ENCODING;
 
-/// What was sent, and whether that was all.
 pub struct Body {
-    /// The bytes.
     pub bytes: Vec<u8>,
-    /// Whether there was more.
     pub whole: Whole,
 }
 
-/// Whether something is whole.
+/// The completeness of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
-    /// It is.
     Yes,
-    /// Its end was left out.
     Cut,
 }
 
-/// Reads what `response` sends, `most` bytes of it, also if they come packed.
+/// Reads at most `max` bytes of the decompressed body of `response`.
 pub async fn read(mut response: Response, most: usize) -> Result<Body, String> {
     let packing = response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
     let mut bytes = Vec::new();
@@ -42,7 +37,7 @@ pub async fn read(mut response: Response, most: usize) -> Result<Body, String> {
     }
 }
 
-/// Unpacks no more than `most` bytes, however many there are.
+/// Decompresses at most `max` bytes, so a decompression bomb is harmless.
 fn unpacked(packed: &[u8], most: usize, whole: Whole) -> Result<Body, String> {
     let mut bytes = Vec::new();
     let read = MultiGzDecoder::new(packed).take(most as u64 + 1).read_to_end(&mut bytes);

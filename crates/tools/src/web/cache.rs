@@ -1,4 +1,4 @@
-//! Pages that were read a moment ago.
+//! A cache of recently fetched pages.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,23 +6,22 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a page is kept, and how many are.
+/// The lifetime and the maximum number of cached pages.
 const FRESH: Duration = Duration::from_secs(15 * 60);
 const PAGES: usize = 64;
 
-/// Pages by their addresses, the oldest first.
+/// Pages by URL, the oldest first.
 #[derive(Default)]
 pub struct Cache(Mutex<VecDeque<(Instant, String, String)>>);
 
 impl Cache {
-    /// The page at `url`, if it was read a moment ago.
+    /// Returns the page at `url` if it is cached and fresh.
     pub fn get(&self, url: &str) -> Option<String> {
         let mut pages = self.pages();
         pages.retain(|(at, ..)| at.elapsed() < FRESH);
         pages.iter().find(|(_, known, _)| known == url).map(|(_, _, page)| page.clone())
     }
 
-    /// Keeps the page at `url`.
     pub fn keep(&self, url: &str, page: &str) {
         let mut pages = self.pages();
         pages.retain(|(_, known, _)| known != url);

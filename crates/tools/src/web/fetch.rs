@@ -1,4 +1,4 @@
-//! Reading a page: asked for by hand, one step at a time, and every step looked at.
+//! The tool that fetches a page. Redirects are followed one at a time, with a check of each.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,6 @@ use super::page::{self, Kind};
 use crate::plain::{Rest, beginning, cleaned};
 use crate::{Done, Tool, Work, Workshop, parsed};
 
-/// Reads a page.
 pub(crate) const FETCH: Tool = Tool {
     spec: ToolSpec {
         name: "WebFetch",
@@ -31,17 +30,17 @@ pub(crate) const FETCH: Tool = Tool {
     work: Work::Does(fetch),
 };
 
-/// The most bytes of a page, the most characters that are told, how often it may send us on, and how long it may take.
+/// The limits: bytes of a page, characters returned, redirects, and time.
 const BYTES: usize = 5 * 1024 * 1024;
 const CHARS: usize = 50_000;
 const STEPS: usize = 5;
 const PATIENCE: Duration = Duration::from_secs(30);
 const CONNECTING: Duration = Duration::from_secs(10);
 
-/// How we introduce ourselves.
+/// The user agent.
 const NAME: &str = "Mozilla/5.0 (compatible; ollim-bot)";
 
-/// Reads pages.
+/// Fetches pages.
 pub struct Fetch {
     guard: Guard,
     client: OnceLock<Result<Client, String>>,
@@ -61,12 +60,12 @@ fn fetch(workshop: &Workshop, input: Value) -> Done<'_> {
 }
 
 impl Fetch {
-    /// Reads pages of machines that `resolver` finds and `reach` admits.
+    /// Creates a fetcher for hosts that `resolver` finds and `policy` permits.
     pub fn new(resolver: Arc<dyn Resolver>, reach: Arc<dyn Reach>) -> Self {
         Self { guard: Guard { resolver, reach }, client: OnceLock::new(), cache: Cache::default() }
     }
 
-    /// The page at `address`, as text.
+    /// Returns the page at `address` as text.
     pub async fn page(&self, address: &str) -> Result<String, String> {
         let url = Url::parse(address.trim()).map_err(|error| {
             format!(
@@ -78,8 +77,8 @@ impl Fetch {
             return Ok(page);
         }
         let read = tokio::time::timeout(PATIENCE, self.read(url.clone())).await;
-        // Why it cannot be read is told in our own words, and of the address that was asked for: what it sends us on
-        // to, and what it calls itself, are words of its own.
+        // The error is in our own words and about the requested URL: redirect targets and content
+        // types are text from outside.
         let read = read.map_err(|_| format!("`{url}` took longer than {} seconds.", PATIENCE.as_secs()))?;
         match read.map_err(|why| format!("`{url}` cannot be read: {}.", why.trim_end_matches('.')))? {
             Read::Page(page) => {
@@ -101,7 +100,7 @@ impl Fetch {
             let next = response.headers().get(LOCATION).and_then(|next| next.to_str().ok());
             let next = next.and_then(|next| url.join(next).ok());
             let next = next.ok_or("it sends us on, but does not say where")?;
-            // Who allowed one machine has not allowed another.
+            // Permission for one host does not cover another.
             if !is_same_place(&url, &next) {
                 return Ok(Read::Elsewhere(cleaned(next.as_str())));
             }
@@ -125,7 +124,7 @@ impl Fetch {
         }
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
-        // What cannot be read is not even fetched.
+        // Unsupported types are refused before the download.
         if !content_type.is_empty() {
             page::kind(&content_type, b"")?;
         }
@@ -143,8 +142,8 @@ impl Fetch {
         Ok(cut(&text, whole))
     }
 
-    /// The one client, made when it is first needed: it goes through no proxy, which would look names up by itself, and
-    /// keeps no connection, so that every request is looked at.
+    /// Returns the shared client. It uses no proxy, which would resolve names by itself, and keeps
+    /// no connections, so every request is checked.
     fn client(&self) -> Result<&Client, String> {
         let shape = |builder: reqwest::ClientBuilder| {
             builder
@@ -163,7 +162,7 @@ impl Fetch {
     }
 }
 
-/// Why nobody answered, in words of ours: names in a certificate, say, are words of whoever made it.
+/// Describes an error in our own words: names in a certificate, for example, are text from outside.
 fn trouble(error: &reqwest::Error) -> String {
     let reason = wire::reason(error);
     let certificate = wire::chain(error).any(|cause| cause.to_string().contains("certificate"));
@@ -176,14 +175,13 @@ fn trouble(error: &reqwest::Error) -> String {
     }
 }
 
-/// What came of asking for a page.
 enum Read {
     Page(String),
-    /// It is elsewhere.
     Elsewhere(String),
 }
 
-/// Whether two addresses are at the same place: the same machine, but for a `www.`, and no less secret on the way.
+/// Returns whether both URLs are on the same host, ignoring `www.`, without a downgrade to http or
+/// another port.
 fn is_same_place(from: &Url, to: &Url) -> bool {
     let host = |url: &Url| {
         url.host_str().unwrap_or_default().trim_start_matches("www.").trim_end_matches('.').to_owned()

@@ -1,7 +1,7 @@
-//! The guard: which machines can be reached at all.
+//! Decides which hosts can be reached.
 //!
-//! A name is looked up here and nowhere else, and a connection is made to exactly the addresses that were looked at. So
-//! a name that leads to another place when it is looked up again leads to the guard again.
+//! Names are resolved only here, and connections go to exactly the addresses that were checked, so
+//! DNS rebinding cannot bypass the check.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,13 +13,12 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::is_public;
 
-/// Looks names up.
+/// Resolves host names.
 pub trait Resolver: Send + Sync {
-    /// The addresses of `name`.
     fn addresses<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
-/// Looks names up as this machine does.
+/// The resolver of the operating system.
 #[derive(Clone, Copy, Debug)]
 pub struct System;
 
@@ -32,13 +31,13 @@ impl Resolver for System {
     }
 }
 
-/// Which addresses can be reached, and where that leads.
+/// Decides which addresses may be reached, and where to connect.
 pub trait Reach: Send + Sync {
-    /// The address to connect to for `address`: nothing, if it must not be reached.
+    /// Returns the address to connect to for `address`, or `None` if it is forbidden.
     fn dial(&self, address: IpAddr) -> Option<IpAddr>;
 }
 
-/// Every address of the public net, and no other.
+/// Permits all public addresses and no others.
 #[derive(Clone, Copy, Debug)]
 pub struct Public;
 
@@ -48,17 +47,15 @@ impl Reach for Public {
     }
 }
 
-/// Looks names up, and lets no connection be made to what must not be reached.
+/// Resolves names and refuses connections to forbidden addresses.
 #[derive(Clone)]
 pub struct Guard {
-    /// Looks names up.
     pub resolver: Arc<dyn Resolver>,
-    /// Says what may be reached.
     pub reach: Arc<dyn Reach>,
 }
 
 impl Guard {
-    /// That `url` may be asked for: what can be said before its name is looked up.
+    /// Checks `url` as far as possible before its name is resolved.
     pub fn admits(&self, url: &Url) -> Result<(), String> {
         if !["http", "https"].contains(&url.scheme()) {
             return Err(format!("`{url}` is no address of a page. it must begin with http:// or https://."));
@@ -68,7 +65,7 @@ impl Guard {
         }
         let host = url.host_str().unwrap_or_default();
         match host.trim_start_matches('[').trim_end_matches(']').parse() {
-            // An address that is written out is not looked up, so it must lead where it says.
+            // A literal address is not resolved, so it cannot be redirected by the policy.
             Ok(address) if self.reach.dial(address) != Some(address) => Err(unreachable(host)),
             Ok(_) => Ok(()),
             Err(_) if host.is_empty() => Err(format!("`{url}` names no machine.")),
@@ -78,7 +75,7 @@ impl Guard {
 
     async fn look_up(self, name: String) -> Result<Addrs, Box<dyn std::error::Error + Send + Sync>> {
         let found = self.resolver.addresses(&name).await?;
-        // One address that must not be reached spoils the name.
+        // A single forbidden address makes the whole name forbidden.
         let reached: Option<Vec<SocketAddr>> =
             found.into_iter().map(|address| Some(SocketAddr::new(self.reach.dial(address)?, 0))).collect();
         match reached {
@@ -95,7 +92,7 @@ impl Resolve for Guard {
     }
 }
 
-/// How the sentence about a machine ends that must not be reached.
+/// The end of the error sentence about a forbidden host.
 pub const NOT_PUBLIC: &str = "is not on the public net, and only that is read";
 
 fn unreachable(host: &str) -> String {

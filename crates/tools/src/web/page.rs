@@ -1,4 +1,4 @@
-//! Pages: what a server sent, as text that a person would read.
+//! Converts the body of a page to readable text.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 use crate::plain::cleaned;
 
-/// How many elements a page may have within one another, and in all, to be looked at closely.
+/// The maximum nesting and number of elements for extracting the main part.
 const DEPTH: usize = 256;
 const ELEMENTS: usize = 50_000;
-/// How long such a page may be, and how many signs of it may be written in code: what looks at pages joins them one by
-/// one, which takes ever longer.
+/// The maximum size and number of character references for it: the extractor joins them one by one
+/// in quadratic time.
 const BYTES: usize = 2 * 1024 * 1024;
 const CODED: usize = 10_000;
-/// How far into a page it may say how it is written.
+/// The number of bytes at the start of a page in which its encoding may be declared.
 const BEGINNING: usize = 2_048;
 
-/// What a server says it sends.
+/// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A page.
     Html,
-    /// Words as they are.
+    /// Plain text.
     Text,
 }
 
-/// What `content_type` is, if it can be read. Without one, the bytes say it.
+/// Returns the format for `content_type`, or for the bytes without one. Fails if it is not
+/// readable.
 pub fn kind(content_type: &str, bytes: &[u8]) -> Result<Kind, String> {
     let named = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let looks_like_a_page = || bytes.trim_ascii_start().first() == Some(&b'<');
@@ -48,7 +48,7 @@ pub fn kind(content_type: &str, bytes: &[u8]) -> Result<Kind, String> {
     }
 }
 
-/// The text of `bytes`, in the letters that the server, the first bytes or the page itself name.
+/// Decodes `bytes` with the encoding named by the byte order mark, the server or the page.
 pub fn decoded(content_type: &str, bytes: &[u8]) -> String {
     let named = |text: &str| {
         let (_, rest) = text.split_once("charset=")?;
@@ -59,11 +59,11 @@ pub fn decoded(content_type: &str, bytes: &[u8]) -> String {
     let guess = || if std::str::from_utf8(bytes).is_ok() { UTF_8 } else { WINDOWS_1252 };
     let encoding =
         named(&content_type.to_ascii_lowercase()).or_else(|| named(&beginning)).unwrap_or_else(guess);
-    // Marks at the beginning win over what is named.
+    // A byte order mark takes precedence over the named encoding.
     encoding.decode(bytes).0.into_owned()
 }
 
-/// What a person would read of a page: its main part, or else all its words.
+/// Returns the main part of a page, or else all its text.
 pub fn readable(html: &str, url: &str) -> String {
     let main = if is_bearable(html) { main_part(html, url) } else { None };
     cleaned(&main.unwrap_or_else(|| stripped(html))).trim().to_owned()
@@ -77,12 +77,12 @@ fn main_part(html: &str, url: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!("# {}\n\n{text}", article.title.trim()))
 }
 
-/// Whether what looks at pages closely can bear this one: it steps into every element of an element.
+/// Returns whether the extractor, which recurses into nested elements, can handle this page.
 fn is_bearable(html: &str) -> bool {
     if html.len() > BYTES || html.matches('&').nth(CODED).is_some() {
         return false;
     }
-    // Drawings and formulas nest what elsewhere ends by itself.
+    // Inside SVG and MathML, end tags are never implied.
     let lower = html.to_ascii_lowercase();
     let nests_all = lower.contains("<svg") || lower.contains("<math");
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
@@ -112,7 +112,7 @@ fn is_bearable(html: &str) -> bool {
     true
 }
 
-/// Elements that hold nothing, and elements that end where the next one begins.
+/// Elements without content, and elements whose end tag is optional.
 const ALONE: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
     "param",
@@ -120,7 +120,7 @@ const ALONE: [&str; 14] = [
 const ENDS_ALONE: [&str; 12] =
     ["p", "li", "dd", "dt", "option", "optgroup", "tr", "td", "th", "tbody", "thead", "tfoot"];
 
-/// All words of a page, without its marks, scripts and styles.
+/// Returns all text of a page, without tags, scripts and styles.
 pub fn stripped(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
@@ -144,7 +144,7 @@ pub fn stripped(html: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Where the mark that begins with `tag` ends.
+/// Returns the end of the first tag that begins with `tag`.
 fn close(text: &str, tag: &str) -> Option<usize> {
     let begin =
         text.as_bytes().windows(tag.len()).position(|part| part.eq_ignore_ascii_case(tag.as_bytes()))?;
@@ -222,7 +222,7 @@ mod tests {
         assert!(kind("", b"\0").is_err());
     }
 
-    /// Pages that are made to break who reads them.
+    /// Pages that are made to crash the parser.
     #[test]
     fn a_hostile_page_is_read_as_far_as_can_be_borne() {
         let many = |part: &str, count: usize| part.repeat(count);

@@ -1,4 +1,4 @@
-//! Searching the web: with the engine that the user has configured, or else on the servers of the model's vendor.
+//! The search tool: uses the configured engine, or else the search of the model's vendor.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,6 @@ use super::page::stripped;
 use crate::plain::{Rest, beginning, cleaned};
 use crate::{Caller, DoneLabelled, Labelled, Tool, Work, Workshop, parsed, words};
 
-/// Searches the web.
 pub(crate) const SEARCH: Tool = Tool {
     spec: ToolSpec {
         name: "WebSearch",
@@ -35,25 +34,25 @@ pub(crate) const SEARCH: Tool = Tool {
     work: Work::DoesFor(search),
 };
 
-/// The most results, the most characters of a title and of what is told of it, and of a question.
+/// The limits: results, characters of a title and of a snippet, and of the query.
 const RESULTS: usize = 10;
 const TITLE: usize = 200;
 const SNIPPET: usize = 400;
 const QUESTION: usize = 400;
-/// The most characters of the answer of a vendor.
+/// The maximum number of characters of a vendor's answer.
 const ANSWER: usize = 4_000;
-/// The most bytes of an answer, and how long it may take.
+/// The maximum size of an engine's response, and its timeout.
 const BYTES: usize = 2 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A vendor searches, reads and writes, within the time that a tool has.
+/// A vendor searches, reads and writes within the time limit of a tool.
 const VENDOR_PATIENCE: Duration = Duration::from_secs(100);
 
-/// A key, looked up whenever it is needed. It is never shown.
+/// An API key that is looked up on each use and never printed.
 #[derive(Clone)]
 pub struct Key(Arc<dyn Fn() -> String + Send + Sync>);
 
 impl Key {
-    /// The key that `look` finds.
+    /// Creates a key that `lookup` returns.
     pub fn kept_by(look: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(look))
     }
@@ -68,21 +67,20 @@ impl fmt::Debug for Key {
 /// A search engine.
 #[derive(Clone, Debug)]
 pub enum Engine {
-    /// One that speaks like SearXNG, at this address.
+    /// Speaks the SearXNG API at this URL.
     Open(Url),
-    /// One that speaks like Brave and wants a key.
+    /// Speaks the Brave API and requires a key.
     Keyed(Url, Key),
 }
 
-/// Searches the web.
+/// The configured way to search.
 pub enum Search {
-    /// With an engine.
     Engine(Box<Asked>),
-    /// On the servers of a vendor.
+    /// The search of a model vendor.
     Vendor(Arc<dyn VendorSearch>),
 }
 
-/// A search engine, and how it is reached.
+/// A client of a search engine.
 pub struct Asked {
     engine: Engine,
     client: OnceLock<Result<Client, String>>,
@@ -104,12 +102,12 @@ fn search<'a>(workshop: &'a Workshop, input: Value, caller: Caller<'a>) -> DoneL
                 by_vendor(&**vendor, caller, query).await.map_err(|failure| failure.to_string())?
             }
         };
-        // Results of searches are labelled by the class of the tool.
+        // The class of the tool determines the label.
         Ok(Labelled { text, label: Label::PLAIN })
     })
 }
 
-/// Searches on the servers of a vendor. The daily limit is asked before, and the cost is written down after.
+/// Searches with a vendor: checks the daily limit before and records the cost after.
 async fn by_vendor(
     vendor: &dyn VendorSearch,
     Caller { turn, desk }: Caller<'_>,
@@ -141,7 +139,7 @@ async fn by_vendor(
     Ok(told(findings?, &vendor.name()))
 }
 
-/// The results of a vendor, as a list, with the answer of its model below.
+/// Formats the vendor's results as a list, followed by the answer of its model.
 fn told(Findings { pages, answer }: Findings, name: &str) -> String {
     let found = |FoundPage { title, url, snippet }| Found { title, url, content: Some(snippet) };
     let mut text: Vec<String> = pages.into_iter().map(found).filter_map(line).take(RESULTS).collect();
@@ -154,10 +152,10 @@ fn told(Findings { pages, answer }: Findings, name: &str) -> String {
     if text.is_empty() { NOTHING_FOUND.to_owned() } else { text.join("\n").trim_start().to_owned() }
 }
 
-/// What is told if there is no result.
+/// The text for no results.
 const NOTHING_FOUND: &str = "(nothing found)";
 
-/// An answer of either kind.
+/// A response of either API.
 #[derive(Default, Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -182,19 +180,19 @@ struct Found {
 }
 
 impl Search {
-    /// Asks `engine`.
+    /// Creates a search with `engine`.
     pub fn engine(engine: Engine) -> Self {
         Self::Engine(Box::new(Asked::new(engine)))
     }
 }
 
 impl Asked {
-    /// Asks `engine`.
+    /// Creates a client of `engine`.
     pub fn new(engine: Engine) -> Self {
         Self { engine, client: OnceLock::new() }
     }
 
-    /// What is found for `query`, as a list.
+    /// Returns the results for `query` as a list.
     pub async fn results(&self, query: &str) -> Result<String, String> {
         let asked = tokio::time::timeout(PATIENCE, self.ask(query)).await;
         let answer = asked.map_err(|_| "the search engine takes too long.".to_owned())??;
@@ -213,7 +211,7 @@ impl Asked {
             request = request.header("X-Subscription-Token", key);
         }
         let response = request.header("Accept", "application/json").send().await;
-        // The address is not told: it may hold a name that is nobody's business.
+        // Without the URL, since it may contain a private host name.
         let response = response.map_err(|error| wrong(wire::reason(&error.without_url())))?;
         if !response.status().is_success() {
             return Err(format!("the search engine answers {}.", response.status()));
@@ -226,7 +224,7 @@ impl Asked {
 }
 
 impl Engine {
-    /// The engine at `url`: one that wants a key, if there is one.
+    /// Parses the URL of an engine; with a key it is a Brave engine.
     pub fn read(url: &str, key: Option<Key>) -> Result<Self, String> {
         let shown = wire::without_secrets(url);
         let wrong = || format!("`{shown}` is no address. write it like https://searx.example.org.");
@@ -238,13 +236,13 @@ impl Engine {
         })
     }
 
-    /// Its address, without anything secret.
+    /// Returns the URL without secrets.
     pub fn address(&self) -> String {
         let (Self::Open(base) | Self::Keyed(base, _)) = self;
         wire::without_secrets(base.as_str())
     }
 
-    /// Whether nobody on the way can read the key, if it wants one.
+    /// Fails if the key would be sent over an insecure transport.
     pub fn guarded(&self) -> Result<(), String> {
         match self {
             Self::Open(_) => Ok(()),
@@ -252,7 +250,7 @@ impl Engine {
         }
     }
 
-    /// Where to ask for `query`, and with what key.
+    /// Returns the URL for `query`, and the key.
     fn question(&self, query: &str) -> (Url, Option<String>) {
         match self {
             Self::Open(base) => {
@@ -272,7 +270,7 @@ impl Engine {
     }
 }
 
-/// One result, if its address is one of a page.
+/// Formats one result if its URL is http or https.
 fn line(found: Found) -> Option<String> {
     let url = Url::parse(&found.url).ok().filter(|url| ["http", "https"].contains(&url.scheme()))?;
     let plain = |text: &str, most| beginning(&cleaned(&stripped(text)).replace('\n', " "), most).0.to_owned();

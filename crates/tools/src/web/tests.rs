@@ -1,4 +1,4 @@
-//! Pages of a loopback server, under names that a played resolver knows.
+//! Tests with pages of a loopback server under the names of a fake resolver.
 
 mod astray;
 mod vendor;
@@ -16,10 +16,10 @@ use super::guard::Resolver;
 use super::search::Asked;
 use super::{Engine, Fetch, Key, Public, Reach};
 
-/// An address of the public net: here it leads to this machine.
+/// A public address that tests redirect to this machine.
 const SOMEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34));
 
-/// The one allowance that tests have: one public address leads here. Our own addresses stay as closed as ever.
+/// The single exception in tests: one public address leads here. Private addresses stay forbidden.
 struct Played;
 
 impl Reach for Played {
@@ -28,7 +28,7 @@ impl Reach for Played {
     }
 }
 
-/// Names and what they lead to, one answer after the other; the last one stays.
+/// Names with their successive answers; the last one is repeated.
 #[derive(Default)]
 struct Names(Mutex<BTreeMap<String, Vec<Vec<IpAddr>>>>);
 
@@ -51,7 +51,7 @@ impl Resolver for Names {
     }
 }
 
-/// A server on loopback: what it was asked, and what it answers to a path.
+/// A loopback server that records its requests.
 struct Server {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -107,7 +107,7 @@ fn reader(names: Arc<Names>) -> Fetch {
     Fetch::new(names, Arc::new(Played))
 }
 
-/// A reader that knows the server as `public.test`.
+/// Creates a fetcher that resolves `public.test` to the server.
 fn at_home(server: &Server) -> (Fetch, impl Fn(&str) -> String) {
     let names = Arc::new(Names::default());
     names.set("public.test", vec![vec![SOMEWHERE]]);
@@ -159,8 +159,8 @@ async fn a_page_is_read_as_text() {
     assert!(bomb.chars().count() < 51_000 && bomb.contains("the page goes on"));
 }
 
-/// I2: why a page cannot be read is main's to know, so nothing in it may be the page's own words: not where it sends us, not
-/// what it calls itself, not how it says no.
+/// I2: error texts reach main, so they contain nothing from the page: no redirect target, content
+/// type or status text.
 #[tokio::test]
 async fn a_page_that_fails_says_nothing_in_its_own_words() {
     let server = Server::start(site);
@@ -199,7 +199,7 @@ async fn what_cannot_be_read_is_told_in_words() {
     }
 }
 
-/// A page is asked for once in a while, and nobody is told who we are or where we come from.
+/// A page is requested once within the cache time, without identifying headers.
 #[tokio::test]
 async fn a_page_is_asked_for_plainly_and_once() {
     let server = Server::start(site);
@@ -217,7 +217,8 @@ async fn a_page_is_asked_for_plainly_and_once() {
     }
 }
 
-/// Who allowed one place has not allowed another: a page that is elsewhere is named, and not read.
+/// Permission for one host does not cover another: a redirect there is reported and not
+/// followed.
 #[tokio::test]
 async fn a_page_that_is_elsewhere_is_named_and_not_read() {
     let server = Server::start(site);
@@ -229,7 +230,7 @@ async fn a_page_that_is_elsewhere_is_named_and_not_read() {
     assert_eq!(server.asked().len(), 2);
 }
 
-/// J1: a key of a search engine does not go over the network readably. It is not even looked up.
+/// J1: the key of a search engine is never sent over plain http, and not even looked up.
 #[tokio::test]
 async fn a_key_that_others_could_read_on_the_way_is_not_sent() {
     let keyed = |url: &str| Engine::Keyed(url.parse().unwrap(), Key::kept_by(|| panic!("it was looked up")));

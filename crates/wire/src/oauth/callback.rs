@@ -1,5 +1,5 @@
-//! Waits for the authorization response: a small HTTP listener on loopback for a browser on this machine, and pasted
-//! addresses for a browser elsewhere. The first response counts.
+//! Waits for the authorization response: a small HTTP listener on loopback for a local browser, and
+//! pasted addresses for a browser on another device. The first response counts.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -18,7 +18,7 @@ use crate::Secret;
 
 /// The most bytes of a request that are read.
 const REQUEST: usize = 16 * 1024;
-/// How long one connection may take.
+/// The timeout of one connection.
 const CONNECTION: Duration = Duration::from_secs(10);
 /// The most connections at once. Browsers open some that they never use.
 const CONNECTIONS: usize = 16;
@@ -43,14 +43,14 @@ pub struct Paste {
     to: mpsc::Sender<AuthorizationResponse>,
 }
 
-/// How a pasted text was taken.
+/// The outcome of pasting a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pasted {
-    /// It was the response of this sign-in.
+    /// It is the response of this sign-in.
     Taken,
     /// It looks like a redirect, but belongs to another sign-in.
     Stranger,
-    /// It is some other text.
+    /// It is not a redirect.
     NotForUs,
 }
 
@@ -79,12 +79,12 @@ impl Callback {
         &self.target.state
     }
 
-    /// Returns the place for pasted addresses.
+    /// Returns the input for pasted addresses.
     pub fn paste(&self) -> Paste {
         Paste { target: self.target.clone(), to: self.to.clone() }
     }
 
-    /// Waits for the first response, and returns nothing if none came in time.
+    /// Waits for the first response, and returns none if the time is up.
     pub async fn wait(&mut self, patience: Duration) -> Option<AuthorizationResponse> {
         let listener = &self.listener;
         let target = &self.target;
@@ -100,7 +100,7 @@ impl Callback {
 }
 
 impl Paste {
-    /// Offers a text that the user wrote.
+    /// Checks a text from the user, and accepts it if it is the response.
     pub fn offer(&self, text: &str) -> Pasted {
         match self.target.read(text) {
             Some(response) => {
@@ -114,7 +114,7 @@ impl Paste {
     }
 }
 
-/// Serves connections until one of them brings the response.
+/// Serves connections until one of them delivers the response.
 async fn listen(listener: &TcpListener, target: &RedirectTarget) -> AuthorizationResponse {
     let mut connections: FuturesUnordered<BoxFuture<'_, Option<AuthorizationResponse>>> =
         FuturesUnordered::new();
@@ -134,7 +134,7 @@ async fn listen(listener: &TcpListener, target: &RedirectTarget) -> Authorizatio
     }
 }
 
-/// Accepts the next connection. A machine without free descriptors has some again later.
+/// Accepts the next connection. Retries after errors, such as a lack of file descriptors.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
@@ -158,7 +158,7 @@ async fn serve(mut stream: TcpStream, target: &RedirectTarget) -> Option<Authori
          Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
         page.len()
     );
-    // A browser that has gone away brought its response all the same.
+    // The response counts even if the browser has disconnected.
     let _ = stream.write_all((head + &page).as_bytes()).await;
     let _ = stream.shutdown().await;
     response

@@ -1,4 +1,4 @@
-//! PKCE with S256 (RFC 7636), and the random tokens that `state` and the verifier are.
+//! PKCE with S256 (RFC 7636), and random tokens for the verifier and `state`.
 
 use std::io;
 

@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq;
 
 use crate::Secret;
 
-/// The most characters that are kept of a reason for a denial.
+/// The most characters of a denial reason that are stored.
 const REASON: usize = 100;
 
 /// The redirect URI of one sign-in, with the `state` that its response must repeat.
@@ -19,7 +19,7 @@ pub struct RedirectTarget {
     pub state: Secret,
 }
 
-/// The response of an authorization server, as the browser brought it back.
+/// The response of an authorization server, delivered by the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthorizationResponse {
     /// The user agreed.
@@ -29,11 +29,12 @@ pub enum AuthorizationResponse {
         /// The `iss` parameter, if the server sent one.
         issuer: Option<String>,
     },
-    /// The user or the server refused: the `error` parameter, without control characters. It is text by others.
+    /// The user or the server refused. Contains the `error` parameter without control characters,
+    /// which is untrusted text.
     Denied(String),
 }
 
-/// Whether `text` could be the address of a redirect to loopback.
+/// Returns whether `text` could be the address of a redirect to loopback.
 pub fn looks_like_redirect(text: &str) -> bool {
     let text = text.trim();
     text.starts_with("http://127.0.0.1:") && (text.contains("code=") || text.contains("error="))
@@ -45,7 +46,7 @@ impl RedirectTarget {
         format!("http://127.0.0.1:{}{}", self.port, self.path)
     }
 
-    /// Reads a whole address. Returns nothing for an address elsewhere or with another `state`.
+    /// Parses an address. Returns none for another address or another `state`.
     pub fn read(&self, text: &str) -> Option<AuthorizationResponse> {
         let address: Url = text.trim().parse().ok()?;
         let path = if self.path.is_empty() { "/" } else { self.path };
@@ -79,7 +80,7 @@ mod tests {
         Some(AuthorizationResponse::Granted { code: Secret::new(code), issuer })
     }
 
-    /// GO-7: an answer counts only with the state that we sent along.
+    /// GO-7: a response counts only with our `state`.
     #[test]
     fn only_a_response_with_our_state_counts() {
         let redirect = RedirectTarget { port: 4711, path: "", state: Secret::new("s3cret") };
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(denied, Some(AuthorizationResponse::Denied("a[2Jb".to_owned())));
     }
 
-    /// MC-4: what is consumed as a redirect when one is waited for.
+    /// MC-4: only text that begins like a redirect is treated as one.
     #[test]
     fn a_pasted_address_is_known_by_its_beginning() {
         assert!(looks_like_redirect(" http://127.0.0.1:4711/?state=x&code=y"));

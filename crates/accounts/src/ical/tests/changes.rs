@@ -1,4 +1,4 @@
-//! Changes, and what they leave alone.
+//! Tests of changes and of what they leave as it is.
 
 use expect_test::expect;
 
@@ -213,7 +213,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(none.to_string(), "an event needs a beginning and an end.");
 }
 
-/// Of the hour that comes twice, the second is written so that it stays the second.
+/// The second occurrence of a repeated hour is stored unambiguously.
 #[test]
 fn the_second_of_two_equal_hours_stays_the_second() {
     let second = at("2026-10-25T02:30+01:00[Europe/Berlin]");

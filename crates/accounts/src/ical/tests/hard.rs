@@ -1,10 +1,10 @@
-//! Rules that are hard to follow: each with the times that others who follow them come to.
+//! Difficult recurrence rules with the results of other implementations.
 
 use super::*;
 
 const BERLIN: (&str, &str) = ("2026-01-01T00:00[Europe/Berlin]", "2036-01-01T00:00[Europe/Berlin]");
 
-/// The first times of a rule that begins at `start`, on the clock of Berlin.
+/// Checks the first times of a rule that begins at `start` in Berlin.
 fn check(start: &str, rule: &str, expected: &[&str]) {
     let zone = if start.len() == 8 { ";VALUE=DATE" } else { ";TZID=Europe/Berlin" };
     let text = event(&format!("DTSTART{zone}:{start}\nRRULE:{rule}"));
@@ -32,14 +32,14 @@ fn days_of_the_week_are_counted_from_either_end_of_the_month() {
         "FREQ=MONTHLY;BYDAY=1MO,3MO;COUNT=4",
         &["2026-01-05 09:00", "2026-01-19 09:00", "2026-02-02 09:00", "2026-02-16 09:00"],
     );
-    // The fifth Monday comes only in some months.
+    // Only some months have a fifth Monday.
     check("20260330", "FREQ=MONTHLY;BYDAY=5MO", &["2026-03-30", "2026-06-29", "2026-08-31", "2026-11-30"]);
     check(
         "20260213",
         "FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13",
         &["2026-02-13", "2026-03-13", "2026-11-13", "2027-08-13"],
     );
-    // The American election day: the Tuesday after the first Monday of November.
+    // The US election day: the Tuesday after the first Monday of November.
     let election = "FREQ=YEARLY;INTERVAL=4;BYMONTH=11;BYDAY=TU;BYMONTHDAY=2,3,4,5,6,7,8";
     check("20281107", election, &["2028-11-07", "2032-11-02"]);
     check("20260511", "FREQ=YEARLY;BYDAY=20MO", &["2026-05-11", "2026-05-18", "2027-05-17", "2028-05-15"]);
@@ -87,7 +87,7 @@ fn of_many_days_only_the_nth_is_taken() {
     );
 }
 
-/// The two examples of the standard: the same rule with another start of the week.
+/// Both examples of the standard: the same rule with different week starts.
 #[test]
 fn weeks_begin_where_the_rule_says() {
     let rule = |start: &str| format!("FREQ=WEEKLY;INTERVAL=2;COUNT=4;BYDAY=TU,SU;WKST={start}");
@@ -117,7 +117,7 @@ fn the_last_time_of_a_rule_is_part_of_it() {
     check("20260101", "FREQ=DAILY;COUNT=1", &["2026-01-01"]);
 }
 
-/// On the night of 29 March 2026 there is no half past two; on 25 October there are two.
+/// 2:30 does not exist on 29 March 2026 and exists twice on 25 October.
 #[test]
 fn clocks_that_change_move_no_meeting() {
     check(
@@ -144,7 +144,7 @@ fn clocks_that_change_move_no_meeting() {
     );
 }
 
-/// Somebody in New York calls every Monday at nine; in Berlin that is another hour for three weeks of the year.
+/// A weekly call at nine in New York is at another hour in Berlin for some weeks of the year.
 #[test]
 fn a_meeting_keeps_the_clock_of_its_own_zone() {
     let call =
@@ -157,7 +157,7 @@ fn a_meeting_keeps_the_clock_of_its_own_zone() {
     .assert_eq(&times(&call, BERLIN.0, BERLIN.1));
 }
 
-/// A window far ahead is reached without counting all that came before, and shows the same as counting would.
+/// A distant window is reached by skipping, with the same result as counting.
 #[test]
 fn a_window_far_ahead_shows_the_same() {
     for rule in [

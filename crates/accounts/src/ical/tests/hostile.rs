@@ -1,4 +1,4 @@
-//! Calendars that mean harm, or are merely broken: what is wrong is named, and all else goes on.
+//! Hostile and broken calendars: problems are reported, and all other events are listed.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ const FROM: &str = "2026-11-01T00:00[Europe/Berlin]";
 const UNTIL: &str = "2026-12-01T00:00[Europe/Berlin]";
 const GOOD: &str = "BEGIN:VEVENT\nUID:good\nSUMMARY:Good\nDTSTART:20261102T080000Z\nEND:VEVENT";
 
-/// What is said about a bad event beside a good one, which must be there.
+/// Checks the problem of a bad event beside a good one, which must be listed.
 fn check(bad: &str, expected: &str) {
     let text = calendar(&format!("BEGIN:VEVENT\nUID:bad\nSUMMARY:Bad one\n{bad}\nEND:VEVENT\n{GOOD}"));
     let look = seen(text.as_bytes(), FROM, UNTIL);
@@ -134,8 +134,8 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(250))]
 
-    /// Whatever stands there, it is read, and every event that is told can be shown, changed and deleted; what is
-    /// not meant stays byte for byte.
+    /// Any input is parsed, listed events can be found, changed and deleted, and everything else
+    /// stays byte for byte.
     #[test]
     fn nothing_is_lost_whatever_stands_there(text in texts()) {
         let look = seen(&text, FROM, UNTIL);
@@ -165,7 +165,7 @@ proptest! {
         }
     }
 
-    /// Bytes of any kind.
+    /// Arbitrary bytes.
     #[test]
     fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(sheet) = Sheet::read("calendar.ics", &bytes) {

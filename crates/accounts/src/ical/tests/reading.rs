@@ -1,4 +1,4 @@
-//! What others write, read as they mean it.
+//! Tests of parsing files of other programs.
 
 use expect_test::expect;
 
@@ -81,7 +81,7 @@ fn every_way_to_write_a_time_is_read() {
     .assert_eq(&times(&calendar(EVERY_WAY), FROM, UNTIL));
 }
 
-/// In summer the office that explains its own clocks is an hour further from UTC.
+/// Daylight saving time of a zone that the calendar defines itself.
 #[test]
 fn clocks_that_a_calendar_explains_change_too() {
     let zone = "BEGIN:VTIMEZONE\nTZID:X\nBEGIN:DAYLIGHT\nDTSTART:20070311T020000\nRRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=2SU\nTZOFFSETFROM:-0500\nTZOFFSETTO:-0400\nEND:DAYLIGHT\nBEGIN:STANDARD\nDTSTART:20071104T020000\nRRULE:FREQ=YEARLY;BYMONTH=11;BYDAY=1SU\nTZOFFSETFROM:-0400\nTZOFFSETTO:-0500\nEND:STANDARD\nEND:VTIMEZONE";

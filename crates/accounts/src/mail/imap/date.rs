@@ -1,21 +1,21 @@
-//! Dates as IMAP writes them: `16-Nov-2026`, and with a time `16-Nov-2026 08:00:00 +0100`.
+//! The date formats of IMAP: `16-Nov-2026` and `16-Nov-2026 08:00:00 +0100`.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::fmt::strtime;
 
-/// A time.
+/// Parses a date with time.
 pub fn read(text: &str) -> Option<Timestamp> {
     strtime::parse("%d-%b-%Y %H:%M:%S %z", text.trim()).ok()?.to_timestamp().ok()
 }
 
-/// A day.
+/// Formats a date.
 pub fn write(day: Date) -> String {
     let day = day.strftime("%d-%b-%Y").to_string();
     day.trim_start_matches('0').to_owned()
 }
 
-/// A day as people write it in a search: `2026-11-16` or `2026/11/16`.
+/// Parses a date of a search term: `2026-11-16` or `2026/11/16`.
 pub fn said(text: &str) -> Option<Date> {
     text.replace('/', "-").parse().ok()
 }

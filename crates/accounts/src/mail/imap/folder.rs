@@ -1,4 +1,4 @@
-//! Folders: their names on the wire, which know no letters but the plainest, and their names for people.
+//! Folders with their protocol names (modified UTF-7) and display names.
 
 use base64::Engine;
 use base64::alphabet::IMAP_MUTF7;
@@ -7,7 +7,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use super::tokens::Token;
 use crate::mail::{Label, legible};
 
-/// The most characters of a name for people.
+/// The maximum number of characters of a display name.
 const NAME: usize = 200;
 
 const LETTERS: GeneralPurpose = GeneralPurpose::new(
@@ -17,27 +17,26 @@ const LETTERS: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// A folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// Its name on the wire.
+    /// The protocol name.
     pub name: String,
     marks: Vec<String>,
 }
 
 impl Folder {
-    /// The one where letters arrive.
     pub fn inbox() -> Self {
         Self::named("INBOX".to_owned())
     }
 
-    /// The one with this name on the wire.
+    /// Creates a folder with this protocol name.
     pub fn named(name: String) -> Self {
         let inbox = name.eq_ignore_ascii_case("INBOX");
         Self { name: if inbox { "INBOX".to_owned() } else { name }, marks: Vec::new() }
     }
 
-    /// What a list says: `(\HasNoChildren) "/" "INBOX"`. Nothing, if it cannot be opened.
+    /// Parses a LIST response such as `(\HasNoChildren) "/" "INBOX"`. Returns `None` if it cannot
+    /// be selected.
     pub fn listed(words: &[Token]) -> Option<Self> {
         let [Token::List(marks), _, name] = words else { return None };
         let marks: Vec<String> = marks.iter().filter_map(Token::text).collect();
@@ -46,23 +45,22 @@ impl Folder {
         (!folder.has("\\Noselect") && !folder.has("\\NonExistent")).then_some(folder)
     }
 
-    /// Whether it has a mark.
+    /// Returns whether the folder has this attribute.
     pub fn has(&self, mark: &str) -> bool {
         self.marks.iter().any(|own| own.eq_ignore_ascii_case(mark))
     }
 
-    /// Whether a human who says `name` means it.
+    /// Returns whether a folder name typed by the user means this folder.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || decoded(&self.name).to_lowercase() == name.to_lowercase()
     }
 
-    /// It, for a list.
     pub fn label(&self) -> Label {
         Label { id: legible::line(&self.name, NAME), name: legible::line(&decoded(&self.name), NAME) }
     }
 }
 
-/// A name for people. What is no proper name stays as it is.
+/// Decodes a name for display. An invalid one is returned as it is.
 fn decoded(name: &str) -> String {
     let mut plain = String::new();
     let mut rest = name;

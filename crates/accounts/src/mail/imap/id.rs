@@ -1,23 +1,22 @@
-//! The name of a letter: a number in a folder, with the number that says which numbering that is.
+//! Message ids: UID and UIDVALIDITY with the folder.
 
 use std::fmt;
 
 use super::folder::Folder;
 use crate::Trouble;
 
-/// The name of a letter: `1731780000.42`, or `1731780000.42.Archive%2F2025` for one that is not in the inbox.
+/// A message id: `1731780000.42`, or `1731780000.42.Archive%2F2025` for folders other than the
+/// inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Id {
-    /// Which numbering.
+    /// The UIDVALIDITY of the folder.
     pub validity: u32,
-    /// The number.
+    /// The UID.
     pub uid: u32,
-    /// The folder.
     pub folder: Folder,
 }
 
 impl Id {
-    /// Reads a name.
     pub fn read(text: &str) -> Result<Self, Trouble> {
         let wrong = || {
             Trouble::Wrong("that is not the id of a message. ids stand first in a list of them.".to_owned())

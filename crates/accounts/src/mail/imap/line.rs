@@ -1,4 +1,4 @@
-//! The line to a mailbox: commands out, responses in, each of them bounded.
+//! The connection to an IMAP server: encodes commands and reads bounded responses.
 
 use std::io;
 
@@ -6,33 +6,33 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::tokens::Raw;
 
-/// The most bytes of one response: a search can find hundreds of thousands of letters.
+/// The maximum size of one response: a search can find hundreds of thousands of messages.
 const RESPONSE: usize = 8 * 1024 * 1024;
-/// The most bytes of all that is said on one line.
+/// The maximum number of bytes received on one connection.
 const ALL: usize = 64 * 1024 * 1024;
 
-/// Both ways of a line.
+/// A bidirectional stream.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// A word of a command.
+/// An element of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// As it is.
+    /// Sent as it is.
     Plain(String),
-    /// A string of the plainest letters, in quotes.
+    /// A string of printable ASCII, sent in quotes.
     Quoted(String),
-    /// A string of any letters, which is sent apart when the other side asks for it.
+    /// A string of arbitrary bytes, sent after a continuation request.
     Apart(Vec<u8>),
 }
 
 impl Word {
-    /// One of our own words, as it is.
+    /// Creates an atom from our own text.
     pub fn plain(word: impl Into<String>) -> Self {
         Self::Plain(word.into())
     }
 
-    /// A string, whatever is in it.
+    /// Creates a string argument from any text.
     pub fn string(text: &str) -> Self {
         if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             Self::Quoted(text.to_owned())
@@ -41,7 +41,7 @@ impl Word {
         }
     }
 
-    /// It as it travels, in one piece.
+    /// The encoded form in one piece.
     #[cfg(test)]
     pub fn shown(&self) -> String {
         match self {
@@ -56,14 +56,12 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Why a line is of no use any more.
+/// The reason why a connection is unusable.
 #[derive(Debug)]
 pub enum Broken {
-    /// It ended.
     Ended,
-    /// It failed.
     Failed(io::Error),
-    /// The other side says more than we read.
+    /// The server sent more than the limit.
     Flooded,
 }
 
@@ -73,7 +71,6 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// A line.
 pub struct Line {
     stream: Box<dyn Stream>,
     unread: Vec<u8>,
@@ -81,23 +78,21 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line over `stream`.
     pub fn new(stream: Box<dyn Stream>) -> Self {
         Self { stream, unread: Vec::new(), heard: 0 }
     }
 
-    /// The stream, if nothing came over it that nobody read: words before a line is secret could be anybody's.
+    /// Returns the stream unless data is buffered: data received before TLS may be injected.
     pub fn into_stream(self) -> Option<Box<dyn Stream>> {
         self.unread.is_empty().then_some(self.stream)
     }
 
-    /// Says some bytes.
     pub async fn say(&mut self, bytes: &[u8]) -> Result<(), Broken> {
         self.stream.write_all(bytes).await?;
         Ok(self.stream.flush().await?)
     }
 
-    /// One response, with the strings in it.
+    /// Reads one response with its literals.
     pub async fn hear(&mut self) -> Result<Raw, Broken> {
         let mut raw = Raw::default();
         let mut length = 0;
@@ -116,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Text to the end of a line, without that end.
+    /// Reads to the end of a line, without the line end.
     async fn text(&mut self) -> Result<Vec<u8>, Broken> {
         let mut looked = 0;
         loop {
@@ -156,7 +151,7 @@ impl Line {
     }
 }
 
-/// How many bytes follow a line that ends with `{17}`, and where that begins.
+/// Returns the position and size of a literal announced at the end of a line, such as `{17}`.
 fn announced(text: &[u8]) -> Option<(usize, usize)> {
     let inner = text.strip_suffix(b"}")?;
     let at = inner.iter().rposition(|byte| *byte == b'{')?;
@@ -165,7 +160,8 @@ fn announced(text: &[u8]) -> Option<(usize, usize)> {
     Some((at, size))
 }
 
-/// A command in the pieces in which it is said: after each but the last one, the other side asks for more.
+/// Encodes a command in parts: after each part but the last one the server sends a continuation
+/// request.
 pub fn pieces(tag: &str, words: &[Word]) -> Vec<Vec<u8>> {
     let mut pieces = vec![tag.as_bytes().to_vec()];
     for word in words {

@@ -1,31 +1,31 @@
-//! What is searched for, from the words of a human to the keys that IMAP has. Every word travels as a string, so
-//! that none of them can be more than a word.
+//! Translates the user's search text to IMAP search keys. User text is always sent as a string, so
+//! it cannot inject commands.
 
 use super::date;
 use super::line::Word;
 use crate::Trouble;
 
-/// The most words.
+/// The maximum number of words.
 const WORDS: usize = 20;
-/// The most bytes of a word.
+/// The maximum number of bytes of a word.
 const WORD: usize = 200;
 
-/// What is searched for, and where.
+/// A search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// The folder, in the words of the human; without it: all that are worth it.
+    /// The folder as typed by the user; without it all searchable folders.
     pub folder: Option<String>,
-    /// The keys, all of which must hold.
+    /// The search keys, all of which must match.
     pub keys: Vec<Word>,
 }
 
 impl Query {
-    /// What was not read yet.
+    /// Matches unread messages.
     pub fn unread() -> Self {
         Self { folder: None, keys: vec![Word::plain("UNSEEN"), Word::plain("UNDELETED")] }
     }
 
-    /// Reads the words of a human.
+    /// Parses the user's search text.
     pub fn read(text: &str) -> Result<Self, Trouble> {
         let words = split(text);
         let mut query = Self { folder: None, keys: vec![Word::plain("UNDELETED")] };
@@ -90,7 +90,7 @@ fn state(value: &str) -> Result<&'static str, Trouble> {
     }
 }
 
-/// The words, where quotes hold several together: `subject:"two words"`.
+/// Splits into words; quotes group words: `subject:"two words"`.
 fn split(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;

@@ -1,4 +1,4 @@
-//! A session: who we are is settled, and questions are answered. It is opened for one question and closed after it.
+//! An authenticated IMAP session, opened for one operation and closed after it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,16 +15,15 @@ use super::tokens::Token;
 use crate::mail::{Heading, legible, mime};
 use crate::{Secret, Trouble};
 
-/// The most bytes of a letter that are fetched, whatever its size.
+/// The maximum number of bytes fetched of a message.
 const LETTER: usize = 1024 * 1024;
-/// The most bytes of the headers of a letter in a list.
+/// The maximum number of header bytes of a listed message.
 const HEADERS: usize = 16 * 1024;
-/// The most responses to one command.
+/// The maximum number of responses to one command.
 const RESPONSES: usize = 100_000;
-/// The most characters of the other side's words that are told.
+/// The maximum number of characters of a server message that are shown.
 const WORDS: usize = 200;
 
-/// A session.
 pub struct Session {
     line: Line,
     tag: u32,
@@ -32,11 +31,11 @@ pub struct Session {
     password: Secret,
 }
 
-/// What came of a command: what was said on the way, if it was done.
+/// The untagged responses to a successful command.
 type Said = Vec<Vec<Token>>;
 
 impl Session {
-    /// Opens a session, and says who we are.
+    /// Connects and authenticates.
     pub async fn open(settings: &Settings) -> Result<Self, Trouble> {
         let host = settings.server.host.clone();
         let stream = TcpStream::connect((host.as_str(), settings.server.port)).await;
@@ -55,7 +54,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Closes it. Whoever does not answer that is left alone.
+    /// Logs out without waiting for the response.
     pub async fn close(mut self) {
         let _ = self.line.say(b"bye LOGOUT\r\n").await;
     }
@@ -108,7 +107,7 @@ impl Session {
         })
     }
 
-    /// All folders that can be opened.
+    /// Lists all selectable folders.
     pub async fn folders(&mut self) -> Result<Vec<Folder>, Trouble> {
         let words = ["LIST", "\"\"", "\"*\""].map(Word::plain);
         let said = self.ask(&words).await?.map_err(|why| self.garbled(&why))?;
@@ -119,7 +118,7 @@ impl Session {
         Ok(said.iter().filter_map(listed).collect())
     }
 
-    /// The folder that a human calls `name`.
+    /// Returns the folder that the user calls `name`.
     pub async fn folder(&mut self, name: &str) -> Result<Folder, Trouble> {
         let folders = self.folders().await?;
         let found = folders.into_iter().find(|folder| folder.is_called(name));
@@ -128,7 +127,7 @@ impl Session {
         })
     }
 
-    /// The newest `max` letters of a folder for which all `keys` hold.
+    /// Returns the newest `max` messages of a folder that match all `keys`.
     pub async fn search(
         &mut self,
         folder: &Folder,
@@ -173,7 +172,7 @@ impl Session {
         Ok(said.iter().filter_map(|words| fetched(words)).filter_map(heading).collect())
     }
 
-    /// As much of a letter as is read.
+    /// Fetches a message up to the size limit.
     pub async fn letter(&mut self, id: &Id) -> Result<Vec<u8>, Trouble> {
         let missing = |why: &str| Trouble::Missing(format!("there is no message `{id}`{why}."));
         if self.examine(&id.folder).await? != id.validity {
@@ -186,7 +185,7 @@ impl Session {
         own.and_then(|fetched| fetched.bytes).ok_or_else(|| missing(""))
     }
 
-    /// Opens a folder to look at it; gives the number of its numbering.
+    /// Opens a folder read-only and returns its UIDVALIDITY.
     async fn examine(&mut self, folder: &Folder) -> Result<u32, Trouble> {
         let said = self.ask(&[Word::plain("EXAMINE"), Word::string(&folder.name)]).await?;
         let said = said.map_err(|why| {
@@ -206,7 +205,8 @@ impl Session {
         self.ask_telling(words, "").await
     }
 
-    /// Asks, and tells `more` when the other side asks back. What it refuses is the inner error, in its own words.
+    /// Sends a command, and `more` after a continuation request. A refusal by the server is the
+    /// inner error.
     async fn ask_telling(&mut self, words: &[Word], more: &str) -> Result<Result<Said, String>, Trouble> {
         self.tag += 1;
         let tag = format!("a{}", self.tag);
@@ -261,7 +261,7 @@ impl Session {
         Trouble::Wrong(format!("the mailbox at {} does not let me {what} that: {why}.", self.host))
     }
 
-    /// What the other side says, fit to be read, and without what only it should know.
+    /// Returns the server's text in readable form, without the password.
     fn words(&self, tokens: &[Token]) -> String {
         let words: Vec<String> = tokens.iter().filter_map(Token::text).collect();
         let line = legible::line(&self.password.hidden_in(&words.join(" ")), WORDS);
@@ -269,7 +269,7 @@ impl Session {
     }
 }
 
-/// What was fetched of one letter.
+/// The fetched data of one message.
 #[derive(Default)]
 struct Fetched {
     uid: Option<u32>,

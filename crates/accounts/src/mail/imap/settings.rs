@@ -1,4 +1,4 @@
-//! Where the mailbox is, who we are there, and how the line is made secret.
+//! The settings of an IMAP account: server, user and transport security.
 
 use std::sync::Arc;
 
@@ -7,51 +7,42 @@ use rustls::ClientConfig;
 
 use crate::Secret;
 
-/// An address that is no mailbox. The human must act.
+/// An invalid server URL. The user must correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not the address of a mailbox. write it like imaps://mail.example.org; imap:// takes STARTTLS."
 )]
 pub struct BadAddress(String);
 
-/// How a line is made secret.
+/// The transport security.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
-    /// From its beginning.
+    /// TLS from the start.
     Tls,
-    /// After a few words, before the password.
+    /// STARTTLS before authentication.
     StartTls,
-    /// Not at all: only for this machine.
+    /// None; only for this machine.
     Plain,
 }
 
-/// Where a mailbox is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// The machine.
     pub host: String,
-    /// Its port.
     pub port: u16,
-    /// How the line is made secret.
     pub security: Security,
 }
 
-/// A mailbox, and who we are there.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it is.
     pub server: Server,
-    /// Our name there.
     pub user: String,
-    /// What proves it.
     pub password: Secret,
-    /// Whose certificates are believed.
+    /// The trusted certificates.
     pub tls: Arc<ClientConfig>,
 }
 
 impl Server {
-    /// Reads an address: `imaps://` is secret from its beginning, `imap://` before the password, and on this machine
-    /// it need not be.
+    /// Parses a URL: `imaps://` uses TLS, `imap://` STARTTLS, or no encryption on this machine.
     pub fn read(text: &str) -> Result<Self, BadAddress> {
         let bad = || BadAddress(wire::without_secrets(text));
         let address: Url = text.trim().parse().map_err(|_| bad())?;

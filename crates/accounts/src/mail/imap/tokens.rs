@@ -1,21 +1,18 @@
-//! What the other side says, in pieces: words, strings and lists. Whatever cannot be read is left out.
+//! Splits responses into atoms, strings and lists. Malformed parts are skipped.
 
-/// How deep lists are read.
+/// The maximum nesting of lists.
 const DEPTH: usize = 20;
 
-/// A piece of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A word: `OK`, `17`, `BODY[]<0>`.
+    /// An atom such as `OK`, `17` or `BODY[]<0>`.
     Word(String),
-    /// A string.
     Text(Vec<u8>),
-    /// A list.
     List(Vec<Token>),
 }
 
 impl Token {
-    /// It as text, if it is no list.
+    /// Returns the text of an atom or string.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Word(word) => Some(word.clone()),
@@ -24,28 +21,26 @@ impl Token {
         }
     }
 
-    /// Whether it is this word, in any case.
+    /// Returns whether this is the atom `wanted`, ignoring case.
     pub fn is(&self, wanted: &str) -> bool {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(wanted))
     }
 
-    /// It as a number.
     pub fn number(&self) -> Option<u32> {
         self.text()?.parse().ok()
     }
 }
 
-/// A response as it came: its text, and the strings that were sent apart, each at its place.
+/// A response with its text and its literals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Raw {
-    /// The text, without the line's end.
+    /// The text, without the line end.
     pub text: Vec<u8>,
-    /// Strings, and where in the text each of them belongs.
+    /// Literals with their positions in the text.
     pub apart: Vec<(usize, Vec<u8>)>,
 }
 
 impl Raw {
-    /// Its pieces.
     pub fn tokens(&self) -> Vec<Token> {
         Reader { raw: self, at: 0, next: 0 }.list(0)
     }
@@ -58,7 +53,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// All pieces to the end of the list, or of everything.
+    /// Reads all tokens to the end of the list or response.
     fn list(&mut self, depth: usize) -> Vec<Token> {
         let mut tokens = Vec::new();
         loop {
@@ -105,7 +100,7 @@ impl Reader<'_> {
         bytes
     }
 
-    /// A word; what stands in square brackets belongs to it, whatever it is.
+    /// Reads an atom, including any text in square brackets.
     fn word(&mut self) -> String {
         let start = self.at;
         let mut inside = false;

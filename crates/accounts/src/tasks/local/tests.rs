@@ -1,4 +1,4 @@
-//! A list in a file, with somebody else who writes too.
+//! Tests of a task file with concurrent writers.
 
 use super::*;
 use crate::shelf::memory::Memory;

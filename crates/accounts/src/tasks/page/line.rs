@@ -1,19 +1,19 @@
-//! The line of one task: a box, a title, perhaps a due day, an id.
+//! The line of a task: checkbox, title, optional due date, and id.
 
 use jiff::civil::Date;
 
 use crate::charset::decoded;
 use crate::tasks::State;
 
-/// A line with a box.
+/// A checkbox line.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// How far it is indented, and with what its list is made.
+    /// The width of the indentation, and the bytes before the checkbox.
     pub(super) indent: usize,
     lead: Vec<u8>,
-    /// Where the mark in the box is.
+    /// The position of the mark in the checkbox.
     pub(super) mark: usize,
-    /// Where its words end and the end of the line begins.
+    /// The end of the text and start of the line end.
     pub(super) end: usize,
     pub(super) state: State,
     pub(super) title: String,
@@ -22,14 +22,13 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line of a new task.
     pub(super) fn new(title: String) -> Self {
         let lead = b"- ".to_vec();
         let state = State::Open;
         Self { indent: 0, lead, mark: 3, end: 0, state, title, due: None, id: None }
     }
 
-    /// Reads a line with its end; nothing, if it has no box.
+    /// Parses a line, or returns `None` if it has no checkbox.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let rest = line[indent..].strip_prefix(b"-").or_else(|| line[indent..].strip_prefix(b"*"));
@@ -54,7 +53,7 @@ impl Line {
         Some(Self { indent, lead, mark, end, state, title, due, id: id.map(str::to_owned) })
     }
 
-    /// The line, written out.
+    /// Formats the line.
     pub(super) fn told(&self, ending: &str) -> Vec<u8> {
         let mark = match self.state {
             State::Open => ' ',
@@ -82,12 +81,12 @@ fn split_due(text: &str) -> (&str, Option<Date>) {
     found.map_or((text, None), |(before, due)| (before, Some(due)))
 }
 
-/// A day written as `2026-11-20`.
+/// Parses a date such as `2026-11-20`.
 fn iso(text: &str) -> Option<Date> {
     (text.len() == 10 && text.is_ascii()).then(|| text.parse().ok()).flatten()
 }
 
-/// Words on one line, without what no eye sees.
+/// Joins the words on one line, without control characters.
 pub(super) fn tidy(title: &str) -> String {
     let words = title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")

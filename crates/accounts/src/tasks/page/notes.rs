@@ -1,14 +1,15 @@
-//! The notes below a task: lines that are indented more than it.
+//! The notes of a task: the more deeply indented lines below it.
 
 use std::ops::Range;
 
 use super::line::Line;
 use crate::charset::decoded;
 
-/// How much deeper notes stand when we write them.
+/// The additional indentation of notes.
 const STEP: usize = 2;
 
-/// The notes that `lines` begin with, below a task that is indented by `indent`, and how many lines they take.
+/// Parses the notes at the start of `lines` below a task with this indentation. Also returns the
+/// number of their lines.
 pub(super) fn read(bytes: &[u8], lines: &[Range<usize>], indent: usize) -> (Option<String>, usize) {
     let mut notes = Vec::new();
     let mut count = 0;
@@ -29,7 +30,7 @@ pub(super) fn read(bytes: &[u8], lines: &[Range<usize>], indent: usize) -> (Opti
     ((count > 0).then(|| notes.join("\n")), count)
 }
 
-/// The notes, written out below a task.
+/// Formats the notes of a task.
 pub(super) fn told(notes: Option<&str>, indent: usize, ending: &str) -> Vec<u8> {
     let line = |line: &str| match line {
         "" => ending.to_owned(),
@@ -42,7 +43,7 @@ pub(super) fn told(notes: Option<&str>, indent: usize, ending: &str) -> Vec<u8> 
     notes.map_or_else(Vec::new, |notes| notes.lines().map(line).collect::<String>().into_bytes())
 }
 
-/// Notes as they are kept: no blank lines around them, nothing that no eye sees. Nothing, if nothing is left.
+/// Removes surrounding blank lines and control characters. Returns `None` if nothing is left.
 pub(super) fn tidy(notes: &str) -> Option<String> {
     let clean = |line: &str| {
         let seen: String =
@@ -53,7 +54,7 @@ pub(super) fn tidy(notes: &str) -> Option<String> {
     let first = lines.iter().position(|line| !line.is_empty())?;
     let last = lines.iter().rposition(|line| !line.is_empty())?;
     let mut lines = lines[first..=last].to_vec();
-    // The first line says how deep notes stand, so it stands at the edge.
+    // The first line determines the indentation of the notes, so it has none of its own.
     lines[0] = lines[0].trim_start().to_owned();
     Some(lines.join("\n"))
 }
@@ -62,7 +63,7 @@ fn indent_of(line: &[u8]) -> usize {
     line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// The words of a line of notes, without what it is indented by and without our shield.
+/// Returns the text of a line without indentation and escape.
 fn words(line: &[u8], indent: usize) -> String {
     let deep = indent_of(line).min(indent + STEP);
     let text = decoded(line[deep..].trim_ascii_end()).into_owned();

@@ -1,4 +1,4 @@
-//! Pages of tasks, by hand and by us.
+//! Tests of parsing and editing task files.
 
 use expect_test::{Expect, expect};
 use jiff::civil::date;
@@ -173,7 +173,7 @@ fn lines_of(bytes: &[u8]) -> Vec<Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// What we write we read back, and every line that was there is still there, in its order.
+    /// An added task is parsed back, and all existing lines stay in order.
     #[test]
     fn what_is_added_is_read_back_and_nothing_is_lost(
         page in pages(),
@@ -195,7 +195,7 @@ proptest! {
         prop_assert!(same, "{:?} {:?}", before, left);
     }
 
-    /// Marks change marks, ids change ids, and no other byte.
+    /// Completing a task changes only its mark and id.
     #[test]
     fn a_mark_changes_nothing_else(page in pages()) {
         let read = Page::read(&page);

@@ -1,4 +1,4 @@
-//! The calendar, told.
+//! The `cal` commands and the format of events.
 
 use accounts::Trouble;
 use accounts::calendar::{Change, Event, When};
@@ -9,7 +9,6 @@ use super::{CalDesk, Told, on_one_line, times};
 use crate::cli::CalAction;
 
 impl CalDesk<'_> {
-    /// Does what was asked for.
     pub(super) async fn tell(&self, action: CalAction) -> Result<Told, Trouble> {
         match action {
             CalAction::Today => self.listed(1).await,
@@ -41,7 +40,7 @@ impl CalDesk<'_> {
         }
     }
 
-    /// What comes in so many days, from this midnight on.
+    /// Lists the events of the given number of days, from today's midnight.
     async fn listed(&self, days: u16) -> Result<Told, Trouble> {
         let now = self.clock.now();
         let beyond = |_| Trouble::Wrong("that is beyond all calendars.".to_owned());
@@ -89,7 +88,7 @@ fn line(event: &Event) -> String {
     format!("  {}  {when}  {}", event.id, title(event))
 }
 
-/// When an event is, to its end, also where that is another day.
+/// Formats the time of an event with its end, also if that is on another day.
 fn when(event: &Event) -> String {
     match &event.when {
         When::Timed(start, end) if start.date() == end.date() => {

@@ -1,4 +1,4 @@
-//! Connecting the account at Google with the human before us.
+//! Connects the Google account with the help of the user at the terminal.
 
 use std::io::{self, IsTerminal};
 

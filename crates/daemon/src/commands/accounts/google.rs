@@ -1,4 +1,4 @@
-//! The account at Google: how it stands, and giving back what we were given. Connecting it takes a human.
+//! The `google` commands that work without a terminal: status and disconnect.
 
 use accounts::Trouble;
 use accounts::google::{Connection, Google, Service};
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Told;
 use crate::cli::GoogleAction;
 
-/// Does what was asked for. Who wants to connect is told how.
+/// Runs the command. `connect` only explains how, because it needs a terminal.
 pub(super) async fn tell(action: GoogleAction, account: &Google) -> Result<Told, Trouble> {
     match action {
         GoogleAction::Connect { .. } => match account.connection()? {
@@ -28,7 +28,7 @@ pub(super) async fn tell(action: GoogleAction, account: &Google) -> Result<Told,
     }
 }
 
-/// `words`, and how it stands for programs.
+/// Returns `words` with the connection state as JSON.
 pub(super) fn told(account: &Google, words: &str) -> Result<Told, Trouble> {
     let state = match account.connection()? {
         Connection::Connected => "connected",

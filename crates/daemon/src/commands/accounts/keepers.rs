@@ -1,4 +1,4 @@
-//! Who keeps the tasks, the calendar and mail, as the settings say.
+//! Selects the configured backend of the tasks, the calendar and the mailbox.
 
 use std::sync::Arc;
 
@@ -18,11 +18,10 @@ use crate::cli::Account;
 use crate::google::account;
 use crate::settings::{Accounts, Keeper, Mail, Settings};
 
-/// The files of the data directory that people read and edit.
+/// Files of the data directory that the user reads and edits.
 const TASKS: &str = "tasks.md";
 const CALENDAR: &str = "calendar.ics";
 
-/// The tasks.
 pub fn tasks(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -39,7 +38,6 @@ pub fn tasks(
     }
 }
 
-/// The calendar.
 pub fn calendar(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -57,7 +55,6 @@ pub fn calendar(
     }
 }
 
-/// The mailbox.
 pub fn mailbox(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -86,7 +83,8 @@ pub(super) fn google_service(wanted: &Account, settings: &Settings) -> Option<Se
     }
 }
 
-/// Makes sure that `service` is granted. A user without any mailbox is told of both kinds.
+/// Makes sure that `service` is granted. Without any mailbox the error names both kinds, IMAP and
+/// Gmail.
 pub(super) async fn ready(google: &Google, service: Service) -> Result<(), Trouble> {
     match (service, google.connection()?) {
         (Service::Mail, Connection::NoClient) => Err(Trouble::Unconnected(format!(

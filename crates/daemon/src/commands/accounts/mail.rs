@@ -1,4 +1,4 @@
-//! Mail, told. It is only looked at: nothing in the mailbox changes.
+//! The `mail` commands. They never change the mailbox.
 
 use accounts::Trouble;
 use accounts::mail::{Heading, Label, Letter};
@@ -9,7 +9,6 @@ use super::{MailDesk, Told};
 use crate::cli::{MailAction, Most};
 
 impl MailDesk<'_> {
-    /// Shows what was asked for.
     pub(super) async fn tell(&self, action: MailAction) -> Result<Told, Trouble> {
         let zone = self.clock.now().time_zone().clone();
         match action {

@@ -1,4 +1,4 @@
-//! The human's own files, on the disk of the journal.
+//! Access to the task list and calendar files through the journal's disk.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -9,15 +9,14 @@ use accounts::shelf::{Exchange, Shelf};
 use journal::Paths;
 use journal::disk::{Disk, Seen, ensure_dir, replace};
 
-/// Files of the data directory. Who exchanges one holds a lock meanwhile, so that of two programs none loses what
-/// the other wrote; the system lets go of it however a program ends.
+/// Files of the data directory. An exchange holds a file lock, so concurrent programs do not lose
+/// each other's changes; the system releases it when a program dies.
 pub(super) struct DataShelf {
     disk: Arc<dyn Disk>,
     lock: PathBuf,
 }
 
 impl DataShelf {
-    /// The files of this data directory.
     pub(super) fn new(disk: Arc<dyn Disk>, paths: &Paths) -> Self {
         Self { disk, lock: paths.state().join("accounts.lock") }
     }
@@ -57,7 +56,7 @@ impl Shelf for DataShelf {
             Err(error) if error.kind() == ErrorKind::FileTooLarge => return Ok(Exchange::Late),
             Err(error) => return Err(error),
         }
-        // A file that the human keeps elsewhere and links to is changed where it is.
+        // If the file is a symlink, its target is replaced.
         let place = if was.is_some() { std::fs::canonicalize(path)? } else { path.to_owned() };
         replace(self.disk.as_ref(), &place, bytes)?;
         Ok(Exchange::Done)

@@ -1,4 +1,4 @@
-//! Tasks, told.
+//! The `tasks` commands and the format of tasks.
 
 use accounts::Trouble;
 use accounts::tasks::{Change, State, Task, Which};
@@ -8,7 +8,6 @@ use super::{TaskDesk, Told, on_one_line, times};
 use crate::cli::TaskAction;
 
 impl TaskDesk<'_> {
-    /// Does what was asked for.
     pub(super) async fn tell(&self, action: TaskAction) -> Result<Told, Trouble> {
         match action {
             TaskAction::List { all } => {

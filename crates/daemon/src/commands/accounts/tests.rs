@@ -1,4 +1,4 @@
-//! Tasks and the calendar on the command line, word for word.
+//! Snapshot tests of the `tasks` and `cal` commands.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::shelf::DataShelf;
 use super::*;
 use crate::cli::{Cli, Command};
 
-/// What `line` tells, at noon of a Monday in Berlin, with the files in `dir`.
+/// Returns the result of `line` at noon of a Monday in Berlin, with the files in `dir`.
 async fn told(dir: &Path, line: &[&str]) -> Result<Told, Trouble> {
     let clock: Arc<dyn Clock> =
         Arc::new(VirtualClock::new("2026-11-16T12:00[Europe/Berlin]".parse().unwrap()));
@@ -39,7 +39,7 @@ async fn told(dir: &Path, line: &[&str]) -> Result<Told, Trouble> {
     }
 }
 
-/// What all these lines tell, one after the other.
+/// Compares the output of all lines, run in order.
 async fn check(dir: &Path, lines: &[&[&str]], expected: Expect) {
     let mut all = String::new();
     for line in lines {
@@ -49,7 +49,7 @@ async fn check(dir: &Path, lines: &[&[&str]], expected: Expect) {
     expected.assert_eq(&all);
 }
 
-/// GO-12, GO-13, GO-14, GO-15: the words of every command about tasks.
+/// GO-12, GO-13, GO-14, GO-15: The output of every `tasks` command.
 #[tokio::test(start_paused = true)]
 async fn tasks_are_told_word_for_word() {
     let dir = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ async fn tasks_are_told_word_for_word() {
 
 const FOREIGN: &str = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:gym\r\nDTSTART;TZID=Europe/Berlin:20261103T180000\r\nDTEND;TZID=Europe/Berlin:20261103T190000\r\nRRULE:FREQ=WEEKLY;BYDAY=TU,FR\r\nSUMMARY:Gym\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nUID:trip\r\nDTSTART;VALUE=DATE:20261115\r\nDTEND;VALUE=DATE:20261118\r\nLOCATION:Rome\r\nDESCRIPTION:Train at 7\\nBring the tickets\r\nURL:https://example.org/trip\r\nATTENDEE:mailto:ann@example.org\r\nATTENDEE:mailto:tom@example.org\r\nSTATUS:TENTATIVE\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nUID:bomb\r\nSUMMARY:Tick\r\nDTSTART:20261101T000000Z\r\nRRULE:FREQ=SECONDLY\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
 
-/// GO-17, GO-18, GO-19, GO-20, GO-21: the words of every command about the calendar.
+/// GO-17, GO-18, GO-19, GO-20, GO-21: The output of every `cal` command.
 #[tokio::test(start_paused = true)]
 async fn the_calendar_is_told_word_for_word() {
     let dir = tempfile::tempdir().unwrap();
@@ -174,7 +174,7 @@ async fn the_calendar_is_told_word_for_word() {
     assert_eq!(told.value["events"][0]["all_day"], true);
 }
 
-/// GO-20: a time stands on the human's clock unless it says another, and words do as well.
+/// GO-20: Times are in the user's zone unless they have an offset, and may be given in words.
 #[tokio::test(start_paused = true)]
 async fn an_event_is_added_for_a_time_on_the_humans_clock() {
     let dir = tempfile::tempdir().unwrap();
@@ -222,7 +222,8 @@ async fn an_event_is_added_for_a_time_on_the_humans_clock() {
     );
 }
 
-/// A file that is no longer what was read is left alone, and one that is linked to is changed where it is.
+/// A file that changed since it was read is not replaced, and the target of a symlink is replaced
+/// in place.
 #[test]
 fn a_file_is_exchanged_only_for_what_was_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -240,7 +241,7 @@ fn a_file_is_exchanged_only_for_what_was_read() {
     assert_eq!(std::fs::read(&kept).unwrap(), b"new");
 }
 
-/// A bare hour is read by the human's own quiet hours, as it would be in the chat.
+/// A bare hour is interpreted with the user's quiet hours, as in the chat.
 #[tokio::test(start_paused = true)]
 async fn a_bare_hour_is_read_by_the_humans_own_day() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Days and times as they are said on the command line: `2026-11-20T09:00`, or in words.
+//! Parses days and times of the command line: `2026-11-20T09:00`, or in words.
 
 use accounts::Trouble;
 use domain::phrase::{Habits, When, read};
 use jiff::civil::{Date, DateTime};
 use jiff::{Timestamp, Zoned};
 
-/// The time that `said` means, for somebody who says it at `now`. Without an offset it is on the human's clock.
+/// Parses a time, relative to `now`. Without an offset it is in the user's zone.
 pub(super) fn time(said: &str, now: &Zoned, habits: &Habits) -> Result<Zoned, Trouble> {
     let said = said.trim();
     let wrong = |what: &str| Trouble::Wrong(format!("`{said}` {what}. write it like 2026-11-20T09:00."));
@@ -22,7 +22,7 @@ pub(super) fn time(said: &str, now: &Zoned, habits: &Habits) -> Result<Zoned, Tr
     in_words(said, now, habits).ok_or_else(|| wrong("is no time that i know"))
 }
 
-/// The day that `said` means.
+/// Parses a day, relative to `now`.
 pub(super) fn day(said: &str, now: &Zoned, habits: &Habits) -> Result<Date, Trouble> {
     let said = said.trim();
     let wrong = || Trouble::Wrong(format!("`{said}` is no day that i know. write it like 2026-11-20."));
@@ -37,7 +37,7 @@ fn starts_with_date(said: &str) -> bool {
     said.len() >= 5 && said.bytes().take(4).all(|byte| byte.is_ascii_digit()) && said.as_bytes()[4] == b'-'
 }
 
-/// Words that are a time and nothing else, and that can be read in one way only.
+/// Parses text that is one point in time, without other words or a second meaning.
 fn in_words(said: &str, now: &Zoned, habits: &Habits) -> Option<Zoned> {
     let reading = read(said, now, habits);
     match (reading.when, reading.what.trim()) {

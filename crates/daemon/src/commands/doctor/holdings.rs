@@ -1,4 +1,4 @@
-//! What is in a data directory, whoever wrote it: a directory of the Python program is used as it is.
+//! Inventory of a data directory. One that was written by the Python program is used as it is.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use journal::files::items::{Item, Items};
 
 use crate::checkup::{Finding, State};
 
-/// How many files of one kind there are, and how many of them can be used.
+/// The number of files of one kind, and how many of them are usable.
 #[derive(Clone, Copy)]
 struct Counted {
     all: usize,
     usable: usize,
 }
 
-/// What there is, in words.
+/// Reports how many routines, reminders, webhooks and skills there are.
 pub fn holdings(paths: &Paths, disk: &Arc<dyn Disk>) -> Finding {
     let root = paths.root();
     let skills = disk.list(&root.join("skills")).unwrap_or_default();
@@ -43,11 +43,11 @@ pub fn holdings(paths: &Paths, disk: &Arc<dyn Disk>) -> Finding {
     } else {
         text
     };
-    // Which they are, and why, is told for each of them below.
+    // The unusable files are reported by their own checks.
     Finding::new("found", if lost { State::Warning } else { State::Fine }, text)
 }
 
-/// A zone makes no difference to whether a file can be read.
+/// Counts the files of one kind. The time zone does not affect whether a file is readable.
 fn counted<T: Item>(root: &Path, disk: &Arc<dyn Disk>) -> Counted {
     match Items::<T>::new(Arc::clone(disk), root, TimeZone::UTC).list() {
         Ok(listing) => Counted { all: listing.items.len() + listing.bad.len(), usable: listing.items.len() },

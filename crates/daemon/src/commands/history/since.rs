@@ -1,11 +1,12 @@
-//! Since when: a length such as `24h`, or a day or a time such as `2026-11-01`.
+//! Parses the times of `--since` and `--until`: a duration such as `24h`, or a day or time such as
+//! `2026-11-01`.
 
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, Timestamp, Zoned};
 
 use crate::exit::Failed;
 
-/// Reads `words` into a time, seen from `now`.
+/// Parses `words`, relative to `now`.
 pub fn read(words: &str, now: &Zoned) -> Result<Timestamp, Failed> {
     let words = words.trim();
     let found = ago(words, now).or_else(|| on(words, now)).or_else(|| words.parse().ok());
@@ -38,7 +39,7 @@ fn on(words: &str, now: &Zoned) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    /// SA-11: a length counts back from now, a day begins where the human is.
+    /// SA-11: A duration counts back from now; a day begins in the user's zone.
     #[test]
     fn a_time_is_a_length_or_a_day() {
         let now: Zoned = "2026-11-16T18:00[Europe/Berlin]".parse().unwrap();

@@ -1,4 +1,4 @@
-//! The past, in words: as lines, as JSON, and as a page of markdown.
+//! Formats the history as text, JSON and markdown.
 
 use domain::conversation::{Block, Entry, Said, Text};
 use domain::report::Report;
@@ -10,35 +10,31 @@ use journal::db::{Prompted, Talk};
 use serde_json::{Value, json};
 use surfaces::web::search::{HitWire, by};
 
-/// How many characters of something are told if not all of it is.
+/// The length in characters to which text is shortened.
 const SHORT: usize = 160;
 
-/// How much is told.
+/// The amount of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// A line of each.
     Short,
-    /// All of it, with what tools did.
+    /// The full text, with tool calls and results.
     Whole,
 }
 
 impl Depth {
-    /// What so many `-v` mean.
+    /// Converts the number of `-v` flags.
     pub fn of(verbose: u8) -> Self {
         if verbose == 0 { Self::Short } else { Self::Whole }
     }
 }
 
-/// Tells it.
+/// Formats history items.
 pub struct Teller<'a> {
-    /// Where times are told.
     pub zone: &'a TimeZone,
-    /// How much.
     pub depth: Depth,
 }
 
 impl Teller<'_> {
-    /// A conversation as a line.
     pub fn talk(&self, talk: &Talk) -> String {
         let session = talk.session.as_ref().map_or("-", |session| session.short());
         let times = if talk.prompts == 1 { "message " } else { "messages" };
@@ -52,7 +48,6 @@ impl Teller<'_> {
         )
     }
 
-    /// A conversation for programs.
     pub fn talk_json(&self, talk: &Talk) -> Value {
         json!({
             "session": talk.session.as_ref().map(|session| session.as_str()),
@@ -64,7 +59,6 @@ impl Teller<'_> {
         })
     }
 
-    /// What was asked, as a line.
     pub fn prompt(&self, prompted: &Prompted) -> String {
         let at = self.time(prompted.at);
         let spoken = &prompted.spoken;
@@ -72,7 +66,6 @@ impl Teller<'_> {
         format!("  {:>6}  {at}  {place}  {}", spoken.turn.0, self.cut(&prompted.text))
     }
 
-    /// What was asked, for programs.
     pub fn prompt_json(&self, prompted: &Prompted) -> Value {
         json!({
             "turn": prompted.spoken.turn.0,
@@ -83,18 +76,17 @@ impl Teller<'_> {
         })
     }
 
-    /// Something that was said, with who said it: nothing, if there are no words in it.
+    /// Formats an entry with its time and speaker. Returns `None` if it has no text.
     pub fn entry(&self, entry: &Entry) -> Option<String> {
         let words = self.words(entry)?;
         Some(format!("[{} {}] {}", self.time(entry.at), by(&entry.said), self.cut(&words)))
     }
 
-    /// What was said, for programs.
     pub fn entry_json(&self, entry: &Entry) -> Value {
         json!({ "id": entry.id.0, "at": self.iso(entry.at), "by": by(&entry.said), "text": self.words(entry) })
     }
 
-    /// The words of something that was said. What tools did is told only if all is.
+    /// Returns the text of an entry. Tool results and calls are included only in full detail.
     pub fn words(&self, entry: &Entry) -> Option<String> {
         let words = match (&entry.said, self.depth) {
             (Said::Tools(_), Depth::Short) => String::new(),
@@ -106,7 +98,7 @@ impl Teller<'_> {
         (!words.trim().is_empty()).then_some(words)
     }
 
-    /// A place where words were found.
+    /// Formats a search hit.
     pub fn hit(&self, found: &Found, hit: &HitWire) -> String {
         let place = found.spoken.as_ref().map_or("somewhere".to_owned(), |spoken| {
             format!("{} on {}, number {}", spoken.surface.as_str(), spoken.branch, spoken.turn.0)
@@ -118,12 +110,11 @@ impl Teller<'_> {
         format!("[{} {}] {words}\n    {place}", self.time(found.entry.at), hit.by)
     }
 
-    /// An update that background runs or forks left for main, in which words were found.
+    /// Formats a matching update that background runs or forks left for main.
     pub fn update(&self, report: &Report) -> String {
         format!("[{} update] {}\n    {}", self.time(report.at), self.cut(&report.text), report.from)
     }
 
-    /// The same for programs.
     pub fn update_json(&self, report: &Report) -> Value {
         json!({ "id": report.id.0, "at": self.iso(report.at), "from": report.from, "text": report.text })
     }
@@ -156,7 +147,7 @@ fn block(block: &Block) -> Option<String> {
     }
 }
 
-/// A conversation as markdown, oldest first.
+/// Formats a conversation as markdown, oldest first.
 pub fn markdown(name: &str, said: &[Entry], zone: &TimeZone) -> String {
     let teller = Teller { zone, depth: Depth::Whole };
     let mut page = format!("# {name}\n");
@@ -183,7 +174,7 @@ pub fn markdown(name: &str, said: &[Entry], zone: &TimeZone) -> String {
     page
 }
 
-/// A result in a fence that nothing in it can end.
+/// Formats a tool result in a code fence that is longer than any backtick run in it.
 fn result(result: &ToolResult) -> String {
     let longest = result.text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,4 +1,4 @@
-//! What a job asks for, and whether the human has accepted it.
+//! Acceptance of the tools and skills that a job file requests.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::commands::answer;
 use crate::exit::Failed;
 
 impl Desk<'_> {
-    /// Lets a job have all that its file asks for.
+    /// Accepts everything that a job file requests.
     pub(super) fn accept<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
         let row = self.find::<K>(which, "accept")?;
         let planned = row.job.as_ref().map_err(|bad| Failed::NotDone(format!("{}: {bad}", row.file)))?;
@@ -27,12 +27,13 @@ impl Desk<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The human lets `after` be written in `file`, over `before` or having all of it before them.
+    /// Accepts the edit of `file` from the first text to the second, or all of it if there is no
+    /// first text.
     pub(super) fn allow(&self, file: &str, texts: (Option<&str>, &str)) -> Result<(), Failed> {
         accepting::allow(&self.settings.paths, file, texts).map_err(Failed::NotDone)
     }
 
-    /// What is no longer there has nothing accepted any more.
+    /// Removes the acceptances of a deleted job.
     pub(super) fn forget(&self, row: &Row) -> Result<(), Failed> {
         let name = row.job.as_ref().ok().map(|planned| AskedFor::job(&planned.what).name);
         match name.filter(|_| self.settings.paths.database().exists()) {
@@ -42,7 +43,7 @@ impl Desk<'_> {
     }
 }
 
-/// What is told under a job that asks for more than is accepted, on a line of its own after `margin`.
+/// Returns the notice that follows a job in lists and details if it requests more than is accepted.
 pub(super) fn held(row: &Row, accepted: &Accepted, margin: &str) -> String {
     let told =
         row.job.as_ref().ok().and_then(|planned| accepting::told(&AskedFor::job(&planned.what), accepted));

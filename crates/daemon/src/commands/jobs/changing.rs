@@ -1,4 +1,4 @@
-//! What the flags change in a file.
+//! Applies command-line flags to a job file.
 
 use domain::schedule::{ItemId, Moment};
 use jiff::tz::TimeZone;
@@ -8,14 +8,13 @@ use super::Job;
 use crate::cli::{JobKeys, ReminderKeys, RoutineKeys};
 use crate::exit::Failed;
 
-/// Changes of keys, in the order of a file, and of what the job is told.
+/// Changes of keys, in the order of the file, and of the message.
 #[derive(Default)]
 pub struct Changes {
     keys: Vec<(&'static str, Change)>,
     message: Option<String>,
 }
 
-/// What the flags of a routine change.
 pub fn routine(flags: &RoutineKeys) -> Changes {
     let mut changes = Changes::default();
     if flags.cron.is_some() {
@@ -34,7 +33,6 @@ pub fn routine(flags: &RoutineKeys) -> Changes {
     changes
 }
 
-/// What the flags of a reminder change.
 pub fn reminder(flags: &ReminderKeys, run_at: Option<Moment>) -> Changes {
     let mut changes = Changes::default();
     changes.text("run-at", run_at.map(|run_at| run_at.to_string()).as_deref());
@@ -46,12 +44,11 @@ pub fn reminder(flags: &ReminderKeys, run_at: Option<Moment>) -> Changes {
 }
 
 impl Changes {
-    /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.message.is_none()
     }
 
-    /// The text of a file after them. All that is not changed stays as it was written.
+    /// Returns the text of a file with the changes; everything else stays as it was written.
     pub fn apply(&self, text: &str) -> Result<String, BadText> {
         let mut text = text.to_owned();
         for (key, change) in &self.keys {
@@ -62,14 +59,14 @@ impl Changes {
         Ok([parts.opening, parts.yaml, parts.closing, message.trim(), "\n"].concat())
     }
 
-    /// A new job called `id` that is told `words`, and has these keys.
+    /// Creates a new job with these keys, whose message is `words`.
     pub fn fresh<K: Job>(&self, id: &ItemId, words: &str, zone: &TimeZone) -> Result<K, Failed> {
         if !words.contains(char::is_alphanumeric) {
             return Err(Failed::NotDone("--message: it is told to do nothing; write what to do".to_owned()));
         }
         let empty = format!("---\nid: \"{id}\"\n---\n{}\n", words.trim());
         let made = self.apply(&empty).and_then(|text| K::read(&text, zone));
-        // It has no lines yet.
+        // The error has no line number, because the user wrote no file.
         made.map_err(|bad| Failed::NotDone(BadText { line: None, ..bad }.to_string()))
     }
 

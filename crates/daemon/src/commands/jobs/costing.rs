@@ -1,4 +1,4 @@
-//! What jobs cost in the last thirty days, for who lists them.
+//! Cost of jobs in the last 30 days, for their lists.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,19 +11,18 @@ use super::Row;
 use crate::commands::cost;
 use crate::settings::Settings;
 
-/// How many days a list looks back.
 const DAYS: u16 = 30;
 
-/// What was spent, by whose account.
+/// Totals by cost account.
 pub struct Costs(BTreeMap<String, Total>);
 
 impl Costs {
-    /// Looks. A ledger that cannot be read tells nothing, and the list is told without it.
+    /// Reads the totals. If the ledger cannot be read, lists are shown without costs.
     pub fn look(settings: &Settings, disk: &Arc<dyn Disk>) -> Self {
         Self(cost::read(settings, disk, DAYS).map(|report| report.lists.sources).unwrap_or_default())
     }
 
-    /// What the `word` in `row` cost, after its line; nothing, if it cost nothing.
+    /// Returns the cost suffix of a job's line; empty if it cost nothing.
     pub fn told(&self, word: &str, row: &Row) -> String {
         let Some(total) = self.of(word, row) else { return String::new() };
         let cost = match total.unpriced {
@@ -36,7 +35,7 @@ impl Costs {
         format!("  {cost} in {DAYS} days")
     }
 
-    /// The same in `value`, for programs.
+    /// Adds the cost to the JSON value of a job.
     pub fn put(&self, word: &str, row: &Row, mut value: Value) -> Value {
         if let Some(total) = self.of(word, row) {
             value["spent_in_30_days"] = json!({

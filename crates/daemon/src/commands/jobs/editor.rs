@@ -1,4 +1,5 @@
-//! A job file in the human's editor: on a copy, so that a mistake harms nothing and loses nothing.
+//! Opens a copy of a job file in the user's editor, so that an invalid edit is neither applied nor
+//! lost.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,8 +10,8 @@ use super::{Desk, Job, Row};
 use crate::exit::Failed;
 
 impl Desk<'_> {
-    /// The text of a file after the human edited it, if it can be read. An edit that cannot be read is kept, and
-    /// the next one goes on from there.
+    /// Returns the text of a file after the user edited it, if it is valid. An invalid edit is
+    /// stored, and the next edit continues with it.
     pub fn in_editor<K: Job>(&self, row: &Row, before: &str) -> Result<String, Failed> {
         let editor = self.editor.as_deref().ok_or_else(|| {
             Failed::Usage("EDITOR is not set. set it, or give what changes as flags.".to_owned())
@@ -35,7 +36,8 @@ impl Desk<'_> {
     }
 }
 
-/// Runs the editor. It may be named with words of its own, such as `code --wait`.
+/// Runs the editor through the shell, because its name may include arguments, such as `code
+/// --wait`.
 fn edit(editor: &str, copy: &Path) -> Result<(), Failed> {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "editor"]).arg(copy);

@@ -1,4 +1,4 @@
-//! Which job is meant: by id, by the beginning of one, by the name of a file, or by words. Never by a guess.
+//! Finds a job by id, id prefix, file name or words. Ambiguous references are errors.
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -6,10 +6,10 @@ use jiff::tz::TimeZone;
 use super::Row;
 use crate::exit::{Ambiguous, Candidate, Failed};
 
-/// The most candidates that are told.
+/// The most candidates that are listed.
 const TOLD: usize = 10;
 
-/// Finds the one job that `words` can mean.
+/// Finds the one job that `words` can mean; an error if there is none.
 pub fn find(
     rows: Vec<Row>,
     words: &str,
@@ -22,7 +22,7 @@ pub fn find(
     found.ok_or_else(|| Failed::NotDone(format!("{kind} {words} not found")))
 }
 
-/// The one job that `words` can mean, if there is any; not a guess, if there are several.
+/// Finds the one job that `words` can mean, if there is any. Several matches are an error.
 pub fn only(
     rows: Vec<Row>,
     words: &str,
@@ -49,9 +49,9 @@ pub fn only(
     }
 }
 
-/// All that `words` can mean.
+/// Returns all jobs that `words` can mean.
 fn meant(rows: Vec<Row>, words: &str) -> Vec<Row> {
-    // Of twins the first counts, so the id means that one.
+    // If two files have the same id, only the first one is used.
     if let Some(place) = rows.iter().position(|row| row.id.as_deref() == Some(words)) {
         return rows.into_iter().skip(place).take(1).collect();
     }

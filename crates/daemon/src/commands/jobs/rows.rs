@@ -1,4 +1,4 @@
-//! The job files of one kind, those that cannot be read among them.
+//! The job files of one kind, including unreadable ones.
 
 use std::path::{Path, PathBuf};
 
@@ -10,28 +10,26 @@ use journal::frontmatter::BadText;
 
 use super::Job;
 
-/// One job file.
 pub struct Row {
-    /// Where it is.
     pub path: PathBuf,
-    /// What it is called from the data directory on.
+    /// The path relative to the data directory.
     pub file: String,
-    /// Who it says it is.
+    /// The id in the file.
     pub id: Option<String>,
-    /// What it says, or why that cannot be read.
+    /// The parsed file, or why it cannot be read.
     pub job: Result<Planned, BadText>,
-    /// How long it rests with all that repeats.
+    /// The pause of all routines.
     pub pause: Rest,
 }
 
 impl Row {
-    /// Whose it is.
+    /// Returns the cost account of the job.
     pub fn source(&self, kind: fn(String) -> Source) -> Source {
         kind(self.id.clone().unwrap_or_default())
     }
 }
 
-/// All job files of one kind, by name.
+/// Returns all job files of one kind, sorted by path.
 pub fn rows<K: Job>(items: &Items<K>) -> Result<Vec<Row>, Trouble> {
     let listing = items.list()?;
     let good = listing.items.into_iter().map(|filed| Row::good(filed.path, filed.item));
@@ -48,7 +46,7 @@ pub fn rows<K: Job>(items: &Items<K>) -> Result<Vec<Row>, Trouble> {
 }
 
 impl Row {
-    /// A file that can be read.
+    /// Creates a row for a readable file.
     pub fn good<K: Job>(path: PathBuf, job: K) -> Self {
         let file = file::<K>(&path);
         let id = Some(job.id().to_string());
@@ -56,7 +54,7 @@ impl Row {
         Self { path, file, id, job, pause: Rest::Never }
     }
 
-    /// It, while all that repeats rests for so long. Reminders ring all the same.
+    /// Applies a pause of all routines. Reminders are not affected.
     pub fn during(self, pause: Rest) -> Self {
         match self.job.as_ref().map(|planned| &planned.what) {
             Ok(What::Routine(_)) => Self { pause, ..self },
@@ -64,18 +62,18 @@ impl Row {
         }
     }
 
-    /// What it is called: by its id, or else by its file.
+    /// Returns the id, or the file if there is none.
     pub fn name(&self) -> &str {
         self.id.as_deref().unwrap_or(&self.file)
     }
 
-    /// The name of its file, without the end.
+    /// Returns the name of the file without its extension.
     pub fn stem(&self) -> &str {
         let name = self.file.rsplit('/').next().unwrap_or(&self.file);
         name.strip_suffix(".md").unwrap_or(name)
     }
 
-    /// All words that are known of it.
+    /// Returns the text that a search by words looks in.
     pub fn words(&self) -> String {
         match &self.job {
             Ok(planned) => format!("{} {}", planned.description(), planned.message()),
@@ -83,7 +81,7 @@ impl Row {
         }
     }
 
-    /// One line about it.
+    /// Returns a one-line summary.
     pub fn summary(&self) -> String {
         match &self.job {
             Ok(planned) => planned.name(),

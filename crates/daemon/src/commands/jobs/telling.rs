@@ -1,4 +1,4 @@
-//! A job as the command line tells it: as a line, as a page, as JSON.
+//! Formats a job as a line, as details and as JSON.
 
 use domain::effort::Effort;
 use domain::schedule::{
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 
 use super::{Row, times};
 
-/// The least width of the schedule in a list.
+/// The least width of the schedule column.
 const WIDE: usize = 24;
 
-/// What stands before the time at which a job comes.
+/// The prefix of the next due time.
 const NEXT: &str = "next ";
 
-/// How many times are told where one job is shown.
+/// The number of due times in the details.
 const SHOWN: usize = 3;
 
 impl Row {
-    /// CL-8: it in a list.
+    /// CL-8: Formats the line of a list.
     pub fn line(&self, now: Timestamp, zone: &TimeZone) -> String {
         match &self.job {
             Ok(planned) => {
                 let schedule = schedule(planned, zone);
                 let when = self.when(now, zone);
-                // A reminder says when it comes already.
+                // The schedule of a reminder already shows its due time.
                 let when = match &planned.what {
                     What::Reminder(_) if when.starts_with(NEXT) => String::new(),
                     What::Reminder(_) | What::Routine(_) => format!("  ({when})"),
@@ -38,7 +38,8 @@ impl Row {
         }
     }
 
-    /// Its place in a list: reminders by their time, those that wait for something last; routines stay by name.
+    /// Returns the sort key in lists: reminders by due time, those that wait for a cue last;
+    /// routines stay sorted by name.
     pub fn comes(&self) -> Timestamp {
         match self.job.as_ref().map(|planned| &planned.what) {
             Ok(What::Reminder(Reminder { cue: Some(_), .. })) => Timestamp::MAX,
@@ -47,7 +48,7 @@ impl Row {
         }
     }
 
-    /// CL-7: it when it was just made.
+    /// CL-7: Formats a newly created job.
     pub fn scheduled(&self, zone: &TimeZone) -> String {
         match &self.job {
             Ok(planned) => format!("{} -- {}", schedule(planned, zone), planned.name()),
@@ -55,7 +56,7 @@ impl Row {
         }
     }
 
-    /// It above its file.
+    /// Formats the header above the text of its file.
     pub fn head(&self, now: Timestamp, zone: &TimeZone) -> String {
         let planned = match &self.job {
             Ok(planned) => planned,
@@ -77,7 +78,7 @@ impl Row {
         format!("{}  {}\n{recurs}{next}", planned.id(), self.file)
     }
 
-    /// When it comes, in a few words.
+    /// Describes the next due time.
     pub fn when(&self, now: Timestamp, zone: &TimeZone) -> String {
         let Ok(planned) = &self.job else { return "invalid".to_owned() };
         let next = times::fires(&planned.what, self.pause, now, zone).next();
@@ -93,7 +94,6 @@ impl Row {
         }
     }
 
-    /// It for programs.
     pub fn to_json(&self, now: Timestamp, zone: &TimeZone) -> Value {
         let planned = match &self.job {
             Ok(planned) => planned,
@@ -188,7 +188,7 @@ fn manner(planned: &Planned) -> Facts {
     ]
 }
 
-/// CL-12: when it comes and how it runs, in the words of its file.
+/// CL-12: Formats the schedule and run mode in the terms of the file.
 fn schedule(planned: &Planned, zone: &TimeZone) -> String {
     let charter = planned.charter();
     let aside = match charter {
@@ -212,7 +212,7 @@ fn schedule(planned: &Planned, zone: &TimeZone) -> String {
     format!("{aside}{when}{}{thinking}{effort}{chain}", model.unwrap_or_default())
 }
 
-/// On the human's clock, wherever it was written.
+/// In the user's time zone, whatever zone the file uses.
 fn at(reminder: &Reminder, zone: &TimeZone) -> String {
     if let Some(cue) = &reminder.cue {
         return cue.to_string();

@@ -1,4 +1,4 @@
-//! Times on the command line: read, reckoned and told.
+//! Parsing, computing and formatting of due times.
 
 use domain::phrase::{self, Habits, When};
 use domain::schedule::{Moment, Planned, Rest, What};
@@ -8,7 +8,7 @@ use journal::Paths;
 
 use crate::exit::Failed;
 
-/// Reads a time that is still to come.
+/// Parses a time in the future.
 pub fn when(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
     let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, now, habits))?;
     if moment.at <= now.timestamp() {
@@ -17,7 +17,7 @@ pub fn when(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> 
     Ok(moment)
 }
 
-/// Reads a time in words, such as `tomorrow at 9`.
+/// Parses a time in words, such as `tomorrow at 9`.
 fn in_words(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
     let reading = phrase::read(text, now, habits);
     let trouble = reading.notes.iter().find(|note| note.is_trouble());
@@ -33,13 +33,13 @@ fn in_words(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> 
     }
 }
 
-/// How long all that repeats rests. A journal that cannot be read lets nothing rest.
+/// Returns the pause of all routines; no pause if the journal cannot be read.
 pub fn pause(paths: &Paths) -> Rest {
     let log = journal::peek(paths).ok().flatten();
     log.and_then(|log| log.rest().ok()).unwrap_or_default()
 }
 
-/// That all that repeats rests at `now`, if it does.
+/// Describes a pause, if it is in effect at `now`.
 pub fn paused(pause: Rest, now: Timestamp, zone: &TimeZone) -> Option<String> {
     match pause {
         Rest::Until(until) if now < until.at => {
@@ -50,8 +50,8 @@ pub fn paused(pause: Rest, now: Timestamp, zone: &TimeZone) -> Option<String> {
     }
 }
 
-/// The times at which a job comes after `now`, for a human who lives in `zone`; not while it rests, and no routine during
-/// a `pause` of all that repeats.
+/// Returns the due times of a job after `now`, in the user's `zone`. Skips its own pause and, for
+/// routines, the `pause` of all routines.
 pub fn fires(what: &What, pause: Rest, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Timestamp> {
     let (rest, pause) = match what {
         What::Routine(routine) => (routine.manner.rest, pause),
@@ -59,7 +59,7 @@ pub fn fires(what: &What, pause: Rest, now: Timestamp, zone: &TimeZone) -> impl 
     };
     let end = |rest, after: Timestamp| match rest {
         Rest::Never => Some(after),
-        // The end of a rest is no part of it.
+        // The end of a pause is not paused any more.
         Rest::Until(until) => Some(after.max(until.at.checked_sub(1.nanosecond()).unwrap_or(until.at))),
         Rest::ForNow => None,
     };
@@ -73,10 +73,10 @@ pub fn fires(what: &What, pause: Rest, now: Timestamp, zone: &TimeZone) -> impl 
     std::iter::successors(after.and_then(next), move |fire| next(*fire))
 }
 
-/// What is said of a reminder whose time has come and that nobody has heard yet: its file would be gone.
+/// The next time of a reminder that is due but not delivered yet: otherwise its file would be gone.
 pub const DUE: &str = "due; rings at the next start";
 
-/// Why a job does not come any more, with what lets it go on after a `pause` of all that repeats.
+/// Explains why a job has no next due time, and what resumes it.
 pub fn never(planned: &Planned, pause: Rest) -> String {
     if let Some(cue) = planned.cue() {
         return format!("it waits: {cue}");
@@ -91,7 +91,8 @@ pub fn never(planned: &Planned, pause: Rest) -> String {
     }
 }
 
-/// A time as people say it, on a clock in `zone`: `mon 16 nov 08:30`. Another year than that of `now` is named.
+/// Formats a time in `zone`, such as `mon 16 nov 08:30`. Includes the year if it differs from that
+/// of `now`.
 pub fn day_and_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let time = time.to_zoned(zone.clone());
     let now = now.to_zoned(zone.clone());
@@ -99,7 +100,7 @@ pub fn day_and_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String 
     time.strftime(form).to_string().to_lowercase()
 }
 
-/// A moment to the minute: `2026-11-20 09:00`.
+/// Formats a moment to the minute, such as `2026-11-20 09:00`.
 pub fn short(moment: Moment) -> String {
     moment.to_string().chars().take(16).collect::<String>().replace('T', " ")
 }

@@ -1,4 +1,4 @@
-//! The tools that other agents get, each a command of ours.
+//! The tools that other agents can call; each runs one of our commands.
 
 use clap::Parser;
 use serde::Deserialize;
@@ -8,23 +8,20 @@ use serde_json::{Value, json};
 use crate::cli::Cli;
 use crate::own::{Half, OwnCommands};
 
-/// A tool that is lent.
 struct Lent {
     name: &'static str,
     description: &'static str,
-    /// What it is given, as a JSON Schema.
+    /// The JSON Schema of the input.
     schema: &'static str,
-    /// The words of the command that it is, or what is wrong with what it was given.
+    /// Converts the input to command-line arguments, or says what is wrong with it.
     words: fn(Value) -> Result<Vec<String>, String>,
     effect: Effect,
 }
 
-/// What a tool does to the human's things.
+/// The effect of a tool on the user's data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// It looks at them.
     Looks,
-    /// It adds to them.
     Adds,
 }
 
@@ -150,18 +147,17 @@ struct Looked {
     page: Option<u32>,
 }
 
-/// Lends the tools.
+/// Runs the tools.
 pub struct Lending {
     own: OwnCommands,
 }
 
 impl Lending {
-    /// By these commands.
     pub fn new(own: OwnCommands) -> Self {
         Self { own }
     }
 
-    /// Does what the tool `name` does with `input`: nothing, if there is no such tool.
+    /// Runs the tool `name` with `input`. Returns `None` if there is no such tool.
     pub async fn call(&self, name: &str, input: &Value) -> Option<Result<String, String>> {
         let tool = TOOLS.iter().find(|tool| tool.name == name)?;
         let input = if input.is_null() { json!({}) } else { input.clone() };
@@ -172,7 +168,7 @@ impl Lending {
     }
 }
 
-/// The tools, as they are listed.
+/// Returns the answer of `tools/list`.
 pub fn list() -> Vec<Value> {
     let tool = |tool: &Lent| {
         let schema: Value = serde_json::from_str(tool.schema).unwrap_or_default();
@@ -191,7 +187,7 @@ fn read<T: DeserializeOwned>(input: Value) -> Result<T, String> {
     serde_json::from_value(input).map_err(|error| format!("{error}."))
 }
 
-/// Words that say something, and do not ask for what comes in.
+/// Rejects empty text, and `-`, which would read stdin.
 fn said(field: &str, text: String) -> Result<String, String> {
     match text.trim() {
         "" | "-" => Err(format!("`{field}` says nothing. write what is meant.")),
@@ -212,7 +208,7 @@ mod tests {
         (tool.words)(input).inspect(|words| drop(parsed(words).unwrap()))
     }
 
-    /// Whatever another agent writes is words, never a flag of ours.
+    /// Input of another agent is always text, never a flag.
     #[test]
     fn what_comes_from_elsewhere_is_never_a_flag() {
         let check = |name: &str, input: Value, expected: &[&str]| {

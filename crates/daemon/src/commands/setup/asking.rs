@@ -1,4 +1,4 @@
-//! Asking the human before us: lines, and secrets that are not shown. Where nobody can answer, nobody is asked.
+//! Prompts on the terminal: lines, and secrets without echo. Without a terminal nothing is asked.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
@@ -9,18 +9,15 @@ use surfaces::terminal::readable;
 
 use crate::exit::Failed;
 
-/// The longest secret that is read.
 const LONGEST: u64 = 64 * 1024;
 
-/// How often an answer may be wrong before the section ends.
+/// The number of wrong answers after which the section ends.
 const TRIES: usize = 3;
 
-/// Why a section did not come to its end.
 #[derive(Debug)]
 pub enum Ended {
-    /// The human left it. That is no failure.
+    /// Cancelled by the user, which is not a failure.
     Left,
-    /// It could not be done.
     Failed(Failed),
 }
 
@@ -30,13 +27,13 @@ impl From<Failed> for Ended {
     }
 }
 
-/// How often an answer was wrong.
+/// Counts wrong answers.
 #[derive(Debug, Default)]
 pub struct Tries(usize);
 
 impl Tries {
-    /// Tells why an answer was wrong, so that it can be asked for again; or ends with that, where nobody is asked or it
-    /// has been wrong often enough.
+    /// Reports why an answer was wrong, so that the caller can ask again. Returns an error if the
+    /// answer was not typed or was wrong too often.
     pub fn again(&mut self, asker: &Asker, given: Given<'_>, why: &str) -> Result<(), Ended> {
         self.0 += 1;
         let why = stopped(&as_typed(why));
@@ -48,14 +45,14 @@ impl Tries {
     }
 }
 
-/// Ends a section whose place cannot be reached now: nobody is asked for a new secret because of that. `anew` is what
-/// sets up another one all the same.
+/// Returns the error of a section whose service cannot be reached. A new secret would not help;
+/// `anew` names the flags that set up another service anyway.
 pub fn unreached(why: &str, anew: &str) -> Ended {
     let why = stopped(why);
     Failed::NotDone(format!("{why} Nothing was changed. To set up another one now, give it: {anew}")).into()
 }
 
-/// What a reason that tells of settings calls what was typed or given here.
+/// Replacements for names of variables in error messages, because the user typed a value instead.
 const TYPED: [(&str, &str); 4] = [
     ("OLLIM_IMAP_URL", "the address"),
     ("OLLIM_CALDAV_URL", "the address"),
@@ -63,13 +60,13 @@ const TYPED: [(&str, &str); 4] = [
     ("put the key into OPENAI_API_KEY instead", "give the key alone, with --key-file FILE"),
 ];
 
-/// `why` without the names of settings that nobody here has spoken of.
+/// Returns `why` in terms of what the user typed.
 fn as_typed(why: &str) -> String {
     TYPED.iter().fold(why.to_owned(), |why, (name, typed)| why.replace(name, typed))
 }
 
-/// `why` with a full stop, unless it ends with one. After an address there is a line's end instead, so that it can be
-/// followed as it is.
+/// Ends `why` with a full stop. After an address it adds a line break instead, so that terminals
+/// can open the address.
 fn stopped(why: &str) -> String {
     match why.rsplit(' ').next() {
         Some(word) if word.starts_with("https://") => format!("{why}\n "),
@@ -78,24 +75,21 @@ fn stopped(why: &str) -> String {
     }
 }
 
-/// Who asks.
+/// Prompts on the terminal.
 pub struct Asker {
     attended: bool,
 }
 
-/// Where a secret comes from, as far as the command line says.
+/// The source of a secret, according to the flags.
 #[derive(Clone, Copy, Debug)]
 pub enum Given<'a> {
-    /// From this file.
     File(&'a Path),
-    /// From stdin.
     Stdin,
-    /// Nothing was said: the human is asked.
+    /// No flag: the user is asked.
     Nothing,
 }
 
 impl<'a> Given<'a> {
-    /// What two arguments say.
     pub fn new((file, stdin): (Option<&'a Path>, bool)) -> Self {
         match (file, stdin) {
             (Some(file), _) => Self::File(file),
@@ -104,43 +98,41 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Whether anything was said.
     pub fn is_said(self) -> bool {
         !matches!(self, Self::Nothing)
     }
 }
 
 impl Asker {
-    /// Somebody who asks if both ends are a terminal.
+    /// Creates prompts that ask if stdin and stderr are a terminal.
     pub fn new() -> Self {
         Self { attended: io::stdin().is_terminal() && io::stderr().is_terminal() }
     }
 
-    /// Somebody who never asks.
+    /// Creates prompts that never ask.
     pub fn silent() -> Self {
         Self { attended: false }
     }
 
-    /// Whether anybody can be asked.
     pub fn can_ask(&self) -> bool {
         self.attended
     }
 
-    /// Says something beside the questions.
+    /// Prints text to stderr.
     pub fn say(&self, text: &str) {
         for line in text.lines() {
             let _ = writeln!(io::stderr(), "{}", readable(line));
         }
     }
 
-    /// Says something to who can be asked, and to nobody else.
+    /// Prints text to stderr if the user can be asked.
     pub fn tell(&self, text: &str) {
         if self.attended {
             self.say(text);
         }
     }
 
-    /// A line, without what surrounds it; nothing, if the human has gone.
+    /// Reads a trimmed line. Returns `None` at end of input.
     pub fn line(&self, question: &str) -> Result<Option<String>, Failed> {
         if !self.attended {
             return Ok(None);
@@ -154,7 +146,7 @@ impl Asker {
         }
     }
 
-    /// What was given, or else a line. `missing` says how to give it where nobody is asked.
+    /// Returns the given value or reads one. `missing` is the error without a terminal.
     pub fn text(&self, given: Option<&str>, question: &str, missing: &str) -> Result<String, Ended> {
         if let Some(given) = given.map(str::trim).filter(|given| !given.is_empty()) {
             return Ok(given.to_owned());
@@ -165,8 +157,7 @@ impl Asker {
         self.line(question)?.filter(|answer| !leaves(answer)).ok_or(Ended::Left)
     }
 
-    /// What was given, or else a line, if `check` finds nothing wrong with it: an address that is none is told before
-    /// anything else is asked for.
+    /// Like [`Prompter::text`], and validates the value before the next question.
     pub fn address(
         &self,
         given: Option<&str>,
@@ -185,7 +176,7 @@ impl Asker {
         }
     }
 
-    /// A secret, from where it was said to be, or typed without being shown.
+    /// Reads a secret from its source, or without echo from the terminal.
     pub fn secret(&self, given: Given<'_>, question: &str, missing: &str) -> Result<String, Ended> {
         let text = match given {
             Given::File(file) => from_file(file)?,
@@ -203,7 +194,7 @@ impl Asker {
         }
     }
 
-    /// A secret that the human types now; nothing, if they only press enter.
+    /// Reads a secret without echo. Returns `None` for an empty line.
     pub fn typed(&self, question: &str) -> Result<Option<String>, Ended> {
         match hidden(question)?.trim() {
             "" => Ok(None),
@@ -213,7 +204,7 @@ impl Asker {
     }
 }
 
-/// Whether an answer says that the human wants to leave.
+/// Returns whether an answer cancels the section.
 pub fn leaves(answer: &str) -> bool {
     matches!(answer, "" | "q" | "quit" | "exit")
 }
@@ -230,7 +221,7 @@ fn read_all(from: impl Read, name: &str) -> Result<String, Failed> {
     String::from_utf8(bytes).map_err(|_| Failed::Usage(format!("{name}: that is not text (UTF-8).")))
 }
 
-/// A line of which only its length is shown.
+/// Reads a line, showing a dot for each typed byte.
 fn hidden(question: &str) -> Result<String, Ended> {
     let _ = write!(io::stderr(), "{question}");
     let _ = io::stderr().flush();
@@ -242,7 +233,7 @@ fn hidden(question: &str) -> Result<String, Ended> {
     secret
 }
 
-/// What is typed until the end of the line, letter by letter.
+/// Reads bytes until the end of the line.
 fn typed() -> Result<String, Ended> {
     let mut bytes = Vec::new();
     let mut stdin = io::stdin().lock();
@@ -253,21 +244,21 @@ fn typed() -> Result<String, Ended> {
         }
         match letter[0] {
             b'\r' | b'\n' => break,
-            // Ctrl+C and Ctrl+D: whoever types them wants to leave, and the terminal is to be as it was.
+            // Ctrl+C and Ctrl+D cancel; an early return restores the terminal.
             0x03 | 0x04 => return Err(Ended::Left),
             0x15 => bytes.clear(),
             0x08 | 0x7f => drop(bytes.pop()),
             letter if letter < 0x20 => {}
             letter => bytes.push(letter),
         }
-        // How much was pasted is seen, and nothing of it.
+        // The dots show how much was pasted.
         let _ = write!(io::stderr(), "\u{b7}");
         let _ = io::stderr().flush();
     }
     String::from_utf8(bytes).map_err(|_| Failed::Usage("that is not text (UTF-8).".to_owned()).into())
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped.
+/// Disables echo, line buffering and signals of the terminal until it is dropped.
 struct Dark(Termios);
 
 impl Dark {
@@ -293,7 +284,7 @@ impl Drop for Dark {
 mod tests {
     use super::*;
 
-    /// What went wrong and what that means are two sentences, and an address can be followed.
+    /// An error and its consequence are separate sentences, and an address stays clickable.
     #[test]
     fn a_reason_ends_before_what_follows_from_it() {
         let check =

@@ -1,4 +1,4 @@
-//! A calendar and tasks on a CalDAV server.
+//! Setup of a calendar and tasks on a CalDAV server.
 
 use super::asking::{Ended, Given, Tries};
 use super::keeping::Draft;
@@ -54,7 +54,8 @@ fn asked(here: &Here, given: &CaldavSetup, password: Given<'_>) -> Result<Draft,
         .secret(CALDAV, secret))
 }
 
-/// Tries both; or why neither can be used. Whoever has only one of them keeps the other in a file.
+/// Tries both collections; fails if neither works. If only one works, the other stays in a local
+/// file.
 async fn tried(here: &Here, draft: Draft) -> Result<Result<(Draft, String), String>, Ended> {
     let trial = here.keeping.trial(&draft)?;
     let calendar = accounts::calendar(&trial.settings, &here.looker).await;

@@ -1,4 +1,4 @@
-//! The direct messages of Discord: a token, whose it is, and a message that arrives.
+//! Setup of Discord direct messages: a token, its owner, and a test message.
 
 use super::asking::{Ended, Given, Tries, unreached};
 use super::keeping::Draft;
@@ -18,7 +18,7 @@ const STEP_2: &str = "discord, step 2 of 3 · add it to your account";
 const STEP_3: &str = "discord, step 3 of 3 · a test message";
 const NO_TOKEN: &str = "give the token with --token-file FILE or --token-stdin";
 const HELLO: &str = "hello, this is where i will reach you. say anything, and i answer here.";
-/// How often the human may try to add the application before we give up.
+/// The number of attempts to add the application before the section fails.
 const TRIES: usize = 5;
 
 /// Connects Discord, unless it works and no token was given.
@@ -44,7 +44,7 @@ pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Ended>
         let trial = here.keeping.trial(&draft)?;
         match greet(here, &trial.settings).await? {
             Ok(owner) => break (draft, owner),
-            // Only a token that is wrong is worth typing once more.
+            // Only a wrong token is asked for again.
             Err(why) if !why.contains("token") => tries.again(&here.asker, Given::Stdin, &why)?,
             Err(why) => tries.again(&here.asker, token, &why)?,
         }
@@ -56,7 +56,7 @@ pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Ended>
     Ok(Done::changed("discord", here_and(here, text, asides).await))
 }
 
-/// Sends the human a test message; who they are, or why that cannot be done.
+/// Sends a test message. Returns the user's display name, or why it failed.
 async fn greet(here: &Here, settings: &Settings) -> Result<Result<String, String>, Ended> {
     let (token, base) = match &settings.places.discord {
         Discord::On { token, base } => (token, base),
@@ -73,7 +73,7 @@ async fn greet(here: &Here, settings: &Settings) -> Result<Result<String, String
                 here.asker.tell(if tries == 1 { &known } else { "" });
                 match discord::write(base, token, &met, HELLO).await {
                     Ok(()) => {
-                        // Only a message that arrives shows that nothing was left to do there.
+                        // Only a delivered message proves that this step was already done.
                         let done =
                             if tries == 1 { format!("{STEP_2}: that is done\n") } else { String::new() };
                         here.asker.tell(&format!("{done}{STEP_3}"));
@@ -84,7 +84,7 @@ async fn greet(here: &Here, settings: &Settings) -> Result<Result<String, String
             }
             Err(why) => why.to_string(),
         };
-        // What the human does in the browser now may be all that is missing.
+        // Adding the application in the browser may be all that is missing.
         let again = why.contains("https://discord.com/oauth2/") && here.asker.can_ask() && tries < TRIES;
         if !again {
             return Ok(Err(why));

@@ -1,4 +1,4 @@
-//! The account at Google: the client that the human made, and their consent in a browser.
+//! Setup of the Google account: the user's own OAuth client, and consent in a browser.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,9 +51,9 @@ pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Ended> 
     Ok(Done::changed("google", here_and(here, connected, Vec::new()).await))
 }
 
-/// Tells how a client is made, and asks where its file lies.
+/// Explains how to create a client, and asks for its file.
 fn ask_for_client(here: &Here, steps: &str) -> Result<(), Ended> {
-    // What follows is how to hand the file over, which happens here.
+    // The remaining steps describe how to pass the file, which happens here.
     let steps: Vec<&str> = steps.lines().take_while(|line| !line.trim_start().starts_with("5.")).collect();
     here.asker.say(&steps.join("\n"));
     let mut tries = Tries::default();
@@ -70,18 +70,18 @@ fn ask_for_client(here: &Here, steps: &str) -> Result<(), Ended> {
     }
 }
 
-/// A client that the human made.
+/// The file of the user's OAuth client.
 struct Client(Vec<u8>);
 
 impl Client {
-    /// The client that the file at `path` holds, or why it is none.
+    /// Reads and checks the file at `path`.
     fn read(path: &Path) -> Result<Self, String> {
         let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
         check_client(&bytes).map_err(|why| format!("{}: {why}", path.display()))?;
         Ok(Self(bytes))
     }
 
-    /// Whether one is kept, and it is not this one.
+    /// Returns whether another client is stored.
     fn is_another(&self, here: &Here) -> bool {
         let place = here.settings.paths.state().join(File::Credentials.name());
         let known = |bytes: &[u8]| {
@@ -97,7 +97,7 @@ impl Client {
     }
 }
 
-/// Whether `bytes` are a client of the kind that a program on one's own machine has.
+/// Checks that `bytes` are a client of the type `Desktop app`.
 fn check_client(bytes: &[u8]) -> Result<(), &'static str> {
     let value: Value = serde_json::from_slice(bytes).map_err(|_| "that is not the JSON file of a client.")?;
     match value["installed"]["client_id"].is_string() && value["installed"]["client_secret"].is_string() {

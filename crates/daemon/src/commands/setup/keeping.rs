@@ -1,4 +1,4 @@
-//! Keeping what was set up: tried first, beside what is there, and then put in its place.
+//! Stores what was set up, after it was tried with temporary settings.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,70 +14,69 @@ use crate::settings::key::{self, Vendor};
 use crate::settings::refused::Refusal;
 use crate::settings::{Brain, Environment, Settings, kept};
 
-/// What the name of a file begins with that holds a secret while it is tried. It ends in the number of the process, so
-/// that what a setup left that was interrupted can be told from what another one tries.
+/// The file name prefix of a secret while it is tried. The name ends with the process id, so that
+/// leftovers of an interrupted setup can be told from those of a running one.
 const TRIED: &str = ".tried-";
 
-/// What would be new.
+/// A set of changes.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// Variables, and their values; one without a value is taken away.
+    /// Variables and values; `None` removes the variable.
     pub variables: Vec<(&'static str, Option<String>)>,
-    /// Whose secret changes, and to what; one that is nothing is taken away.
+    /// The vendor whose secret changes, and the new secret; `None` removes it.
     pub secret: Option<(Vendor, Option<accounts::Secret>)>,
 }
 
 impl Draft {
-    /// It, with this variable too.
     pub fn and(mut self, name: &'static str, value: Option<&str>) -> Self {
         self.variables.push((name, value.map(str::to_owned)));
         self
     }
 
-    /// It, with this secret.
     pub fn secret(mut self, vendor: Vendor, secret: String) -> Self {
         self.secret = Some((vendor, Some(accounts::Secret::new(secret))));
         self
     }
 
-    /// It, with no secret of `vendor`: whoever is called now has nothing to do with the one that is kept.
+    /// Removes the secret of `vendor`: the stored one does not belong to the new server.
     pub fn without_secret(mut self, vendor: Vendor) -> Self {
         self.secret = Some((vendor, None));
         self
     }
 
-    /// The lines in which a secret could be kept as well. What is new counts alone, so they go.
+    /// The variables that could also contain the secret. They are removed, because only the new one
+    /// is valid.
     fn other_places(&self) -> impl Iterator<Item = &'static str> {
         self.secret.iter().flat_map(|(vendor, _)| [vendor.variable, vendor.file_variable])
     }
 }
 
-/// Where it is kept.
+/// Reads and stores the setup.
 pub struct Keeping {
     environment: Environment,
     paths: Paths,
     disk: Arc<dyn Disk>,
 }
 
-/// The settings as a draft would make them, for as long as they are tried.
+/// The settings with a draft applied, and its temporary secret.
 pub struct Trial {
-    /// The settings.
     pub settings: Settings,
     _secret: Option<NamedTempFile>,
 }
 
 impl Keeping {
-    /// Keeps things for `environment` in the directory at `paths`.
+    /// Creates a store for the directory at `paths`.
     pub fn new(environment: Environment, paths: &Paths, disk: Arc<dyn Disk>) -> Self {
         Self { environment, paths: paths.clone(), disk }
     }
 
-    /// The settings as they are, and what of them is refused.
+    /// Reads the settings, with the rejected ones.
     pub fn settings(&self) -> Result<(Settings, Vec<Refusal>), Failed> {
         Settings::read_on(&self.environment)
     }
 
-    /// The settings as `draft` would make them. The secret lies in a file that goes with the trial.
+    /// Returns the settings with `draft` applied. Its secret is in a temporary file that is deleted
+    /// with the trial.
     pub fn trial(&self, draft: &Draft) -> Result<Trial, Failed> {
         let mut environment = self.all_known();
         for (name, value) in &draft.variables {
@@ -88,7 +87,7 @@ impl Keeping {
         }
         let mut lent = None;
         if let Some((vendor, secret)) = &draft.secret {
-            // An empty file says that there is none, and wins over the one that is kept.
+            // An empty file means that there is no secret, and overrides the stored one.
             let file = self.lend(secret.as_ref())?;
             let path = file.path().to_string_lossy();
             environment = environment.without(vendor.variable).with(vendor.file_variable, &path);
@@ -97,8 +96,8 @@ impl Keeping {
         Ok(Trial { settings: self.tried(&environment)?, _secret: lent })
     }
 
-    /// The settings of `environment`. What was refused before is no fault of a draft, and what was taken away must not
-    /// come back from what is kept: it would be tried, and then not be there.
+    /// Reads the settings of `environment` alone: removed values must not reappear from the stored
+    /// ones. Settings that were rejected before are not the draft's fault.
     fn tried(&self, environment: &Environment) -> Result<Settings, Failed> {
         let before: Vec<String> = self.settings()?.1.iter().map(|refusal| refusal.why.to_string()).collect();
         let (settings, refused) = Settings::of(environment)?;
@@ -119,7 +118,7 @@ impl Keeping {
         Ok(file)
     }
 
-    /// Takes away what a setup had tried that was interrupted.
+    /// Removes the temporary secrets of interrupted setups.
     pub fn forget_tried(&self) {
         let is_left = |listed: &Listed| {
             let name = listed.path.file_name().and_then(|name| name.to_str());
@@ -133,16 +132,16 @@ impl Keeping {
         }
     }
 
-    /// What the human set in the chat.
+    /// Returns the settings that the user changed at runtime.
     pub fn said_in_chat(&self) -> domain::settings::Settings {
         journal::settings(&self.paths, Arc::clone(&self.disk)).0
     }
 
-    /// Keeps `draft`; the sentences that the human should hear about it.
+    /// Stores `draft`. Returns notes for the user.
     pub fn keep(&self, draft: &Draft) -> Result<Vec<String>, Failed> {
         self.make_state()?;
         let place = kept::place(&self.paths);
-        // First of all: what cannot be read must not be replaced by what is new alone.
+        // Read first: an unreadable file must not be replaced by the new values alone.
         let before = self.read(&place)?;
         let mut told = Vec::new();
         if let Some((vendor, secret)) = &draft.secret {
@@ -162,7 +161,7 @@ impl Keeping {
         Ok(told)
     }
 
-    /// What the file at `place` holds: nothing, if there is none.
+    /// Reads the file at `place`; empty if there is none.
     fn read(&self, place: &Path) -> Result<Vec<u8>, Failed> {
         match self.disk.read(place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -173,7 +172,7 @@ impl Keeping {
         }
     }
 
-    /// Keeps a secret at `place`, or takes away the one that lies there; what the human should hear about it.
+    /// Stores a secret at `place`, or removes the stored one. Returns a note for the user.
     fn keep_secret(&self, place: &Path, secret: Option<&accounts::Secret>) -> io::Result<Option<String>> {
         let Some(secret) = secret else {
             let told = format!("{} is removed: that key is for another server", place.display());
@@ -183,7 +182,7 @@ impl Keeping {
         Ok(Some(format!("kept in {}, which only you can read", place.display())))
     }
 
-    /// Puts a whole file into `state`.
+    /// Writes a file to `state`.
     pub fn keep_file(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Failed> {
         self.make_state()?;
         let place = self.paths.state().join(name);
@@ -191,7 +190,7 @@ impl Keeping {
         Ok(place)
     }
 
-    /// What of the environment wins over what is kept now.
+    /// Returns notes about variables of this shell that override the stored ones.
     fn in_the_way(&self, draft: &Draft) -> Vec<String> {
         let other = |(name, value): (&'static str, Option<&str>)| {
             let set = self.environment.get(name)?;
@@ -200,49 +199,50 @@ impl Keeping {
             })
         };
         let variables = draft.variables.iter().map(|(name, value)| (*name, value.as_deref()));
-        // Where a secret is kept now, whatever wins over it is told with its file.
+        // For a stored secret the overriding variables are reported with its file.
         let forgets = matches!(draft.secret, Some((_, None)));
         let forgotten = draft.other_places().filter(|_| forgets).map(|name| (name, None));
         let secrets = draft.secret.iter().flat_map(|_| key::passed_over(&self.environment, &self.paths));
         variables.chain(forgotten).filter_map(other).chain(secrets).collect()
     }
 
-    /// The value of a variable: what this shell says, or else what is kept.
+    /// Returns the value of a variable in this shell, or else the stored one.
     pub fn known(&self, name: &str) -> Option<String> {
         self.all_known().get(name).map(str::to_owned)
     }
 
-    /// What this shell says, and what is kept, if that can be read: whoever repairs it must not be locked out by it.
+    /// The shell's variables with the stored ones. An unreadable file is ignored, so that setup can
+    /// repair it.
     fn all_known(&self) -> Environment {
         self.environment.completed().unwrap_or_else(|_| self.environment.clone())
     }
 
-    /// The value of a variable, if this shell says it.
+    /// Returns the value of a variable in this shell.
     pub fn said(&self, name: &str) -> Option<String> {
         self.environment.get(name).map(str::to_owned)
     }
 
-    /// Whether there is a secret of `vendor` that can be used. Where what is kept cannot be read, nobody knows for which
-    /// server it is.
+    /// Returns whether there is a usable secret of `vendor`. If the stored variables cannot be
+    /// read, its server is unknown, so it does not count.
     pub fn has_secret(&self, vendor: Vendor) -> bool {
         let completed = self.environment.completed();
         let source = completed.and_then(|environment| key::source(&environment, &self.paths, vendor));
         source.is_ok_and(|source| source.is_some())
     }
 
-    /// What this shell says.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Keeps what this shell says of `names`, for whoever does not see this shell and lets `brain` answer.
+    /// Stores the values that this shell has for `names`, for a service that uses this model
+    /// without the shell.
     pub fn keep_said(&self, names: &[&'static str], brain: &Brain) -> Result<(), Failed> {
         for name in names {
             let Some(said) = self.environment.get(name) else { continue };
             let vendor = key::held_in(name).filter(|_| !key::is_of_program(name, brain));
             let draft = match vendor {
                 Some(vendor) => Draft::default().secret(vendor, said.to_owned()),
-                // Nobody else is in this folder.
+                // Make the path absolute: the service has another working directory.
                 None if name.ends_with("_FILE") => {
                     let path = std::path::absolute(said)?;
                     Draft::default().and(name, Some(&path.to_string_lossy()))
@@ -254,7 +254,7 @@ impl Keeping {
         Ok(())
     }
 
-    /// What is to be done so that an assistant that runs hears of it.
+    /// Returns a hint to restart the running daemon, so that it reads the new values.
     pub async fn heard(&self) -> Option<String> {
         Running::ask(&self.paths).await.ok()??;
         Some(format!("the assistant that runs reads this when it starts again: {AGAIN}"))
@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    /// B3: whichever call to the disk fails, what was kept before is still there.
+    /// B3: Stored values survive a failure of any disk call.
     #[test]
     fn a_disk_that_fails_costs_nothing_that_is_kept() {
         for call in 0.. {

@@ -1,4 +1,4 @@
-//! A mailbox that speaks IMAP. It is only read.
+//! Setup of an IMAP mailbox, which is only read.
 
 use accounts::mail::imap::Server;
 

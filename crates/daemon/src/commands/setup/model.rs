@@ -1,4 +1,4 @@
-//! Who answers.
+//! Setup of the model.
 
 use super::asking::{Ended, Given, Tries, unreached};
 use super::keeping::Draft;
@@ -20,12 +20,12 @@ who should answer?
 const NO_MODEL: &str = "say who should answer: --model anthropic:sonnet, openai:NAME, claude or offline";
 const NO_KEY: &str = "give the key with --key-file FILE or --key-stdin";
 
-/// Ollama's default window is 4096 tokens on most machines, and longer prompts are cut without an error. The API has no
-/// field for it, so the server has to be started with another one.
+/// Ollama's default context is 4096 tokens on most machines, and longer prompts are truncated
+/// without an error. The API cannot change it, so the server has to be started with another one.
 const OLLAMA_CONTEXT: &str = "Ollama reads only 4,000 tokens by default and forgets the rest. Start it with \
     `OLLAMA_CONTEXT_LENGTH=64000 ollama serve`. For another length, set `context_tokens` under `[model]` in settings.toml.";
 
-/// How the server at `place` has to be started, if it needs more than its usual settings.
+/// Returns a hint for servers that need other settings than their defaults.
 fn advice(place: &str) -> Option<&'static str> {
     is_ollama(place).then_some(OLLAMA_CONTEXT)
 }
@@ -54,13 +54,13 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
         if finding.state == State::Fine || chosen.name == "offline" {
             break (draft, finding);
         }
-        // Where there is nothing to type, there is nothing to type again.
+        // If nothing was typed, asking again makes no sense.
         let asked = if draft.secret.is_some() || given.model.is_none() { key } else { Given::Stdin };
         tries.again(&here.asker, asked, &finding.text)?;
         if cause == Cause::Key {
             continue;
         }
-        // Only a key that was refused is worth typing once more.
+        // Only a rejected key is asked for again.
         typed = chosen.place(here).zip(draft.secret);
         if given.model.is_none() && !chosen.name.starts_with("anthropic:") {
             chosen = choose(here, &given, key)?
@@ -77,32 +77,31 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
     Ok(Done::changed("model", here_and(here, text, asides).await))
 }
 
-/// Waits until the human wants to try again.
+/// Waits until the user wants to try again.
 fn wait(here: &Here) -> Result<(), Ended> {
     let answer = here.asker.line("press enter to try again, or q: ")?;
     answer.filter(|answer| answer.is_empty()).map(drop).ok_or(Ended::Left)
 }
 
-/// `text`, and what else should be heard.
+/// Appends notes, and the restart hint, to `text`.
 pub async fn here_and(here: &Here, text: String, asides: Vec<String>) -> String {
     let asides = asides.into_iter().chain(here.keeping.heard().await);
     asides.fold(text, |text, aside| format!("{text}\n  {aside}"))
 }
 
-/// Who should answer.
 struct Chosen {
-    /// Such as `openai:qwen3`.
+    /// The full name, such as `openai:qwen3`.
     name: String,
-    /// Where the server is, if that was said.
+    /// The address of the server, if it was given.
     url: Option<String>,
 }
 
-/// What a vendor's own things are called.
+/// The variables of a vendor.
 struct Vendor {
     secret: key::Vendor,
-    /// The variable that says where it is.
+    /// The variable with the address of the server.
     address: &'static str,
-    /// Where it is otherwise.
+    /// The vendor's own server.
     usual: &'static str,
 }
 
@@ -111,7 +110,7 @@ impl Chosen {
         Self { name: name.to_owned(), url: url.map(str::to_owned) }
     }
 
-    /// Whose server is called, if one is.
+    /// Returns the vendor whose API is called, if any.
     fn vendor(&self) -> Option<Vendor> {
         let (secret, address, usual) = match self.name.split_once(':')?.0 {
             "anthropic" => (ANTHROPIC, "ANTHROPIC_BASE_URL", ANTHROPIC_URL),
@@ -121,20 +120,20 @@ impl Chosen {
         Some(Vendor { secret, address, usual })
     }
 
-    /// Where the server is: what was given or what this shell says. What an earlier setup kept does not count, because
-    /// its server was another one.
+    /// Returns the address that was given or that this shell has. The stored one does not count,
+    /// because it belongs to the previous model.
     fn url(&self, here: &Here) -> Option<String> {
         self.url.clone().or_else(|| here.keeping.said(self.vendor()?.address))
     }
 
-    /// The server that a key would be sent to.
+    /// Returns the server that receives the key.
     fn place(&self, here: &Here) -> Option<String> {
         let usual = self.vendor()?.usual;
         Some(self.url(here).unwrap_or_else(|| usual.to_owned()))
     }
 }
 
-/// Whether both addresses are of one server, so that one key is for both.
+/// Returns whether both addresses have the same origin and therefore share a key.
 fn is_same(one: &str, other: &str) -> bool {
     let origin = |address: &str| address.trim().parse::<reqwest::Url>().ok().map(|url| url.origin());
     origin(one).is_some_and(|one| Some(one) == origin(other))
@@ -150,7 +149,7 @@ fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<Chosen, End
         };
     }
     if key.is_said() {
-        // Who only gives a key has one of the vendor that is usual.
+        // A key alone is taken to be one of Anthropic.
         return Ok(Chosen::new("anthropic:sonnet", url));
     }
     here.asker.say(CHOICES);
@@ -165,7 +164,7 @@ fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<Chosen, End
     }
 }
 
-/// Whether `name` is something that could answer.
+/// Returns whether `name` is a valid model name.
 fn is_brain(name: &str) -> bool {
     match name.split_once(':') {
         Some(("anthropic" | "openai" | "claude", model)) => !model.is_empty(),
@@ -174,7 +173,7 @@ fn is_brain(name: &str) -> bool {
     }
 }
 
-/// A server that speaks chat completions, and one of its models.
+/// Asks for an OpenAI-compatible server and one of its models.
 fn server(here: &Here, given: &ModelSetup) -> Result<Chosen, Ended> {
     let url = here.asker.text(
         given.url.as_deref(),
@@ -185,7 +184,7 @@ fn server(here: &Here, given: &ModelSetup) -> Result<Chosen, Ended> {
     Ok(Chosen::new(&format!("openai:{name}"), Some(&url)))
 }
 
-/// A secret that was typed, and the server that it was typed for.
+/// A typed secret and the server that it was typed for.
 type Typed = Option<(String, (key::Vendor, Option<accounts::Secret>))>;
 
 fn draft(here: &Here, chosen: &Chosen, key: Given<'_>, typed: Typed) -> Result<Draft, Ended> {
@@ -201,11 +200,11 @@ fn draft(here: &Here, chosen: &Chosen, key: Given<'_>, typed: Typed) -> Result<D
     if let Some((_, secret)) = typed.filter(is_for_it) {
         return Ok(Draft { secret: Some(secret), ..draft });
     }
-    // A key is for one server, and no other one is to see it.
+    // A key must not be sent to another server than its own.
     let before = here.keeping.known(vendor.address);
     let is_kept =
         is_same(before.as_deref().unwrap_or(vendor.usual), &place) && here.keeping.has_secret(vendor.secret);
-    // A server of one's own often wants none.
+    // A self-hosted server often needs no key.
     let may_want_none = chosen.name.starts_with("openai:") && url.is_some();
     let secret = match (key, may_want_none) {
         (Given::Nothing, _) if is_kept && !here.asker.can_ask() => return Ok(draft),
@@ -225,7 +224,7 @@ fn draft(here: &Here, chosen: &Chosen, key: Given<'_>, typed: Typed) -> Result<D
     })
 }
 
-/// `draft`, and where the program is: a service may look for it in fewer places than this shell.
+/// Stores the path of the claude program, because a service may have a shorter `PATH`.
 fn with_program(here: &Here, draft: Draft) -> Draft {
     let places = here.settings.places.programs.clone().unwrap_or_default();
     let found =
@@ -240,7 +239,8 @@ fn with_program(here: &Here, draft: Draft) -> Draft {
 mod tests {
     use super::*;
 
-    /// Ollama's own default cuts every conversation, so the setup and the README say how to start it.
+    /// Ollama's default context truncates every conversation, so the setup and the README show how
+    /// to start it.
     #[test]
     fn ollama_is_started_with_a_window_that_holds_a_conversation() {
         let command = "`OLLAMA_CONTEXT_LENGTH=64000 ollama serve`";

@@ -1,4 +1,4 @@
-//! The service that runs it by itself.
+//! Setup of the systemd user service.
 
 use super::asking::Ended;
 use super::{Done, Here};
@@ -9,7 +9,8 @@ use crate::service::unit::Installed;
 use crate::service::{Standing, look};
 use crate::settings::{kept, log};
 
-/// Makes the service, unless it runs and is told nothing new: then only its going on after a log-out may be missing.
+/// Installs the service, unless it runs and nothing new is to be stored; then only lingering is
+/// enabled.
 pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended> {
     let settings = &here.settings;
     let keeping = &here.keeping;
@@ -25,7 +26,7 @@ pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended>
         let hint = not_seen(&only_said).map(|hint| format!("\n  {hint}")).unwrap_or_default();
         return Ok(Done::works("service", format!("{}. {rest}{hint}", found.text)));
     }
-    // A service that runs is not started again with settings that it cannot start with.
+    // Do not restart a running service with settings that would prevent its start.
     if let Some(refusal) = keeping.settings()?.1.into_iter().next() {
         return Err(refusal.why.into());
     }

@@ -1,4 +1,4 @@
-//! Names and the time zone.
+//! Setup of names and the time zone.
 
 use std::sync::Arc;
 
@@ -19,13 +19,12 @@ use crate::commands::jobs::{day_and_time, rows};
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// The longest name.
 const LONGEST: usize = 64;
 
-/// The most reminders that are named.
+/// The most reminders that are listed by name.
 const NAMED: usize = 3;
 
-/// How the human is known.
+/// Checks whether the user's name and zone are set.
 pub fn standing(settings: &Settings) -> Finding {
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     let names = &settings.names.value;
@@ -38,7 +37,7 @@ pub fn standing(settings: &Settings) -> Finding {
     Finding::new("you", state, text)
 }
 
-/// Keeps names and the zone: those that were given, or else what the human answers.
+/// Stores names and zone from flags or answers.
 pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     let settings = &here.settings;
     let nothing_new = given.name.is_none() && given.bot_name.is_none() && given.timezone.is_none();
@@ -66,7 +65,7 @@ pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     Ok(Done::changed("you", here_and(here, standing(&trial.settings).text, asides).await))
 }
 
-/// The reminders that keep their moment, and so ring at another time of the clock in `zone`.
+/// Notes that pending reminders keep their moment and so ring at another local time in `zone`.
 fn staying(settings: &Settings, zone: &TimeZone) -> Option<String> {
     let before = &settings.zone.value;
     let now = SystemClock::new(zone.clone()).now().timestamp();
@@ -97,7 +96,7 @@ fn staying(settings: &Settings, zone: &TimeZone) -> Option<String> {
     Some(format!("{keep} moment: {told}. to move one: ollim-bot move {id} to {was}"))
 }
 
-/// What was said in the chat comes before what is kept here.
+/// Notes that a name set in the chat overrides the stored one.
 fn said_otherwise(here: &Here) -> Option<String> {
     let name = here.keeping.said_in_chat().name?;
     Some(format!(
@@ -105,7 +104,8 @@ fn said_otherwise(here: &Here) -> Option<String> {
     ))
 }
 
-/// What was given, or what the human answers: asked again while it is wrong, so that no other answer is lost.
+/// Returns the given value, or asks until the answer is valid, so that earlier answers are not
+/// lost.
 fn answered(
     here: &Here,
     asks: bool,

@@ -1,4 +1,4 @@
-//! What happens in a simulation: facts, read off what is written down.
+//! Events of a simulation, derived from the records that are written.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,58 +20,54 @@ use engine::played::{PlayedClock, Watching};
 use engine::ports::{Clock, Surface};
 use jiff::{SignedDuration, Timestamp};
 
-/// One thing that happened.
+/// An event of the simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// When.
     pub at: Timestamp,
-    /// Whose: a job, or nobody's.
+    /// The job it belongs to, if any.
     pub job: Option<String>,
-    /// When that was due.
+    /// The due time of the job.
     pub due: Option<Timestamp>,
-    /// What.
     pub what: Happened,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Happened {
-    /// A job was begun, so much later than it was due, for the n-th time.
+    /// A job was started: delay, and number of the attempt.
     Fired(SignedDuration, u32),
-    /// It waits until the one before it has ended.
+    /// The job waits for its previous run.
     Queued,
-    /// It failed for this reason, and is tried again then.
+    /// The job failed for this reason and will be retried at this time.
     Again(String, Timestamp),
-    /// It ended.
     Ended(End),
-    /// The human is shown this; whether it could wait.
+    /// The user is shown this text.
     Pinged(String, Urgent),
-    /// A call of this tool was not let through, for this reason.
+    /// The call of this tool was refused for this reason.
     Refused(String, String),
-    /// So many pings were left before, and after.
+    /// A ping was charged to the budget.
     Charged(Charge),
-    /// This was left for main.
+    /// An update was left for main.
     Reported(String),
-    /// Main read these reports.
+    /// Main read these updates.
     HandedOver(Vec<String>),
-    /// This was said on main.
+    /// The assistant said this on main.
     Said(String),
-    /// A check follows, then.
+    /// A follow-up was scheduled.
     Follows(Timestamp),
-    /// The human should know this.
+    /// A notice for the user.
     Told(String),
 }
 
-/// Whether something could wait.
+/// The urgency of a ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgent {
-    /// It could, so it took a ping.
+    /// Counts against the ping budget.
     No,
-    /// It could not.
+    /// Does not count.
     Critical,
 }
 
-/// Looks over the shoulder of the journal, and where the human would be.
+/// Collects events from written records and from notices.
 pub struct Watch {
     clock: Arc<PlayedClock>,
     seen: Mutex<Seen>,
@@ -80,25 +76,26 @@ pub struct Watch {
 #[derive(Default)]
 struct Seen {
     facts: Vec<Fact>,
-    /// Whose the branches and messages are.
+    /// The jobs of branches and of messages.
     branches: BTreeMap<Branch, (Source, Option<Timestamp>)>,
     messages: BTreeMap<MessageId, (Source, Timestamp)>,
-    /// Whose answer is said on main, and in which turn: what we say there after it is nobody's.
+    /// The job that main is answering, and its turn. Text after the end of this turn belongs to no
+    /// job.
     main: Option<(Source, Timestamp)>,
     turn: Option<TurnId>,
-    /// The reminders that are told of in this writing, with what that is posted under.
+    /// The reminders whose cards are in the current write, with the keys of their posts.
     rung: Vec<(PostKey, Source)>,
     calls: BTreeMap<String, ToolCall>,
     reports: BTreeMap<ReportId, Report>,
 }
 
 impl Watch {
-    /// One that looks at `clock`.
+    /// Creates a recorder that uses `clock`.
     pub fn new(clock: Arc<PlayedClock>) -> Self {
         Self { clock, seen: Mutex::default() }
     }
 
-    /// All that happened, in the order in which it did.
+    /// Returns all events, in order.
     pub fn facts(&self) -> Vec<Fact> {
         self.seen().facts.clone()
     }
@@ -130,7 +127,7 @@ impl Surface for Watch {
     }
 }
 
-/// Why a turn failed, if one did.
+/// Returns why a turn failed, if this record closes a failed one.
 fn failure(record: &Record) -> Option<String> {
     let Record::Turn(TurnChange::Closed(closed)) = record else { return None };
     match &closed.ending {
@@ -140,7 +137,7 @@ fn failure(record: &Record) -> Option<String> {
     }
 }
 
-/// The reminder that a card is of, with what it is posted under, and was when it was put otherwise.
+/// Returns the reminder of a card, with the keys of its post and of the post that rephrased it.
 fn rung(record: &Record) -> Vec<(PostKey, Source)> {
     let Record::Message(MessageChange::Card(card, post)) = record else { return Vec::new() };
     let keys = [Some(post), card.followed.as_ref()].into_iter().flatten();
@@ -148,7 +145,7 @@ fn rung(record: &Record) -> Vec<(PostKey, Source)> {
 }
 
 impl Seen {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most of what is written is no news here")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most records are no events")]
     fn see(&mut self, record: &Record, why: &str, at: Timestamp) {
         match record {
             Record::Plan(PlanChange::Occurred(occurrence)) => self.occurred(occurrence, why, at),
@@ -211,7 +208,7 @@ impl Seen {
         }
     }
 
-    /// The one reminder that `entry` is about.
+    /// Returns the only reminder that `entry` is about.
     fn rung_with(&self, entry: &Entry) -> Option<String> {
         let key = PostKey::words(entry);
         let mut about = self.rung.iter().filter(|(post, _)| *post == key);

@@ -1,7 +1,7 @@
-//! Who answers in a simulation: a script, for the jobs that it speaks for.
+//! The model of a simulation, which follows a script.
 //!
-//! No model thinks here. A routine that no script speaks for is taken as done; a reminder is left to the offline
-//! brain, so that its own words go out.
+//! A routine without a script counts as done; a reminder without one is answered by the offline
+//! model, so that its own text is delivered.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Failed;
 
-/// What the help adds.
+/// Additional help text of the command.
 pub const HELP: &str = "\
 examples:
   ollim-bot simulate --from 2026-03-27 --to 2026-04-03
@@ -37,38 +37,37 @@ A script is one JSON object. For each job it lists runs, and for each run what t
 The steps: {\"say\": TEXT}, {\"ping\": TEXT, \"critical\": BOOL}, {\"report\": TEXT}, {\"follow_up\": MINUTES},
 {\"takes\": \"45m\"}, {\"fail\": TEXT}. After its last run a job begins again with its first.";
 
-/// What a model does for each job.
+/// The runs of each job.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Script(BTreeMap<String, Vec<Vec<Step>>>);
 
-/// One thing that it does.
+/// One action of the model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Step {
-    /// It says this, and is done.
+    /// Answers with this text.
     Say { say: String },
-    /// It interrupts the human.
+    /// Pings the user.
     Ping {
         ping: String,
         #[serde(default)]
         critical: bool,
     },
-    /// It leaves this for main.
+    /// Leaves an update for main.
     Report { report: String },
-    /// It asks for one more check.
+    /// Schedules a follow-up.
     FollowUp { follow_up: u32 },
-    /// So much time passes.
+    /// Lets time pass.
     Takes {
         #[serde(deserialize_with = "time")]
         takes: Duration,
     },
-    /// It breaks off.
+    /// Fails.
     Fail { fail: String },
 }
 
 impl Script {
-    /// Reads the script in the file at `path`.
     pub fn read(path: &Path) -> Result<Self, Failed> {
         let name = path.display();
         let text = std::fs::read_to_string(path)
@@ -78,14 +77,14 @@ impl Script {
     }
 }
 
-/// Reads a time such as `45m`.
+/// Reads a duration such as `45m`.
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     let time = text.parse::<SignedDuration>().map_err(D::Error::custom)?;
     Ok(time.unsigned_abs())
 }
 
-/// The model of a simulation.
+/// A model that follows a script.
 pub struct Scripted {
     script: Script,
     clock: Arc<PlayedClock>,
@@ -93,22 +92,22 @@ pub struct Scripted {
     begun: Mutex<Begun>,
 }
 
-/// How far it is.
+/// The progress of the script.
 #[derive(Default)]
 struct Begun {
-    /// How often each job was begun.
+    /// The number of starts of each job.
     runs: BTreeMap<String, usize>,
     calls: u64,
 }
 
 impl Scripted {
-    /// One that follows `script` on `clock`.
+    /// Creates a model that follows `script` on `clock`.
     pub fn new(script: Script, clock: Arc<PlayedClock>) -> Self {
         Self { script, clock, offline: Offline, begun: Mutex::default() }
     }
 
-    /// What is done for `job` when it has spoken so often in its run, and how long that takes: nothing more, when the
-    /// run is over.
+    /// Returns the next action of `job` after `spoken` actions in this run, and the time before it;
+    /// `None` at the end of the run.
     fn step(&self, job: &str, spoken: usize) -> (Duration, Option<Step>) {
         let Some(runs) = self.script.0.get(job).filter(|runs| !runs.is_empty()) else {
             return (Duration::ZERO, None);
@@ -177,7 +176,7 @@ fn said(text: &str, listener: Listener<'_>) -> Reply {
     Reply { blocks: vec![Block::Text(text.to_owned())], stop: Stop::Said, usage: Usage::default() }
 }
 
-/// The job that `context` is about, and how often the model has spoken since it was told of it.
+/// Returns the job that `context` is about, and how often the model has replied since its prompt.
 fn job(context: &Context) -> Option<(String, usize)> {
     let mut spoken = 0;
     for said in context.said.iter().rev() {
@@ -194,7 +193,7 @@ fn job(context: &Context) -> Option<(String, usize)> {
     None
 }
 
-/// The job whose tag stands in `words`: `[routine-bg:mail]` is that of `routine:mail`.
+/// Finds the tag of a job in a prompt: `[routine-bg:mail]` is the tag of `routine:mail`.
 fn tag(words: &str) -> Option<String> {
     ["routine-bg:", "routine:", "reminder-bg:", "reminder:"].into_iter().find_map(|kind| {
         let (_, rest) = words.split_once(&format!("[{kind}"))?;

@@ -1,4 +1,4 @@
-//! From when to when: two times that a person wrote.
+//! The time span of a simulation.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -6,20 +6,19 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::exit::Failed;
 
-/// The longest time that is simulated: a year.
+/// The longest span: a year.
 const LONGEST: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// A time, from its beginning on.
+/// A start and a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning, in the human's zone.
+    /// The start, in the user's zone.
     pub from: Zoned,
-    /// How long it is.
     pub length: SignedDuration,
 }
 
 impl Span {
-    /// Reads both ends. What has no offset is a time in `zone`; a date alone is its midnight.
+    /// Parses both ends. A time without an offset is in `zone`; a date means midnight.
     pub fn read(from: &str, to: &str, zone: &TimeZone) -> Result<Self, Failed> {
         let from = read("--from", from, zone)?;
         let to = read("--to", to, zone)?;

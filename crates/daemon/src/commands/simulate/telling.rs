@@ -1,4 +1,4 @@
-//! A simulation, told: a line for each thing that happened, for people and for programs.
+//! Formats the events of a simulation as text and JSON.
 
 use domain::occurrence::End;
 use jiff::tz::TimeZone;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::facts::{Fact, Happened, Urgent};
 
-/// How a time is told in a line.
+/// The time format of a line.
 const TIME: &str = "%a %Y-%m-%d %H:%M:%S%:z";
 
-/// `fact` in a line, with times of `zone`.
+/// Formats an event as a line, with times in `zone`.
 pub fn line(fact: &Fact, zone: &TimeZone) -> String {
     let at = fact.at.to_zoned(zone.clone()).strftime(TIME).to_string().to_lowercase();
     let job = fact.job.as_deref().unwrap_or("-");
@@ -18,7 +18,7 @@ pub fn line(fact: &Fact, zone: &TimeZone) -> String {
     format!("{at}  {:<9}  {job:<18}  {words}", kind(&fact.what)).trim_end().to_owned()
 }
 
-/// `fact` for programs.
+/// Formats an event as JSON.
 pub fn value(fact: &Fact, zone: &TimeZone) -> Value {
     let iso = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
     let mut value =
@@ -88,7 +88,7 @@ fn words(fact: &Fact, zone: &TimeZone) -> String {
     }
 }
 
-/// How late, in words.
+/// Describes a delay.
 fn lateness(late: SignedDuration) -> String {
     match late.as_secs() {
         0 => "on time".to_owned(),

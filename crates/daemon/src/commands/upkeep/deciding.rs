@@ -1,6 +1,7 @@
-//! What of a data directory decides over programs and keys, for a human who has it from somewhere else.
+//! Lists the imported settings that decide which programs run and where keys are sent.
 //!
-//! All of it is the human's to say, so an import takes it over; but whoever made the archive has said it.
+//! An import takes them over, but the author of the archive may not be the user, so they are shown
+//! for review.
 
 use std::path::Path;
 
@@ -11,11 +12,11 @@ use toml::Table;
 
 use crate::settings::kept;
 
-/// How many things of one file are named, and how much of the name of each.
+/// The most names that are shown for one file, and the most characters of each.
 const NAMED: usize = 6;
 const LETTERS: usize = 40;
 
-/// Each file in `root` that says which programs are started or where keys go, and what in it does.
+/// Returns each such file in `root`, with the names of its sensitive settings.
 pub fn deciding(root: &Path, disk: &dyn Disk) -> Vec<String> {
     let read = |name: &str| disk.read(&root.join(name)).ok();
     let files = [
@@ -26,10 +27,10 @@ pub fn deciding(root: &Path, disk: &dyn Disk) -> Vec<String> {
     files.into_iter().filter_map(|(name, found)| told(name, found?)).collect()
 }
 
-/// What decides in a file.
+/// The sensitive settings of a file.
 enum Found {
     These(Vec<String>),
-    /// It is there and cannot be read, so nobody knows.
+    /// The file exists but cannot be read.
     Unknown,
 }
 
@@ -60,7 +61,7 @@ fn in_environment(root: &Path) -> Found {
     }
 }
 
-/// Where the program's next version is from, what builds it, and which file it becomes.
+/// The `[update]` table: source, build command and target of the program's next version.
 fn in_settings(text: &[u8]) -> Found {
     let Ok(table) = String::from_utf8_lossy(text).parse::<Table>() else { return Found::Unknown };
     let update = table.get("update").and_then(|update| update.as_table());

@@ -1,4 +1,4 @@
-//! `ollim-bot export`: one archive of everything, and what is not in it.
+//! `ollim-bot export`: writes everything into one archive, and reports what was left out.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -20,20 +20,19 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// How many things of a kind that were left out are named.
+/// The most left-out files that are named for each reason.
 const NAMED: usize = 6;
 
-/// What the human asked for.
+/// The arguments of an export.
 pub struct Wanted<'a> {
-    /// Where to; `-` is stdout.
+    /// The target; `-` is stdout.
     pub file: &'a Path,
-    /// Whether keys and paired browsers go along.
+    /// Inclusion of keys and paired browsers.
     pub secrets: Secrets,
-    /// Whether what is there already may be written over.
+    /// Allows overwriting an existing file.
     pub replace: bool,
 }
 
-/// Writes the archive.
 pub fn export(
     settings: &Settings,
     disk: &dyn Disk,
@@ -51,7 +50,7 @@ pub fn export(
     };
     if wanted.file == Path::new("-") {
         let packed = written(&order, &mut std::io::stdout().lock(), output)?;
-        // The answer must not end up in the archive.
+        // stdout contains the archive, so the answer goes to stderr.
         output.voice.note(told(&packed, "stdout", secrets).trim_end());
         return Ok(ExitCode::SUCCESS);
     }
@@ -65,7 +64,7 @@ pub fn export(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes it beside its place, and puts it there whole.
+/// Writes a temporary file next to the target, and renames it.
 fn into_file(order: &Order<'_>, wanted: &Wanted<'_>, output: &Output) -> Result<Packed, Failed> {
     let file = wanted.file;
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(format!("{}: {error}.", file.display()));
@@ -91,8 +90,8 @@ fn into_file(order: &Order<'_>, wanted: &Wanted<'_>, output: &Output) -> Result<
     Ok(packed)
 }
 
-/// Gives the archive its name. Somebody may have taken that since it was looked for; where a disk cannot refuse it then,
-/// one more look must do.
+/// Renames the archive without overwriting a file that was created meanwhile. If the file system
+/// does not support that, it checks once more before it renames.
 fn put(half: NamedTempFile, wanted: &Wanted<'_>) -> io::Result<()> {
     let half = if wanted.replace {
         half
@@ -108,7 +107,7 @@ fn put(half: NamedTempFile, wanted: &Wanted<'_>) -> io::Result<()> {
     half.persist(wanted.file).map(drop).map_err(|refused| refused.error)
 }
 
-/// Whether a name is taken, if only by a link that leads nowhere.
+/// Returns whether the path exists, including dangling links.
 fn is_there(file: &Path) -> bool {
     file.symlink_metadata().is_ok()
 }
@@ -117,7 +116,7 @@ fn taken(file: &Path) -> Failed {
     Failed::Usage(format!("{} is there already. name another file, or say --replace.", file.display()))
 }
 
-/// An archive that was written.
+/// A written archive.
 struct Packed {
     manifest: Manifest,
     length: u64,
@@ -138,7 +137,7 @@ fn written(order: &Order<'_>, out: &mut dyn Write, output: &Output) -> Result<Pa
     Ok(Packed { manifest, length: out.length })
 }
 
-/// Counts what is written.
+/// Counts the bytes that are written.
 struct Counting<'a> {
     inner: &'a mut dyn Write,
     length: u64,

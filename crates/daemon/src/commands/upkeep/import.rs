@@ -1,4 +1,4 @@
-//! `ollim-bot import`: an archive becomes the data directory, whole or not at all.
+//! `ollim-bot import`: replaces the data directory by an archive, completely or not at all.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,10 +20,10 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// How much room is left for everything else.
+/// Free space that must be left over.
 const SPARED: u64 = 64 * 1024 * 1024;
 
-/// Unpacks the archive and puts it in its place.
+/// Unpacks the archive next to the data directory and moves it into place.
 pub fn import(
     settings: &Settings,
     disk: &dyn Disk,
@@ -38,7 +38,8 @@ pub fn import(
         ),
     };
     let stage = Stage::beside(&settings.paths, disk, replace, std::process::id()).map_err(unplaced)?;
-    // Whoever left these ended in the middle, or is at it: then it finds that its place is gone, and says so.
+    // Remove what another import left. One that still runs notices that its directory is gone and
+    // reports it.
     for leftover in stage.leftovers(disk) {
         clear(&leftover);
     }
@@ -92,7 +93,7 @@ fn told(manifest: &Manifest, placed: &Placed, replaced: &[PathBuf], deciding: &[
     text + "\nrun only one of the two: both would ring for the same things."
 }
 
-/// What starts it: whoever imported into another directory than the usual one has to name it.
+/// Returns the command that starts it, with `--data-dir` unless the default directory is used.
 fn start(settings: &Settings) -> String {
     let root = settings.paths.root();
     let is_usual = settings.home.as_ref().is_some_and(|home| root == Path::new(home).join(".ollim-bot"));
@@ -100,14 +101,14 @@ fn start(settings: &Settings) -> String {
     format!(" start it here: ollim-bot{named}")
 }
 
-/// How many bytes there is room for where `stage` will be.
+/// Returns the free space where `target` will be created.
 fn room(stage: &Path) -> u64 {
     let place = stage.ancestors().find(|path| path.exists());
     let found = place.and_then(|path| rustix::fs::statvfs(path).ok());
     found.map(|found| found.f_bavail * found.f_frsize).unwrap_or_default().saturating_sub(SPARED)
 }
 
-/// Takes away what an import laid out and did not use.
+/// Removes an unpacked archive that is not used.
 fn clear(stage: &Path) {
     if let Err(error) = std::fs::remove_dir_all(stage)
         && error.kind() != std::io::ErrorKind::NotFound

@@ -1,4 +1,4 @@
-//! `ollim-bot migrate`: the journal of an older version, brought up to date.
+//! `ollim-bot migrate`: upgrades the journal of an older version.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// Brings it up to date, or only tells how it stands.
+/// Upgrades the journal, or only reports its format.
 pub fn migrate(
     settings: &Settings,
     (disk, check): (&dyn Disk, bool),

@@ -1,4 +1,4 @@
-//! A line that tells how far it is, and is gone when it is done. Only who sits before a terminal sees it.
+//! A progress line on the terminal, which is erased at the end.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use super::{files, size};
 use crate::cli::Output;
 use crate::voice::Voice;
 
-/// How often it may change.
+/// The least time between two changes of the line.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The line.
+/// The progress line.
 pub struct Ticking<W: Write = Box<dyn Write>> {
     verb: &'static str,
     screen: Option<W>,
@@ -20,7 +20,7 @@ pub struct Ticking<W: Write = Box<dyn Write>> {
 }
 
 impl Ticking {
-    /// A line that begins with `verb`, where a human hears `output`.
+    /// Creates a line that begins with `verb`; it is shown only if the output is a terminal.
     pub fn new(verb: &'static str, output: &Output) -> Self {
         let seen = matches!(output.voice, Voice::Terminal) && std::io::stderr().is_terminal();
         let screen: Option<Box<dyn Write>> = if seen { Some(Box::new(std::io::stderr())) } else { None };
@@ -29,7 +29,7 @@ impl Ticking {
 }
 
 impl<W: Write> Ticking<W> {
-    /// Tells how far it is at `now`.
+    /// Shows the progress, unless the last change was just before `now`.
     pub fn tick(&mut self, progress: Progress, now: Instant) {
         let Some(screen) = &mut self.screen else { return };
         if self.shown.is_some_and(|shown| now.duration_since(shown) < EVERY) {
@@ -38,7 +38,7 @@ impl<W: Write> Ticking<W> {
         self.shown = Some(now);
         let files = files(progress.files);
         let size = size(progress.bytes);
-        // Who does not see it is not helped by hearing that.
+        // A failed write to the terminal is ignored.
         let _ = write!(screen, "\r\x1b[K{}: {files}, {size}", self.verb);
         let _ = screen.flush();
     }

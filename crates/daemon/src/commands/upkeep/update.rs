@@ -1,4 +1,4 @@
-//! `ollim-bot update` and `self-check`: the newest version of the program, and whether it is well.
+//! `ollim-bot update` and `self-check`: updates the program, and checks that it can start.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::house::{Doors, House, SOCKET};
 use crate::settings::Settings;
 use crate::updating::{Checkout, News, Renewer, UNAVAILABLE, Wanted, program};
 
-/// Becomes the newest version, or only looks whether there is one.
+/// Updates the program, or only reports whether there is a newer version.
 pub async fn update(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -26,7 +26,7 @@ pub async fn update(
     let Some(checkout) = Checkout::find(&settings.places.upgrade, &program) else {
         return Err(Failed::NotDone(UNAVAILABLE.to_owned()));
     };
-    // Who only looks needs nobody.
+    // A check does not need the daemon.
     if !check && let Some(code) = leave_to_who_runs(settings, output).await? {
         return Ok(code);
     }
@@ -46,7 +46,8 @@ pub async fn update(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets the assistant that runs do it, if one does. One that stands still cannot be exchanged under its feet.
+/// Lets the running daemon update itself, if there is one. A hung daemon is an error: its program
+/// must not be replaced.
 async fn leave_to_who_runs(settings: &Settings, output: &Output) -> Result<Option<ExitCode>, Failed> {
     match Client::new(&settings.paths.state(), SOCKET).get("/api/health").await {
         Err(Unanswered::NotRunning) => Ok(None),
@@ -59,7 +60,7 @@ fn told(head: &str, news: &News) -> String {
     format!("{head}{}", news.tell())
 }
 
-/// Opens everything, as a start would, and says whether that went well.
+/// Opens everything as a start would, and reports whether that succeeded.
 pub async fn check_self(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
     use crate::reach::deaf::Deaf;
 
-    /// An update is not begun beside an assistant that stands still, nor is that waited for.
+    /// An update fails at once if the daemon is hung.
     #[tokio::test(start_paused = true)]
     async fn an_update_does_not_wait_for_whoever_stands_still() {
         let deaf = Deaf::open();

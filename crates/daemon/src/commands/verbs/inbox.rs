@@ -1,4 +1,4 @@
-//! `ollim-bot inbox`: what was kept, read from the disk, so that looking works whether or not it runs.
+//! `ollim-bot inbox`: the list is read from the disk, so it works without the daemon.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,6 @@ use crate::commands::answer;
 use crate::exit::Failed;
 
 impl Speaker<'_> {
-    /// Does what was asked for with the inbox.
     pub(super) async fn inbox(&self, action: InboxAction) -> Result<ExitCode, Failed> {
         match action {
             InboxAction::List => self.inbox_list(),

@@ -1,5 +1,5 @@
-//! Verbs that end with a time: one that nobody can read is told before anything is said to the assistant, which would
-//! take the words for something to keep.
+//! Commands with a time. An unreadable time is rejected here, because the assistant would take the
+//! words for an inbox item.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::exit::Failed;
 use crate::reach::note_if_nobody_rings;
 
 impl Speaker<'_> {
-    /// Plans or keeps `words`, unless they are for a time that is over.
+    /// Plans or keeps `words`, unless their time is in the past.
     pub(super) async fn add(&self, words: &str) -> Result<ExitCode, Failed> {
         let notes = match self.meant(words) {
             Meant::Plan(reading) if reading.when.is_none() => reading.notes,
@@ -42,18 +42,18 @@ impl Speaker<'_> {
         Ok(code)
     }
 
-    /// What is called `which` is for another time.
+    /// Moves `which` to another time.
     pub(super) async fn move_to(&self, which: &str, when: &str) -> Result<ExitCode, Failed> {
         let when = when.strip_prefix("to ").unwrap_or(when);
         self.moves(&format!("move {which} to {when}"), when).await
     }
 
-    /// What rang, or is called so, comes again later.
+    /// Snoozes the last reminder, or the one that `words` name.
     pub(super) async fn snooze(&self, words: &str) -> Result<ExitCode, Failed> {
         self.moves(format!("snooze {words}").trim(), words).await
     }
 
-    /// Says `words`, which end with `when`, if they move something to a time.
+    /// Sends `words`, which end with `when`, if they move something to a valid time.
     async fn moves(&self, words: &str, when: &str) -> Result<ExitCode, Failed> {
         let Meant::Change(Change::Move { to, .. }) = self.meant(words) else { return Err(no_time(when)) };
         match to {
@@ -62,7 +62,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// All that repeats rests until then: `thursday` means until thursday.
+    /// Pauses all routines; `thursday` means `until thursday`.
     pub(super) async fn pause(&self, until: &str) -> Result<ExitCode, Failed> {
         let small = ["until ", "till ", "for "].iter().any(|small| until.starts_with(small));
         let words = if small { format!("pause {until}") } else { format!("pause until {until}") };
@@ -74,7 +74,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// What the assistant would take `words` for.
+    /// Returns how the assistant would interpret `words`.
     fn meant(&self, words: &str) -> Meant {
         let now = SystemClock::new(self.settings.zone.value.clone()).now();
         let habits = journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits();

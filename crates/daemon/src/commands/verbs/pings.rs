@@ -1,4 +1,4 @@
-//! `ollim-bot pings`: how many are left, what is held back, and what rang today.
+//! `ollim-bot pings`: shows the ping budget, deferred items and today's pings.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::commands::answer;
 use crate::exit::Failed;
 use crate::reach::Reached;
 
-/// The most pings of today that are told.
+/// The most pings that are listed.
 const TOLD: usize = 10;
 
 impl Speaker<'_> {
-    /// How the human's attention is spared now.
+    /// Shows budget, quiet hours, focus and pings.
     pub(super) async fn pings(&self) -> Result<ExitCode, Failed> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
         let pings = reached.client.get("/api/pings?days=1").await;
@@ -44,7 +44,8 @@ fn told(pings: &Value) -> String {
     lines.join("\n")
 }
 
-/// A list under its name, each with what `why` is asked with, and nothing if it is empty.
+/// Formats a list with a heading; empty if it has no items. Each line has the argument for
+/// `ollim-bot why`.
 fn section(name: &str, list: &Value, key: fn(&Value) -> String) -> Vec<String> {
     let all = list.as_array().map_or(&[][..], Vec::as_slice);
     let line = |it: &Value| {

@@ -1,4 +1,4 @@
-//! `ollim-bot today`: what is left of the day, or what another one brings.
+//! `ollim-bot today`: shows the rest of the day, or the plan of another day.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::exit::Failed;
 use crate::reach::Reached;
 
 impl Speaker<'_> {
-    /// What is left of today, and what waits.
+    /// Shows the rest of today, missed reminders and the inbox.
     pub(super) async fn today(&self) -> Result<ExitCode, Failed> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
-        // The word alone could be taken for an answer to what was asked before.
+        // `today` alone could be taken for the answer to an earlier question.
         let seen = async {
             let listed = reached.ask("agenda for today").await?;
             Ok::<_, Failed>((listed, reached.client.get("/api/today").await?))
@@ -32,7 +32,7 @@ impl Speaker<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What the day, or the week, in `words` brings.
+    /// Shows the plan of the day or week that `words` name.
     pub(super) async fn day(&self, words: &str) -> Result<ExitCode, Failed> {
         let now = SystemClock::new(self.settings.zone.value.clone()).now();
         let habits = journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits();
@@ -52,7 +52,7 @@ impl Speaker<'_> {
     }
 }
 
-/// The first of the days that `words` name, and the one after the last.
+/// Returns the first day that `words` name, and the day after the last.
 fn days(words: &str, now: &Zoned, habits: &Habits) -> Option<(Date, Date)> {
     let Meant::List(span) = read(&format!("agenda for {words}"), now, habits) else {
         return None;
@@ -67,7 +67,7 @@ fn days(words: &str, now: &Zoned, habits: &Habits) -> Option<(Date, Date)> {
     Some((first, first.checked_add(days.days()).ok()?))
 }
 
-/// What was listed, and what waits besides.
+/// Appends hints about missed reminders and the inbox.
 fn told(listed: &str, today: &Value) -> String {
     let mut lines = vec![listed.to_owned()];
     let missed = today["missed"].as_array().map_or(0, Vec::len);

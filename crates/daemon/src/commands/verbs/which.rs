@@ -1,4 +1,5 @@
-//! Which thing is meant: what the files can tell is told here, with candidates; the rest the assistant knows.
+//! Resolves references to jobs from the files, with candidates; other references are left to the
+//! assistant.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::commands::jobs::{Job, Row, finding, rows};
 use crate::exit::Failed;
 
 impl Speaker<'_> {
-    /// The id of the one job that `words` mean, or the words themselves, if only the assistant can know.
+    /// Returns the id of the one job that `words` mean, or `words` if no job matches.
     pub(super) fn which(&self, words: &str, verb: &str) -> Result<String, Failed> {
         let words = words.trim();
         let zone = &self.settings.zone.value;

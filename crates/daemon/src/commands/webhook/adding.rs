@@ -1,4 +1,4 @@
-//! A new webhook, from words on the command line.
+//! Creates a webhook file from command-line flags.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::cli::NewWebhook;
 use crate::exit::Failed;
 use crate::hooks;
 
-/// The most characters of a text whose length is not said.
+/// The greatest length of a text field that names none.
 const CHARS: u64 = 200;
 
 impl Desk<'_> {
@@ -70,7 +70,7 @@ fn hook(wanted: &NewWebhook) -> Result<WebhookSpec, Failed> {
     hook.checked().map_err(usage)
 }
 
-/// The schema that `--field` words spell.
+/// Builds the schema from `--field` arguments.
 fn fields(words: &[String]) -> Result<String, Failed> {
     let mut properties = Map::new();
     let mut required = Vec::new();

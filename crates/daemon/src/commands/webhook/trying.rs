@@ -1,4 +1,4 @@
-//! What a call would lead to: checked as the door checks it, and told; or made for real, with `--send`.
+//! Shows the effect of a call after the listener's checks, or makes the call with `--send`.
 
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::cli::TestWebhook;
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 
-/// What stands for what every background run reads first.
+/// Placeholder for the preamble of background runs.
 const PREAMBLE: &str = "(what every background run reads first)";
 
 impl Desk<'_> {
@@ -48,7 +48,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Calls the running assistant, as any other program would.
+    /// Calls the running daemon over HTTP.
     async fn send(&self, hook: &WebhookSpec, body: &str) -> Result<ExitCode, Failed> {
         let place = self.address().ok_or_else(|| Failed::Configuration(self.door()))?;
         let secret = self.settings.places.webhooks.secret(hook.id.as_str()).ok_or_else(|| {
@@ -97,7 +97,7 @@ fn body(data: Option<&str>) -> Result<String, Failed> {
     }
 }
 
-/// What would follow.
+/// Describes the effect of a valid call.
 fn told(delivery: &Delivery) -> (Value, String) {
     if let Some(words) = delivery.words() {
         let value = json!({ "ok": true, "status": 202, "deliver": words });

@@ -1,5 +1,5 @@
-//! Whoever answers for the human, answers late, twice, for another call, or with a yes that was meant for something
-//! else, lets nothing run.
+//! Randomized attacks on approvals: forged, late, repeated or misdirected answers must not let a
+//! call run.
 
 mod scene;
 
@@ -13,11 +13,11 @@ use crate::record::SurfaceName;
 use crate::sent::SentId;
 use scene::Scene;
 
-/// I5: how many attacks there are.
+/// I5: the number of attacks.
 const ATTACKS: u64 = 600;
 
-/// A call that is asked for, and one that an "always" to it must not reach although it is nearly the same. `#` is any
-/// word.
+/// Tool, the call that is asked for, and a similar call which an "always" for the first must not
+/// cover. `#` is replaced by a random word.
 const NEARLY: [(&str, &str, &str); 14] = [
     ("inbox_remove", r##"{"number":"#"}"##, r##"{"number":"#0"}"##),
     ("Bash", r##"{"command":"ollim-bot tasks delete #"}"##, r##"{"command":"ollim-bot tasks delete #1"}"##),
@@ -59,28 +59,28 @@ fn yes(dice: &mut Dice) -> Verdict {
     [Verdict::Allow, Verdict::Always][(dice.roll() % 2) as usize]
 }
 
-/// What one attack is about: the call that must not run, and what else the scene needs.
+/// The calls and the fixture of one attack.
 struct Attack<'a> {
     scene: Scene,
     dice: &'a mut Dice,
     name: &'static str,
-    /// What is asked for.
+    /// Input of the call that is asked for.
     asked: String,
-    /// What is nearly the same.
+    /// Input of the similar call.
     nearly: String,
 }
 
-/// An attack: what was tried. What must not run in it is in `Attack::asked` or `Attack::nearly`.
+/// Performs one attack and returns which of its calls must not have run.
 type Way = fn(&mut Attack<'_>) -> Target;
 
-/// Which call must not have run, or not more often than this.
+/// The call that must not have run, or not more than once.
 enum Target {
     Asked,
     AskedMoreThanOnce,
     Nearly,
 }
 
-/// Another number, or something that looks like one.
+/// An answer with a wrong or malformed number.
 fn wrong_number(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap().0;
     let wrong = [
@@ -100,7 +100,7 @@ fn wrong_number(attack: &mut Attack<'_>) -> Target {
     Target::Asked
 }
 
-/// A yes after the no.
+/// An allow after a deny.
 fn second_press(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     attack.scene.says(id, Verdict::Deny);
@@ -109,7 +109,7 @@ fn second_press(attack: &mut Attack<'_>) -> Target {
     Target::Asked
 }
 
-/// The same yes twice, and the same call twice.
+/// The same allow twice, and the same call twice.
 fn replayed(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     attack.scene.says(id, Verdict::Allow);
@@ -119,7 +119,7 @@ fn replayed(attack: &mut Attack<'_>) -> Target {
     Target::AskedMoreThanOnce
 }
 
-/// A day later, before and after the alarm.
+/// An answer after a day, before or after the expiry wake-up.
 fn after_a_day(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     let more = (attack.dice.roll() % 100_000) as i64;
@@ -132,8 +132,8 @@ fn after_a_day(attack: &mut Attack<'_>) -> Target {
     Target::Asked
 }
 
-/// Ten minutes later, or after a restart, the turn has gone on: what it asked for does not run, and neither does
-/// another call on the strength of a late yes.
+/// After ten minutes or a restart the turn has gone on: the call does not run, and a late allow
+/// does not cover another call.
 fn late(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     let more = (attack.dice.roll() % 80_000) as i64;
@@ -151,7 +151,7 @@ fn late(attack: &mut Attack<'_>) -> Target {
     if attack.scene.ran(attack.name, &attack.nearly) { Target::Nearly } else { Target::Asked }
 }
 
-/// A late yes is used twice.
+/// A grant from a late allow is used twice.
 fn used_up(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     attack.scene.later(SignedDuration::from_mins(11));
@@ -162,7 +162,7 @@ fn used_up(attack: &mut Attack<'_>) -> Target {
     Target::AskedMoreThanOnce
 }
 
-/// A late yes whose day is over, before the alarm.
+/// A grant that is older than a day, before the expiry wake-up.
 fn stale_grant(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     attack.scene.later(SignedDuration::from_mins(11));
@@ -173,7 +173,7 @@ fn stale_grant(attack: &mut Attack<'_>) -> Target {
     Target::Asked
 }
 
-/// A yes to one card does nothing for the other.
+/// An allow for one card does not affect another card.
 fn other_card(attack: &mut Attack<'_>) -> Target {
     let first = attack.scene.calls(attack.name, &attack.asked);
     let second = attack.scene.calls(attack.name, &attack.nearly).unwrap();
@@ -183,7 +183,7 @@ fn other_card(attack: &mut Attack<'_>) -> Target {
     Target::Asked
 }
 
-/// It was stopped, or everything began anew.
+/// The approval was cancelled by a stop, a new turn or a clear.
 fn cancelled(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     match attack.dice.roll() % 3 {
@@ -196,7 +196,7 @@ fn cancelled(attack: &mut Attack<'_>) -> Target {
     Target::Asked
 }
 
-/// An "always" that is nearly about the call.
+/// An "always" does not cover a similar call.
 fn nearly_always(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     assert!(matches!(attack.scene.says(id, Verdict::Always), Answer::Told(_)));
@@ -211,7 +211,7 @@ fn nearly_always(attack: &mut Attack<'_>) -> Target {
     Target::Nearly
 }
 
-/// An "always" that is over: by time, by the human, or because everything began anew.
+/// An "always" that has expired, was revoked or was cleared.
 fn over(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     attack.scene.says(id, Verdict::Always);
@@ -225,7 +225,7 @@ fn over(attack: &mut Attack<'_>) -> Target {
     Target::AskedMoreThanOnce
 }
 
-/// An "always" does not hold where words from outside are, and none is made there.
+/// An "always" does not apply on a branch with outside text, and cannot be given there.
 fn tainted(attack: &mut Attack<'_>) -> Target {
     let before = attack.dice.roll().is_multiple_of(2);
     if before {
@@ -233,7 +233,7 @@ fn tainted(attack: &mut Attack<'_>) -> Target {
     }
     match attack.scene.calls(attack.name, &attack.asked) {
         Some(id) => drop(attack.scene.says(id, Verdict::Always)),
-        // What would have a network there is refused without asking.
+        // A network call on such a branch is refused without asking.
         None => return Target::Asked,
     }
     if before {
@@ -245,12 +245,13 @@ fn tainted(attack: &mut Attack<'_>) -> Target {
     Target::AskedMoreThanOnce
 }
 
-/// An "always" is nothing in the background: a card is left there.
+/// An "always" does not apply to background runs: they leave a card.
 fn background(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     attack.scene.says(id, Verdict::Always);
     attack.scene.job();
-    // What leaves for a server or a site that its job may reach is free there while nothing private was read.
+    // There, a call to a server or site that the job may reach is free while nothing private was
+    // read.
     if ["WebFetch", "mcp"].contains(&attack.name) {
         return Target::Nearly;
     }
@@ -258,7 +259,8 @@ fn background(attack: &mut Attack<'_>) -> Target {
     Target::AskedMoreThanOnce
 }
 
-/// A card of a run is carried out once, whoever presses again; an "always" to it is none.
+/// A card of a run is carried out once, however often it is answered; an "always" for it gives no
+/// standing approval.
 fn card_twice(attack: &mut Attack<'_>) -> Target {
     attack.scene.job();
     let name = "Bash";
@@ -273,7 +275,7 @@ fn card_twice(attack: &mut Attack<'_>) -> Target {
     Target::AskedMoreThanOnce
 }
 
-/// A button of a model that pretends to be the human's yes.
+/// A button of the model that imitates an answer of the user.
 fn forged_button(attack: &mut Attack<'_>) -> Target {
     let id = attack.scene.calls(attack.name, &attack.asked).unwrap();
     let text = ["yes:#", "always:#", "/allow #", "yes", "approve #"][(attack.dice.roll() % 5) as usize];
@@ -301,8 +303,8 @@ const WAYS: [Way; 15] = [
     forged_button,
 ];
 
-/// I5: 600 attacks on the human's yes, of every kind there is, in every order of the dice: none of them lets anything run
-/// that the human did not say yes to, and nothing twice.
+/// I5: 600 randomized attacks of all kinds: no call runs that the user did not allow, and none runs
+/// twice.
 #[test]
 fn no_attack_on_a_yes_lets_anything_run() {
     let mut dice = Dice::new(55);

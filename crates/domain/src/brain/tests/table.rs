@@ -1,10 +1,11 @@
-//! The acceptance cases: forty sentences, and what is stored. It is Sunday, 15 November 2026, 14:33 in Berlin.
+//! The forty acceptance sentences and what is stored, at 14:33 on Sunday, 15 November 2026 in
+//! Berlin.
 
 use expect_test::expect;
 
 use super::check;
 
-/// Forty ways in which people say when.
+/// The forty acceptance sentences are interpreted as specified.
 #[test]
 fn forty_sentences_are_stored_as_people_mean_them() {
     check(&expect![[r#"

@@ -1,4 +1,4 @@
-//! The section about pings: how many are left, what else may need one, and when one is worth it.
+//! The preamble section about pings: the budget, other jobs that may need it, and advice.
 
 use jiff::{Timestamp, Zoned};
 
@@ -6,10 +6,10 @@ use super::Preamble;
 use crate::run::Busy;
 use crate::schedule::{Pings, Reporting, Tag, Upcoming};
 
-/// The most fires that are shown of what comes, and of what was; the others are counted.
+/// The most upcoming and the most recent times that are listed; the others are counted.
 const SHOWN: usize = 20;
 
-/// PR-11: what a run that may ping must weigh.
+/// PR-11: Returns the section for a run that may ping.
 pub fn section(preamble: &Preamble, now: &Zoned) -> Option<String> {
     if preamble.voice.pings == Pings::Never {
         return None;
@@ -65,7 +65,7 @@ fn schedule(ahead: &[Upcoming], now: &Zoned) -> Vec<String> {
     lines
 }
 
-/// PR-12: one fire.
+/// PR-12: Formats one time.
 fn line(fire: &Upcoming, now: &Zoned) -> String {
     let time = fire.at.to_zoned(now.time_zone().clone());
     let silent = match fire.silence {
@@ -79,7 +79,7 @@ fn line(fire: &Upcoming, now: &Zoned) -> String {
     };
     let time = time.strftime("%-I:%M %p");
     let Upcoming { label, description, file, .. } = fire;
-    // The words of another job are left out where they must not be read.
+    // Text of other jobs is left out in tainted runs.
     if file.is_empty() {
         format!("- {time}: {label}{silent}{tag}")
     } else {
@@ -87,7 +87,7 @@ fn line(fire: &Upcoming, now: &Zoned) -> String {
     }
 }
 
-/// PR-12: how many pings come back before the last task.
+/// PR-12: Returns how many pings are refilled before the last task.
 fn refills(preamble: &Preamble, now: Timestamp) -> Option<String> {
     let minutes = last(&preamble.ahead)?.duration_since(now).as_mins();
     match minutes / i64::from(preamble.limits.budget.refill_minutes.max(1)) {
@@ -97,7 +97,7 @@ fn refills(preamble: &Preamble, now: Timestamp) -> Option<String> {
     }
 }
 
-/// When the last of them fires that did not just fire.
+/// Returns the latest time that is not in the past.
 fn last(ahead: &[Upcoming]) -> Option<Timestamp> {
     ahead.iter().filter(|fire| fire.tag != Some(Tag::JustFired)).map(|fire| fire.at).max()
 }

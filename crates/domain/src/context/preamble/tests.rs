@@ -1,4 +1,4 @@
-//! What background runs read first, in every combination.
+//! Tests of the preamble in every combination of its inputs.
 
 use expect_test::{Expect, expect, expect_file};
 use jiff::SignedDuration;
@@ -44,7 +44,7 @@ fn fire(minutes: i64, tag: Option<Tag>) -> Upcoming {
     }
 }
 
-/// Every combination of session, reporting, pings and busy.
+/// Returns every combination of session, reporting, pings and busy.
 fn all() -> Vec<(String, Preamble)> {
     let mut all = Vec::new();
     for session in [Kind::Forked, Kind::Isolated, Kind::Persistent] {
@@ -65,7 +65,7 @@ fn check(preamble: &Preamble, expected: &Expect) {
     expected.assert_eq(&preamble.write(&now()));
 }
 
-/// PR-1 to PR-11, PR-13, RP-35: which sections a run reads, and every section once.
+/// PR-1 to PR-11, PR-13, RP-35: The sections of every run, and every section once.
 #[test]
 fn every_run_reads_what_holds_for_it() {
     let mut sections: Vec<String> = Vec::new();
@@ -90,7 +90,7 @@ fn every_run_reads_what_holds_for_it() {
     expect_file!["./sections.txt"].assert_eq(&told);
 }
 
-/// PR-8, PR-9, PR-10: a run whose reports are blocked never reads the name of the tool.
+/// PR-8, PR-9, PR-10: A run whose reports are blocked never reads the name of the report tool.
 #[test]
 fn a_blocked_run_never_reads_of_reporting() {
     let lists = [
@@ -107,7 +107,7 @@ fn a_blocked_run_never_reads_of_reporting() {
     }
 }
 
-/// PR-2: only a run with a session of its own reads of compacting it.
+/// PR-2: Only a persistent run reads about compaction.
 #[test]
 fn only_a_persistent_run_reads_of_its_session() {
     for (name, preamble) in all() {
@@ -123,7 +123,7 @@ fn only_a_persistent_run_reads_of_its_session() {
     }
 }
 
-/// PR-11, PR-12, PB-11: the budget and what else fires.
+/// PR-11, PR-12, PB-11: The section shows the budget and the schedule.
 #[test]
 fn a_run_that_may_ping_sees_what_else_may_need_one() {
     let ahead = vec![
@@ -160,7 +160,7 @@ fn a_run_that_may_ping_sees_what_else_may_need_one() {
     );
 }
 
-/// PR-12: the hours and refills are those until the last task, and what just fired is no task to come.
+/// PR-12: Hours and refills are counted until the last task; times in the past are ignored.
 #[test]
 fn the_window_is_told_in_hours_and_refills() {
     let told = |fires: &[(i64, Option<Tag>)]| {
@@ -180,7 +180,7 @@ fn the_window_is_told_in_hours_and_refills() {
     );
 }
 
-/// PR-11: a long schedule is cut and counted.
+/// PR-11: A long schedule is cut and the rest counted.
 #[test]
 fn a_long_schedule_is_counted_beyond_twenty() {
     let was = (0..23).map(|n| fire(-n % 15, Some(Tag::JustFired)));
@@ -191,7 +191,7 @@ fn a_long_schedule_is_counted_beyond_twenty() {
     assert_eq!(text.matches("routines/review.md").count(), 40);
 }
 
-/// PR-14, PR-15: which tools there are, and whom to ask about what the human would like.
+/// PR-14, PR-15: The preamble lists the tools and names the proxy agent.
 #[test]
 fn a_run_reads_which_tools_it_has() {
     let silent = Voice { reporting: Reporting::Blocked, pings: Pings::Never };

@@ -1,4 +1,4 @@
-//! Whole lives, drawn.
+//! Tests with complete drawings.
 
 use expect_test::{Expect, expect};
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::*;
 use crate::conversation::{Conversation, EntryId, Head, Heard, Move, Said};
 
-/// A conversation and its moves, with depths as the journal counts them.
+/// A conversation and its moves, with entry depths like in the journal.
 struct Life {
     conversation: Conversation,
     lineage: Lineage,
@@ -16,7 +16,7 @@ struct Life {
 }
 
 impl Life {
-    /// One that begins with main.
+    /// Creates a history with an empty main branch.
     fn new() -> Self {
         let conversation = Conversation::new(Default::default(), EntryId(1));
         let lineage = Lineage::default();
@@ -76,7 +76,7 @@ impl Life {
         }
     }
 
-    /// Compacts main, and tells where it was.
+    /// Compacts main and returns its previous head.
     fn compact(&mut self) -> Head {
         let session = self.session();
         let now = self.now();
@@ -315,7 +315,7 @@ fn what_is_left_out_is_counted() {
     assert!(many.ends_with("\n1200 older moves are left out.\n"), "{many}");
 }
 
-/// The end of a fork whose beginning was lost, and an open one without any: damage is drawn, not hidden.
+/// A fork whose start is missing, and an open fork without any move, are still drawn.
 #[test]
 fn a_branch_whose_beginning_is_lost_is_drawn_all_the_same() {
     let mut life = Life::new();
@@ -337,7 +337,7 @@ fn nothing_is_drawn_of_nothing() {
     assert_eq!(draw(&Lineage::default(), &TimeZone::UTC), "nothing was said yet.\n");
 }
 
-/// Twenty thousand forks, one after the other, fit into one lane.
+/// Twenty thousand consecutive forks fit into one lane.
 #[test]
 fn many_years_are_drawn() {
     let place = |depth| Some((SessionId::read("session-of-a-fork").unwrap(), depth));

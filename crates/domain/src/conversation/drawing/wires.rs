@@ -1,16 +1,16 @@
-//! The lines of the drawing: the trunk and the lanes beside each row, from the newest down.
+//! Draws the lines of the trunk and the lanes in each row, from the newest down.
 
 use crate::conversation::lineage::{Row, Tip};
 use crate::conversation::{Branch, Why};
 
-/// The trunk and the lanes, from the newest row down.
+/// The state of the trunk and the lanes while rows are drawn.
 pub struct Wires {
     trunk: Trunk,
-    /// How many branches are in each lane.
+    /// The number of branches in each lane.
     lanes: Vec<usize>,
 }
 
-/// Whether there is a main conversation here.
+/// Whether main exists at this row.
 #[derive(Clone, Copy)]
 enum Trunk {
     There,
@@ -18,12 +18,12 @@ enum Trunk {
 }
 
 impl Wires {
-    /// Nothing drawn yet, with this many lanes.
+    /// Creates the state before the first row.
     pub fn of(lanes: usize) -> Self {
         Self { trunk: Trunk::Gone, lanes: vec![0; lanes] }
     }
 
-    /// The lines beside a branch that exists.
+    /// Draws the row of an open branch.
     pub fn tip(&mut self, tip: &Tip<'_>) -> String {
         match tip.branch {
             Branch::Main => {
@@ -38,7 +38,7 @@ impl Wires {
         }
     }
 
-    /// The lines beside something that happened.
+    /// Draws the row of a move.
     pub fn row(&mut self, row: &Row<'_>) -> String {
         match (&row.line.branch, row.line.why) {
             (Branch::Main, why) => self.main_row(row, why),
@@ -83,20 +83,21 @@ impl Wires {
         self.marked(mark)
     }
 
-    /// A row of the trunk.
+    /// Draws a row with a mark on the trunk.
     fn marked(&self, mark: char) -> String {
         let lanes = (1..=self.lanes.len()).flat_map(|lane| [' ', self.passing(lane)]);
         std::iter::once(mark).chain(lanes).collect()
     }
 
-    /// A row of a lane that does not touch the trunk.
+    /// Draws a row with a mark in a lane that does not touch the trunk.
     fn aside(&self, lane: usize, mark: char) -> String {
         let cell = |other| if other == lane { mark } else { self.passing(other) };
         let lanes = (1..=self.lanes.len()).flat_map(|other| [' ', cell(other)]);
         std::iter::once(self.trunk()).chain(lanes).collect()
     }
 
-    /// A row that joins a lane with the trunk: at the trunk, beside it, on the way, at the lane.
+    /// Draws a row that joins a lane with the trunk. The characters are for the trunk, the gap
+    /// beside it, the lanes between, and the lane.
     fn joined(&self, lane: usize, [trunk, beside, way, end]: [char; 4]) -> String {
         let cell = |other| match (other < lane, other == lane) {
             (true, _) => [way, if self.passing(other) == ' ' { way } else { '┼' }],

@@ -1,11 +1,11 @@
-//! Lanes: where a branch is drawn beside the trunk while it exists.
+//! Assigns branches to the lanes beside the trunk.
 
 use std::collections::BTreeSet;
 
-/// The most lanes beside the trunk. Whoever finds them all taken shares the last one.
+/// The most lanes beside the trunk. Further branches share the last one.
 const MOST: usize = 8;
 
-/// Which lanes are free. The trunk is 0 and belongs to main.
+/// The free lanes. The trunk is 0 and belongs to main.
 #[derive(Default)]
 pub struct Lanes {
     free: BTreeSet<usize>,
@@ -14,7 +14,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// The free lane nearest to the trunk.
+    /// Takes the free lane nearest to the trunk.
     pub fn take(&mut self) -> usize {
         match self.free.pop_first() {
             Some(lane) => lane,
@@ -29,7 +29,7 @@ impl Lanes {
         }
     }
 
-    /// The branch in `lane` ended.
+    /// Releases the lane of a branch that ended.
     pub fn give_back(&mut self, lane: usize) {
         match (lane, self.sharing) {
             (MOST, 1..) => self.sharing -= 1,
@@ -39,7 +39,7 @@ impl Lanes {
         }
     }
 
-    /// How many lanes there were at most.
+    /// Returns the largest number of lanes that were used at once.
     pub fn most(&self) -> usize {
         self.most
     }

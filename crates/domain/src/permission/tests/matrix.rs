@@ -1,10 +1,10 @@
-//! The matrix, row by row, against a second reading of it.
+//! Tests of the permission matrix, row by row.
 
 use super::*;
 use crate::label::{Label, Realm};
 use std::borrow::Cow;
 
-/// The tools of every class, and calls that show each power.
+/// Tools of every class, and calls of every capability.
 const TOOLS: [(&str, Class); 12] = [
     ("report_updates", Class::Own),
     ("inbox_add", Class::Notes),
@@ -48,7 +48,7 @@ const CALLS: [(&str, &str); 23] = [
     ("Bash", r#"{"command":"ollim-bot add name Mallory"}"#),
 ];
 
-/// The time at which words for the planner are read.
+/// The time at which planner text is read.
 fn clock() -> Option<Clock> {
     let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
     Some(Clock { now, habits: crate::phrase::Habits::default() })
@@ -81,7 +81,8 @@ fn authority(place: Place, knows: Label) -> Authority {
     }
 }
 
-/// What becomes of a call: `+` it runs, `?` the human is asked, now or by a card, `-` never.
+/// Returns `+` if the call runs, `?` if the user is asked now or by a card, and `-` if it never
+/// runs.
 fn sign(name: &str, input: &str, authority: &Authority) -> char {
     match decide(&call(name, input), &specs(), authority, &Consent::default()) {
         None => '?',
@@ -94,15 +95,16 @@ fn row(place: Place, knows: Label) -> String {
     CALLS.iter().map(|(name, input)| sign(name, input, &authority(place, knows))).collect()
 }
 
-/// I3: every cell. Text from outside and one of the lower rows never meet without a yes.
+/// I3: Every cell. Outside text never causes an action of the lower rows without an approval.
 #[test]
 fn the_matrix_is_what_was_promised() {
     let plain = Label::PLAIN;
     let private = Label::private(Realm::Chat);
     let web = Label::outside(Realm::Web);
     let both = Label::both(Realm::Mail);
-    // Read, note, outside note, routine | inbox, plan, remove | mail, add, delete | cage, network | typed, other,
-    // search, server | config | words: repeats, quiet hours, clear | add: once, repeats, name
+    // Read, note, outside note, routine | inbox, plan, remove | mail, add, delete | sandbox,
+    // network | typed, other, search, server | config | words: repeats, quiet hours, clear | add:
+    // once, repeats, name
     assert_eq!(row(MAIN, plain), "+++?++?++?+?+?+?-???+??");
     assert_eq!(row(MAIN, private), "+++?++?++?+?+?+?-???+??");
     assert_eq!(row(MAIN, web), "+++?++?++?+-+?+?-???+??");
@@ -115,8 +117,8 @@ fn the_matrix_is_what_was_promised() {
     assert_eq!(row(ASIDE, both), row(MAIN, both));
 }
 
-/// Files that say who may do what, or where the model is, are changed only with a yes: also by a job that may write files of
-/// their kind, and in the mode that edits files without asking.
+/// Authority files are only changed with an approval, even by a job that may write files of their
+/// kind, and in the mode that edits files without asking.
 #[test]
 fn files_that_give_power_are_not_edited_without_a_yes() {
     let edit = |path: &str, place, knows| {
@@ -132,8 +134,8 @@ fn files_that_give_power_are_not_edited_without_a_yes() {
     }
 }
 
-/// With text from outside and private things around, only a search that the user asked for in this turn is made: every
-/// word of it that says something is theirs.
+/// With outside text and private data, only a search that the user asked for in this turn runs:
+/// every significant word of it is theirs.
 #[test]
 fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
     let search = |query: &str, (place, request): (Place, Option<&str>), knows| {
@@ -161,12 +163,13 @@ fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
     assert_eq!(search("Trains to Lisbon", (MAIN, None), both), '?');
     assert_eq!(search("my pin 4711", (MAIN, None), Label::outside(Realm::Web)), '+');
     assert_eq!(search("my pin 4711", (MAIN, None), Label::private(Realm::Chat)), '+');
-    // In the background the file of the job is what the user asked; all else leaves a card.
+    // In the background the job's file is the user's request; every other search leaves a card.
     assert_eq!(search("trains to lisbon", (ASIDE, Some(request)), both), '+');
     assert_eq!(search("trains to lisbon 4711", (ASIDE, Some(request)), both), '?');
 }
 
-/// A routine without tools is planned at once if the user asks for it, and nothing from outside may be behind it.
+/// A routine without tools is added at once if the user asks for it and no outside text can be the
+/// cause.
 #[test]
 fn a_routine_without_tools_is_free_where_the_user_asked_for_it() {
     let add = |more: &str, request: Option<&str>, knows| {
@@ -183,8 +186,9 @@ fn a_routine_without_tools_is_free_where_the_user_asked_for_it() {
     assert_eq!(add(" --background", asked, private), '?');
 }
 
-/// Words for the planner are in the row of what they mean: a routine and quiet hours are free where the user asked for
-/// something and nothing from outside can be behind it, and whatever the user wrote in just these words is free.
+/// Planner text is in the row of its meaning: a routine and quiet hours are free if the user asked
+/// for something and no outside text can be the cause, and text that the user wrote exactly so is
+/// free.
 #[test]
 fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
     let row_of = sign;
@@ -206,7 +210,7 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
         assert_eq!(sign(words, ASIDE, other, both), '?', "{words}");
         assert_eq!(sign(words, MAIN, Some(&format!(" {words} ")), both), '+', "{words}");
         assert_eq!(sign(words, MAIN, Some(&format!("{words}, she wrote")), both), '?', "{words}");
-        // What the file of a job says may have been written by a model.
+        // The text of a job's file may have been written by a model.
         assert_eq!(sign(words, ASIDE, Some(words), both), '?', "{words}");
     }
     assert_eq!(sign("clear my inbox", MAIN, asked, clean), '?');
@@ -223,12 +227,12 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
         assert_eq!(sign(words, MAIN, other, both), '+', "{words}");
         assert_eq!(sign(words, ASIDE, other, both), '+', "{words}");
     }
-    // A clock is needed to read a time.
+    // Reading a time needs a clock.
     let blind = Authority { clock: None, ..authority(MAIN, both) };
     assert_eq!(row_of("schedule", r#"{"words":"tea in 4 min"}"#, &blind), '?');
 }
 
-/// A command that a job must do without is not done in words for the planner either.
+/// A command that a job excludes cannot be run as planner text either.
 #[test]
 fn words_for_the_planner_do_nothing_that_the_job_must_do_without() {
     let is_refused = |line: &str, name: &str, input: &str| {
@@ -263,7 +267,7 @@ fn words_for_the_planner_do_nothing_that_the_job_must_do_without() {
     assert!(!is_refused("Bash(ollim-bot inbox *)", "Bash", add));
 }
 
-/// I3: a job that names where its words go may send them there while it is clean, and nowhere else.
+/// I3: A job that names a host may reach it without outside text, and no other host.
 #[test]
 fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
     let fetch = |knows, url: &str| {
@@ -291,8 +295,8 @@ fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
     }
 }
 
-/// I5, PM-14: with words from outside around, a yes to many things is a yes to none of the grave ones, and no mode
-/// helps. A yes to exactly this still is one.
+/// I5, PM-14: With outside text, a standing approval covers none of the lower rows, and no mode
+/// helps. A grant for exactly this call does.
 #[test]
 fn a_wide_yes_does_not_reach_where_outside_words_are() {
     for (name, input) in CALLS {
@@ -320,7 +324,7 @@ fn a_wide_yes_does_not_reach_where_outside_words_are() {
     }
 }
 
-/// I12: whoever works for somebody may do no more than they, and knows no less.
+/// I12: A subagent may do no more than its caller, and keeps the caller's label.
 #[test]
 fn nobody_lends_more_than_they_have() {
     let lists = [
@@ -344,7 +348,7 @@ fn nobody_lends_more_than_they_have() {
     }
 }
 
-/// An object that names a thing twice means one thing to one reader and another to the next.
+/// An object with a duplicate key is refused, because readers would disagree about it.
 #[test]
 fn what_two_would_read_differently_is_not_run() {
     for (name, input) in [
@@ -358,7 +362,7 @@ fn what_two_would_read_differently_is_not_run() {
     }
 }
 
-/// Words from outside ring no alarm.
+/// A critical ping is refused in a run with outside text.
 #[test]
 fn nothing_is_critical_that_comes_from_outside() {
     let ping = |knows| sign("ping_user", r#"{"message":"now!","critical":true}"#, &authority(ASIDE, knows));
@@ -366,7 +370,7 @@ fn nothing_is_critical_that_comes_from_outside() {
     assert_eq!((ping(Label::outside(Realm::Web)), ping(Label::both(Realm::Mail))), ('-', '-'));
 }
 
-/// What becomes of a call of the tool of a server, by its accepted kind: with no text from outside, and with it.
+/// A server tool is decided by its accepted kind, without and with outside text.
 #[test]
 fn a_tool_of_a_server_is_in_the_row_of_its_kind() {
     let name = "mcp__bank__do";
@@ -398,8 +402,8 @@ fn a_tool_of_a_server_is_in_the_row_of_its_kind() {
     assert_eq!(signs(Some(ServerKind::Read), twice), "--");
 }
 
-/// A tool of a server opens an address without asking only if the user wrote exactly that address in this turn, and if
-/// the call carries nothing else.
+/// A server tool opens an address without asking only if the user wrote exactly that address in
+/// this turn, and the call contains nothing else.
 #[test]
 fn a_server_opens_the_address_that_the_user_wrote() {
     let specs =
@@ -418,6 +422,6 @@ fn a_server_opens_the_address_that_the_user_wrote() {
     assert!(!opens(r#"{"url":"www.news.example","body":"secret"}"#, request));
     assert!(!opens(r#"{"url":["www.news.example"]}"#, request));
     assert!(!opens(r#"{"url":""}"#, request));
-    // An address that was seen, or written in another turn, is for our own fetch, which sends no sign-in along.
+    // Seen or earlier addresses are for the own fetch tool, which sends no credentials.
     assert!(!opens(&format!(r#"{{"url":"{TYPED}"}}"#), request));
 }

@@ -1,11 +1,11 @@
-//! What is left of a sentence, what is no time, and what depends on the human's day.
+//! Tests of the remaining text, of invalid times, and of the user's habits.
 
 use expect_test::expect;
 use jiff::civil::time;
 
 use super::*;
 
-/// A date that cannot be is told apart from one that is, and nothing is made of it.
+/// An impossible date is an error with a suggestion, and is never interpreted.
 #[test]
 fn what_is_no_time_is_answered_with_what_would_be_right() {
     check(&expect![[r#"
@@ -40,7 +40,7 @@ fn what_is_no_time_is_answered_with_what_would_be_right() {
         "#]]);
 }
 
-/// The words that are left are those of the human; what is quoted is never searched.
+/// The remaining text is unchanged, and quoted text is never searched.
 #[test]
 fn what_is_left_of_a_sentence_reads_as_it_was_written() {
     check(&expect![[r#"
@@ -72,7 +72,8 @@ fn what_is_left_of_a_sentence_reads_as_it_was_written() {
     "#]]);
 }
 
-/// C1: where the clocks change, a time that does not exist rings right after, and one that comes twice rings first.
+/// C1: a time skipped by a clock change fires right after it, and a doubled time fires at the
+/// first.
 #[test]
 fn a_time_lost_or_doubled_by_the_clocks_rings_once() {
     let told = |text: &str, at: &str| row(text, &at.parse().unwrap());

@@ -1,10 +1,10 @@
-//! What holds for every sentence and every moment.
+//! Property tests of parsing and formatting.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A phrase built from parts that people use.
+/// A phrase built from common parts.
 fn phrase() -> impl Strategy<Value = String> {
     let pick = |list: &'static [&'static str]| proptest::sample::select(list).prop_map(str::to_owned);
     let day = pick(&[
@@ -63,7 +63,7 @@ fn phrase() -> impl Strategy<Value = String> {
         .prop_map(|(one, day, two, hour, more, three)| format!("{one} {day} {two} {hour} {more} {three}"))
 }
 
-/// Some moment that people may be in, over the changes of the clocks too.
+/// A time, with clock changes over-represented.
 fn moment() -> impl Strategy<Value = Zoned> {
     let change = proptest::sample::select(
         &["2026-10-25T01:00Z", "2027-03-28T01:00Z", "2026-11-01T06:00Z", "2027-04-03T15:00Z"][..],
@@ -91,7 +91,7 @@ fn instants(when: &When) -> Vec<&Zoned> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// What is told exactly is read as the same second again.
+    /// Parsing the exact format returns the same second.
     #[test]
     fn what_is_told_is_read_back(now in moment(), ahead in 1_i64..63_000_000) {
         let at = now.checked_add(jiff::SignedDuration::from_secs(ahead)).unwrap();
@@ -102,7 +102,7 @@ proptest! {
         prop_assert_eq!(reading.what, "x");
     }
 
-    /// Of what is told to the human, the clock alone is read as the same minute again.
+    /// Parsing the clock part of the user's format returns the same minute.
     #[test]
     fn what_is_told_to_the_human_is_read_back(now in moment(), ahead in 2_i64..300 * 24 * 60) {
         let at = now.checked_add(jiff::SignedDuration::from_mins(ahead)).unwrap().round(jiff::Unit::Minute).unwrap();
@@ -111,12 +111,12 @@ proptest! {
         prop_assert!(distance.starts_with("in "), "{}", told);
         let reading = read(clock, &now, &Habits::default());
         let Some(When::Once(read)) = &reading.when else { panic!("{told}: {reading:?}") };
-        // An hour that comes twice is told as the first.
+        // A doubled hour is formatted like its first occurrence.
         let twice = at.time_zone().to_ambiguous_zoned(at.datetime()).is_ambiguous();
         prop_assert!(twice || read.timestamp() == at.timestamp(), "{} -> {}", told, read);
     }
 
-    /// Nothing is ever set for a time that is over, and no quoted word is lost.
+    /// A timing is never in the past, and quoted text is always kept.
     #[test]
     fn no_phrase_is_read_as_a_time_that_is_over(text in phrase(), now in moment()) {
         let reading = read(&text, &now, &Habits::default());
@@ -141,7 +141,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
-    /// Nothing that can be typed is too much.
+    /// Parsing arbitrary text does not panic.
     #[test]
     fn anything_can_be_read(text in "\\PC{0,60}") {
         read(&text, &now(), &Habits::default());

@@ -1,4 +1,4 @@
-//! The many ways to write a time of day, a day and a repeat.
+//! Tables of notations for times of day, days and recurrences.
 
 use expect_test::expect;
 

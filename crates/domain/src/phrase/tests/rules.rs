@@ -1,10 +1,10 @@
-//! The twelve rules by which a time is settled, one by one, apart from the forty cases.
+//! One test per rule of time resolution, in addition to the forty acceptance cases.
 //!
-//! That a repeat never stacks is the eighth rule, and the schedule holds it: here a repeat is one thing.
+//! Rule 8 (recurrences do not stack) is a property of the schedule and tested there.
 
 use super::*;
 
-/// What `text` means when it is said at `now`: `when`, or `when (or other)`.
+/// Parses `text` at `now` and compares with `timing` or `timing (or alternative)`.
 #[track_caller]
 fn check(now: &str, text: &str, expected: &str) {
     let reading = read(text, &format!("{now}[Europe/Berlin]").parse().unwrap(), &Habits::default());
@@ -24,7 +24,7 @@ fn rule_1_a_clock_time_that_is_over_means_the_next_day() {
     check(SATURDAY_NIGHT, "x 23:00", "Sun 22 Nov 23:00");
 }
 
-/// What is suggested instead of a time that is over is not over itself.
+/// The time suggested in place of a past one is still to come.
 #[test]
 fn what_is_suggested_for_today_is_still_to_come() {
     let told = |now: &str| {

@@ -1,10 +1,10 @@
-//! How times are told.
+//! Tests of formatting times.
 
 use expect_test::expect;
 
 use super::*;
 
-/// The second time of a doubled hour is told by its distance from Greenwich, and read back.
+/// The second occurrence of a doubled hour is formatted with its UTC offset, and parses back.
 #[test]
 fn a_doubled_hour_is_told_apart() {
     for (now, at, told) in [
@@ -26,7 +26,8 @@ fn a_doubled_hour_is_told_apart() {
     }
 }
 
-/// A delay in minutes is told to the minute, and one in seconds to the second; the moment itself is exact.
+/// A delay in minutes is shown in minutes, one in seconds with seconds; the instant itself is
+/// exact.
 #[test]
 fn a_delay_is_told_as_exactly_as_it_was_said() {
     let now: Zoned = "2026-11-15T14:33:06.25[Europe/Berlin]".parse().unwrap();
@@ -39,7 +40,7 @@ fn a_delay_is_told_as_exactly_as_it_was_said() {
     assert_eq!(at.timestamp() - now.timestamp(), jiff::Span::new().seconds(5400).fieldwise());
 }
 
-/// Whatever is told, the clock and the distance are both in it.
+/// Every format contains both the clock time and the distance.
 #[test]
 fn a_time_is_told_by_the_clock_and_by_its_distance() {
     let told = |text: &str, fires: &[&str]| {

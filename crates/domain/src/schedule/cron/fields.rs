@@ -1,41 +1,39 @@
-//! The five fields of a cron, read into the values they name.
+//! Parser for the five fields of a cron expression.
 
 use jiff::civil::Date;
 
 use crate::schedule::Invalid;
 
-/// The values that five fields name. Value `n` of a field is its bit `n`.
+/// The values of the five fields as bit sets: value `n` is bit `n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fields {
     pub minutes: u64,
     pub hours: u64,
     pub days: u64,
     pub months: u64,
-    /// From Sunday, which is 0.
+    /// 0 is Sunday.
     pub weekdays: u64,
     pub limits: DayLimits,
     pub follows: Follows,
 }
 
-/// Which of the two day fields decide. One that is `*` decides nothing.
+/// Which of the two day fields limit the date. A field with `*` does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DayLimits {
-    /// None: every day.
+    /// Every day.
     Neither,
-    /// The day of the month.
     OfMonth,
-    /// The weekday.
     OfWeek,
-    /// Both: a day that fits one of them.
+    /// A day that matches either field.
     Either,
 }
 
-/// What a cron keeps to when the clocks change.
+/// How an expression behaves at clock changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Follows {
-    /// The clock on the wall: each time that is named happens once.
+    /// Wall-clock time: each matching time fires once.
     Wall,
-    /// Real time: it happens whenever the clock shows it.
+    /// Elapsed time: fires whenever the clock shows a match.
     Real,
 }
 
@@ -72,7 +70,6 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Whether `date` is a day it names.
     pub fn falls_on(&self, date: Date) -> bool {
         let of_month = || has(self.days, date.day());
         let of_week = || has(self.weekdays, date.weekday().to_sunday_zero_offset());
@@ -91,7 +88,7 @@ impl Fields {
     }
 }
 
-/// Whether `bits` holds `value`.
+/// Returns whether `bits` contains `value`.
 pub fn has(bits: u64, value: i8) -> bool {
     bits >> value & 1 == 1
 }
@@ -110,7 +107,7 @@ struct Unit {
     turns: Turns,
 }
 
-/// Whether a range may run over the end, as from Saturday to Monday.
+/// Whether a range may wrap around, as in `sat-mon`.
 enum Turns {
     Round(u32),
     Never,
@@ -179,7 +176,7 @@ impl Unit {
     }
 }
 
-/// Reads digits alone; a sign is not a number here.
+/// Parses digits without a sign.
 fn number(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok())?

@@ -1,7 +1,7 @@
-//! When five fields fall, in a zone whose clocks may change.
+//! Computes the fires of a cron expression in a time zone.
 //!
-//! Between two changes of its clocks a zone is a plain calendar, moved by one offset. The search walks from one
-//! such stretch to the next, and treats what the clock skips or repeats only where they meet.
+//! Between two clock changes a zone has one fixed offset. The search goes from one such stretch to
+//! the next, and handles skipped and repeated times only at the boundaries.
 
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use super::fields::{Fields, Follows, has};
 
-/// Beyond this nothing is looked for: the rarest day, 29 February, is at most eight years away.
+/// The search limit: the rarest date, 29 February, is at most eight years away.
 const HORIZON: SignedDuration = SignedDuration::from_hours(24 * 366 * 9);
 
 impl Fields {
@@ -34,7 +34,7 @@ impl Fields {
         }
     }
 
-    /// The first fire of a stretch: from a time on its wall until it ends.
+    /// The first fire within a stretch of fixed offset.
     fn within(
         &self,
         mut from: DateTime,
@@ -53,7 +53,7 @@ impl Fields {
         }
     }
 
-    /// The first time that fits, on a calendar without changes, from `from` until before `until`.
+    /// The first match from `from` (inclusive) to `until` (exclusive), without clock changes.
     fn on_wall(&self, from: DateTime, until: DateTime) -> Option<DateTime> {
         let mut date = from.date();
         let mut hour = from.hour();
@@ -73,7 +73,7 @@ impl Fields {
         None
     }
 
-    /// The first time of a day that fits, from `hour` and `minute` on.
+    /// The first matching time of a day, from `hour` and `minute` on.
     fn time_from(&self, hour: i8, minute: i8) -> Option<(i8, i8)> {
         let this_hour = has(self.hours, hour).then(|| first(self.minutes, minute)).flatten();
         match this_hour {
@@ -83,9 +83,10 @@ impl Fields {
     }
 }
 
-/// The newest fire from `not_before` to `at_or_before`, where `next` gives the first one after an instant.
+/// The last fire from `not_before` to `at_or_before`, where `next` returns the first fire after an
+/// instant.
 ///
-/// It is found by halving, so that a year of minutes costs no more than two dozen looks.
+/// Uses bisection: a year of minutes takes about two dozen calls of `next`.
 pub fn newest(
     not_before: Timestamp,
     at_or_before: Timestamp,

@@ -1,4 +1,4 @@
-//! A day of every month that five fields cannot name: the last friday, the 2nd tuesday, the last day.
+//! Days of the month that cron cannot express: the last Friday, the 2nd Tuesday, the last day.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan};
 
 use super::when_shown;
 
-/// The days of the week, as they are written.
+/// Weekday names in the file format.
 const DAYS: [(&str, Weekday); 7] = [
     ("monday", Weekday::Monday),
     ("tuesday", Weekday::Tuesday),
@@ -18,21 +18,18 @@ const DAYS: [(&str, Weekday); 7] = [
     ("saturday", Weekday::Saturday),
     ("sunday", Weekday::Sunday),
 ];
-/// The numbers before them.
+/// Ordinals in the file format.
 const NTH: [&str; 5] = ["1st", "2nd", "3rd", "4th", "5th"];
-/// What follows them, so that it reads as a sentence.
+/// The separator between day and time in the file format.
 const OF: &str = " of the month at ";
-/// The most months without such a day: a 5th weekday comes at least every third month.
+/// The search limit in months; a 5th weekday occurs at least every third month.
 const MONTHS: usize = 13;
 
-/// A day of every month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MonthDay {
-    /// Such a weekday, counted from the first; a month that has no such day is left out.
+    /// The n-th such weekday, from 1; months without it are skipped.
     Nth(i8, Weekday),
-    /// The last such weekday.
     Last(Weekday),
-    /// The last day.
     End,
 }
 
@@ -51,7 +48,7 @@ impl fmt::Display for MonthDay {
 }
 
 impl MonthDay {
-    /// Reads such a day and its time, as a file has them: `last friday of the month at 09:00`.
+    /// Parses the file format: `last friday of the month at 09:00`.
     pub fn parse(text: &str) -> Option<(Self, Time)> {
         let (day, time) = text.trim().split_once(OF)?;
         let (nth, day) = day.split_once(' ')?;
@@ -68,16 +65,16 @@ impl MonthDay {
         Some((day, time.ok()?))
     }
 
-    /// It with its time, as a file has them.
+    /// Formats the day and its time in the file format.
     pub fn spell(self, at: Time) -> String {
         let form = if at.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
         format!("{self}{OF}{}", at.strftime(form))
     }
 
-    /// The first such day whose time comes after `after`.
+    /// The first fire after `after`.
     pub(super) fn next(self, at: Time, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let first = zone.to_datetime(after).date().first_of_month();
-        // A month early: a time that the clock skipped can come a day later than it was written.
+        // Starts one month early: a time skipped by a clock change can fire one day later.
         let first = first.checked_sub(1.month()).unwrap_or(first);
         let months = std::iter::successors(Some(first), |month| month.checked_add(1.month()).ok());
         let fires = months.take(MONTHS).filter_map(|month| self.of(month)?.to_datetime(at).into());
@@ -85,7 +82,7 @@ impl MonthDay {
         fires.find(|fire| *fire > after)
     }
 
-    /// It in the month of `day`.
+    /// The date in the month of `day`.
     fn of(self, day: Date) -> Option<Date> {
         match self {
             Self::Nth(nth, weekday) => day.nth_weekday_of_month(nth, weekday).ok(),

@@ -1,4 +1,4 @@
-//! A rhythm in a human's words: the common ones, and the five fields themselves for the others.
+//! Describes recurrences in words; uncommon cron expressions are shown as they are.
 
 use std::ops::RangeInclusive;
 
@@ -10,15 +10,14 @@ use crate::schedule::cron::{DayLimits, Fields};
 
 /// All twelve months.
 const YEAR: u64 = 0b1_1111_1111_1110;
-/// Monday to Friday, counted from Sunday.
+/// Monday to Friday; bit 0 is Sunday.
 const WORKDAYS: u64 = 0b011_1110;
-/// All seven days.
 const WEEK: u64 = 0b111_1111;
-/// More times than this are not told one by one.
+/// The maximum number of times or days that are listed individually.
 const TOLD: usize = 4;
 
 impl Rhythm {
-    /// When it recurs: `weekdays 15:00`, `every 30 min`, `every month on the 1st, 09:00`.
+    /// Describes when it fires: `weekdays 15:00`, `every 30 min`, `every month on the 1st, 09:00`.
     pub fn tell(&self) -> String {
         let until = self.until.map(|until| format!(", until {until}"));
         let zone = self.zone.as_ref().map(|zone| format!(", {} time", Zone::name(zone)));
@@ -56,7 +55,7 @@ fn told(cron: &Cron) -> Option<String> {
     })
 }
 
-/// The days it falls on.
+/// The description of the days.
 enum Days {
     All,
     These(String),
@@ -110,11 +109,11 @@ fn weekdays(bits: u64) -> String {
     and(&names)
 }
 
-/// The times of a day.
+/// The description of the times of day.
 enum Times {
-    /// Some, one by one.
+    /// Individual times.
     At(String),
-    /// One after another.
+    /// A regular sequence of times.
     Every(String),
 }
 
@@ -150,14 +149,14 @@ fn times(fields: &Fields) -> Option<Times> {
     }
 }
 
-/// How far apart `values` are, if they go on evenly from 0 round to the next 0.
+/// The step of `values`, if they are evenly spaced from 0 through the whole range.
 fn step(values: &[u32], around: u32) -> Option<u32> {
     let step = around / u32::try_from(values.len()).ok()?;
     let evenly = (0..around).step_by(usize::try_from(step).ok()?).eq(values.iter().copied());
     (values.len() > 1 && evenly).then_some(step)
 }
 
-/// How far apart `values` are, if that is always the same.
+/// The step of `values`, if they are evenly spaced.
 fn stride(values: &[u32]) -> Option<u32> {
     let first = *values.first()?;
     let last = *values.last()?;
@@ -166,7 +165,7 @@ fn stride(values: &[u32]) -> Option<u32> {
     evenly.then_some(step)
 }
 
-/// The span of `values`, if they are at least three in a row.
+/// The range of `values`, if they are at least three consecutive numbers.
 fn run(values: &[u32]) -> Option<RangeInclusive<u32>> {
     let first = *values.first()?;
     let last = *values.last()?;
@@ -214,7 +213,7 @@ fn weekday_name(day: Weekday) -> &'static str {
 mod tests {
     use super::*;
 
-    /// SC-8, SC-9: the common rhythms are told in words, and the others as they are written.
+    /// SC-8, SC-9: common expressions are described in words, others shown as written.
     #[test]
     fn a_rhythm_is_told_in_words() {
         for (cron, words) in [

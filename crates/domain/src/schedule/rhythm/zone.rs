@@ -1,4 +1,4 @@
-//! A zone by the name that the zone database gives it.
+//! Time zones by their IANA name.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use crate::schedule::Invalid;
 
-/// A zone, compared and hashed by its name.
+/// A time zone, compared and hashed by name.
 #[derive(Clone, Debug)]
 pub struct Zone {
     name: Arc<str>,
@@ -15,7 +15,7 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// The zone called `name`, such as `Europe/Berlin`.
+    /// Looks up an IANA name such as `Europe/Berlin`.
     pub fn named(name: &str) -> Result<Self, Invalid> {
         let zone = TimeZone::get(name.trim()).map_err(|_| {
             let reason = format!("{name:?} is not a zone; write its name, such as `Europe/Berlin` or `UTC`");
@@ -25,12 +25,10 @@ impl Zone {
         Ok(Self { name, zone })
     }
 
-    /// Its name in the database.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The zone itself.
     pub fn time_zone(&self) -> &TimeZone {
         &self.zone
     }

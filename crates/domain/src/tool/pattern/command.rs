@@ -1,57 +1,61 @@
 //! Compares shell commands with the patterns `Bash(...)` of tool lists.
 //!
-//! A command line is split into simple commands where a shell would split it. A line with anything that a shell would
-//! expand (variables, substitutions, redirections, escapes, groups) is not split: no pattern with arguments allows it,
-//! and every pattern with arguments that disallows some command disallows it too, because it could hide that command.
+//! A command line is split into simple commands where a shell would split it. A line with anything
+//! that a shell expands (variables, substitutions, redirections, escapes, groups) is not split: no
+//! pattern with arguments allows it, and every excluding pattern forbids it, because it could hide
+//! the excluded command.
 
-/// The names of our own program, and the older name of its command `history`.
+/// The name of this program, and the older name of its command `history`.
 const OURSELVES: &str = "ollim-bot";
 const HISTORY: &str = "claude-history";
 
-/// Subcommands of ours that have two names, and the name that they are compared by.
+/// Subcommands with two names, and the name that they are compared by.
 const ALIASES: [(&str, &str); 1] = [("gmail", "mail")];
 
-/// Options of ours that may stand before the subcommand; of those with a value, the value follows or is joined by `=`.
+/// Options before the subcommand; the value follows as a word or after `=`.
 const FLAGS: [&str; 1] = ["--json"];
 const VALUED: [&str; 2] = ["--data-dir", "--limit"];
 
-/// Programs that run the words after them as a command.
+/// Programs that run the following words as a command.
 const WRAPPERS: [&str; 23] = [
     "env", "command", "builtin", "exec", "nohup", "time", "nice", "ionice", "timeout", "stdbuf", "setsid",
     "sudo", "doas", "xargs", "watch", "busybox", "chroot", "unshare", "find", "parallel", "script", "flock",
     "strace",
 ];
 
-/// Words of the shell that stand before a command.
+/// Shell keywords before a command.
 const KEYWORDS: [&str; 10] = ["if", "then", "else", "elif", "while", "until", "do", "for", "case", "select"];
 
-/// Programs that run text or a file as commands of a shell, and words that define commands.
+/// Programs that run text or a file as shell commands, and words that define commands.
 const SHELLS: [&str; 14] = [
     "sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "eval", "source", ".", "alias", "function", "trap",
     "coproc",
 ];
 
-/// What a shell reads as more than itself. `;`, `&`, `|` and line breaks are not among them: they end a command.
+/// Characters that a shell expands. `;`, `&`, `|` and line breaks are not among them, because they
+/// end a command.
 const EXPANDED: &str = "<>`$(){}[]*?~#!\\\0";
 
-/// Returns whether every simple command of `command` is named by one of `patterns`, where `*` stands for anything.
+/// Returns whether every simple command of `command` matches one of `patterns`, where `*` matches
+/// anything.
 pub fn all_named<'a>(patterns: impl Iterator<Item = &'a str> + Clone, command: &str) -> bool {
     let Some(commands) = simple_commands(command) else { return false };
     !commands.is_empty()
         && commands.iter().all(|words| patterns.clone().any(|pattern| is_named(pattern, &words.join(" "))))
 }
 
-/// Returns whether `command` runs, or could run, a command that `pattern` names.
+/// Returns whether `command` runs, or could run, a command that `pattern` matches.
 pub fn may_run(pattern: &str, command: &str) -> bool {
     let Some(commands) = simple_commands(command) else { return true };
     is_named(pattern, command.trim()) || commands.iter().any(|words| runs(pattern, words))
 }
 
-/// Returns whether the words of one simple command run a command that `pattern` names, or could.
+/// Returns whether the words of one simple command run, or could run, a command that `pattern`
+/// matches.
 pub fn runs(pattern: &str, words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).skip_while(|word| is_assignment(word)).collect();
     let Some((first, rest)) = words.split_first() else { return false };
-    // The program can be named by its path.
+    // The program may be given by its path.
     let program = first.rsplit('/').next().unwrap_or(first);
     let line: Vec<&str> = std::iter::once(program).chain(rest.iter().copied()).collect();
     if is_named(pattern, &line.join(" ")) || is_named(pattern, &canonical(&line).join(" ")) {
@@ -64,11 +68,11 @@ pub fn runs(pattern: &str, words: &[String]) -> bool {
     let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     wraps
         && ((0..rest.len()).any(|at| runs(pattern, &own(&rest[at..])))
-            // `env -S "..."` and the like take a whole command as one word.
+            // Some wrappers take a whole command as one word, such as `env -S "..."`.
             || rest.iter().any(|word| word.contains(char::is_whitespace) && may_run(pattern, word)))
 }
 
-/// Returns whether `word` sets a variable for the command after it.
+/// Returns whether `word` sets a variable for the following command.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.strip_suffix('+').unwrap_or(name);
@@ -77,8 +81,8 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Returns a command of ours without options before the subcommand and with the usual name of the subcommand, and any
-/// other command unchanged.
+/// Returns a command of this program without options before the subcommand and with its usual name,
+/// and other commands unchanged.
 fn canonical<'a>(words: &[&'a str]) -> Vec<&'a str> {
     let (mut own, rest) = match words.split_first() {
         Some((&OURSELVES, rest)) => (vec![OURSELVES], rest),
@@ -108,8 +112,8 @@ fn canonical<'a>(words: &[&'a str]) -> Vec<&'a str> {
     own
 }
 
-/// Returns whether `line`, one simple command, is one that `pattern` names. `cmd:*` is another way to write `cmd *`, and
-/// a last ` *` may stand for no words at all.
+/// Returns whether `pattern` matches `line`, one simple command. `cmd:*` is another spelling of
+/// `cmd *`, and a last ` *` also matches no words.
 fn is_named(pattern: &str, line: &str) -> bool {
     let pattern = match pattern.trim().strip_suffix(":*") {
         Some(start) => format!("{} *", start.trim_end()),
@@ -131,7 +135,7 @@ fn is_named(pattern: &str, line: &str) -> bool {
     stretches(&usual(&pattern), &usual(line))
 }
 
-/// Returns whether `pattern` is the whole of `text`; a last ` *` may also stand for nothing.
+/// Returns whether `pattern` matches the whole of `text`; a last ` *` also matches nothing.
 fn stretches(pattern: &str, text: &str) -> bool {
     if pattern.strip_suffix(" *").is_some_and(|start| stretches_exactly(start, text)) {
         return true;
@@ -151,7 +155,8 @@ fn stretches_exactly(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Splits a command line into its simple commands, each into its words; nothing, if a shell would expand any of it.
+/// Splits a command line into simple commands and their words; `None` if a shell would expand any
+/// of it.
 fn simple_commands(command: &str) -> Option<Vec<Vec<String>>> {
     let mut commands = Vec::new();
     let mut words: Vec<String> = Vec::new();
@@ -160,7 +165,7 @@ fn simple_commands(command: &str) -> Option<Vec<Vec<String>>> {
     for c in command.trim().chars() {
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,
-            // Between double quotes a shell still expands these.
+            // A shell expands these characters even between double quotes.
             (Some('"'), '$' | '`' | '\\' | '!') | (_, '\0') => return None,
             (Some(_), _) => word.get_or_insert_default().push(c),
             (None, '"' | '\'') => {

@@ -1,11 +1,11 @@
-//! Tool patterns that other agents write into skills: split from one string, and mapped to our tools.
+//! Tool patterns of other agents in skills: splits and translates them.
 //!
-//! The specification of Agent Skills leaves tool names to the agent. Most skills use those of Claude Code, which are
-//! ours too; the names of other agents are mapped where the tool does the same.
+//! The specification of Agent Skills leaves tool names to the agent. Most skills use those of
+//! Claude Code, which are the same here; the names of other agents are mapped to equivalent tools.
 
 use super::{Extent, OWN_SERVER, Pattern};
 
-/// Our own tools, as the model knows them. A test of the crate `tools` compares this with the tools that exist.
+/// The own tools by name. A test of the crate `tools` compares this with the existing tools.
 pub const OWN_TOOLS: [&str; 24] = [
     "inbox_add",
     "inbox_list",
@@ -33,7 +33,7 @@ pub const OWN_TOOLS: [&str; 24] = [
     "mcp",
 ];
 
-/// Names of tools of other agents, in lower case, and our tool that does the same.
+/// Names of other agents' tools in lower case, and the equivalent own tool.
 const ALIASES: [(&str, &str); 24] = [
     // Claude Code.
     ("multiedit", "Edit"),
@@ -77,7 +77,7 @@ pub fn split_list(text: &str) -> Vec<String> {
     text.split(separates).filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect()
 }
 
-/// Translates a pattern of a skill into one of ours; `None` if we have no such tool.
+/// Translates a pattern of a skill; `None` if there is no equivalent tool.
 ///
 /// `Bash(git:*)` becomes `Bash(git *)`, which does not cover other programs whose names begin with `git`. `Write` and
 /// `Edit` without a path are narrowed to notes, because a pattern that covers `state/` allows nothing.
@@ -104,7 +104,7 @@ pub fn translate(text: &str) -> Option<String> {
     Some(format!("{name}({part})"))
 }
 
-/// Returns our name of a tool that another agent calls `name`.
+/// Returns the own name of a tool that another agent calls `name`.
 fn own_name(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     let own = OWN_TOOLS.into_iter().find(|own| own.to_lowercase() == lower);

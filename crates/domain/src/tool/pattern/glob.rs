@@ -1,22 +1,22 @@
-//! Globs over paths, and whether one reaches the folder of the program.
+//! Path globs, and the check whether one reaches the program's directory.
 
-/// The folder that only the program itself writes to.
+/// The directory that only the program writes to.
 const STATE: &str = "state";
 
-/// Files such as there are in it.
+/// Example files in it.
 const PROBES: [&str; 4] = ["x", "x.json", "x.jsonl", "sub/x"];
 
-/// Where things are, as absolute paths.
+/// The directories of the user, as absolute paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
     /// The data directory.
     pub data: String,
-    /// What `~` stands for, if that is known.
+    /// The home directory, if known.
     pub home: Option<String>,
 }
 
-/// Whether `glob` could match something in the folder of the program. A glob that names that folder does, whatever
-/// follows; of others, probes are made.
+/// Returns whether `glob` could match a file in the program's directory. A glob that names the
+/// directory does; others are tested with example files.
 pub(super) fn reaches_state(glob: &str, folders: &Folders) -> bool {
     let data = resolved(fixed(&folders.data));
     let parts = resolved(absolute(glob, folders));
@@ -29,7 +29,7 @@ pub(super) fn reaches_state(glob: &str, folders: &Folders) -> bool {
     names_it || PROBES.iter().any(|probe| matches(&tokens, &format!("{root}/{STATE}/{probe}")))
 }
 
-/// Whether `glob` matches `path`, which leads from the data directory on and never out of it.
+/// Returns whether `glob` matches `path`, a relative path inside the data directory.
 pub(super) fn covers(glob: &str, path: &str) -> bool {
     if path.starts_with(['/', '~']) || path.contains('\\') || path.split('/').any(|part| part == "..") {
         return false;
@@ -40,16 +40,17 @@ pub(super) fn covers(glob: &str, path: &str) -> bool {
     matches(&tokens(&glob), &format!("/data/{}", parts.join("/")))
 }
 
-/// Returns whether `glob` matches `path` as a line of a `.gitignore` file in the data directory would: a glob without a
-/// slash matches at any depth, and a glob that matches a folder matches everything beneath it. A leading slash stands for
-/// the data directory. `path` leads from the data directory on and never out of it.
+/// Returns whether `glob` matches `path` like a line of a `.gitignore` file in the data directory:
+/// a glob without a slash matches at any depth, and a glob that matches a directory matches
+/// everything below it. A leading slash means the data directory. `path` is a relative path inside
+/// the data directory.
 pub(super) fn covers_like_gitignore(glob: &str, path: &str) -> bool {
     is_inside(path) && is_relative(glob) && is_ignored(glob, &names(path))
 }
 
-/// Returns whether `glob` disallows `path`. Unlike [`covers_like_gitignore`] this compares without case, and takes an
-/// absolute path for every path that it could be beneath the data directory. A glob that cannot be compared disallows
-/// every path.
+/// Returns whether `glob` forbids `path`. Unlike [`covers_like_gitignore`] this ignores case, and
+/// treats an absolute path as every path that it could be inside the data directory. A glob that
+/// cannot be compared forbids every path.
 pub(super) fn disallows(glob: &str, path: &str) -> bool {
     let glob = glob.to_lowercase();
     let path = path.to_lowercase().replace('\\', "/");
@@ -61,7 +62,8 @@ pub(super) fn disallows(glob: &str, path: &str) -> bool {
     (0..starts).any(|start| is_ignored(&glob, &names[start.min(names.len())..]))
 }
 
-/// Returns whether `glob` could disallow a path beneath `folder`, where an empty folder is the data directory.
+/// Returns whether `glob` could forbid a path below `folder`; an empty folder is the data
+/// directory.
 pub(super) fn disallows_beneath(glob: &str, folder: &str) -> bool {
     let folder = folder.to_lowercase().replace('\\', "/");
     if folder.starts_with(['/', '~']) || folder.contains("..") || disallows(glob, &folder) {
@@ -72,7 +74,7 @@ pub(super) fn disallows_beneath(glob: &str, folder: &str) -> bool {
     could_match_after(&tokens(&gitignore_parts(&glob)), &format!("{folder}/"))
 }
 
-/// Returns whether a glob means a path beneath the data directory.
+/// Returns whether a glob is a path inside the data directory.
 pub(super) fn is_relative(glob: &str) -> bool {
     !glob.starts_with("//") && !glob.starts_with('~') && !glob.split('/').any(|part| part == "..")
 }
@@ -81,7 +83,7 @@ fn is_inside(path: &str) -> bool {
     !path.starts_with(['/', '~']) && !path.contains('\\') && !path.split('/').any(|part| part == "..")
 }
 
-/// The names on the way of `path`, without those that lead nowhere or back.
+/// Returns the components of `path`, with `.` and `..` resolved.
 fn names(path: &str) -> Vec<&str> {
     resolved(fixed(path)).into_iter().map(Part::text).collect()
 }
@@ -97,9 +99,10 @@ fn gitignore_parts(glob: &str) -> Vec<Part<'_>> {
     anywhere.into_iter().chain(resolved(glob.split('/').map(Part::Glob).collect())).collect()
 }
 
-/// Returns whether some path that begins with `start` is matched.
+/// Returns whether some path that begins with `start` could match.
 fn could_match_after(tokens: &[Token], start: &str) -> bool {
-    // Before which tokens the rest of the path can go on. A token that may stand for nothing can be left out.
+    // The positions before tokens at which the rest of the path may continue. A token that can
+    // match nothing may be skipped.
     let skipped = |mut at: Vec<bool>| {
         for (index, token) in tokens.iter().enumerate() {
             let may_be_empty = matches!(token, Token::Folders | Token::Anything | Token::Stretch);
@@ -118,7 +121,7 @@ fn could_match_after(tokens: &[Token], start: &str) -> bool {
                 Token::One => next[index + 1] |= c != '/',
                 Token::Stretch => next[index] |= c != '/',
                 Token::Anything => next[index] = true,
-                // It ends after a slash, and may go on there.
+                // It can end after a slash, or continue.
                 Token::Folders => {
                     next[index] = true;
                     next[index + 1] |= c == '/';
@@ -126,18 +129,19 @@ fn could_match_after(tokens: &[Token], start: &str) -> bool {
             }
         }
         at = skipped(next);
-        // `**/` that has begun must end with a slash, which any longer path can still have.
+        // An unfinished `**/` must end with a slash, which a longer path may still contain.
     }
-    // Every token can be matched by some text, so any token that is left leads to a match; at the end nothing follows.
+    // Every token matches some text, so any remaining token can lead to a match; at the end nothing
+    // may follow.
     at[..tokens.len()].contains(&true)
 }
 
-/// One part of a path.
+/// A component of a path.
 #[derive(Clone, Copy, Debug)]
 enum Part<'a> {
-    /// It means itself.
+    /// Literal text.
     Fixed(&'a str),
-    /// It may have signs in it that stand for others.
+    /// Text that may contain wildcards.
     Glob(&'a str),
 }
 
@@ -149,7 +153,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Two parts are the same if they read the same.
+/// Components are equal if their texts are.
 impl PartialEq for Part<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
@@ -160,7 +164,7 @@ fn fixed(path: &str) -> Vec<Part<'_>> {
     path.split('/').map(Part::Fixed).collect()
 }
 
-/// The parts of a glob from the root on. A `~` that nobody knows may be anywhere.
+/// Returns the absolute components of a glob. An unknown `~` may be any directory.
 fn absolute<'a>(glob: &'a str, folders: &'a Folders) -> Vec<Part<'a>> {
     let globs = |glob: &'a str| glob.split('/').map(Part::Glob);
     let (mut parts, rest) = match (glob.strip_prefix('~'), &folders.home) {
@@ -173,13 +177,13 @@ fn absolute<'a>(glob: &'a str, folders: &'a Folders) -> Vec<Part<'a>> {
     parts
 }
 
-/// The parts without those that lead nowhere or back.
+/// Resolves `.` and `..`.
 fn resolved(parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
     let mut way: Vec<Part<'_>> = Vec::new();
     for part in parts {
         match part.text() {
             "" | "." => {}
-            // Back from anywhere is anywhere.
+            // The parent of any directory may be any directory.
             ".." if way.last().is_some_and(|last| last.text().contains("**")) => {}
             ".." => drop(way.pop()),
             _ => way.push(part),
@@ -188,18 +192,18 @@ fn resolved(parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
     way
 }
 
-/// One step of a glob.
+/// A token of a glob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
-    /// `**/`: no folder, or some.
+    /// `**/`: any number of directories.
     Folders,
     /// `**`: anything.
     Anything,
-    /// `*`: anything in one part.
+    /// `*`: any text in one component.
     Stretch,
-    /// `?`: one character in one part.
+    /// `?`: one character in one component.
     One,
-    /// Itself.
+    /// A literal character.
     Char(char),
 }
 
@@ -230,8 +234,8 @@ fn read(glob: &str, tokens: &mut Vec<Token>) {
     }
 }
 
-/// Whether the whole of `path` is matched. It goes from the last step to the first and keeps from which places the
-/// rest matches, so its time grows with the glob and never explodes.
+/// Returns whether the whole of `path` matches. It goes from the last token to the first and keeps
+/// the matching positions, so its time is linear in the glob.
 fn matches(tokens: &[Token], path: &str) -> bool {
     let path: Vec<char> = path.chars().collect();
     let mut ends = vec![false; path.len()];
@@ -240,7 +244,8 @@ fn matches(tokens: &[Token], path: &str) -> bool {
     from.first() == Some(&true)
 }
 
-/// From which places of `path` it matches with `token` in front, if it matches without from those in `after`.
+/// Returns the positions of `path` that match with `token` in front, given the positions `after`
+/// that match without it.
 fn before(token: Token, after: &[bool], path: &[char]) -> Vec<bool> {
     let mut from = vec![false; after.len()];
     let mut beyond = false;
@@ -273,7 +278,7 @@ mod tests {
         matches(&tokens(&[Part::Glob("r"), Part::Glob(text)]), &format!("/r/{path}"))
     }
 
-    /// TP-7: what the signs of a glob stand for, from the beginning to the end.
+    /// TP-7: The wildcards of a glob match from the beginning to the end.
     #[test]
     fn a_glob_matches_a_whole_path() {
         let check = |text: &str, good: &[&str], bad: &[&str]| {

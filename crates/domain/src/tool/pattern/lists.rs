@@ -1,4 +1,4 @@
-//! Lists of patterns: who wrote them, what is left of them, and what they come to together.
+//! Tool lists: their source, their valid lines, and their union.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use super::{Finding, Folders, Severity, validate, validate_forbidden};
 use crate::schedule::ItemId;
 
-/// The most characters of a line that are shown when it is complained about.
+/// The most characters of a line in a diagnostic.
 const SHOWN: usize = 80;
 
-/// What every run may do: look how our own commands are used.
+/// The tool that every run may use: the help of the program's commands.
 pub const HELP: &str = "Bash(ollim-bot help)";
 
-/// What the main conversation may do without asking.
+/// The tools that the main conversation may use without asking.
 pub const MAIN: [&str; 24] = [
     "Bash(ollim-bot tasks *)",
     "Bash(ollim-bot cal *)",
@@ -40,25 +40,24 @@ pub const MAIN: [&str; 24] = [
     "Skill",
 ];
 
-/// Who wrote a list.
+/// The source of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The program, for the main conversation.
     Main,
-    /// A subagent of this name.
+    /// A subagent with this name.
     Subagent(String),
-    /// The file of a routine.
+    /// A routine's file.
     Routine(ItemId),
-    /// The file of a reminder.
+    /// A reminder's file.
     Reminder(ItemId),
-    /// The file of a skill of this name.
+    /// The file of the skill with this name.
     Skill(String),
-    /// The file of a webhook.
+    /// A webhook's file.
     Webhook(ItemId),
 }
 
 impl Source {
-    /// Its place when lists are put together.
+    /// Returns the position in the union of lists.
     fn rank(&self) -> u8 {
         match self {
             Self::Main => 0,
@@ -70,7 +69,8 @@ impl Source {
         }
     }
 
-    /// Whether its list is for the main conversation too. What a job may do is for its own runs.
+    /// Returns whether its list also applies to the main conversation. Lists of jobs only apply to
+    /// their runs.
     fn is_for_main(&self) -> bool {
         match self {
             Self::Main | Self::Subagent(_) | Self::Skill(_) => true,
@@ -92,43 +92,36 @@ impl fmt::Display for Source {
     }
 }
 
-/// A list as somebody wrote it.
+/// A list as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// Who.
     pub source: Source,
-    /// The lines.
     pub tools: Vec<String>,
 }
 
 impl Declared {
-    /// That of the main conversation.
+    /// Returns the list of the main conversation.
     pub fn main() -> Self {
         Self { source: Source::Main, tools: MAIN.map(str::to_owned).to_vec() }
     }
 }
 
-/// Something that is wrong in a list.
+/// An issue in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// Whose list.
     pub source: Source,
-    /// The line.
     pub pattern: String,
-    /// What is wrong with it.
     pub finding: Finding,
-    /// What becomes of the line.
     pub fate: Fate,
 }
 
-/// What becomes of a line in which something is wrong.
+/// The effect of a line with an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It allows nothing.
     LeftOut,
-    /// It is kept as it is.
     Kept,
-    /// It forbids all that its tool does, because it may mean any of it.
+    /// It forbids its whole tool, because any part may be meant.
     ForbidsTool,
     /// It forbids nothing, because it names no tool.
     ForbidsNothing,
@@ -154,16 +147,16 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// What is left of a list.
+/// The valid lines of a list, and its issues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effective {
-    /// The lines that hold.
+    /// The valid lines.
     pub kept: Vec<String>,
-    /// What its writer should know.
+    /// The issues, for the author of the list.
     pub complaints: Vec<Complaint>,
 }
 
-/// What is left of the list `tools` of `source`: a line with an error is left out.
+/// Returns the valid lines of the list `tools` of `source`, without lines that have errors.
 pub fn effective(tools: &[String], source: &Source, folders: &Folders) -> Effective {
     let mut left = Effective::default();
     for pattern in tools {
@@ -183,7 +176,7 @@ pub fn effective(tools: &[String], source: &Source, folders: &Folders) -> Effect
     left
 }
 
-/// Finds what is wrong with the list `tools` of what a job must do without.
+/// Returns the issues of the exclusion list `tools`.
 pub fn forbidden_complaints(tools: &[String], source: &Source) -> Vec<Complaint> {
     let complaints = |pattern: &String| {
         let complaint = |finding: Finding| {
@@ -209,12 +202,12 @@ pub fn forbidden_complaints(tools: &[String], source: &Source) -> Vec<Complaint>
     tools.iter().flat_map(complaints).collect()
 }
 
-/// All lists together, each line once, in the order of their sources.
+/// Returns the union of all lists without duplicates, in the order of their sources.
 pub fn for_everyone(declared: &[Declared], folders: &Folders) -> Effective {
     union(declared.iter().collect(), folders)
 }
 
-/// What the main conversation may use: nothing that only a job declares.
+/// Returns the tools of the main conversation, without lists of jobs.
 pub fn for_main(declared: &[Declared], folders: &Folders) -> Effective {
     union(declared.iter().filter(|list| list.source.is_for_main()).collect(), folders)
 }
@@ -231,7 +224,7 @@ fn union(mut declared: Vec<&Declared>, folders: &Folders) -> Effective {
     together
 }
 
-/// The list of a run, which can always look how our commands are used.
+/// Returns the list of a run with the help tool.
 pub fn with_help(mut list: Vec<String>) -> Vec<String> {
     if !list.iter().any(|pattern| pattern.trim() == HELP) {
         list.insert(0, HELP.to_owned());

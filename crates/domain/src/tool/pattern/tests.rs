@@ -1,4 +1,4 @@
-//! The tables of what is wrong with a line, and what is left of lists.
+//! Tests of issues in lines, and of valid lines in lists.
 
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ fn id(text: &str) -> ItemId {
     ItemId::parse(text).expect("an id")
 }
 
-/// TP-1, TP-2, TP-3, TP-4, TP-5, TP-6: what is wrong with a line, in words that name it.
+/// TP-1, TP-2, TP-3, TP-4, TP-5, TP-6: The issues of a line are named.
 #[test]
 fn a_line_is_told_what_is_wrong_with_it() {
     let check = |text: &str, words: &[&str]| {
@@ -73,7 +73,7 @@ fn a_line_is_told_what_is_wrong_with_it() {
     check("Read(~/notes/**)", &["from the data directory on"]);
 }
 
-/// What is wrong with a line that forbids is named, and the line says what it does all the same.
+/// The issues of an excluding line are named, and the line still has its effect.
 #[test]
 fn a_line_that_forbids_is_told_what_is_wrong_with_it() {
     let told = |text: &str| {
@@ -106,7 +106,7 @@ fn a_line_that_forbids_is_told_what_is_wrong_with_it() {
     }
 }
 
-/// TP-2: only what is overly broad is a warning, and the words of a line make no warning of an error.
+/// TP-2: Only an overly broad line is a warning, and the text of a line cannot change its severity.
 #[test]
 fn all_but_the_overly_broad_are_errors() {
     let severities = |text: &str| found(text).into_iter().map(Finding::severity).collect::<Vec<_>>();
@@ -119,7 +119,7 @@ fn all_but_the_overly_broad_are_errors() {
     }
 }
 
-/// TP-7, TP-8, TP-9: which globs could write into `state/`, however they are written.
+/// TP-7, TP-8, TP-9: Globs that could write into `state/` are found in every spelling.
 #[test]
 fn a_line_that_could_write_into_state_is_an_error() {
     let could = |glob: &str| {
@@ -201,7 +201,8 @@ fn found_in_read(glob: &str) -> Vec<Finding> {
     found(&format!("Read({glob})"))
 }
 
-/// TP-9: signs in the name of the data directory mean themselves, and an unknown home may be anywhere.
+/// TP-9: Wildcard characters in the name of the data directory are literal, and an unknown home may
+/// be any directory.
 #[test]
 fn the_data_directory_may_have_any_name() {
     let strange = Folders { data: "/srv/./a*b/x/../?/".to_owned(), home: None };
@@ -216,7 +217,8 @@ fn the_data_directory_may_have_any_name() {
     }
 }
 
-/// TP-10: a line with an error is left out, one with a warning is kept, and each complaint names whose line it is.
+/// TP-10: A line with an error is left out, one with a warning is kept, and each issue names its
+/// source.
 #[test]
 fn a_list_is_what_is_left_of_it() {
     let tools =
@@ -235,7 +237,7 @@ fn a_list_is_what_is_left_of_it() {
     assert!(long.complaints[0].to_string().chars().count() < 400);
 }
 
-/// TP-10: the names of sources.
+/// TP-10: The names of sources.
 #[test]
 fn a_source_is_named_by_its_kind_and_its_name() {
     let name = || "x".to_owned();
@@ -251,8 +253,8 @@ fn a_source_is_named_by_its_kind_and_its_name() {
     assert_eq!(names, ["main", "subagent:x", "routine:x", "reminder:x", "skill:x", "webhook:x"]);
 }
 
-/// TP-12: all lists come together in order, each line once; what only a job declares is not for the main
-/// conversation.
+/// TP-12: The union of lists is in order and without duplicates; lists of jobs do not apply to the
+/// main conversation.
 #[test]
 fn lists_come_together_in_the_order_of_their_sources() {
     let declared = |source: Source, tools: &[&str]| Declared { source, tools: list(tools) };
@@ -274,7 +276,7 @@ fn lists_come_together_in_the_order_of_their_sources() {
     assert_eq!(for_everyone(&[], &folders()), Effective::default());
 }
 
-/// TP-13: the set of the main conversation, in which nothing is wrong, with our eight tools.
+/// TP-13: The list of the main conversation has no issues and contains the eight own tools.
 #[test]
 fn the_main_conversation_has_its_own_list() {
     let left = for_main(&[Declared::main()], &folders());
@@ -302,7 +304,7 @@ fn the_main_conversation_has_its_own_list() {
     );
 }
 
-/// TP-15: a run can always ask for help: first, if its list does not say so itself.
+/// TP-15: The help tool is first in a run's list unless the list contains it.
 #[test]
 fn the_list_of_a_run_always_has_help() {
     assert_eq!(with_help(list(&["A", "B"])), [HELP, "A", "B"]);
@@ -311,7 +313,7 @@ fn the_list_of_a_run_always_has_help() {
     assert_eq!(with_help(Vec::new()), [HELP]);
 }
 
-/// TP-7: a glob that is made to be slow is as fast as another.
+/// TP-7: A glob that is built to be slow is matched quickly.
 #[test]
 fn a_very_long_line_is_read_like_any_other() {
     for part in ["*", "**", "**/", "*a", "?", "../", "(", ")", "~/", "\u{202e}é", "[", "{a,"] {
@@ -329,7 +331,8 @@ fn is_error(complaint: &Complaint) -> bool {
 }
 
 proptest! {
-    /// TP-10: whatever a line says, it is read without harm, and what it allows is in the list that is left.
+    /// TP-10: Any line is parsed without a panic, and a line that allows something is in the valid
+    /// list.
     #[test]
     fn what_allows_something_has_no_error(text in any::<String>(), glob in "[~./*?a-zé()\\[\\]state]{0,24}") {
         for text in [text, format!("Write({glob})"), format!("Bash({glob}"), glob] {

@@ -1,49 +1,45 @@
-//! One event in the life of a session, and its line.
+//! A session event and its line in the file.
 
 use domain::conversation::SessionId;
 use domain::schedule::Moment;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-/// What happened to a session.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionEvent {
-    /// The session.
     pub session: SessionId,
-    /// What happened to it.
     pub kind: EventKind,
-    /// When.
     pub at: Moment,
-    /// The session it came from, if it did.
+    /// The session it was forked or created from, if any.
     pub parent: Option<SessionId>,
 }
 
-/// All that can happen to a session.
+/// Kind of a session event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// The main conversation began under it.
+    /// The main conversation began with this session.
     Created,
-    /// It stands for an older one.
+    /// It replaces an older session after a compaction.
     Compacted,
-    /// A fork took the place of main.
+    /// A fork replaced main.
     Swapped,
-    /// The human started over, and it was dropped.
+    /// The user cleared the conversation and the session ended.
     Cleared,
-    /// The human started a fork.
+    /// The user started a fork.
     InteractiveFork,
     /// A job ran in a fork of main.
     BgFork,
-    /// A job ran alone.
+    /// A job ran in an isolated session.
     IsolatedBg,
-    /// A routine ran in a session of its own.
+    /// A routine ran in its persistent session.
     PersistentBg,
-    /// The program is about to start anew under it.
+    /// The program is about to restart with this session.
     Restarting,
 }
 
 impl EventKind {
-    /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Created,
         Self::Compacted,
@@ -56,7 +52,7 @@ impl EventKind {
         Self::Restarting,
     ];
 
-    /// The name under which it is kept.
+    /// The name in the file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -82,7 +78,7 @@ struct Line<'a> {
 }
 
 impl SessionEvent {
-    /// The message under which it is committed.
+    /// The message of the git commit for this event.
     pub fn commit_message(&self) -> String {
         format!("session {}: {}", self.kind.as_str(), self.session.short())
     }
@@ -94,11 +90,11 @@ impl SessionEvent {
             timestamp: self.at.to_micros(),
             parent_session_id: self.parent.as_ref().map(SessionId::to_string),
         };
-        // A line holds only text, which always has a JSON form.
+        // A line contains only text, so serialisation cannot fail.
         serde_json::to_string(&line).unwrap_or_default()
     }
 
-    /// Reads a line: nothing, if it does not tell of an event.
+    /// Parses a line. `None` if it is not an event.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         let line: Line<'_> = serde_json::from_slice(line).ok()?;
         let parent = match &line.parent_session_id {

@@ -1,19 +1,19 @@
-//! The end of a long file, read without the rest.
+//! Reads the end of a long file without the rest.
 
 use std::io;
 use std::path::Path;
 
 use crate::disk::{Disk, Seen};
 
-/// How much of the end is read at first.
+/// Bytes read from the end at first.
 const WINDOW: u64 = 8 << 10;
 
-/// The end of the file, starting with a whole line where it is longer than what is read.
+/// The end of the file, from the start of a line.
 pub(super) fn last(disk: &dyn Disk, path: &Path) -> io::Result<Vec<u8>> {
     window(disk, path, len(disk, path)?, WINDOW)
 }
 
-/// What follows the last line feed.
+/// The bytes after the last line feed.
 pub(super) fn torn(disk: &dyn Disk, path: &Path) -> io::Result<Vec<u8>> {
     let len = len(disk, path)?;
     let mut size = WINDOW;
@@ -28,7 +28,7 @@ pub(super) fn torn(disk: &dyn Disk, path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Shows `find` more and more of the end of the file until it finds something.
+/// Calls `find` with growing parts of the end of the file until it returns a result.
 pub(super) fn search<T>(
     disk: &dyn Disk,
     path: &Path,
@@ -47,7 +47,7 @@ pub(super) fn search<T>(
     }
 }
 
-/// The whole lines of the end of a file, and what follows the last line feed.
+/// Splits bytes into complete lines and the rest after the last line feed.
 pub(super) fn lines(bytes: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     let torn = lines.pop().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a new file is called.
+//! File names of new items.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use super::Item;
 use crate::disk::Disk;
 use crate::files::Trouble;
 
-/// The most files with one name that are stepped around.
+/// The most names that are tried.
 const TRIED: u32 = 10_000;
 
-/// Where the file of an item goes.
+/// The file to write.
 pub(super) enum Spot {
-    /// Where its own file is, under its words.
+    /// The existing file of the item.
     Own(PathBuf),
-    /// The first name that nobody has yet.
+    /// The first free name.
     New(PathBuf),
 }
 
-/// The name for the file of `item`. Whether a file that has such a name is its own is asked of `is_own`.
+/// Chooses the file of `item`. `is_own` tells whether an existing file belongs to the item.
 pub(super) fn spot<T: Item>(
     disk: &dyn Disk,
     dir: &Path,
@@ -45,7 +45,7 @@ pub(super) fn spot<T: Item>(
     Err(Trouble::refused(&dir.join(stem), "too many files have this name; remove some"))
 }
 
-/// All that has a name, read once however many there are. A link that leads nowhere is somebody's, too.
+/// All names in the directory, read once. Includes broken links.
 fn taken(disk: &dyn Disk, dir: &Path) -> Result<HashSet<PathBuf>, Trouble> {
     if disk.look(dir).map_err(Trouble::reading(dir))?.is_none() {
         return Ok(HashSet::new());

@@ -1,4 +1,4 @@
-//! Reading files that anybody may have put there.
+//! Reads item files, which anyone may have written.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,18 @@ use crate::disk::{Disk, Seen};
 use crate::files::Trouble;
 use crate::frontmatter::{BadText, read, split, wire::IdKey};
 
-/// The most bytes of a file that people write.
+/// The maximum size of an item file in bytes.
 const LARGEST: usize = 1 << 20;
 const TOO_LARGE: &str = "it is larger than 1 MB; a file like this holds a few pages";
 
-/// Whether a file is one of ours by its name. Hidden ones are not: editors keep their locks in them.
+/// Returns whether the name is that of an item file. Hidden files are not, because editors use them
+/// as locks.
 pub(crate) fn is_markdown(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".md") && !name.starts_with(b".")
 }
 
-/// The files in `dir` that are ours, in order.
+/// The item files in `dir`, sorted.
 pub(super) fn markdown(disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, Trouble> {
     if disk.look(dir).map_err(Trouble::reading(dir))?.is_none() {
         return Ok(Vec::new());
@@ -29,25 +30,25 @@ pub(super) fn markdown(disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, Trou
     Ok(paths)
 }
 
-/// The text of a file, or why it has none.
+/// Reads the text of a file, or returns why it is invalid.
 pub(in crate::files) fn text_of(disk: &dyn Disk, path: &Path) -> Result<String, BadText> {
     let text = disk.look(path).and_then(|seen| text_at(disk, path, seen));
     text.map_err(|error| BadText::whole(format!("it cannot be read ({error})")))?
 }
 
-/// The id a file says it has: nothing, if it says none that can be read.
+/// The id in a file, if it has a readable one.
 pub(super) fn id_of(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> {
     let text = text_at(disk, path, disk.look(path)?)?;
     Ok(text.ok().and_then(|text| id_in(&text)))
 }
 
-/// The id that is said in the text of a file.
+/// The id in the text of a file.
 pub(crate) fn id_in(text: &str) -> Option<String> {
     read::<IdKey>(&split(text).ok()?).ok()?.id
 }
 
-/// The text of a file that was `seen` as this, or what is wrong with it; the disk itself may fail, which is
-/// another matter.
+/// Reads the text of a file of kind `kind`. The inner error is a defect of the file, the outer one
+/// a disk error.
 pub(crate) fn text_at(
     disk: &dyn Disk,
     path: &Path,

@@ -1,4 +1,4 @@
-//! What is wanted of a client, and what the one who wants it hears.
+//! The commands for a client, and the updates that it sends back.
 
 use domain::context::Context;
 use domain::conversation::Usage;
@@ -10,15 +10,15 @@ use tokio::sync::{mpsc, oneshot};
 use super::super::control::Answered;
 use super::super::past::Past;
 
-/// Something wanted of a client.
+/// A command for a client.
 pub enum Order {
-    /// A reply, or a summary.
+    /// Run a turn: a reply or a summary.
     Ask(Box<Ask>),
-    /// A request to the program, and who waits for its answer.
+    /// Send a request to the program and its answer to the channel.
     Change(Value, oneshot::Sender<Answered>),
 }
 
-/// Something wanted of the model.
+/// A request for a turn.
 pub struct Ask {
     pub context: Context,
     pub past: Past,
@@ -27,36 +27,36 @@ pub struct Ask {
     pub attempts: u32,
 }
 
-/// What is wanted.
+/// The goal of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// An answer to what was said.
+    /// An answer to the conversation.
     Reply,
-    /// That the program sums up, by this command.
+    /// A summary of the session, started with this command.
     Summary(String),
 }
 
-/// What the one who asked hears.
+/// An update about a running turn.
 pub enum News {
-    /// A few words more.
+    /// More text.
     Words(String),
-    /// What the reply has used so far, and the vendor's id of the model that says it.
+    /// The usage so far, and the vendor's id of the model.
     Used(Usage, String),
-    /// The end.
+    /// The turn ended.
     Done(Result<Outcome, Failure>),
 }
 
-/// What came of an ask.
+/// The result of a completed turn.
 #[derive(Debug)]
 pub struct Outcome {
     pub reply: Reply,
     pub compaction: Compaction,
 }
 
-/// What the program's summing up came to.
+/// Statistics of a compaction by the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// How often it happened: once, if it was asked for and worked.
+    /// The number of compactions: one, if it was requested and succeeded.
     pub boundaries: u32,
     /// The tokens before, if known.
     pub pre_tokens: Option<u64>,
@@ -67,9 +67,9 @@ pub struct Compaction {
 }
 
 impl Ask {
-    /// Tells that nothing will come of it.
+    /// Reports `failure` to the requester.
     pub async fn fail(self, failure: Failure) {
-        // Whoever asked may have left.
+        // The requester may have left.
         let _ = self.news.send(News::Done(Err(failure))).await;
     }
 }

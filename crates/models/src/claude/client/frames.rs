@@ -1,4 +1,4 @@
-//! What is done when the program says something.
+//! Handles the frames of the program.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Client {
         if self.all_calls() { self.hand_over_calls().await } else { Next::Go }
     }
 
-    /// Whether a call waits that can be handed over as soon as no other is expected.
+    /// Returns whether there are calls that can be returned as soon as no more are expected.
     pub(super) fn some_calls(&self) -> bool {
         let Phase::Speaking(speech) = &self.phase else { return false };
         !speech.assembly.is_streaming() && !self.program.tools.new_ids().is_empty()
@@ -58,7 +58,7 @@ impl Client {
         self.some_calls() && speech.assembly.has_all(&self.program.tools.new_ids())
     }
 
-    /// The calls become a reply; the program waits until their results come.
+    /// Returns the new calls as a reply; the program waits for their results.
     pub(super) async fn hand_over_calls(&mut self) -> Next {
         let Phase::Speaking(mut speech) = std::mem::replace(&mut self.phase, Phase::Idle) else {
             return Next::Go;
@@ -67,7 +67,8 @@ impl Client {
         let reply = speech.assembly.calling(self.program.tools.take_new());
         self.keep(&speech.ask, speech.heard, speech.heard).await;
         let outcome = Outcome { reply, compaction: speech.compaction };
-        // Whoever asked may have left; then the results never come, and the program is told so later.
+        // The requester may have left. Then the results never arrive, and the next request
+        // interrupts the program.
         let _ = speech.ask.news.send(News::Done(Ok(outcome))).await;
         Next::Go
     }
@@ -88,7 +89,7 @@ impl Client {
         }
     }
 
-    /// Whoever waits now may be another than the one it was started for.
+    /// Starts the pending request, which may differ from the one that the program was started for.
     async fn ready(&mut self) -> Next {
         let started = std::mem::replace(&mut self.phase, Phase::Idle);
         let (Phase::Starting(_, started), Some(ask)) = (started, self.waiting.take()) else {
@@ -116,7 +117,7 @@ impl Client {
                 self.over_with(ended);
                 Next::Go
             }
-            // A turn that nobody asked for has ended.
+            // The end of an unsolicited turn.
             Phase::Idle => Next::Go,
         }
     }
@@ -162,16 +163,16 @@ impl Client {
             Ok(Outcome { reply, compaction: speech.compaction })
         };
         let refused = matches!(done, Err(Failure::BadKey(_)));
-        // Whoever asked may have left.
+        // The requester may have left.
         let _ = speech.ask.news.send(News::Done(done)).await;
-        // A program remembers who it speaks for; another one learns who that is now.
+        // A program keeps its credentials; a new one reads the current ones.
         if refused { Next::Over } else { self.next().await }
     }
 
-    /// CP-6, CP-9: once, and only if no answer came.
+    /// CP-6, CP-9: sends the message again, once and only without an answer.
     async fn ask_again(&mut self, mut speech: Speech) -> Next {
         if let Some(message) = &speech.message {
-            // If it cannot be written to, it is gone, and that is found out when reading.
+            // A failed write means that the program has ended, which reading detects.
             let _ = self.program.control.say(message).await;
         }
         speech.progress = Progress::AskedAgain;
@@ -202,16 +203,16 @@ impl Client {
 impl Speech {
     async fn say(&self, words: Option<String>) {
         if let Some(words) = words {
-            // Whoever asked may have left, which is noticed as such.
+            // A closed channel is detected in the main loop.
             let _ = self.ask.news.send(News::Words(words)).await;
         }
     }
 
-    /// A reply may break off, so what it used is told as soon as it is more than `before`.
+    /// Reports the usage as soon as it differs from `before`, because the reply may be cut off.
     async fn count(&self, before: Usage) {
         let usage = self.assembly.usage();
         if usage != before {
-            // Whoever asked may have left.
+            // The requester may have left.
             let model = self.assembly.model().to_owned();
             let _ = self.ask.news.send(News::Used(usage, model)).await;
         }
@@ -222,7 +223,7 @@ impl Speech {
     }
 }
 
-/// Whoever was heard was reached: a connection that is lost then cuts the answer off.
+/// Turns a lost connection into a cut-off reply if text was streamed.
 fn cut_off(failure: Failure, heard: &Assembly) -> Failure {
     if heard.was_heard() && matches!(failure, Failure::Unreachable(_)) {
         return Failure::CutOff("the connection was lost".to_owned());

@@ -1,4 +1,4 @@
-//! What is done when something is wanted of the program.
+//! Handles the commands for a client.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Client {
     pub(super) async fn ordered(&mut self, order: Order) -> Next {
         match order {
             Order::Change(request, answer) => {
-                // If it cannot be written to, the answer is dropped, and that is an answer.
+                // A failed write drops the sender, which the requester sees.
                 let _ = self.program.control.request(&request, answer).await;
                 Next::Go
             }
@@ -36,7 +36,7 @@ impl Client {
         }
     }
 
-    /// Begins with what waits, if the program is ready for it.
+    /// Starts the pending request, if there is one.
     pub(super) async fn next(&mut self) -> Next {
         match self.waiting.take() {
             Some(ask) => self.begin(ask).await,
@@ -54,8 +54,8 @@ impl Client {
         self.speak(ask, plan).await
     }
 
-    /// MC-26, MC-27: speaks with the model and the effort that are wanted. The program can change to another model while
-    /// it runs, but not to another effort.
+    /// MC-26, MC-27: starts the turn with the requested model and effort. The program can change
+    /// its model while it runs, but not its effort.
     pub(super) async fn speak(&mut self, ask: Box<Ask>, plan: Plan) -> Next {
         if self.program.effort != ask.context.effort {
             return self.restart(plan, ask).await;
@@ -67,14 +67,14 @@ impl Client {
         self.program.model.clone_from(&model);
         let change = json!({"subtype": "set_model", "model": model});
         let (answer, ready) = oneshot::channel();
-        // If it cannot be written to, it is gone, and that is found out when reading.
+        // A failed write means that the program has ended, which reading detects.
         let _ = self.program.control.request(&change, answer).await;
         self.phase = Phase::Starting(ready, plan);
         self.waiting = Some(ask);
         Next::Go
     }
 
-    /// Tells the program what it has not heard. Nothing is said if nobody listens any more.
+    /// Sends the entries that the program does not know, unless the requester has left.
     async fn tell(&mut self, ask: Box<Ask>, heard: usize) -> Next {
         self.phase = Phase::Idle;
         if ask.news.is_closed() {
@@ -89,7 +89,7 @@ impl Client {
             Wanted::Summary(command) => (plan::command(command), heard),
         };
         self.keep(&ask, heard, told).await;
-        // If it cannot be written to, it is gone, and that is found out when reading.
+        // A failed write means that the program has ended, which reading detects.
         let _ = self.program.control.say(&message).await;
         let mut speech = Speech::new(*ask, told);
         speech.message = Some(message);
@@ -97,7 +97,7 @@ impl Client {
         Next::Go
     }
 
-    /// The program waits for its tools: either their results came, or it is told to stop waiting.
+    /// Sends the tool results that the program waits for, or interrupts it if the request has none.
     async fn go_on(&mut self, ask: Box<Ask>, heard: usize) -> Next {
         let answers = results(&ask).and_then(|results| self.program.tools.ran(results));
         let Some(answers) = answers else {
@@ -112,7 +112,7 @@ impl Client {
 
     pub(super) async fn answer(&mut self, answers: Vec<Answer>) -> Next {
         for (id, answered) in answers {
-            // If it cannot be written to, it is gone, and that is found out when reading.
+            // A failed write means that the program has ended, which reading detects.
             let _ = self.program.control.answer(&id, answered).await;
         }
         Next::Go

@@ -1,4 +1,4 @@
-//! What the program asks people: answered by others, however long they take, while it goes on speaking.
+//! The program's permission and hook requests, answered concurrently while the turn continues.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
-//! The request for a reply, as one function of the context.
+//! Builds Responses requests from a context.
 //!
-//! Each entry becomes the same bytes whatever comes after it, so that the server's prompt cache can be read.
+//! Each entry becomes the same bytes whatever follows it, so that the server's prompt cache can be
+//! read.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::beginnings::{Beginnings, Body, Made, before, opening};
 /// The fewest output tokens that the API accepts.
 const LEAST_OUTPUT: u32 = 16;
 
-/// Asks for reasoning in a form that can be sent back.
+/// Requests reasoning in a form that can be sent back.
 const ENCRYPTED_REASONING: &[&str] = &["reasoning.encrypted_content"];
 
 /// The input of a call that came without one.
@@ -28,13 +29,13 @@ const NO_ARGUMENTS: &str = "{}";
 /// The schema of a tool that came without one.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 
-/// The request for the reply to `context`.
+/// Returns the request for the reply to `context`. It reuses the bytes of earlier requests.
 pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
     let opening = opening(&request(asked, context, Vec::new()))?;
     beginnings.write(opening, context, |from| items(asked, context, from))
 }
 
-/// The request for the reply to `context` with the conversation `input`.
+/// Returns the request for the reply to `context` with the conversation `input`.
 pub fn request<'a>(asked: Asked<'a>, context: &'a Context, input: Vec<Item<'a>>) -> Request<'a> {
     let profile = asked.profile;
     let effort = profile.effort.value(context.effort);
@@ -61,7 +62,7 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { name: spec.name, description: &spec.description, parameters, strict: false }
 }
 
-/// The items that come of the entries of `context` from the place `from` on.
+/// Returns the items for the entries of `context` from the index `from` on.
 pub fn items<'a>(asked: Asked<'a>, context: &'a Context, from: usize) -> Vec<Made<Item<'a>>> {
     let open = before(&context.said, from).map(open_calls).unwrap_or_default();
     let mut items = Items {
@@ -84,13 +85,13 @@ pub fn items<'a>(asked: Asked<'a>, context: &'a Context, from: usize) -> Vec<Mad
 
 struct Items<'a> {
     items: Vec<Made<Item<'a>>>,
-    /// Calls that wait for their outputs.
+    /// Calls that need outputs.
     open: Vec<&'a ToolCall>,
     tools: Tools,
-    /// The origin of opaque parts that may be sent back, if any may.
+    /// The origin of opaque parts that may be sent back, if any.
     origin: Option<&'a str>,
     unreadable: &'a Arc<BTreeSet<String>>,
-    /// The place of the entry that is added.
+    /// The index of the entry that is being added.
     at: usize,
 }
 
@@ -124,7 +125,8 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Adds an output for every open call: the API refuses a call without an output and an output without a call.
+    /// Adds an output for every open call: the API refuses a call without an output and an output
+    /// without a call.
     fn settle(&mut self, results: &'a [ToolResult]) {
         if self.tools == Tools::Unknown {
             for result in results {
@@ -145,9 +147,9 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Adds a reply of a model. Its own items go back as they came. A reasoning item needs the item that followed it,
-    /// and an item with an id needs the reasoning before it; so if one of them cannot be sent, the text or the call is
-    /// sent in the form that any model accepts.
+    /// Adds a reply of a model. Its own items are sent back unchanged. A reasoning item needs the
+    /// item that followed it, and an item with an id needs the reasoning before it; if one of them
+    /// cannot be sent, the text or the call is sent in the form that any model accepts.
     fn assistant(&mut self, blocks: &'a [Block]) {
         let mut reasoning: Vec<&'a RawValue> = Vec::new();
         let mut shell: Option<Map<String, Value>> = None;
@@ -196,7 +198,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// The JSON of `opaque`, if this server and model wrote it and can read it.
+    /// Returns the JSON of `opaque` if this server and model wrote it and can read it.
     fn own(&self, opaque: &'a Opaque) -> Option<&'a RawValue> {
         let is_own = self.origin == Some(opaque.origin.as_str()) && !self.unreadable.contains(&opaque.json.0);
         object(&opaque.json.0).filter(|_| is_own)
@@ -227,15 +229,15 @@ impl<'a> Items<'a> {
     }
 }
 
-/// An opaque part of a reply, by how it is sent back.
+/// The kind of an opaque part, which decides how it is sent back.
 enum Kind {
-    /// A message or call whose text or arguments are in the block after it.
+    /// A message or call whose text or arguments are in the next block.
     Shell(Map<String, Value>),
-    /// An item that stands alone, such as a commentary message.
+    /// An independent item, such as a commentary message.
     Whole,
-    /// An item that belongs to the one after it.
+    /// An item that belongs to the next one.
     Reasoning,
-    /// Reasoning without its encrypted content: a server that keeps nothing does not know it any more.
+    /// Reasoning without its encrypted content, which a server without stored state cannot read.
     Bare,
 }
 
@@ -251,14 +253,14 @@ impl Kind {
     }
 }
 
-/// The message `shell` with its text.
+/// Returns the message `partial` with its text added.
 fn message(mut shell: Map<String, Value>, text: &str) -> Map<String, Value> {
     let part = json!({ "type": "output_text", "text": text, "annotations": [] });
     shell.insert("content".to_owned(), Value::Array(vec![part]));
     shell
 }
 
-/// The call `shell` with its id, name and arguments.
+/// Returns the call `partial` with its id, name and arguments added.
 fn function_call(mut shell: Map<String, Value>, call: &ToolCall) -> Map<String, Value> {
     let fields =
         [("call_id", call.id.as_str()), ("name", call.name.as_str()), ("arguments", arguments(call))];
@@ -270,7 +272,7 @@ fn arguments(call: &ToolCall) -> &str {
     object(&call.input.0).map_or(NO_ARGUMENTS, RawValue::get)
 }
 
-/// EN-8: the images in their order, then the words.
+/// EN-8: the images in their order, then the text.
 fn user_parts(heard: &Heard) -> Vec<Part<'_>> {
     let images = heard.images.iter().map(|image| Part::InputImage {
         image_url: format!("data:{};base64,{}", image.media_type, image.data),

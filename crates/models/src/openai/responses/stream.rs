@@ -1,7 +1,8 @@
-//! A reply, put together from the events of a response.
+//! Assembles a reply from the events of a response.
 //!
-//! Items are taken from `response.output_item.done`, and nothing is given out before the response ended, so a call that
-//! was cut in the middle cannot be mistaken for a call. Events of an unknown kind are passed over.
+//! Items are taken from `response.output_item.done`, and nothing is returned before the response
+//! ended, so a truncated call is never mistaken for a complete one. Events of an unknown type are
+//! skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +20,16 @@ use super::super::stream::call_ids;
 use super::wire::{DeltaEvent, EndEvent, ItemEvent, OutputItem, Response, Tagged, Tokens};
 use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, PART_BYTES, garbled, json_object, read};
 
-/// A reply that is still coming.
+/// An incomplete reply.
 #[derive(Debug, Default)]
 pub struct ResponseStream {
-    /// The origin that its opaque parts get.
+    /// The origin of its opaque parts.
     origin: String,
-    /// Items by their place in the output.
+    /// Items by their index in the output.
     items: BTreeMap<u64, Growing>,
-    /// The item whose text was last heard, so that two messages are heard as two paragraphs.
+    /// The item whose text was streamed last; texts of two messages are separated by a blank line.
     heard: Option<u64>,
-    /// The item whose progress was last told.
+    /// The item whose progress was streamed last.
     progress: Option<u64>,
     ending: Option<Ending>,
     usage: Usage,
@@ -38,7 +39,8 @@ pub struct ResponseStream {
     held: Held,
 }
 
-/// The same text comes twice, first in pieces and then in the finished item, so the larger sum counts.
+/// Byte counts. The text arrives twice, in deltas and in the finished item, so the larger sum
+/// counts.
 #[derive(Debug, Default)]
 struct Held {
     pieces: usize,
@@ -48,8 +50,8 @@ struct Held {
 #[derive(Debug, Default)]
 struct Growing {
     is_commentary: bool,
-    /// Whether it may come all at once at its end: reasoning, a tool of the vendor, or a call whose arguments are held
-    /// back.
+    /// True if it may arrive all at once: reasoning, a tool of the vendor, or a call whose
+    /// arguments are not streamed.
     is_silent: bool,
     /// The text so far, used if the response ends before the item does.
     text: String,
@@ -64,12 +66,12 @@ enum Ending {
 }
 
 impl ResponseStream {
-    /// A reply to `context` whose opaque parts get `origin`.
+    /// Creates an empty reply to `context` whose opaque parts get `origin`.
     pub fn new(context: &Context, origin: &str) -> Self {
         Self { origin: origin.to_owned(), taken: call_ids(context), ..Self::default() }
     }
 
-    /// Takes an answer that comes whole, and gives its words.
+    /// Parses a response that is one JSON body, and returns its text.
     pub fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
         let response: Response<'_> = read(body)?;
         if response.status.is_none() && response.output.is_empty() {
@@ -144,7 +146,7 @@ impl ResponseStream {
             ("incomplete", _) => Ending::OutOfTokens,
             _ => Ending::Completed,
         });
-        // A server that sends no items on the way has all of them here.
+        // Servers that do not send items separately include all of them here.
         if self.items.values().all(|item| item.done.is_none()) {
             for (index, item) in (0..).zip(&response.output) {
                 self.done(index, item)?;
@@ -165,7 +167,7 @@ impl ResponseStream {
         };
     }
 
-    /// The blocks of one finished item.
+    /// Returns the blocks of one finished item, and whether it is a refusal.
     fn blocks(
         origin: &str,
         json: String,
@@ -216,7 +218,7 @@ impl Assembly for ResponseStream {
             }
             "response.output_text.delta" | "response.refusal.delta" => return Ok(self.words(read(data)?)),
             "response.reasoning_summary_text.delta" => return Ok(self.progress(read(data)?)),
-            // The parts of one summary are paragraphs.
+            // The parts of a summary are separated by blank lines.
             "response.reasoning_summary_part.added" => {
                 let event: DeltaEvent = read(data)?;
                 if self.progress == Some(event.output_index) {
@@ -228,7 +230,8 @@ impl Assembly for ResponseStream {
                 return Ok(News::Ended);
             }
             "error" => return Err(error_event(data)),
-            // What only says that the response is still there. The other parts of an item are part of the reply.
+            // These only report that the response is in progress. All other unknown events belong
+            // to the reply.
             "response.created" | "response.in_progress" | "response.queued" | "keepalive" | "ping" => {
                 return Ok(News::KeepAlive);
             }
@@ -237,8 +240,8 @@ impl Assembly for ResponseStream {
         Ok(News::Quiet)
     }
 
-    /// Reasoning is not streamed, some servers hold back the arguments of a call until they are whole, and the vendor's
-    /// own tools take their time.
+    /// Reasoning is not streamed, some servers send the arguments of a call only when they are
+    /// complete, and the vendor's own tools take time.
     fn is_working(&self) -> bool {
         self.items.values().next_back().is_some_and(|item| item.is_silent && item.done.is_none())
     }
@@ -271,7 +274,7 @@ impl Assembly for ResponseStream {
                     blocks.extend(made);
                     declined |= refused;
                 }
-                // Running out of tokens cuts the arguments of a call; that is no mistake of the server.
+                // The token limit truncates the arguments of a call; that is not a server error.
                 Err(_) if is_cut => {}
                 Err(failure) => return Err(failure),
             }
@@ -288,7 +291,7 @@ impl Assembly for ResponseStream {
 }
 
 impl OutputItem {
-    /// Whether it is a note about the work, not a part of the answer.
+    /// Returns whether it is a progress note instead of a part of the answer.
     fn is_commentary(&self) -> bool {
         self.phase.as_deref() == Some("commentary")
     }
@@ -303,18 +306,19 @@ impl OutputItem {
     }
 }
 
-/// The item `json` without the fields that a block after it holds.
+/// Returns the item `json` without the fields that the next block contains.
 fn shell(json: &str, fields: &[&str]) -> Result<String, Failure> {
     let mut map: Map<String, Value> = read(json)?;
     map.retain(|name, _| !fields.contains(&name.as_str()));
     Ok(Value::Object(map).to_string())
 }
 
-/// The failure that an `error` event tells. Its fields stand in the event itself or in an object inside of it.
+/// Returns the failure for an `error` event. Its fields are in the event itself or in a nested
+/// object.
 fn error_event(data: &str) -> Failure {
     let mut event: Map<String, Value> = serde_json::from_str(data).unwrap_or_default();
     let inner = event.remove("error").filter(Value::is_object);
-    // The kind of the event is no kind of error.
+    // The event's type is not an error type.
     event.remove("type");
     refusal::from_event(&inner.unwrap_or(Value::Object(event)).to_string())
 }
@@ -331,8 +335,8 @@ mod tests {
         stream.is_working()
     }
 
-    /// While a call or reasoning is open, signals that keep the connection open may be all that comes; in a text they are
-    /// silence.
+    /// While a call or reasoning is open, keep-alive events count as activity; in a text they do
+    /// not.
     #[test]
     fn an_open_item_that_may_come_at_once_is_worked_on() {
         for (kind, expected) in

@@ -1,4 +1,4 @@
-//! The types of the Responses API, as they stand on the wire.
+//! Request and event types of the Responses API.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub struct Reasoning {
     pub summary: Option<&'static str>,
 }
 
-/// A function tool. The API checks schemas strictly unless told otherwise; ours have optional fields.
+/// A function tool. The API checks schemas strictly by default; ours have optional fields.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "function")]
 pub struct Tool<'a> {
@@ -49,9 +49,9 @@ pub struct Tool<'a> {
 pub enum Item<'a> {
     Message(Message<'a>),
     Tool(ToolItem<'a>),
-    /// An output item of the model, as it came.
+    /// An output item of the model, unchanged.
     Verbatim(&'a RawValue),
-    /// An output item of the model, put together again.
+    /// An output item of the model, rebuilt.
     Rebuilt(Map<String, Value>),
 }
 
@@ -77,7 +77,7 @@ pub enum ToolItem<'a> {
     FunctionCallOutput { call_id: &'a str, output: &'a str },
 }
 
-/// The kind of an event or item.
+/// The type tag of an event or item.
 #[derive(Debug, Deserialize)]
 pub struct Tagged<'a> {
     #[serde(rename = "type", borrow)]
@@ -92,7 +92,7 @@ pub struct ItemEvent<'a> {
     pub item: &'a RawValue,
 }
 
-/// Any event that brings more of a text.
+/// An event with more text.
 #[derive(Debug, Deserialize)]
 pub struct DeltaEvent {
     pub output_index: u64,
@@ -100,7 +100,7 @@ pub struct DeltaEvent {
     pub delta: String,
 }
 
-/// The event that ends a response, or the whole answer of a server that does not stream.
+/// The event that ends a response.
 #[derive(Debug, Deserialize)]
 pub struct EndEvent<'a> {
     #[serde(borrow)]
@@ -135,7 +135,7 @@ pub struct TokensDetails {
     pub cached_tokens: Option<u64>,
 }
 
-/// An output item, as far as it is understood.
+/// An output item, as far as it is used.
 #[derive(Debug, Deserialize)]
 pub struct OutputItem {
     #[serde(rename = "type")]

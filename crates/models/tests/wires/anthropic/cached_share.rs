@@ -1,5 +1,5 @@
-//! How much of a long conversation is read from the cache, with thinking on, counted by the strict server.
-//! `cargo xtask bench` reads it.
+//! Measures the share of a long conversation that is read from the cache, with thinking on, as
+//! counted by the strict server. `cargo xtask bench` reads the output.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use testkit::model_server::{Act, ModelServer};
 
 use super::stage::{answer, ask, context, human, model};
 
-/// A model that always thinks, whose thinking blocks are bound to everything before them.
+/// A model that always thinks, and whose thinking blocks are bound to everything before them.
 const MODEL: &str = "claude-sonnet-5-5";
 
-/// A conversation that grows, and the model that is asked about it.
+/// A growing conversation and its model.
 struct Talk {
     server: ModelServer,
     model: Anthropic,
@@ -31,12 +31,13 @@ impl Talk {
         Self { server, model, said: said.into_iter().map(Arc::new).collect() }
     }
 
-    /// The share of the input, in percent, that is read from the cache when `words` are said on `branch`.
+    /// Returns the share of the input, in percent, that is read from the cache when `message` is
+    /// sent on `branch`.
     async fn share(&mut self, branch: Branch, words: Said) -> f64 {
         let mut said = self.said.clone();
         said.push(Arc::new(words));
         let asked = Context {
-            // A run in the background is the only one here that no user takes part in.
+            // Only the background run is not interactive.
             interactive: branch != Branch::fork("mail").unwrap(),
             branch,
             model: Some(MODEL.to_owned()),
@@ -64,7 +65,7 @@ impl Talk {
     }
 }
 
-/// The blocks of thinking in `request`.
+/// Returns the number of thinking blocks in `request`.
 fn thinking_blocks(request: &Value) -> usize {
     let messages = request["messages"].as_array().unwrap();
     let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();

@@ -1,4 +1,4 @@
-//! What was read once is read from the cache.
+//! Earlier input is read from the cache.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +47,7 @@ async fn the_next_request_of_a_branch_and_of_its_fork_is_mostly_read_from_the_ca
     assert!(share(early) < 0.1, "another way through the tree shares only its instructions: {early:?}");
 }
 
-/// The vendor looks back a few blocks only, and one step of a turn may add more than that.
+/// The vendor looks back only a few blocks, and one step of a turn may add more.
 #[tokio::test]
 async fn many_calls_in_one_step_do_not_lose_the_cache() {
     let server = ModelServer::start().await.unwrap();
@@ -74,7 +74,7 @@ async fn the_cache_forgets_after_five_minutes_without_use() {
     assert_eq!(reads, [false, true, true, false]);
 }
 
-/// IF-4: why a fork thinks as main does unless the human wants it otherwise.
+/// IF-4: why a fork uses main's thinking mode by default.
 #[tokio::test]
 async fn a_fork_that_thinks_as_main_does_reads_what_was_said_from_the_cache() {
     let server = ModelServer::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! What can go wrong on this wire alone, and what is an ending without an answer.
+//! Failures that are specific to this API, and stop reasons without an answer.
 
 use domain::failure::{Declined, Failure};
 use domain::turn::Stop;
@@ -14,7 +14,7 @@ async fn fails(act: Act) -> String {
     format!("{:?}", play(act).await.1.unwrap_err())
 }
 
-/// E1, E3, E5: who must act, and when to come back, is told apart.
+/// E1, E3, E5: each refusal becomes its own kind of failure, with a retry time where there is one.
 #[tokio::test]
 async fn every_refusal_of_this_vendor_is_a_failure_of_its_kind() {
     let cases = [
@@ -42,7 +42,7 @@ async fn every_refusal_of_this_vendor_is_a_failure_of_its_kind() {
     .assert_eq(&told);
 }
 
-/// E2, E3: what goes wrong after a good beginning.
+/// E2, E3: errors after the stream has started.
 #[tokio::test]
 async fn every_stream_of_this_vendor_that_breaks_is_a_failure_of_its_kind() {
     let words = || Act::says("one two three four five six");
@@ -70,7 +70,7 @@ async fn every_stream_of_this_vendor_that_breaks_is_a_failure_of_its_kind() {
     .assert_eq(&told);
 }
 
-/// E3: five endings that are no answer are five different things.
+/// E3: stop reasons without an answer are distinguished.
 #[tokio::test]
 async fn an_ending_that_is_no_answer_says_which_one() {
     let cases = [
@@ -97,7 +97,7 @@ async fn an_ending_that_is_no_answer_says_which_one() {
     .assert_eq(&told);
 }
 
-/// The vendor's category says why the model declines. One that we do not know is no reason.
+/// The vendor's category gives the reason of a refusal. An unknown category counts as unstated.
 #[tokio::test]
 async fn a_refusal_comes_with_its_category() {
     let cases = [
@@ -115,7 +115,7 @@ async fn a_refusal_comes_with_its_category() {
     }
 }
 
-/// A permission that the key lacks for a model is about the model, and not about the key.
+/// A permission that the key lacks for a model concerns the model, not the key.
 #[tokio::test]
 async fn a_model_that_the_key_may_not_use_is_named_with_the_way_out() {
     let refused = "Your API key does not have access to the model claude-test-1.";
@@ -138,7 +138,7 @@ async fn the_version_is_told_and_a_wrong_key_refused_in_the_words_of_the_vendor(
     assert_eq!(server.requests()[0].version.as_deref(), Some("2023-06-01"));
 }
 
-/// Hears only what a call used.
+/// A sink that records only the usage.
 #[derive(Default)]
 struct Counting(std::sync::Mutex<domain::conversation::Usage>);
 
@@ -150,7 +150,7 @@ impl engine::ports::Hearing for Counting {
     }
 }
 
-/// E2: what was read for a reply that broke off is paid for, so it is told before the end.
+/// E2: the input of a reply that breaks off is billed, so its usage is reported early.
 #[tokio::test]
 async fn a_reply_that_breaks_off_has_told_what_it_used() {
     use engine::ports::Model as _;
@@ -163,7 +163,7 @@ async fn a_reply_that_breaks_off_has_told_what_it_used() {
     assert!(told.read() > 0 && told.read() == server.usage()[0].read(), "{told:?}");
 }
 
-/// MC-26: the model that a context asks for answers it, and is named.
+/// MC-26: the model that a context names answers, and is reported.
 #[tokio::test]
 async fn a_context_may_ask_for_another_model() {
     use engine::ports::Model as _;

@@ -1,4 +1,5 @@
-//! What main, its fork and a background fork send next, side by side: they part where the fork does.
+//! The next requests of main, its fork and a background fork, side by side: they differ only after
+//! the fork point.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ fn history() -> Vec<Arc<Said>> {
     said.into_iter().map(Arc::new).collect()
 }
 
-/// The next three requests: of main, of a fork that starts there, and of a background run.
+/// Returns the next three requests: of main, of a fork that starts there, and of a background run.
 fn next() -> [Context; 3] {
     let heard = |preface: &str, text: &str| {
         Said::Human(Heard { preface: preface.to_owned(), text: text.to_owned(), images: Vec::new() })
@@ -82,7 +83,7 @@ fn side_by_side(bodies: [&str; 3]) -> String {
     text
 }
 
-/// A line to every value, in the order in which they were sent.
+/// Formats JSON with one value per line, in the original order.
 fn pretty(body: &str) -> String {
     let mut text = String::new();
     let mut depth = 0;

@@ -1,4 +1,4 @@
-//! What is sent.
+//! Request bodies of the Messages API.
 
 use domain::context::Context;
 use domain::conversation::{Block, Heard, Image, Opaque, Reach, Said};
@@ -46,7 +46,7 @@ fn everything() -> Vec<Said> {
     ]
 }
 
-/// The bytes of a request, a line to a message and to a block.
+/// Returns the body of a request, with one line per message and block.
 async fn sent(context: &Context) -> String {
     let server = ModelServer::start().await.unwrap();
     ask(&model(&server.url()), context).await.1.unwrap();
@@ -54,7 +54,7 @@ async fn sent(context: &Context) -> String {
     body.replace(r#"{"role""#, "\n{\"role\"").replace(r#"{"type""#, "\n  {\"type\"") + "\n"
 }
 
-/// EN-8, and everything else that can be said. The server accepts it.
+/// EN-8: a conversation with every kind of entry becomes one request that the server accepts.
 #[tokio::test]
 async fn a_context_with_everything_in_it_is_one_request() {
     expect![[r#"
@@ -92,10 +92,10 @@ async fn a_context_with_everything_in_it_is_one_request() {
     "#]].assert_eq(&sent(&context(everything())).await);
 }
 
-/// Ends a request whose last entry is a reply.
+/// The end of a request whose last entry is a reply.
 const GO_ON: &str = "]},\n{\"role\":\"user\",\"content\":[\n  {\"type\":\"text\",\"text\":\"[Go on.]\"}";
 
-/// Whatever comes later, what was said stays the same bytes; only the marks move.
+/// Later entries do not change the bytes of earlier ones; only the cache marks move.
 #[tokio::test]
 async fn every_request_begins_with_the_one_before_it() {
     let unmarked =
@@ -128,7 +128,8 @@ async fn a_request_never_ends_with_the_words_of_the_model() {
     assert!(end.starts_with("\"user\"") && end.contains("[Go on.]"), "{said}");
 }
 
-/// EN-7, MC-27: each request says how much to think, as the model wants it. The server refuses every other way.
+/// EN-7, MC-27: each request sets the thinking mode and effort in the form that its model accepts;
+/// the server refuses every other form.
 #[tokio::test]
 async fn a_model_is_told_how_much_to_think() {
     let server = ModelServer::start().await.unwrap();
@@ -161,7 +162,7 @@ async fn a_model_is_told_how_much_to_think() {
     assert_eq!(server.refused(), []);
 }
 
-/// EN-8: a picture without words is sent without an empty text, which would be refused.
+/// EN-8: an image without text is sent without an empty text block, which would be refused.
 #[tokio::test]
 async fn a_picture_may_come_without_words() {
     let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };

@@ -14,7 +14,7 @@ use super::stage::settings;
 const CHEAP: &str = "claude-haiku-5-5";
 const USUAL: &str = "claude-sonnet-5-5";
 
-/// A search through `server` for a conversation with `USUAL`.
+/// Creates a search through `server` for a conversation with `DEFAULT_MODEL`.
 fn search(server: &ModelServer) -> WebSearch {
     let settings = Settings { model: USUAL.to_owned(), ..settings(&server.url()) };
     WebSearch::new(Arc::new(Anthropic::new(settings).unwrap()), Some(CHEAP.to_owned()))
@@ -71,7 +71,7 @@ async fn a_search_is_a_small_request_of_its_own_with_the_query_alone() {
     assert_eq!(request["output_config"], json!({"effort": "low"}));
 }
 
-/// The announced calls are the bound of what is spent.
+/// The announced calls are the upper bound of the cost.
 #[tokio::test]
 async fn a_search_is_announced_with_the_most_that_it_can_use() {
     let server = ModelServer::start().await.unwrap();
@@ -81,7 +81,7 @@ async fn a_search_is_announced_with_the_most_that_it_can_use() {
     assert_eq!(charges, [search.name().as_str(), per_search, per_search]);
 }
 
-/// The vendor pauses a long turn; it goes back as it came, and all of it is paid for.
+/// A turn that the vendor pauses is sent back unchanged, and all its requests are charged.
 #[tokio::test]
 async fn a_paused_search_is_continued() {
     let paused = Act::empty().and_signed_thinking("Let me see.").and_pauses("green tea");
@@ -111,12 +111,12 @@ async fn each_error_of_the_search_says_what_to_do() {
     check("query_too_long", SearchFailure::QueryTooLong).await;
     check("unavailable", SearchFailure::Unavailable).await;
     check("invented_next_year", SearchFailure::Unavailable).await;
-    // An error after results loses nothing.
+    // Results before an error are returned.
     let act = Act::empty().and_searches("green tea", &[tea()]).and_fails_to_search("more", "unavailable");
     assert_eq!(play([act]).await.1.findings.unwrap().pages.len(), 1);
 }
 
-/// The vendor lets a request search so often as it says.
+/// The vendor enforces the search limit of the request.
 #[tokio::test]
 async fn searches_beyond_the_limit_of_the_request_are_not_charged() {
     let act = (0..3).fold(Act::empty(), |act, _| act.and_searches("green tea", &[tea()]));

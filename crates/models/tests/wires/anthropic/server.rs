@@ -1,4 +1,4 @@
-//! The played server by itself: what other clients than ours would see.
+//! The fake server alone, as other clients would see it.
 
 use reqwest::{Client, Response};
 use serde_json::{Value, json};

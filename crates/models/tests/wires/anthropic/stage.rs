@@ -1,4 +1,4 @@
-//! A client of the Messages API, and what it is asked.
+//! Clients of the Messages API for tests.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub fn model(url: &str) -> Anthropic {
     Anthropic::new(settings(url)).unwrap()
 }
 
-/// What comes of asking a server that plays `act`.
+/// Returns the result of a call to a server that answers with `act`.
 pub async fn play(act: Act) -> (String, Result<Reply, Failure>) {
     let server = ModelServer::start().await.unwrap();
     server.script([act]);

@@ -1,4 +1,4 @@
-//! Replies that come to their end.
+//! Streams that complete successfully.
 
 use std::sync::Mutex;
 
@@ -13,7 +13,7 @@ use testkit::model_server::{Act, ModelServer, Piece};
 
 use super::stage::{ask, context, human, model, play, result, settings};
 
-/// ST-1, ST-3: words are heard in the order in which they come, and together they are the answer.
+/// ST-1, ST-3: text arrives in order, and its chunks together are the answer.
 #[tokio::test]
 async fn words_come_in_order_and_are_the_whole_answer() {
     let text = "Grüße aus dem 🦀-Land!\n\n\"quoted\", \\escaped\\, and\ttabs. ".repeat(20);
@@ -30,7 +30,7 @@ async fn words_come_in_order_and_are_the_whole_answer() {
     assert_eq!(reply.stop, Stop::Said);
 }
 
-/// ST-2, ST-4: every call is collected from its pieces, and is whole when its block ends.
+/// ST-2, ST-4: every call is assembled from its deltas, and complete when its block ends.
 #[tokio::test]
 async fn tools_are_called_side_by_side_and_their_results_are_read() {
     let server = ModelServer::start().await.unwrap();
@@ -65,8 +65,8 @@ async fn tools_are_called_side_by_side_and_their_results_are_read() {
     assert_eq!(sent[2]["content"][1]["tool_use_id"], calls[1].id.as_str());
 }
 
-/// A model that thinks and calls tools side by side reads its own thoughts again, byte for byte, before the
-/// results: it refuses the conversation otherwise.
+/// A model that thinks and calls tools needs its thinking blocks back, byte for byte, before the
+/// results; otherwise it refuses the conversation.
 #[tokio::test]
 async fn thoughts_before_calls_go_back_with_their_results() {
     let server = ModelServer::start().await.unwrap();
@@ -143,7 +143,7 @@ async fn a_thousand_ways_to_cut_a_stream_into_pieces_give_one_reply() {
         server.script([act().chopped(seed)]);
         let (heard, reply) = ask(&model, &context).await;
         let mut reply = reply.unwrap();
-        // The server numbers its calls by the request; everything else is the same.
+        // The server derives call ids from the request; everything else is equal.
         for (block, first) in reply.blocks.iter_mut().zip(&whole.blocks) {
             if let (Block::Call(call), Block::Call(first)) = (block, first) {
                 call.id.clone_from(&first.id);
@@ -165,7 +165,7 @@ async fn what_the_reply_cost_is_what_the_server_charged() {
     assert!(server.usage()[0].cache_write > 0 && server.usage()[1].cache_read > 0);
 }
 
-/// Hears words and progress notes.
+/// A sink that records text and progress notes.
 #[derive(Default)]
 struct Ears {
     words: Mutex<String>,
@@ -182,8 +182,8 @@ impl Hearing for Ears {
     }
 }
 
-/// Text in thinking blocks is a progress note and no part of the answer. The vendor's text for work that was cut off is
-/// neither. All blocks go back as they came.
+/// Text in thinking blocks is a progress note and not part of the answer. The vendor's text for
+/// interrupted work is neither. All blocks are sent back unchanged.
 #[tokio::test]
 async fn text_in_thinking_blocks_is_progress_and_no_part_of_the_answer() {
     let interrupted = "This part of the response was interrupted before it finished.";

@@ -1,4 +1,5 @@
-//! Our client against the rules of the vendor's models, and the rules by themselves.
+//! Our client against the rules of the vendor's models, and the rules of the fake server
+//! themselves.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +22,7 @@ fn turn(id: &str, way: &str, said: Vec<Said>) -> Context {
     Context { model: Some(id.to_owned()), thinking, effort: Effort::for_thinking(thinking), ..context(said) }
 }
 
-/// Thinks, notes, calls a tool; then answers, and answers again.
+/// Replies: thinking with a note and a tool call, an answer, and two more answers.
 fn acts() -> [Act; 4] {
     let first = Act::empty().and_signed_thinking("hm").and_notes("Looking.");
     [
@@ -32,7 +33,8 @@ fn acts() -> [Act; 4] {
     ]
 }
 
-/// A conversation with one tool call and a second question; its last request has other instructions.
+/// Runs a conversation with one tool call and a second question; its last request has other
+/// instructions.
 async fn talk(server: &ModelServer, id: &str, way: &str) {
     let client = model(&server.url());
     server.script(acts());
@@ -46,7 +48,7 @@ async fn talk(server: &ModelServer, id: &str, way: &str) {
     said.push(human("sure?"));
     let renamed = Context { instructions: Arc::from("You are another friend."), ..turn(id, way, said) };
     ask(&client, &renamed).await.1.unwrap();
-    // The next reply breaks off and goes on.
+    // The next reply is interrupted and continued.
     ask(&client, &renamed.and(&domain::context::continuing("It is"))).await.1.unwrap();
 }
 
@@ -57,7 +59,8 @@ async fn no_model_refuses_a_request_of_ours() {
             let server = ModelServer::start().await.unwrap();
             talk(&server, spec.id, way).await;
             let refused: Vec<_> = server.refused().into_iter().map(|logged| logged.refusal).collect();
-            // `between_tools` has no room for `drop_block`: the change of the instructions is refused once.
+            // `between_tools` does not support `drop_block`, so the change of the instructions is
+            // refused once.
             let expected = usize::from(spec.between_tools && way == "off");
             assert_eq!(refused.len(), expected, "{} {way}: {refused:?}", spec.id);
             assert_eq!(server.requests().len(), 4 + expected, "{} {way}", spec.id);
@@ -65,9 +68,9 @@ async fn no_model_refuses_a_request_of_ours() {
     }
 }
 
-/// A request without `drop_block` is refused when the beginning of the conversation changed. The thinking that was refused
-/// stays away from later turns, which may read the conversation from the journal anew, and from side conversations; newer
-/// thinking goes back.
+/// A request without `drop_block` is refused when the start of the conversation has changed.
+/// Refused thinking is left out of later turns, which may read the conversation again from the
+/// journal, and of forks; newer thinking is sent.
 #[tokio::test]
 async fn thinking_that_was_refused_once_is_not_sent_again() {
     let server = ModelServer::start().await.unwrap();
@@ -98,8 +101,8 @@ async fn thinking_that_was_refused_once_is_not_sent_again() {
     assert_eq!(server.refused().len(), 1, "a side conversation: {:?}", server.refused());
 }
 
-/// Thinking of a reply that was put together from two halves is not kept. With a thinking budget, such a reply is no good
-/// beginning of a tool loop, so the loop goes on without thinking.
+/// The thinking of a reply that was assembled from two parts is lost. With a thinking budget, such
+/// a reply cannot start a tool loop, so the loop continues without thinking.
 #[tokio::test]
 async fn a_tool_loop_whose_thinking_is_lost_goes_on_without_a_budget() {
     for (id, way) in
@@ -142,12 +145,13 @@ async fn other_host_is_asked_without_the_fields_that_it_refused() {
     assert_eq!(server.refused().len(), refused);
 }
 
-/// People answer within an hour, so a conversation with them is cached for that long. Work in the background is not.
+/// Users answer within an hour, so an interactive conversation is cached for that long; background
+/// work is not.
 #[tokio::test]
 async fn a_conversation_is_cached_for_an_hour_and_background_work_for_five_minutes() {
     let server = ModelServer::start().await.unwrap();
     let client = model(&server.url());
-    // A shorter prompt is not worth caching.
+    // Shorter prompts are not cached.
     let asked = turn("claude-sonnet-5-5", "auto", vec![human(&"why? ".repeat(1_000))]);
     let usage = ask(&client, &asked).await.1.unwrap().usage;
     assert_eq!((usage.cache_write > 0, usage.cache_write_1h), (true, usage.cache_write));
@@ -159,7 +163,7 @@ async fn a_conversation_is_cached_for_an_hour_and_background_work_for_five_minut
     assert_eq!(server.refused().len(), 0);
 }
 
-/// The user is told what a model can do: as its record says, and without what was refused.
+/// The user sees a model's abilities according to its record, without the refused ones.
 #[tokio::test]
 async fn abilities_are_learned_from_the_record_and_from_refusals() {
     let server = ModelServer::start().await.unwrap();
@@ -171,7 +175,7 @@ async fn abilities_are_learned_from_the_record_and_from_refusals() {
         Anthropic::new(Settings { store: Some(Arc::new(Store::default())), ..settings(&server.url()) });
     let client = client.unwrap();
     assert_eq!(client.learned(), None);
-    // The record comes beside the reply, which waits for it here.
+    // The record is fetched concurrently with the reply, which waits for it here.
     let gate = Gate::new();
     server.script([Act::says("Hi.").held_back(&gate)]);
     let asked = turn("claude-sonnet-5-5", "auto", vec![human("hi")]);
@@ -195,7 +199,8 @@ async fn abilities_are_learned_from_the_record_and_from_refusals() {
     assert_eq!(learned.efforts, [Effort::High]);
 }
 
-/// The record of a model says when it ends. The user is told once a day, with the way out.
+/// The record of a model contains its retirement date. The user is notified once a day, with
+/// advice.
 #[tokio::test]
 async fn a_model_that_will_be_retired_is_named_with_the_day() {
     let server = ModelServer::start().await.unwrap();
@@ -223,7 +228,7 @@ async fn a_model_that_will_be_retired_is_named_with_the_day() {
     assert_eq!(client.notice(), None);
 }
 
-/// Keeps records in memory.
+/// Stores records in memory.
 #[derive(Debug, Default)]
 struct Store(Mutex<Option<String>>);
 
@@ -241,7 +246,7 @@ impl CapabilityStore for Store {
     }
 }
 
-/// A change of the instructions is a system message where the model takes one, and user text elsewhere.
+/// A change of the instructions is a system message where the model accepts one, else user text.
 #[tokio::test]
 async fn a_note_is_a_system_message_on_the_models_that_take_one() {
     let server = ModelServer::start().await.unwrap();
@@ -264,7 +269,7 @@ async fn a_note_is_a_system_message_on_the_models_that_take_one() {
     assert_eq!(server.refused(), []);
 }
 
-/// A conversation that began at the vendor goes on at another host, with a note in the middle of it.
+/// A conversation that started at the vendor continues at another host, with a note in the middle.
 #[tokio::test]
 async fn note_in_a_long_conversation_is_written_anew_for_a_host_without_system_messages() {
     let server =

@@ -1,4 +1,4 @@
-//! Calls for tools, in every shape in which servers send them.
+//! Tool calls in every shape in which servers send them.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use testkit::play::{Act, Piece};
 
 use super::stage::{ask, call, calls, context, human, model, play, result};
 
-/// Plays these lists of tool calls, one to a chunk, and tells what was understood.
+/// Streams these lists of tool calls, one per chunk, and returns the parsed calls as text.
 async fn understood(chunks: &[Value]) -> String {
     let deltas = chunks.iter().map(|calls| Piece::Raw(json!({ "tool_calls": calls })));
     let reply = play(deltas.fold(Act::empty(), Act::and).stopping("tool_calls")).await.1;
@@ -50,13 +50,13 @@ async fn a_call_is_understood_however_it_is_cut() {
         "b:look{} a:note{}",
     )
     .await;
-    // Everything is repeated with every piece.
+    // Id and name are repeated in every fragment.
     check(
         &[json!([piece(0, "a", "note", "{\"n\":")]), json!([piece(0, "a", "note", "{}}")])],
         "a:note{\"n\":{}}",
     )
     .await;
-    // The id and the name come in pieces of their own.
+    // Id and name arrive in separate fragments.
     check(
         &[
             json!([{"index": 0, "id": "ca"}]),
@@ -68,7 +68,7 @@ async fn a_call_is_understood_however_it_is_cut() {
         "call:note{}",
     )
     .await;
-    // An object instead of a text, nothing at all, and the word for nothing.
+    // Arguments as an object, absent, and null.
     check(
         &[json!([{"index": 0, "id": "a", "function": {"name": "note", "arguments": {"n": 1}}}])],
         "a:note{\"n\":1}",
@@ -84,7 +84,7 @@ async fn a_call_is_understood_however_it_is_cut() {
 async fn calls_are_told_apart_though_their_numbers_or_ids_do_not() {
     let check = async |chunks: &[Value], expected: &str| assert_eq!(understood(chunks).await, expected);
     let bare = |name: &str| json!({"function": {"name": name, "arguments": "{}"}});
-    // Every call has the number 0.
+    // Every call has the index 0.
     check(&[json!([piece(0, "a", "note", "{}")]), json!([piece(0, "b", "note", "{}")])], "a:note{} b:note{}")
         .await;
     check(
@@ -92,16 +92,16 @@ async fn calls_are_told_apart_though_their_numbers_or_ids_do_not() {
         "minted:note{} minted:note{}",
     )
     .await;
-    // None has a number, and none an id.
+    // No call has an index or an id.
     check(
         &[json!([bare("note"), bare("look")]), json!([bare("note")])],
         "minted:note{} minted:look{} minted:note{}",
     )
     .await;
-    // Two have one id.
+    // Two calls have the same id.
     check(&[json!([piece(0, "a", "note", "{}"), piece(1, "a", "note", "{}")])], "a:note{} minted:note{}")
         .await;
-    // The old way, of one function.
+    // The legacy format with one function.
     let old = Act::empty()
         .and(Piece::Raw(json!({"function_call": {"name": "note", "arguments": ""}})))
         .and(Piece::Raw(json!({"function_call": {"arguments": "{}"}})))
@@ -110,7 +110,7 @@ async fn calls_are_told_apart_though_their_numbers_or_ids_do_not() {
     assert_eq!((told(&reply).as_str(), reply.stop), ("minted:note{}", Stop::Tools));
 }
 
-/// E2: what could be read in two ways is not guessed.
+/// E2: ambiguous fragments are not guessed.
 #[tokio::test]
 async fn pieces_that_make_no_sense_together_are_no_call() {
     let garbled = "Garbled(\"the input of a tool call is no JSON object\")";
@@ -134,7 +134,7 @@ async fn an_id_that_was_used_before_is_not_used_again() {
     assert_eq!(told(&reply), "minted:note{}");
 }
 
-/// Every server's dialect, there and back again.
+/// Tool calls and results with every kind of server.
 #[tokio::test]
 async fn tools_are_called_side_by_side_and_their_results_are_read() {
     for style in [Style::OpenAi, Style::Ollama, Style::LlamaCpp, Style::Sloppy, Style::Plain] {

@@ -1,4 +1,4 @@
-//! Looking at a server before anything is said to it.
+//! The connection test of `doctor` and `setup`.
 
 use engine::ports::Model;
 use models::openai::{Key, OpenAi, Settings};
@@ -7,7 +7,7 @@ use testkit::play::{Act, Fault};
 
 use super::stage::{ask, context, human, settings};
 
-/// The name that a played server lists.
+/// The model name that a fake server lists.
 const LISTED: &str = "played";
 
 fn called(name: &str, url: &str) -> OpenAi {
@@ -32,7 +32,7 @@ async fn a_model_that_is_listed_is_asked_with_one_tool() {
     assert!(told.contains(refusal), "the vendor's sentence is reported: {told}");
 }
 
-/// Llama.cpp answers to every name, and a router to names that it does not list.
+/// llama.cpp accepts every name, and a router accepts names that it does not list.
 #[tokio::test]
 async fn a_model_that_is_not_listed_is_there_if_it_says_a_word() {
     for style in Style::ALL {
@@ -63,7 +63,8 @@ async fn a_web_server_that_is_no_model_is_not_taken_for_one() {
     assert!(told_here.contains("it is not a stream of events"), "{told_here}");
 }
 
-/// J1: a key is never sent where others could read it on the way; a server without one, and this machine, are called.
+/// J1: a key is never sent over a connection that others could read. Servers without a key, and
+/// local ones, may be called.
 #[tokio::test]
 async fn a_key_is_not_sent_where_others_could_read_it() {
     let far = settings("http://192.168.1.5:11434");

@@ -1,4 +1,4 @@
-//! What can go wrong on this wire alone, and what is an ending without an answer.
+//! Failures that are specific to chat completions, and stop reasons without an answer.
 
 use domain::failure::Failure;
 use expect_test::expect;
@@ -14,7 +14,7 @@ async fn fails(act: Act) -> String {
     format!("{:?}", play(act).await.1.unwrap_err())
 }
 
-/// E1, E3, E5: who must act, and when to come back, is told apart.
+/// E1, E3, E5: each refusal becomes its own kind of failure, with a retry time where there is one.
 #[tokio::test]
 async fn every_refusal_of_a_chat_server_is_a_failure_of_its_kind() {
     let quota = "You exceeded your current quota, please check your plan and billing details.";
@@ -42,7 +42,7 @@ async fn every_refusal_of_a_chat_server_is_a_failure_of_its_kind() {
     "#]].assert_eq(&told);
 }
 
-/// E2, E3: what goes wrong after a good beginning.
+/// E2, E3: errors after the stream has started.
 #[tokio::test]
 async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
     let words = || Act::says("one two three four five six");
@@ -88,7 +88,7 @@ async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
     .assert_eq(&told);
 }
 
-/// E3: endings that are no answer are different things.
+/// E3: stop reasons without an answer are distinguished.
 #[tokio::test]
 async fn an_ending_that_is_no_answer_says_which_one() {
     let cases = [
@@ -123,7 +123,7 @@ fn raw(delta: serde_json::Value) -> Act {
     Act::empty().and(Piece::Raw(delta))
 }
 
-/// Whatever stands in an error's place, it is found beside the chunk's own fields.
+/// Adds `fields` to the first chunk, beside its own fields.
 fn chunk(fields: serde_json::Value) -> Act {
     Act::empty().with(Fault::Event(0, fields))
 }

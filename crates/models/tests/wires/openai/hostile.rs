@@ -1,4 +1,4 @@
-//! What a server that means harm can do on this wire alone.
+//! Malicious responses that are specific to chat completions.
 
 use domain::failure::{Failure, Unsaid};
 use testkit::chat_server::Style;
@@ -29,7 +29,7 @@ async fn a_whole_answer_has_an_end_and_says_something() {
     check("{\"error\":{\"message\":\"no\",\"code\":\"500\"}}", Failure::Broken("no".to_owned())).await;
 }
 
-/// A million pieces of calls cost what a million pieces of text cost.
+/// The cost of many small call fragments is linear, as for text.
 #[tokio::test]
 async fn many_small_pieces_of_calls_are_not_looked_at_again_and_again() {
     let piece = |index: usize| {

@@ -1,5 +1,5 @@
-//! System notes in the middle of a conversation, such as the one after `/name`: the role they get, and what stays the same
-//! around them.
+//! System notes in the middle of a conversation, such as the one after `/name`: their role, and the
+//! stability of the requests around them.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ async fn conversation(style: Style) -> (ChatServer, Vec<String>) {
     (server, bodies)
 }
 
-/// Each of these requests repeats every byte of the one before it.
+/// Asserts that each request repeats every byte of the previous one.
 fn all_grow(bodies: &[String]) {
     for pair in bodies.windows(2) {
         let before = pair[0].trim_end_matches([']', '}']);
@@ -66,8 +66,8 @@ async fn a_note_is_a_system_message_where_the_server_takes_one() {
     }
 }
 
-/// The templates of many local models allow a system message at the beginning only. The server is asked once, and then
-/// every request has the same form.
+/// The templates of many local models allow a system message only at the beginning. The server is
+/// tried once, and all later requests have the same form.
 #[tokio::test]
 async fn a_note_is_user_text_where_the_template_has_no_place_for_it() {
     let (server, bodies) = conversation(Style::LlamaCpp).await;

@@ -1,4 +1,5 @@
-//! Reasoning that goes back to the server and model that wrote it, and request shapes learned from refusals.
+//! Reasoning that is sent back to the server and model that wrote it, and request shapes learned
+//! from refusals.
 
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ async fn tool_loop(server: &ChatServer, model: &OpenAi) -> Vec<Said> {
     said
 }
 
-/// The dialects that carry reasoning in chat completions.
+/// The servers with their own reasoning fields in chat completions.
 const DIALECTS: [Style; 4] = [Style::DeepSeek, Style::Gemini, Style::OpenRouter, Style::Vllm];
 
 /// These servers refuse the second step of a tool loop without their own reasoning fields, and DeepSeek also the next
@@ -67,8 +68,8 @@ async fn a_tool_loop_of_two_steps_works_in_every_dialect() {
     }
 }
 
-/// The server refuses the picture in the middle of a tool loop. It is asked again without the picture, and still gets the
-/// reasoning of the loop that it insists on.
+/// The server refuses the image in the middle of a tool loop. The request is repeated without the
+/// image, and still contains the reasoning that the server requires.
 #[tokio::test]
 async fn a_tool_loop_goes_on_without_its_picture() {
     for style in [Style::DeepSeek, Style::Gemini, Style::OpenRouter] {
@@ -90,7 +91,7 @@ async fn a_tool_loop_goes_on_without_its_picture() {
     }
 }
 
-/// Reasoning of one model, server or API is not sent to another one.
+/// Reasoning of one model, server or API is not sent to another.
 #[tokio::test]
 async fn reasoning_is_sent_to_no_other_server_or_model() {
     let first = ChatServer::start(Style::DeepSeek).await.unwrap();
@@ -135,7 +136,7 @@ async fn another_model_gets_no_reasoning_and_the_first_one_gets_its_own_again() 
     }
 }
 
-/// The reasoning that servers of this style wrote for the tool calls in `said`.
+/// Returns the reasoning that servers of this style wrote for the tool calls in `said`.
 fn reasoning_in(style: Style, said: &[Said]) -> Vec<String> {
     let blocks =
         said.iter().flat_map(|said| if let Said::Assistant(blocks, _) = said { &blocks[..] } else { &[] });
@@ -149,7 +150,8 @@ fn reasoning_in(style: Style, said: &[Said]) -> Vec<String> {
     (1..=2).map(|step| format!("Thoughts of answer {step}.")).collect()
 }
 
-/// vLLM called the field `reasoning_content` before it called it `reasoning`. It goes back under the name it came with.
+/// vLLM named the field `reasoning_content` before `reasoning`. It is sent back under its original
+/// name.
 #[tokio::test]
 async fn reasoning_under_the_old_name_goes_back_under_the_old_name() {
     let server = ChatServer::start(Style::LlamaCpp).await.unwrap();
@@ -164,7 +166,8 @@ async fn reasoning_under_the_old_name_goes_back_under_the_old_name() {
     assert_eq!((&replayed["reasoning_content"], &replayed["reasoning"]), (&json!("Hm."), &Value::Null));
 }
 
-/// Plain reasoning of a turn without tools is of no use to any server, and would fill the window of a small one.
+/// No server needs plain reasoning of a turn without tools, and it would fill a small context
+/// window.
 #[tokio::test]
 async fn reasoning_of_a_turn_without_tools_is_not_sent_back() {
     let server = ChatServer::start(Style::Vllm).await.unwrap();
@@ -175,7 +178,8 @@ async fn reasoning_of_a_turn_without_tools_is_not_sent_back() {
     assert!(!server.requests()[1].body.contains("Thoughts"), "{}", server.requests()[1].body);
 }
 
-/// A server that keeps nothing finds no item by its id alone, so reasoning without its encrypted content stays here.
+/// A server without stored state cannot find an item by its id, so reasoning without its encrypted
+/// content is not sent.
 #[tokio::test]
 async fn reasoning_without_encrypted_content_is_not_sent_back() {
     let server = ChatServer::start(Style::Current).await.unwrap();
@@ -194,8 +198,8 @@ async fn reasoning_without_encrypted_content_is_not_sent_back() {
     assert!(!server.requests().last().unwrap().body.contains("rs_bare"));
 }
 
-/// A current OpenAI model: chat completions refuses tools, so the Responses API is used from then on, and reasoning
-/// items go back unchanged.
+/// A current OpenAI model: chat completions refuses tools, so the Responses API is used from then
+/// on, and reasoning items are sent back unchanged.
 #[tokio::test]
 async fn a_tool_loop_replays_reasoning_in_the_responses_api() {
     let server = ChatServer::start(Style::Current).await.unwrap();
@@ -218,8 +222,8 @@ async fn a_tool_loop_replays_reasoning_in_the_responses_api() {
     assert!(!server.requests().last().unwrap().body.contains("sealed"), "another model gets none of it");
 }
 
-/// A proxy passes on what OpenAI says about tools and reasoning, but has no Responses API. The model keeps its tools and
-/// answers without reasoning, as the refusal suggests.
+/// A proxy forwards OpenAI's refusal of tools with reasoning, but has no Responses API. The model
+/// keeps its tools and answers without reasoning, as the refusal suggests.
 #[tokio::test]
 async fn a_server_without_the_responses_api_is_asked_without_reasoning() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();
@@ -281,7 +285,7 @@ async fn a_response_that_is_cut_declined_or_failed_says_so() {
     assert!(matches!(refused, Err(Failure::SpendLimit(_))), "{refused:?}");
 }
 
-/// A server whose Responses API cannot read the reasoning any more gets the conversation without it.
+/// A server whose Responses API can no longer read the reasoning gets the conversation without it.
 #[tokio::test]
 async fn reasoning_that_the_server_cannot_read_is_left_out() {
     let first = ChatServer::start(Style::Current).await.unwrap();
@@ -314,7 +318,7 @@ async fn the_name_of_the_output_limit_is_learned_from_the_refusal() {
     assert_eq!(limits, [Value::Null, json!(1024), json!(1024)]);
 }
 
-/// Ollama cuts a prompt that is longer than its window without a word.
+/// Ollama silently truncates a prompt that exceeds its window.
 #[tokio::test]
 async fn a_prompt_that_the_server_truncated_is_reported_once_with_the_fix() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();

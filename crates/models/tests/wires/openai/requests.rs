@@ -1,4 +1,4 @@
-//! What is sent.
+//! Request bodies of chat completions.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn everything() -> Vec<Said> {
     ]
 }
 
-/// The bytes of a request, a line to a message and to a block.
+/// Returns the body of a request, with one line per message and block.
 async fn sent(context: &Context) -> String {
     let server = ChatServer::start(Style::LlamaCpp).await.unwrap();
     ask(&model(&server.url()), context).await.1.unwrap();
@@ -53,7 +53,7 @@ async fn sent(context: &Context) -> String {
     body.replace(r#"{"role""#, "\n{\"role\"").replace(r#"{"type""#, "\n  {\"type\"") + "\n"
 }
 
-/// EN-8, and everything else that can be said. The server accepts it.
+/// EN-8: a conversation with every kind of entry becomes one request that the server accepts.
 #[tokio::test]
 async fn a_context_with_everything_in_it_is_one_request() {
     expect![[r#"
@@ -79,7 +79,7 @@ async fn a_context_with_everything_in_it_is_one_request() {
     "#]].assert_eq(&sent(&context(everything())).await);
 }
 
-/// Whatever comes later, what was said stays the same bytes.
+/// Later entries do not change the bytes of earlier ones.
 #[tokio::test]
 async fn every_request_begins_with_the_one_before_it() {
     let all = everything();
@@ -101,7 +101,7 @@ async fn a_call_whose_results_are_lost_does_not_spoil_the_conversation() {
     }
 }
 
-/// Without instructions or tools there is nothing in their place, which some servers would refuse.
+/// Empty instructions and tools are omitted, because some servers refuse empty fields.
 #[tokio::test]
 async fn what_there_is_none_of_is_left_out() {
     let mut bare = context(vec![human("hi")]);
@@ -113,7 +113,7 @@ async fn what_there_is_none_of_is_left_out() {
     .assert_eq(&sent(&bare).await);
 }
 
-/// EN-8: a picture without words is sent without an empty text, which would be refused.
+/// EN-8: an image without text is sent without an empty text part, which would be refused.
 #[tokio::test]
 async fn a_picture_may_come_without_words() {
     let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };

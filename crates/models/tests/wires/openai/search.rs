@@ -48,7 +48,7 @@ async fn a_search_is_a_small_request_of_its_own_with_the_query_alone() {
     assert_eq!((&request.json["store"], &request.json["max_tool_calls"]), (&json!(false), &json!(2)));
 }
 
-/// Opening a page from the results is not charged, and a search that failed neither.
+/// Opening a result page and failed searches are not charged.
 #[tokio::test]
 async fn only_searches_are_charged() {
     let opened = json!({

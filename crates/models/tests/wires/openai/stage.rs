@@ -1,4 +1,4 @@
-//! A client of the chat-completions API, and what it is asked.
+//! Clients of the chat-completions API for tests.
 
 use std::time::Duration;
 
@@ -26,14 +26,14 @@ pub fn model(url: &str) -> OpenAi {
     OpenAi::new(settings(url)).unwrap()
 }
 
-/// What comes of asking a server of this style that plays `act`.
+/// Returns the result of a call to a server of this style that answers with `act`.
 pub async fn play_in(style: Style, act: Act) -> (String, Result<Reply, Failure>) {
     let server = ChatServer::start(style).await.unwrap();
     server.script([act]);
     ask(&model(&server.url()), &context(vec![human("hi")])).await
 }
 
-/// What comes of asking the usual server when it plays `act`.
+/// Returns the result of a call to an OpenAI-style server that answers with `act`.
 pub async fn play(act: Act) -> (String, Result<Reply, Failure>) {
     play_in(Style::OpenAi, act).await
 }

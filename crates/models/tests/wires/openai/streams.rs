@@ -1,4 +1,4 @@
-//! Replies that come to their end.
+//! Streams that complete successfully.
 
 use std::sync::Mutex;
 
@@ -11,8 +11,8 @@ use testkit::play::{Act, Fault};
 
 use super::stage::{answer, ask, calls, context, human, model, play, play_in};
 
-/// The styles that keep nothing of what was thought. OpenRouter's details are kept, and the Responses API is another
-/// wire: see `reasoning`.
+/// The styles whose reasoning is not stored. OpenRouter's details are stored, and `reasoning` tests
+/// the Responses API.
 fn forgetful() -> impl Iterator<Item = Style> {
     Style::ALL.into_iter().filter(|style| ![Style::OpenRouter, Style::Current].contains(style))
 }
@@ -44,7 +44,7 @@ async fn what_is_thought_is_neither_heard_nor_kept() {
     }
 }
 
-/// Local models think aloud before they speak.
+/// Local models write their thinking before the answer.
 #[tokio::test]
 async fn what_is_thought_aloud_is_neither_heard_nor_kept() {
     for style in forgetful() {
@@ -129,7 +129,7 @@ async fn counts_that_cannot_be_are_not_believed() {
     assert_eq!((usage.input, usage.cache_read, usage.output), (0, 9, 0));
 }
 
-/// Some servers close the connection instead of saying that they are done.
+/// Some servers close the connection instead of sending an end event.
 #[tokio::test]
 async fn an_answer_whose_reason_was_given_is_whole_without_a_last_word() {
     let (heard, reply) = play(Act::says("hi").with(Fault::End(3))).await;

@@ -1,4 +1,4 @@
-//! A server that cannot call tools is talked to all the same, and the human is told once.
+//! A server that cannot call tools is still usable, and the user is notified once.
 
 use domain::context::Context;
 use domain::conversation::{Block, Reach, Said};
@@ -49,7 +49,7 @@ async fn what_tools_said_before_is_read_as_plain_words() {
     assert!(words.ends_with("\n\nthanks"), "{words}");
 }
 
-/// In the words of Ollama, llama.cpp, vLLM, OpenRouter and a server that does not say why.
+/// The texts of Ollama, llama.cpp, vLLM, OpenRouter and a server without an explanation.
 #[tokio::test]
 async fn every_way_to_say_so_is_understood() {
     let ways = [
@@ -111,7 +111,8 @@ async fn what_is_not_better_without_tools_is_not_blamed_on_them() {
     assert!(server.requests()[2].json.get("tools").is_some());
 }
 
-/// MC-26: the model that a context asks for answers it, and is named; what one cannot do, another may.
+/// MC-26: the model that a context names answers, and is reported; tools are offered to each model
+/// again.
 #[tokio::test]
 async fn another_model_is_asked_by_its_name_and_offered_tools_again() {
     let server = ChatServer::start(Style::NoTools).await.unwrap();

@@ -1,4 +1,4 @@
-//! Asking: what the assistant is asked on behalf of a command, in words that a command can use.
+//! Queries and commands to the assistant on behalf of slash commands, with replies as text.
 
 use domain::assistant::{Answer, Event, Numbers, Planning, Plans, Question, Request};
 use domain::phrase::Habits;
@@ -8,31 +8,31 @@ use engine::commands::obey;
 use super::written::planned;
 use crate::discord::dm::Shared;
 
-/// What was answered that nobody asked for.
+/// Reply to an answer of an unexpected type.
 const ELSE: &str = "i answered something else than was asked. try it again.";
 
-/// What is planned, with what goes on.
+/// Returns the schedule with the runs in progress.
 pub(super) async fn plans(shared: &Shared) -> Result<Box<Plans>, String> {
     let answer = shared.ports.desk.ask(Request::Tell(Question::Plans)).await;
     let Answer::Plans(plans) = answer else { return Err(refusal(answer)) };
     Ok(plans)
 }
 
-/// What the human's words for times mean: as the assistant reads them, so that what is offered is what is planned.
+/// Returns how the user's words for times are read, so that suggestions match what is planned.
 pub(in crate::discord) async fn habits(shared: &Shared) -> Habits {
     let answer = shared.ports.desk.ask(Request::Tell(Question::Attention)).await;
     let Answer::Attention(attention) = answer else { return Habits::default() };
     attention.calm.quiet.habits()
 }
 
-/// How much waits.
+/// Returns the counts of pending items.
 pub(super) async fn numbers(shared: &Shared) -> Result<Numbers, String> {
     let answer = shared.ports.desk.ask(Request::Tell(Question::Numbers)).await;
     let Answer::Numbers(numbers) = answer else { return Err(refusal(answer)) };
     Ok(numbers)
 }
 
-/// Does what is wanted of what is planned. What was planned is told with times that tick.
+/// Executes a schedule command. New plans are described with Discord timestamps.
 pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, String> {
     let before = plans(shared).await?;
     let answer = ask(shared, Request::Plan(planning)).await;
@@ -50,19 +50,18 @@ pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, 
     Ok(if since.is_empty() { told } else { [vec![since.as_str()], notes].concat().join("\n") })
 }
 
-/// Asks for something that the human does here.
+/// Sends a request of the user, after reporting that the user is on Discord.
 pub(super) async fn ask(shared: &Shared, request: Request) -> Answer {
     shared.ports.desk.tell(Event::Seen(SurfaceName::Discord)).await;
     shared.ports.desk.ask(request).await
 }
 
-/// What a command comes to that is the same on every surface.
+/// Executes a command that is the same on every surface.
 pub(in crate::discord) async fn command(shared: &Shared, text: &str) -> Answer {
     let ports = &shared.ports;
     obey((SurfaceName::Discord, text), &ports.desk, ports.archive.as_ref(), ports.clock.now()).await
 }
 
-/// Why not.
 pub(super) fn refusal(answer: Answer) -> String {
     match answer {
         Answer::Refused(why) => why,

@@ -1,4 +1,4 @@
-//! Cards: the lists that a command shows, which are shown anew when something on them was done.
+//! Cards: lists shown by a command, rendered again after each action on them.
 
 use std::fmt;
 
@@ -14,34 +14,30 @@ use crate::discord::dm::Shared;
 use crate::discord::message::{Button, Choice, Outgoing, Press, Row, Select, Style};
 use crate::discord::split::units;
 
-/// The most lines of a list.
+/// Maximum number of lines of a list.
 const LINES: usize = 20;
-/// The most times of one plan in a day.
+/// Maximum number of times of one plan in a day.
 const TIMES: usize = 24;
-/// The longest text of an option.
+/// Maximum length of an option's label.
 const OPTION: usize = 100;
-/// What begins the name of everything that can be pressed on a card.
+/// Prefix of the custom ids of all components on cards.
 pub(super) const PRESS: &str = "cmd:";
 
-/// A list that can be shown anew.
+/// Identifies a list that can be rendered again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Card {
-    /// No list: only words.
+    /// No list, only text.
     Words,
-    /// The next thing.
+    /// The next item.
     Now,
-    /// A day.
     Day(Date),
-    /// All reminders.
     Reminders,
-    /// All routines.
     Routines,
-    /// One routine.
     Routine(ItemId),
 }
 
 impl Card {
-    /// The card that is written so.
+    /// Parses the form written by `Display`.
     pub(super) fn read(text: &str) -> Option<Self> {
         match text.split_once('/') {
             None => [Self::Words, Self::Now, Self::Reminders, Self::Routines]
@@ -53,7 +49,7 @@ impl Card {
         }
     }
 
-    /// It, as it is now.
+    /// Renders the current state of the card.
     pub(super) async fn show(&self, shared: &Shared) -> Result<Outgoing, String> {
         let now = shared.ports.clock.now();
         if *self == Self::Words {
@@ -70,12 +66,12 @@ impl Card {
         }
     }
 
-    /// The name of what does `verb` on it.
+    /// Returns the custom id of the component for `verb`.
     pub(super) fn press(&self, verb: &str) -> String {
         format!("{PRESS}{verb}:{self}")
     }
 
-    /// A button on it.
+    /// Creates a button of this card.
     pub(super) fn button(&self, label: &str, style: Style, verb: &str) -> Button {
         Button { label: label.to_owned(), emoji: None, press: Press::Tell(style, self.press(verb)) }
     }
@@ -94,7 +90,7 @@ impl fmt::Display for Card {
     }
 }
 
-/// The one thing that comes next.
+/// Renders the next item of the schedule.
 fn next(plans: &Plans) -> Outgoing {
     let Some((at, plan)) = plans.agenda.soonest().next() else {
         return Outgoing::words("nothing is planned. `/remind` plans something.");
@@ -111,7 +107,7 @@ fn next(plans: &Plans) -> Outgoing {
     card
 }
 
-/// What comes on `day`, in the order of time.
+/// Returns the times in the given range, in order.
 pub(super) fn times<'a>(
     plans: &'a Plans,
     (from, to): (Timestamp, Timestamp),
@@ -128,7 +124,7 @@ pub(super) fn times<'a>(
     times
 }
 
-/// From the beginning of `day`, or now if that is later, until `days` later.
+/// Returns the range from the beginning of `day`, or from now if that is later, over `days` days.
 pub(super) fn window(day: Date, days: i64, now: &Zoned) -> (Timestamp, Timestamp) {
     let zone = now.time_zone();
     let start = |day: Date| day.to_zoned(zone.clone()).map(|at| at.timestamp());
@@ -137,7 +133,7 @@ pub(super) fn window(day: Date, days: i64, now: &Zoned) -> (Timestamp, Timestamp
     (from, to)
 }
 
-/// The next thing first, the rest by time, and how much waits.
+/// Renders the times of a day and the counts of pending items. The soonest item is marked.
 fn of_day(plans: &Plans, day: Date, numbers: &Numbers, now: &Zoned) -> Outgoing {
     let times = times(plans, window(day, 1, now), now);
     let soonest = plans.agenda.soonest().next();
@@ -174,7 +170,7 @@ fn waiting(numbers: &Numbers) -> String {
     format!("-# while you were away: {updates} · inbox {inbox} · pings {pings} left")
 }
 
-/// What rings once, soonest first, as far as it is called `find`.
+/// Renders the reminders whose name contains `find`, soonest first.
 pub(super) fn reminders(plans: &Plans, find: &str) -> Outgoing {
     let find = find.trim().to_lowercase();
     let is_meant = |plan: &&Plan| plan.planned.name().to_lowercase().contains(&find);
@@ -197,7 +193,7 @@ pub(super) fn reminders(plans: &Plans, find: &str) -> Outgoing {
     card
 }
 
-/// Adds as many lines as fit, and says how many do not.
+/// Adds as many lines as fit, and a count of those that do not.
 pub(super) fn push(lines: &mut Vec<String>, more: impl Iterator<Item = String>) {
     let mut room = 1_700_usize;
     let mut shown = 0;
@@ -216,7 +212,7 @@ pub(super) fn push(lines: &mut Vec<String>, more: impl Iterator<Item = String>) 
     }
 }
 
-/// What can be done with the reminders among `plans`.
+/// Creates the menus for the reminders among `plans`.
 fn menus<'a>(card: &Card, plans: impl Iterator<Item = &'a Plan>) -> Vec<Row> {
     let choice = |plan: &Plan| match &plan.planned.what {
         What::Reminder(reminder) => Some(Choice {
@@ -238,7 +234,7 @@ fn menus<'a>(card: &Card, plans: impl Iterator<Item = &'a Plan>) -> Vec<Row> {
     vec![menu("Done…", "done"), menu("Move to…", "move")]
 }
 
-/// Whether a plan rests, and until when, in words.
+/// Describes whether and until when a plan is paused.
 pub(super) fn resting(rest: Rest, now: Timestamp) -> Option<String> {
     match rest {
         Rest::Never => None,

@@ -1,12 +1,12 @@
-//! The gauge: how many pings are left, and when there is one more.
+//! The gauge of the ping budget: pings left and the time of the next refill.
 
 use domain::ping_budget::PingBudget;
 use jiff::{SignedDuration, Timestamp};
 
-/// The most dots that are drawn.
+/// Maximum number of dots that are drawn.
 const DOTS: u32 = 12;
 
-/// `pings ● ● ○  2 of 3 left · next +1 in 40 minutes`.
+/// Renders, for example, `pings ● ● ○  2 of 3 left · next +1 in 40 minutes`.
 pub(super) fn gauge(pings: &PingBudget, now: Timestamp) -> String {
     let left = (0..=pings.capacity).rev().find(|left| f64::from(*left) <= pings.available).unwrap_or(0);
     let dot = |at: u32| if at < left { "●" } else { "○" };
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use domain::wish::Urgency;
 
-    /// SL-12: what is left at a glance, and when there is one more.
+    /// SL-12: the gauge shows the pings left and the next refill.
     #[test]
     fn what_is_left_is_seen_at_a_glance() {
         let now: jiff::Zoned = "2026-11-16T10:00[Europe/Madrid]".parse().unwrap();

@@ -1,53 +1,50 @@
-//! A picture of a day or a week: a strip of 24 hours for each day, with a numbered mark for each time.
+//! Image of a day or a week: a strip of 24 hours for each day, with a numbered mark for each time.
 
 mod font;
 mod png;
 
 use bytes::Bytes;
 
-/// How wide and high it is, in dots.
+/// Width and height in pixels.
 pub(super) const SIZE: (usize, usize) = (978, 584);
-/// Where the hours begin and end.
+/// Left and right end of the hours.
 const HOURS: (usize, usize) = (110, 958);
-/// Where the strips begin and end.
+/// Top and bottom of the strips.
 const STRIPS: (usize, usize) = (64, 544);
-/// How wide and high a mark is.
+/// Width and height of a mark.
 const MARK: (usize, usize) = (30, 22);
 
-/// A day on the picture.
+/// One day in the image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Strip {
-    /// What it is called: `mon 16`.
+    /// Label such as `mon 16`.
     pub(super) label: String,
-    /// What comes, in the order of time.
+    /// In order of time.
     pub(super) marks: Vec<Mark>,
-    /// The minute of this day that is now.
+    /// The current minute of this day, if it is today.
     pub(super) now: Option<u32>,
 }
 
-/// A time on a strip.
+/// One time on a strip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Its number.
     pub(super) number: usize,
-    /// The minute of its day.
+    /// Minute of the day.
     pub(super) minute: u32,
-    /// Whether it comes once.
     pub(super) kind: Kind,
-    /// What stands beside it, if there is room.
+    /// Text beside the mark, drawn if there is space.
     pub(super) words: String,
 }
 
-/// What a mark stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A reminder: a full mark.
+    /// Drawn as a filled mark.
     Once,
-    /// A routine: an empty one.
+    /// Drawn as an empty mark.
     Again,
 }
 
-/// The colours there are.
+/// Indexes into the palette of `png`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ink {
     Ground,
@@ -72,18 +69,18 @@ pub(super) fn draw(title: &str, strips: &[Strip]) -> Bytes {
     png::png(SIZE, &canvas.dots)
 }
 
-/// Where a minute of the day is.
+/// Returns the x coordinate of a minute of the day.
 fn at(minute: u32) -> usize {
     let minute = usize::try_from(minute.min(1_440)).unwrap_or(0);
     HOURS.0 + (HOURS.1 - HOURS.0) * minute / 1_440
 }
 
-/// How wide words are beside a mark.
+/// Returns the width of the text beside a mark.
 fn wide(words: &str) -> usize {
     words.chars().count() * (font::WIDTH + 1) * 2
 }
 
-/// Where the words of a mark begin: after it, or before it where the picture ends.
+/// Returns where the text of a mark begins: after it, or before it at the right edge.
 fn beside(left: usize, mark: &Mark) -> usize {
     let after = left + MARK.0 + 6;
     if after + wide(&mark.words) <= SIZE.0 { after } else { left.saturating_sub(6 + wide(&mark.words)) }
@@ -106,7 +103,7 @@ impl Canvas {
         }
     }
 
-    /// Writes `text`, in letters that are so many times as large as the smallest.
+    /// Draws `text`; `scale` multiplies the size of the font's dots.
     fn text(&mut self, left: usize, top: usize, text: &str, scale: usize, ink: Ink) {
         for (place, letter) in text.chars().enumerate() {
             for (row, line) in font::glyph(letter).iter().enumerate() {
@@ -118,7 +115,7 @@ impl Canvas {
         }
     }
 
-    /// Marks that would stand on one another stand below one another.
+    /// Draws a strip. Overlapping marks are drawn below each other.
     fn strip(&mut self, strip: &Strip, top: usize, height: usize) {
         self.fill((20, top), (HOURS.1 - 20, 1), Ink::Line);
         self.text(20, top + 10, &strip.label, 2, Ink::Word);

@@ -1,4 +1,4 @@
-//! Pressing: what is done on a card, after which the card is shown as it is then.
+//! Actions of the buttons and menus on cards. The card is rendered again after each action.
 
 use domain::assistant::{Answer, Planning};
 use domain::cost::Source;
@@ -13,40 +13,40 @@ use crate::discord::dm::pressing::{acknowledge, refuse, whisper};
 use crate::discord::events::Interaction;
 use crate::discord::message::{Button, Callback, Form, FormField, Lines, Outgoing, Row, Style};
 
-/// What was pressed.
+/// A pressed component of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pressed {
     verb: Verb,
     card: Card,
 }
 
-/// What is to be done.
+/// Action of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verb {
-    /// A reminder is done.
+    /// Marks a reminder as done.
     Done(ItemId),
-    /// A reminder is for another time.
+    /// Moves a reminder to another time.
     Move(ItemId),
-    /// The routine of the card runs now.
+    /// Runs the routine of the card now.
     Run,
-    /// The routine of the card rests.
+    /// Pauses the routine of the card.
     Rest,
-    /// The routine of the card goes on.
+    /// Resumes the routine of the card.
     Wake,
-    /// All that repeats goes on.
+    /// Resumes all routines.
     Resume,
-    /// The last change of what is planned is taken back.
+    /// Undoes the last change of the schedule.
     Undo,
-    /// The conversation starts over.
+    /// Clears the conversation.
     Clear,
-    /// It does not.
+    /// Declines to clear the conversation.
     Keep,
-    /// The last change of the conversation is taken back.
+    /// Undoes the last change of the conversation.
     Back,
 }
 
 impl Pressed {
-    /// What a press with this name means, and what was chosen.
+    /// Parses a custom id; `chosen` is the selected value of a menu.
     pub(super) fn read(custom_id: &str, chosen: Option<&str>) -> Option<Self> {
         let (verb, card) = custom_id.strip_prefix(PRESS)?.split_once(':')?;
         let (verb, id) = match verb.split_once('.') {
@@ -70,7 +70,7 @@ impl Pressed {
         Some(Self { verb, card: Card::read(card)? })
     }
 
-    /// The routine of the card.
+    /// Returns the routine of the card.
     fn routine(&self) -> Result<Source, String> {
         match &self.card {
             Card::Routine(id) => Ok(Source::Routine(id.to_string())),
@@ -81,7 +81,7 @@ impl Pressed {
     }
 }
 
-/// A button or a menu of a card.
+/// Handles a pressed button or menu.
 pub(super) async fn pressed(shared: &Shared, interaction: &Interaction, pressed: &Pressed) {
     if let Verb::Move(id) = &pressed.verb {
         let form = when_form(pressed.card.press(&format!("move.{id}")));
@@ -91,13 +91,14 @@ pub(super) async fn pressed(shared: &Shared, interaction: &Interaction, pressed:
     carry_out(shared, interaction, pressed, None).await;
 }
 
-/// The form that a card opened.
+/// Handles the form opened by a card.
 pub(super) async fn filled(shared: &Shared, interaction: &Interaction, pressed: &Pressed, when: &str) {
     carry_out(shared, interaction, pressed, Some(when)).await;
 }
 
 async fn carry_out(shared: &Shared, interaction: &Interaction, pressed: &Pressed, when: Option<&str>) {
-    // Heard first: one that comes twice is done once.
+    // Acknowledged first: Discord rejects a second acknowledgement, so a repeated press has no
+    // effect.
     if acknowledge(shared, interaction, &Callback::Heard).await.is_err() {
         return;
     }
@@ -118,7 +119,7 @@ async fn carry_out(shared: &Shared, interaction: &Interaction, pressed: &Pressed
     }
 }
 
-/// Does it, and tells what came of it.
+/// Executes the action and returns its result text.
 async fn act(shared: &Shared, pressed: &Pressed, when: Option<&str>) -> Result<String, String> {
     let planning = match &pressed.verb {
         Verb::Done(id) => Planning::Words(format!("done {id}")),
@@ -140,7 +141,7 @@ fn said(answer: Answer) -> Result<String, String> {
     Ok(text)
 }
 
-/// What can be pressed after it to have it back as it was.
+/// Returns the button that undoes the action, if there is one.
 fn takes_back(pressed: &Pressed) -> Option<Row> {
     let verb = match pressed.verb {
         Verb::Done(_) | Verb::Move(_) | Verb::Rest | Verb::Wake => "undo",
@@ -150,7 +151,7 @@ fn takes_back(pressed: &Pressed) -> Option<Row> {
     Some(Row::Buttons(vec![pressed.card.button("Undo", Style::Secondary, verb)]))
 }
 
-/// SL-4: what is asked before the conversation starts over.
+/// SL-4: returns the confirmation shown before the conversation is cleared.
 pub(super) fn asks_to_clear() -> Outgoing {
     let mut question = Outgoing::words(
         "start our conversation over? what was said stays in the tree, and `/undo` brings it back for 30 days.",
@@ -162,7 +163,7 @@ pub(super) fn asks_to_clear() -> Outgoing {
     question
 }
 
-/// The button below a pause.
+/// Returns the button that ends a pause.
 pub(super) fn go_on() -> Button {
     Card::Words.button("Go on", Style::Secondary, "resume")
 }
@@ -178,7 +179,7 @@ fn when_form(custom_id: String) -> Form {
     Form { custom_id, title: "Move to".to_owned(), fields: vec![("When?".to_owned(), field)] }
 }
 
-/// XB-7: what is pressed and is nothing of ours.
+/// XB-7: refuses a component that is not known.
 pub(super) async fn unknown(shared: &Shared, interaction: &Interaction) {
     refuse(shared, interaction, "unknown action: that is no button of mine.").await;
 }
@@ -210,7 +211,7 @@ mod tests {
         }
     }
 
-    /// XB-4: no name of ours is longer than Discord takes.
+    /// XB-4: the longest custom id is within Discord's limit.
     #[test]
     fn the_longest_name_fits() {
         let id = ItemId::parse(&"x".repeat(64)).unwrap();

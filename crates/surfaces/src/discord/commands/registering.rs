@@ -1,4 +1,4 @@
-//! Registering: Discord is told which commands there are, when they are others than it knows.
+//! Registration of the slash commands with Discord, only when they changed.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use super::table::table;
 use crate::discord::Snowflake;
 use crate::discord::dm::Shared;
 
-/// Where it is kept which commands Discord knows.
+/// Key under which the fingerprint of the registered commands is stored.
 const KNOWN: &str = "discord.commands";
 
-/// SL-1: registers all commands, unless Discord knows them. Trouble is only logged: the next start tries again.
+/// SL-1: registers all commands, unless Discord has them already. Failures are only logged; the
+/// next start tries again.
 pub(in crate::discord) async fn register(shared: Arc<Shared>) {
     let outbox = &shared.ports.outbox;
     let application = shared.signed.application;
@@ -33,7 +34,7 @@ pub(in crate::discord) async fn register(shared: Arc<Shared>) {
     }
 }
 
-/// What tells one table of one application from all others.
+/// Returns a hash that identifies the commands of one application.
 fn mark(application: Snowflake, table: &Value) -> String {
     let digest = Sha256::digest(format!("{application} {table}"));
     digest.iter().fold(String::new(), |mut mark, byte| {

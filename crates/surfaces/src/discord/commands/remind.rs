@@ -1,4 +1,4 @@
-//! Reminding: words that are planned as they are said, also about a message that somebody else wrote.
+//! The `/remind` command, and the form for reminders about any message.
 
 use domain::assistant::{Answer, Planning, Request, Shelf};
 use domain::brain::{self, Meant};
@@ -13,15 +13,15 @@ use crate::discord::dm::Shared;
 use crate::discord::events::Message;
 use crate::discord::message::{Form, FormField, Lines, Outgoing, Row, Style};
 
-/// The longest text that is planned from a message, in characters.
+/// Maximum number of characters taken from a message.
 const LONGEST: usize = 300;
-/// The fields of the form.
+/// Custom ids of the form's fields.
 pub(super) const TEXT: &str = "text";
 pub(super) const WHEN: &str = "when";
-/// The name of the form that asks when.
+/// Name of the form.
 pub(super) const FORM: &str = "about";
 
-/// Plans what `text` says; without a time it is kept, so that nothing is lost.
+/// Plans `text`. Without a time it is put in the inbox, so that nothing is lost.
 pub(super) async fn remind(shared: &Shared, text: &str) -> Reply {
     let now = shared.ports.clock.now();
     let habits = habits(shared).await;
@@ -33,7 +33,7 @@ pub(super) async fn remind(shared: &Shared, text: &str) -> Reply {
     planned(shared, Planning::Words(words)).await
 }
 
-/// Plans what was filled in about a message.
+/// Plans a reminder from the submitted form.
 pub(super) async fn about(shared: &Shared, text: &str, when: &str) -> Reply {
     planned(shared, Planning::Remind(text.trim().to_owned(), when.to_owned())).await
 }
@@ -49,7 +49,7 @@ async fn planned(shared: &Shared, planning: Planning) -> Reply {
     }
 }
 
-/// Words that are certainly read as something to plan.
+/// Returns a text that is certainly read as something to plan.
 fn asked(text: &str, now: &Zoned, habits: &Habits) -> String {
     let meant = brain::read(text, now, habits);
     if matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
@@ -70,7 +70,7 @@ async fn keep(shared: &Shared, text: &str) -> Reply {
     ))
 }
 
-/// What is asked about a message.
+/// Returns the form for a reminder about a message.
 pub(super) fn form(about: &Message) -> Form {
     let words = match (about.content.trim(), about.embed.trim()) {
         ("", "") => "look at that message",

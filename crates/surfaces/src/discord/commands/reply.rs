@@ -1,4 +1,4 @@
-//! Replies: what a command comes to, and how that reaches the human in time.
+//! Replies to commands, sent within Discord's time limit.
 
 use super::table::Manner;
 use crate::discord::Snowflake;
@@ -9,35 +9,33 @@ use crate::discord::message::{Callback, Flags, Outgoing};
 use crate::discord::rest::Trouble;
 use crate::discord::split::split;
 
-/// SL-3: what the human hears when it was our fault.
+/// SL-3: reply after an internal error.
 const SORRY: &str = "something broke on my side. try it once more, or on the page.";
-/// Where the rest of a long answer is. A part that is followed by another leaves room for it.
+/// Appended to truncated text. `split` leaves space for it in a part that is followed by another.
 const MORE: &str = "\n-# more on the page: `ollim-bot open`";
 
-/// What a command comes to.
+/// Result of a command.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
-    /// Nothing is left to say.
+    /// Nothing to show.
     Nothing,
-    /// Only the human sees it.
+    /// Visible to the user only.
     Glance(Outgoing),
-    /// It stays.
+    /// Visible in the channel.
     Stays(Outgoing),
 }
 
 impl Reply {
-    /// Words that only the human sees.
     pub(super) fn glance(text: &str) -> Self {
         Self::Glance(Outgoing::words(fit(text)))
     }
 
-    /// Words that stay.
     pub(super) fn stays(text: &str) -> Self {
         Self::Stays(Outgoing::words(fit(text)))
     }
 }
 
-/// As much of `text` as fits into one message, and where the rest is.
+/// Truncates `text` to one message, with a note where the rest is.
 pub(super) fn fit(text: &str) -> String {
     let mut parts = split(text).into_iter();
     match (parts.next(), parts.next()) {
@@ -47,7 +45,7 @@ pub(super) fn fit(text: &str) -> String {
     }
 }
 
-/// XB-10: answers `interaction` in its `manner` with what `work` comes to.
+/// XB-10: answers `interaction` as `manner` demands, with the result of `work`.
 pub(super) async fn give(
     shared: &Shared,
     interaction: &Interaction,
@@ -64,12 +62,12 @@ pub(super) async fn give(
     }
 }
 
-/// What is answered anywhere else than between us, only the human sees.
+/// Outside of the DM, replies are ephemeral.
 fn here(ours: Snowflake, interaction: &Interaction) -> Flags {
     if interaction.channel == Some(ours) { Flags::default() } else { Flags::EPHEMERAL }
 }
 
-/// The message that a reply is, and whether only the human sees it.
+/// Returns the message of a reply and its visibility.
 fn addressed(shared: &Shared, interaction: &Interaction, reply: Reply) -> Option<(Outgoing, Flags)> {
     match reply {
         Reply::Nothing => None,
@@ -92,7 +90,7 @@ async fn at_once(shared: &Shared, interaction: &Interaction, reply: Reply) {
     }
 }
 
-/// The answer after it was said that one follows, to be seen as `flags` say.
+/// Completes a deferred reply that was announced with `flags`.
 async fn then(shared: &Shared, interaction: &Interaction, flags: Flags, reply: Reply) {
     let application = shared.signed.application;
     let token = &interaction.token;
@@ -100,7 +98,7 @@ async fn then(shared: &Shared, interaction: &Interaction, flags: Flags, reply: R
         return take_away(shared, interaction).await;
     };
     if wanted != flags {
-        // Who sees an answer is settled when it is promised.
+        // Visibility is fixed when the reply is deferred.
         take_away(shared, interaction).await;
         outgoing.flags = wanted.and(Flags::NO_EMBEDS);
         if let Err(trouble) = shared.rest.follow_up(application, token, &outgoing).await {

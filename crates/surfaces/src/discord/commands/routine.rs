@@ -1,4 +1,4 @@
-//! Routines on a card: all of them, and one with its next and its last times.
+//! Routine cards: the list, and one routine with its next and last times.
 
 use domain::assistant::Plans;
 use domain::cost::Source;
@@ -11,10 +11,10 @@ use super::written::{date, name, plain};
 use crate::discord::dm::Shared;
 use crate::discord::message::{Outgoing, Row, Style};
 
-/// How many of its times are told.
+/// Number of next and last times shown.
 const TIMES: usize = 5;
 
-/// All routines, soonest first; those that rest come last.
+/// Renders all routines, soonest first, paused ones last.
 pub(super) fn all(plans: &Plans, now: Timestamp) -> Outgoing {
     let mut all: Vec<(&Plan, &Routine)> = routines(plans).collect();
     all.sort_by_key(|(plan, routine)| (plan.next.is_none(), plan.next, &routine.id));
@@ -35,7 +35,7 @@ pub(super) fn all(plans: &Plans, now: Timestamp) -> Outgoing {
     Outgoing::words(lines.join("\n"))
 }
 
-/// Everything that comes again and again.
+/// Returns all routines with their plans.
 pub(super) fn routines(plans: &Plans) -> impl Iterator<Item = (&Plan, &Routine)> {
     plans.agenda.plans().filter_map(|(_, plan)| match &plan.planned.what {
         What::Routine(routine) => Some((plan, routine)),
@@ -43,7 +43,7 @@ pub(super) fn routines(plans: &Plans) -> impl Iterator<Item = (&Plan, &Routine)>
     })
 }
 
-/// The routine that `words` mean: its id, or a part of its name.
+/// Finds the routine by its id or a part of its name.
 pub(super) fn called(plans: &Plans, words: &str) -> Result<ItemId, String> {
     let words = words.trim();
     if let Some((_, routine)) = routines(plans).find(|(_, routine)| routine.id.as_str() == words) {
@@ -59,7 +59,7 @@ pub(super) fn called(plans: &Plans, words: &str) -> Result<ItemId, String> {
     }
 }
 
-/// One routine: when it comes, where it runs, and what became of its last times.
+/// Renders one routine: its schedule, where it runs, and the outcomes of its last times.
 pub(super) async fn one(shared: &Shared, plans: &Plans, id: &ItemId) -> Result<Outgoing, String> {
     let source = Source::Routine(id.to_string());
     let Some((plan, routine)) = routines(plans).find(|(_, routine)| routine.id == *id) else {
@@ -105,7 +105,7 @@ fn ahead(plans: &Plans, plan: &Plan, zone: &jiff::tz::TimeZone) -> String {
     if told.is_empty() { "none".to_owned() } else { told.join(", ") }
 }
 
-/// What became of one time.
+/// Describes the outcome of one occurrence.
 fn ended(occurrence: &Occurrence) -> String {
     let word = match &occurrence.stage {
         Stage::Running(_) => "runs now",

@@ -1,4 +1,4 @@
-//! Running: what each command comes to.
+//! Implementation of each slash command.
 
 use domain::assistant::{Answer, Choice, Planning, Request};
 use domain::brain::{self, Change, Meant, Span, Until};
@@ -29,7 +29,7 @@ say it in your own words: `call mum tomorrow at 5`, `move dentist to thu 11`, `d
 `/why` how something came about · `/undo` · `/config` · all of it: type `/`
 -# any message anywhere: hold it, Apps, Remind me about this";
 
-/// Runs `command` with what was `given` to it.
+/// Runs `command` with the `given` options.
 pub(super) async fn run(shared: &Shared, command: &Command, given: &[Given]) -> Reply {
     let value = |name: &str| given.iter().find(|given| given.name == name).map(|given| given.value.as_str());
     let first = given.first().map_or("", |given| given.value.as_str());
@@ -70,7 +70,7 @@ fn told(done: Result<String, String>) -> Reply {
     }
 }
 
-/// The day that is meant: today, if none is named.
+/// Parses a day. Empty text means today.
 fn day(words: &str, now: &Zoned, habits: &Habits) -> Result<Date, String> {
     let today = now.date();
     if words.trim().is_empty() {
@@ -96,7 +96,7 @@ async fn routines(shared: &Shared, name: &str) -> Reply {
     }
 }
 
-/// All that repeats rests, until a time if one is named.
+/// Pauses all routines, until a time if one is named.
 async fn pause(shared: &Shared, until: &str) -> Reply {
     let until = until.trim();
     let words = match until {
@@ -123,7 +123,7 @@ async fn pause(shared: &Shared, until: &str) -> Reply {
     Reply::Stays(outgoing)
 }
 
-/// SL-12: how many pings are left, after the pace is what was given.
+/// SL-12: shows the ping budget, after changing its pace if options are given.
 async fn pings(shared: &Shared, capacity: Option<&str>, refill: Option<&str>) -> Reply {
     let number = |text: Option<&str>| text.and_then(|text| text.parse().ok());
     let pace = Pace { capacity: number(capacity), refill_minutes: number(refill) };
@@ -140,7 +140,7 @@ async fn pings(shared: &Shared, capacity: Option<&str>, refill: Option<&str>) ->
     }
 }
 
-/// What waits, what comes next, and whether anything rests.
+/// Shows pending items, the next plan, and whether routines are paused.
 async fn status(shared: &Shared) -> Reply {
     let answer = obey(shared, "/status").await;
     let Answer::Told(mut text) = answer else { return Reply::glance(&refusal(answer)) };
@@ -154,7 +154,7 @@ async fn status(shared: &Shared) -> Reply {
     Reply::glance(&text)
 }
 
-/// A command that is the same everywhere.
+/// Runs a command that is the same on all surfaces.
 async fn same(shared: &Shared, command: &Command, given: &[Given]) -> Reply {
     let value = |name: &str| given.iter().find(|given| given.name == name).map(|given| given.value.as_str());
     let words: Vec<&str> = command.options.iter().filter_map(|option| value(option.name)).collect();

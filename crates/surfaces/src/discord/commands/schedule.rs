@@ -1,4 +1,4 @@
-//! The schedule: the day or the week as a picture, and the same as words.
+//! The `/schedule` command: the day or the week as an image and as text.
 
 use domain::assistant::Plans;
 use domain::schedule::{Plan, What};
@@ -14,24 +14,23 @@ use crate::discord::dm::Shared;
 use crate::discord::message::Outgoing;
 use crate::discord::wire::File;
 
-/// The most times that are numbered.
+/// Maximum number of numbered times.
 const NUMBERED: usize = 99;
-/// The longest name beside a mark, in characters.
+/// Maximum length of a name beside a mark, in characters.
 const NAME: usize = 24;
-/// The longest description of a picture, in characters.
+/// Maximum length of the image's description, in characters.
 const DESCRIPTION: usize = 1_024;
 
-/// How much of the schedule is shown.
+/// Period of the schedule to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
-    /// Today.
     Day,
-    /// The seven days from today on.
+    /// Seven days from today.
     Week,
 }
 
 impl Size {
-    /// The size that is called so: a day, if nothing is said.
+    /// Parses the option; anything but `week` means a day.
     pub(super) fn read(word: &str) -> Self {
         if word == "week" { Self::Week } else { Self::Day }
     }
@@ -44,7 +43,6 @@ impl Size {
     }
 }
 
-/// Shows the schedule.
 pub(super) async fn show(shared: &Shared, size: Size) -> Reply {
     let now = shared.ports.clock.now();
     match plans(shared).await {
@@ -85,7 +83,7 @@ fn line(number: usize, at: Timestamp, plan: &Plan, size: Size) -> String {
     }
 }
 
-/// The same lines for who hears the picture read out.
+/// Returns the list as alternative text for screen readers.
 fn description(wall: &[(Zoned, &Plan)], size: Size) -> String {
     let form = match size {
         Size::Day => "%H:%M",

@@ -1,4 +1,4 @@
-//! The table: every command that can be run in Discord, and how Discord is told about them.
+//! Table of all slash commands and their registration payload.
 
 use domain::effort::Effort;
 use domain::model::SHORT_NAMES;
@@ -6,84 +6,81 @@ use domain::permission::Mode;
 use domain::settings::Setting;
 use serde_json::{Map, Value, json};
 
-/// The command on a message.
+/// Name of the context-menu command for messages.
 pub(super) const ABOUT: &str = "Remind me about this";
 
-/// The command that connects an account.
+/// Name of the command that connects an account.
 pub(super) const CONNECT: &str = "google-auth";
 
-/// The option of it that names a service.
+/// Option of `CONNECT_ACCOUNT` that names a service.
 pub(super) const SERVICE: &str = "service";
 
-/// The most choices of an option.
+/// Discord's limit for the choices of an option.
 pub(super) const CHOICES: usize = 25;
 
-/// A command.
+/// A slash command.
 pub(super) struct Command {
-    /// Its name, without the slash.
+    /// Without the slash.
     pub(super) name: &'static str,
-    /// What it does.
     does: &'static str,
-    /// What may be given to it, in order.
+    /// Options in order.
     pub(super) options: &'static [Opt],
-    /// How it is answered if nothing is given to it.
+    /// Reply mode without options.
     bare: Manner,
-    /// How it is answered otherwise.
+    /// Reply mode with options.
     told: Manner,
-    /// Where it can be run.
     places: Places,
 }
 
-/// What may be given to a command.
+/// An option of a command.
 pub(super) struct Opt {
-    /// Its name.
     pub(super) name: &'static str,
     does: &'static str,
     takes: Takes,
     need: Need,
 }
 
-/// What an option takes.
+/// Type of an option.
 #[derive(Clone, Copy)]
 enum Takes {
-    /// Words.
     Words,
-    /// Words, with what could come next while they are typed.
+    /// Text with autocompletion.
     Typed,
     /// A number above 0.
     Number,
-    /// One of these: what is read, and what we get.
+    /// One of these pairs of label and value.
     OneOf(fn() -> Vec<(String, String)>),
 }
 
-/// Whether an option must be given.
+/// Whether an option is required.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
     Must,
     May,
 }
 
-/// How a command is answered.
+/// When a command is answered, and who sees the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// At once, and only the human sees it.
+    /// At once, visible to the user only.
     Glance,
-    /// It is looked up first, and only the human sees it.
+    /// Deferred, visible to the user only.
     LookUp,
-    /// At once, and it stays.
+    /// At once, visible in the channel.
     List,
-    /// It is heard first and then done, so that one that comes twice is done once; the answer stays.
+    /// Deferred, visible in the channel. Acknowledged before it is executed, so that a repeated
+    /// interaction has no second effect.
     Work,
-    /// Like work, but the answer is shown elsewhere: what is left to say, only the human sees.
+    /// Like `DeferredVisible`, but the result is shown by other messages; only the user sees what
+    /// remains.
     Quiet,
 }
 
 /// Where a command can be run.
 #[derive(Clone, Copy)]
 enum Places {
-    /// In direct messages.
     Direct,
-    /// On servers too: what is answered there, only the human sees.
+    /// Also on servers, where replies are visible to the user only.
     Anywhere,
 }
 
@@ -111,7 +108,7 @@ const fn given(
 
 use Manner::{Glance, List, LookUp, Quiet, Work};
 
-/// All of them. Approvals are answered with their buttons, and replies are Discord's own.
+/// All commands. Approvals are answered with buttons, and replies with Discord's own feature.
 pub(super) const COMMANDS: &[Command] = &[
     alone("now", "the one thing that comes next", List),
     given(
@@ -272,16 +269,16 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 impl Command {
-    /// The command of that name.
+    /// Finds a command by name.
     pub(super) fn named(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name)
     }
 
-    /// How it is answered, when so many things are given to it.
+    /// Returns the reply mode for the number of given options.
     pub(super) fn manner(&self, given: usize) -> Manner {
         match (self.name, given) {
             (_, 0) => self.bare,
-            // A setting alone is only looked at.
+            // A key alone only shows the setting.
             ("config", 1) => Glance,
             (_, _) => self.told,
         }
@@ -316,7 +313,7 @@ impl Opt {
     }
 }
 
-/// SL-1: for the human's own account, not for servers.
+/// SL-1: installs for the user's account, not for servers.
 fn place(value: &mut Value, places: Places) {
     value["integration_types"] = json!([1]);
     value["contexts"] = match places {
@@ -325,7 +322,7 @@ fn place(value: &mut Value, places: Places) {
     };
 }
 
-/// All commands, as Discord wants them.
+/// Returns the payload that registers all commands.
 pub(super) fn table() -> Value {
     let mut about = json!({ "type": 3, "name": ABOUT });
     place(&mut about, Places::Anywhere);
@@ -344,12 +341,12 @@ fn spans() -> Vec<(String, String)> {
     ["day", "week"].map(same).to_vec()
 }
 
-/// SL-8.
+/// SL-8: choices for the model.
 fn models() -> Vec<(String, String)> {
     SHORT_NAMES.iter().rev().chain(&["default"]).map(|name| same(name)).collect()
 }
 
-/// SL-9.
+/// SL-9: choices for thinking.
 fn ways_to_think() -> Vec<(String, String)> {
     let budget = |thousand: u32| (format!("{thousand}k budget"), (thousand * 1_000).to_string());
     vec![same("auto"), same("off"), same("adaptive"), budget(8), budget(32), budget(64)]
@@ -359,12 +356,12 @@ fn efforts() -> Vec<(String, String)> {
     Effort::ALL.map(Effort::as_str).into_iter().chain(["default"]).map(same).collect()
 }
 
-/// SL-11.
+/// SL-11: choices for the permission mode.
 fn modes() -> Vec<(String, String)> {
     Mode::ALL.map(|mode| same(mode.as_str())).to_vec()
 }
 
-/// SL-13.
+/// SL-13: the settings that can be shown or changed.
 fn settings() -> Vec<(String, String)> {
     Setting::ALL.map(|setting| same(setting.shown())).to_vec()
 }
@@ -373,7 +370,8 @@ fn settings() -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    /// SL-1, SL-4..SL-13: whatever can be typed elsewhere can be run here, but for what Discord has its own way for.
+    /// SL-1, SL-4..SL-13: every command of the other surfaces exists, except those that Discord has
+    /// its own way for.
     #[test]
     fn every_command_of_the_other_surfaces_is_here() {
         let own_way = ["reply", "allow", "deny", "always"];
@@ -385,7 +383,8 @@ mod tests {
         assert!(Command::named("interrupt").is_some());
     }
 
-    /// SL-1: only for the human's account, in direct messages; what is captured elsewhere too.
+    /// SL-1: commands are installed for the user's account and run in direct messages; capturing
+    /// works anywhere.
     #[test]
     fn commands_are_for_the_humans_account() {
         let table = table();
@@ -397,7 +396,7 @@ mod tests {
         }
     }
 
-    /// SL-13: a setting is looked at, or changed.
+    /// SL-13: showing a setting is ephemeral, changing one is visible.
     #[test]
     fn what_only_tells_is_a_glance_and_what_changes_stays() {
         let manner = |name: &str, given| Command::named(name).unwrap().manner(given);

@@ -1,4 +1,4 @@
-//! Typing: what could come next while the human types a command, above all how their words are understood.
+//! Autocompletion of command options, above all how a text with a time is read.
 
 use domain::assistant::Plans;
 use domain::brain::{self, Meant};
@@ -16,13 +16,13 @@ use super::written::cut;
 use crate::discord::dm::Shared;
 use crate::discord::events::Given;
 
-/// The longest name or value of a choice, in characters.
+/// Maximum length of the label or value of a choice, in characters.
 const LONGEST: usize = 100;
 
-/// A choice: what is read, and what we get.
+/// Label and value of a choice.
 type Offer = (String, String);
 
-/// What is offered for `focused` of the command `name`.
+/// Returns the completions for the option `focused` of the command `name`.
 pub(super) async fn offers(shared: &Shared, name: &str, given: &[Given], focused: &Given) -> Vec<Offer> {
     let now = shared.ports.clock.now();
     let typed = focused.value.trim();
@@ -47,7 +47,8 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// How the words are read: `mon 16 nov 10:00 · in 19 h · call the dentist`, and the other reading if there is one.
+/// Shows how the text is read, such as `mon 16 nov 10:00 · in 19 h · call the dentist`, and the
+/// alternative reading if there is one.
 fn readings(typed: &str, now: &Zoned, habits: &Habits) -> Vec<Offer> {
     if typed.is_empty() {
         return Vec::new();
@@ -74,14 +75,14 @@ fn readings(typed: &str, now: &Zoned, habits: &Habits) -> Vec<Offer> {
     [offer(&when, typed.to_owned())].into_iter().chain(other).collect()
 }
 
-/// `what` at exactly this time.
+/// Returns the completion of `what` at exactly this time.
 fn exact(what: &str, at: &Zoned, now: &Zoned) -> Offer {
     let here = whole_minute(at.with_time_zone(now.time_zone().clone()));
     let told = tell(&When::Once(here.clone()), now, &[]);
     (format!("{told} · {what}"), format!("{what} {}", tell_exact(&here)))
 }
 
-/// Nobody means a second.
+/// Rounds to a whole minute.
 fn whole_minute(at: Zoned) -> Zoned {
     at.round(Unit::Minute).unwrap_or(at)
 }
@@ -117,7 +118,7 @@ fn ends(typed: &str, now: &Zoned, habits: &Habits) -> Vec<Offer> {
     }
 }
 
-/// What the setting that was chosen before can be.
+/// Returns the known values of the chosen setting.
 fn values(given: &[Given], typed: &str) -> Vec<Offer> {
     let key = given.iter().find(|given| given.name == "key").map(|given| given.value.as_str());
     let Some(setting) = key.and_then(|key| Setting::named(key).ok()) else { return Vec::new() };
@@ -146,7 +147,7 @@ fn values(given: &[Given], typed: &str) -> Vec<Offer> {
     known.into_iter().filter(begins).map(|known| (known.to_owned(), known.to_owned())).collect()
 }
 
-/// What is planned and called so.
+/// Returns the plans whose names contain the typed text.
 fn names(plans: &Plans, command: &str, typed: &str) -> Vec<Offer> {
     let typed = typed.to_lowercase();
     let all = plans.agenda.plans().filter(|(_, plan)| plan.planned.name().to_lowercase().contains(&typed));
@@ -203,7 +204,7 @@ mod tests {
         }
     }
 
-    /// SL-13: what a setting can be depends on the setting.
+    /// SL-13: the completions of a value depend on the setting.
     #[test]
     fn a_setting_offers_what_it_can_be() {
         let key = |key: &str| vec![Given { name: "key".to_owned(), value: key.to_owned() }];
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(told(values(&[], "")), "");
     }
 
-    /// A bare hour is offered as it will be planned: by the hours at which this human is awake.
+    /// A bare hour is completed according to the user's waking hours.
     #[test]
     fn a_bare_hour_is_read_by_the_hours_of_this_human() {
         let late = domain::attention::Quiet::read("4-12").unwrap().habits();

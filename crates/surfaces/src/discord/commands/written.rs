@@ -1,23 +1,24 @@
-//! Times and names as they are written in Discord: a time ticks in the reader's own zone, a name is only a name.
+//! Markup of times and names: Discord timestamps, which each reader sees in their own zone, and
+//! escaped names.
 
 use domain::assistant::Plans;
 use domain::cost::Source;
 use domain::schedule::{Plan, What};
 use jiff::Timestamp;
 
-/// The clock, and how far away it is.
+/// Returns the time of day and the relative time.
 pub(super) fn clock(when: Timestamp) -> String {
     let second = when.as_second();
     format!("<t:{second}:t> · <t:{second}:R>")
 }
 
-/// The day and the clock, and how far away it is.
+/// Returns the date, the time of day and the relative time.
 pub(super) fn date(when: Timestamp) -> String {
     let second = when.as_second();
     format!("<t:{second}:f> · <t:{second}:R>")
 }
 
-/// A name whose marks mean nothing, and whose links lead nowhere.
+/// Escapes markup and breaks links.
 pub(super) fn plain(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     for letter in name.replace("://", ":\u{200b}//").chars() {
@@ -29,12 +30,11 @@ pub(super) fn plain(name: &str) -> String {
     plain
 }
 
-/// What a plan is called.
 pub(super) fn name(plan: &Plan) -> String {
     plain(&plan.planned.name())
 }
 
-/// What was planned, read back from what is planned: `✓ call mum · (time) · (distance)`.
+/// Describes the plans as stored: `✓ call mum · (time) · (distance)`.
 pub(super) fn planned(plans: &Plans, sources: &[Source]) -> String {
     let line = |source: &Source| {
         let plan = plans.agenda.get(source)?;
@@ -50,7 +50,7 @@ pub(super) fn planned(plans: &Plans, sources: &[Source]) -> String {
     sources.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// As much of `text` as has room in `most` characters.
+/// Truncates `text` to `limit` characters.
 pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

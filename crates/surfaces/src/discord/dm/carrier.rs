@@ -1,4 +1,4 @@
-//! The carrier: sends the posts of the outbox, in order, and shows how the answer that goes on gets along.
+//! Sends the posts of the outbox in order and shows the progress of the current answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,19 +19,18 @@ use super::outgoing::{LOOK, Sender};
 use super::unfinished;
 use crate::stage::{Scene, Sight, Watcher};
 
-/// How often what was sent long ago is forgotten.
+/// Interval at which records of old messages are pruned.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Who carries.
 pub(super) struct Carrier {
     shared: Arc<Shared>,
     live: BTreeMap<TurnId, Live>,
     eyes: Eyes,
     /// The newest entry of each branch, as far as it was shown.
     newest: BTreeMap<Branch, EntryId>,
-    /// The newest message whose turn has come.
+    /// The newest message whose turn has started.
     begun: Option<MessageId>,
-    /// Sends all posts but reminders, which have a task of their own.
+    /// Sends all posts except reminders, which have a task of their own.
     sender: Sender,
 }
 
@@ -67,7 +66,8 @@ impl Carrier {
         }
     }
 
-    /// Waits for something to do, and does it. Ends with the stage.
+    /// Waits for the next event or deadline and handles it. Returns false when the event hub is
+    /// closed.
     async fn step(&mut self, watcher: &mut Watcher) -> bool {
         self.sender.drain().await;
         let next = self.next();
@@ -77,7 +77,8 @@ impl Carrier {
             () = shared.poke.notified() => None,
             () = tokio::time::sleep_until(next) => None,
         };
-        // All that has come is known before anything is shown: half an answer never takes the place of a whole one.
+        // All received events are handled before anything is shown, so a partial answer never
+        // replaces a complete one.
         let mut next = sight.or_else(|| watcher.try_next());
         while let Some(sight) = next {
             match sight {
@@ -98,7 +99,7 @@ impl Carrier {
         live.chain(waits).map(|at| at.max(self.sender.rests_until())).chain([look]).min().unwrap_or(look)
     }
 
-    /// Whether the human asked it here.
+    /// Returns true if the turn answers a message from Discord.
     fn is_ours(&self, live: &Live) -> bool {
         self.shared.was_asked(live.answers)
     }
@@ -136,7 +137,7 @@ impl Carrier {
             }
             Shown::Ended { turn, answers, .. } => {
                 if let Some(mut live) = self.live.remove(turn) {
-                    // Words that were written down are not shown unfinished any more.
+                    // The text is stored as an entry, so the partial messages are removed.
                     live.unsay(&self.shared).await;
                     live.rests(&self.shared).await;
                 }
@@ -162,7 +163,7 @@ impl Carrier {
         self.eyes.over(answers, &self.shared).await;
     }
 
-    /// The keys of what may be said next where the human is.
+    /// Returns the keys of posts that may follow on the branches in use.
     async fn heads(&self) -> Vec<PostKey> {
         let mut keys = Vec::new();
         for branch in self.live.values().map(|live| &live.branch).chain([&Branch::Main]) {
@@ -171,14 +172,14 @@ impl Carrier {
         keys
     }
 
-    /// The newest entry on `branch`, of a turn that a restart goes on with.
+    /// Returns the newest entry on `branch`. Needed for a turn that continues after a restart.
     async fn head(&self, branch: &Branch) -> Option<EntryId> {
         let newest = self.shared.ports.journal.recent(branch.clone(), None, 1).await.ok()?;
         newest.last().map(|entry| entry.id)
     }
 
-    /// How things stand, for who missed how they came about. What follows what is not known then, so nothing
-    /// unfinished is shown.
+    /// Applies a snapshot after missed events. The entry that the current text follows is unknown
+    /// then, so no partial text is shown.
     async fn know(&mut self, scene: &Scene) {
         let over: Vec<TurnId> =
             self.live.keys().filter(|turn| !scene.running.contains_key(turn)).copied().collect();
@@ -203,7 +204,7 @@ impl Carrier {
         }
     }
 
-    /// What goes on is shown as far as it is due.
+    /// Updates marks and partial answers that are due.
     async fn tend(&mut self) {
         for (id, message) in self.shared.newly_heard() {
             if self.begun < Some(id) {

@@ -1,4 +1,5 @@
-//! Catching up: what the human wrote while nobody was there, up to a week and 500 messages.
+//! Fetches messages that the user wrote while the daemon was not running: up to a week and 500
+//! messages.
 
 use std::time::Duration;
 
@@ -11,25 +12,25 @@ use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message};
 use crate::discord::rest::Trouble;
 
-/// How far back it is read.
+/// Maximum age of fetched messages.
 const BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The most messages that are read.
+/// Maximum number of fetched messages.
 const MOST: usize = 500;
-/// How many come at once.
+/// Messages per request.
 const PAGE: u8 = 100;
-/// The clocks of two machines differ by less.
+/// Maximum difference between the clocks of two machines.
 const SLACK: SignedDuration = SignedDuration::from_mins(1);
-/// How long to wait before Discord is asked again, at first and at most.
+/// First and longest delay between attempts.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// The newest message that was dealt with.
+/// Returns the newest message that was handled.
 pub(super) async fn seen(shared: &Shared) -> Option<Snowflake> {
     let kept = shared.ports.outbox.keepsake(SEEN).await.ok().flatten()?;
     kept.parse().ok()
 }
 
-/// Notes from when on messages are read, if this is the first start of all. It is called before signing in: a message that
-/// comes between that and the gateway's session is told by neither.
+/// On the very first start, stores the id from which messages are read. Called before signing in: a
+/// message that arrives between that and the start of the gateway session is reported by neither.
 pub(super) async fn begin(ports: &Ports) {
     if let Ok(None) = ports.outbox.keepsake(SEEN).await {
         let now = ports.clock.now().timestamp();
@@ -40,11 +41,12 @@ pub(super) async fn begin(ports: &Ports) {
     }
 }
 
-/// P6: what the human wrote since, oldest first.
+/// P6: returns the user's messages since the last one handled, oldest first.
 pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
     let now = shared.ports.clock.now().timestamp();
     let Some(seen) = seen(shared).await else {
-        // It could not be kept before the session began, so it is kept now, and what came in between is lost.
+        // Storing the first id failed before the session began, so it is stored now. Messages in
+        // between are lost.
         begin(&shared.ports).await;
         return Vec::new();
     };
@@ -69,8 +71,8 @@ pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
     messages
 }
 
-/// The next messages. As long as Discord is away we wait: what comes later is heard after them. A refusal for lack of
-/// access may be a random one, so the DM is opened anew once.
+/// Returns the next page. Waits while Discord is unreachable; later messages are handled after
+/// these. A refusal for lack of access may be spurious, so the DM is reopened once.
 async fn page(shared: &Shared, after: Snowflake) -> Option<Vec<Message>> {
     let mut wait = WAITS.0;
     let mut reopened = false;

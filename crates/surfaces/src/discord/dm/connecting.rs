@@ -1,4 +1,5 @@
-//! Connecting Google here: an address that only the human sees, the one that they paste, and what came of it.
+//! Connects the Google account from the DM: an ephemeral address, the address that the user pastes
+//! back, and the result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +10,15 @@ use super::Shared;
 use super::sending::say_aside;
 use crate::connecting::{Begun, Offered};
 
-/// How often to look whether access has ended.
+/// Interval at which lost access is checked.
 const LOOKS: Duration = Duration::from_secs(10);
 
 const STRANGER: &str = "-# That is not the expected address. Try /google-auth once more.";
 
-/// How it ends.
 type Ending = BoxFuture<'static, Option<String>>;
 
-/// GO-8: what the human reads, and how it ends, if there is something to wait for.
+/// GO-8: starts an attempt. Returns the text for the user and the pending outcome, if the attempt
+/// waits for the user.
 pub(in crate::discord) async fn begin(shared: &Shared, service: Option<&str>) -> (String, Option<Ending>) {
     match shared.ports.google.begin(service).await {
         Begun::Told(text) => (text, None),
@@ -34,14 +35,14 @@ pub(in crate::discord) async fn begin(shared: &Shared, service: Option<&str>) ->
     }
 }
 
-/// GO-9: says in a few words how it ended.
+/// GO-9: reports the outcome in a short message.
 pub(in crate::discord) async fn end(shared: &Shared, ended: Ending) {
     if let Some(text) = ended.await {
         say_aside(shared, &text).await;
     }
 }
 
-/// MC-4: whether what the human wrote was for whoever waits for them.
+/// MC-4: returns true if the message was meant for the waiting attempt.
 pub(super) async fn is_taken(shared: &Shared, text: &str) -> bool {
     match shared.ports.google.offer(text) {
         Offered::Taken => true,
@@ -53,7 +54,7 @@ pub(super) async fn is_taken(shared: &Shared, text: &str) -> bool {
     }
 }
 
-/// SC-6: tells the human, once, that a grant has ended.
+/// SC-6: notifies the user once when a grant has ended.
 pub(super) async fn watch(shared: Arc<Shared>) {
     loop {
         if let Some(explanation) = shared.ports.google.ended_grant() {

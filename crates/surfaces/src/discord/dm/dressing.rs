@@ -1,4 +1,4 @@
-//! Dressing: a sheet as messages of Discord, each of which fits.
+//! Renders a message body as one or more Discord messages within Discord's limits.
 
 use domain::embed::{Action, Button as OurButton, Embed as OurEmbed, Stands, Style as OurStyle};
 use domain::post::{Menu, OPTIONS, Ring, Sheet};
@@ -9,18 +9,18 @@ use crate::discord::message::{Button, Choice, Embed, Field, Flags, Outgoing, Pre
 use crate::discord::split::{split, units};
 use crate::discord::wire::File;
 
-/// The longest content of a message.
+/// Maximum length of a message's content.
 const LONGEST: usize = 2_000;
-/// The most buttons in a row, and the most rows.
+/// Maximum number of buttons in a row, and of rows.
 const ROW: usize = 5;
-/// The longest text of an option.
+/// Maximum length of an option.
 const OPTION: usize = 100;
-/// The most messages of what is asked.
+/// Maximum number of messages of an approval.
 const ASKED: usize = 5;
-/// The most messages of one text. A longer text is a file, with its beginning before it.
+/// Maximum number of messages of one text. A longer text is attached as a file after its beginning.
 const SAID: usize = 4;
 
-/// The messages that `sheet` is, in order: at least one, and what can be pressed is on the last.
+/// Renders `sheet` as at least one message; components are on the last.
 pub(super) fn dress(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
     let words = words(sheet);
     let mut contents = contents(&words);
@@ -49,13 +49,13 @@ pub(super) fn dress(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
     contents.into_iter().enumerate().map(part).collect()
 }
 
-/// Whether the human is to allow something.
+/// Returns true if the user is asked to approve something.
 fn is_asked(sheet: &Sheet) -> bool {
     sheet.buttons.iter().any(|button| matches!(button.action, Action::Answer(..) | Action::AnswerStep(..)))
 }
 
-/// I5: what is asked is never cut. If it would be very many messages, it is a file beside its beginning, which says by what
-/// the file is known.
+/// I5: an approval is never cut. If it needs too many messages, it is attached as a file after its
+/// beginning, together with the hash of the file.
 fn on_paper(words: &str, contents: &mut Vec<String>) -> File {
     let hash: String = Sha256::digest(words.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     contents.truncate(1);
@@ -70,7 +70,7 @@ fn on_paper(words: &str, contents: &mut Vec<String>) -> File {
     }
 }
 
-/// Words alone as messages; long ones as a file with their beginning before it.
+/// Renders plain text; a long text is attached as a file after its beginning.
 pub(super) fn said(words: &str) -> Vec<Outgoing> {
     let mut contents = contents(words);
     let file = as_file(words, &mut contents);
@@ -82,8 +82,9 @@ pub(super) fn said(words: &str) -> Vec<Outgoing> {
     said
 }
 
-/// Returns `words` as a file if they are more than [`SAID`] messages. `contents` are then the first messages, and one about
-/// the file. The first messages are those that were shown while the words came, so none of them disappears.
+/// Returns `words` as a file if they need more than [`MAX_TEXT_MESSAGES`] messages. `contents` is
+/// then reduced to the first messages and a note about the file. The first messages are those shown
+/// while the text was streamed, so none of them disappears.
 fn as_file(words: &str, contents: &mut Vec<String>) -> Option<File> {
     if contents.len() <= SAID {
         return None;
@@ -100,22 +101,24 @@ fn as_file(words: &str, contents: &mut Vec<String>) -> Option<File> {
     })
 }
 
-/// The most bytes of a growing text that are looked at: more than [`SAID`] messages hold.
+/// Maximum number of bytes of a growing text that are used: more than [`MAX_TEXT_MESSAGES`]
+/// messages hold.
 pub(super) const GROWING_BYTES: usize = 32 * 1024;
 
-/// The contents of the messages that `words` are while more of them come: at most [`SAID`].
+/// Returns the contents of the messages of a text that is still growing, at most
+/// [`MAX_TEXT_MESSAGES`].
 pub(super) fn growing(words: &str) -> Vec<String> {
     let mut contents = contents(words);
     contents.truncate(SAID);
     contents
 }
 
-/// The contents of the messages that `words` are: none that nobody could see.
+/// Splits `words` into contents of messages, without blank ones.
 pub(super) fn contents(words: &str) -> Vec<String> {
     split(words).into_iter().filter(|part| !is_blank(part)).collect()
 }
 
-/// The words alone, for where the rest is refused.
+/// Renders text only, for when Discord refuses the rest.
 pub(super) fn plainly(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
     let mut plain = Sheet { embed: None, buttons: Vec::new(), menu: None, ..sheet.clone() };
     if let Some(embed) = &sheet.embed {
@@ -127,7 +130,7 @@ pub(super) fn plainly(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
     dress(&plain, ring)
 }
 
-/// I13: no link of a model's is fetched by Discord for a preview.
+/// I13: suppresses link previews, so Discord does not fetch links written by the model.
 fn flags(ring: Ring, part: &Outgoing) -> Flags {
     let quiet = match ring {
         Ring::Loud => Flags::default(),
@@ -143,18 +146,18 @@ fn words(sheet: &Sheet) -> String {
     }
 }
 
-/// A time, as each reader's own clock shows it, and how far away it is.
+/// Formats a time as a Discord timestamp with the relative time.
 pub(super) fn clock(when: Timestamp) -> String {
     let second = when.as_second();
     format!("<t:{second}:f> · <t:{second}:R>")
 }
 
-/// Discord takes no message that nobody could see.
+/// Returns true for text that Discord rejects as empty.
 fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}'))
 }
 
-/// The small line goes below the last words, or alone if there is no room.
+/// Adds the small line below the last content, or as a content of its own if it does not fit.
 fn add_foot(contents: &mut Vec<String>, foot: &str) {
     if foot.is_empty() {
         return;
@@ -173,7 +176,7 @@ fn add_foot(contents: &mut Vec<String>, foot: &str) {
 fn rows(sheet: &Sheet) -> Vec<Row> {
     let embed = sheet.embed.iter().flat_map(|embed| &embed.buttons);
     let mut names = std::collections::BTreeSet::new();
-    // Discord takes no two buttons with one name.
+    // Discord rejects two buttons with the same custom id.
     let buttons: Vec<Button> = sheet
         .buttons
         .iter()
@@ -240,8 +243,8 @@ mod tests {
         Sheet { words, buttons: vec![yes], foot: "number 7".to_owned(), ..Sheet::default() }
     }
 
-    /// I5: a long call is shown whole over a few messages, and a very long one in a file that is known by its hash, with its
-    /// beginning beside it; the buttons are where the end is.
+    /// I5: a long call is shown completely in a few messages; a very long one is attached as a file
+    /// with its hash, after its beginning. The buttons are on the last message.
     #[test]
     fn a_very_long_call_is_asked_for_on_paper() {
         let few = dress(&asked(&"x".repeat(6_000)), Ring::Loud);
@@ -259,8 +262,8 @@ mod tests {
         assert_eq!(last.rows.len(), 1);
     }
 
-    /// What is only said stays as messages up to a number of them. More is a file with its beginning before it, and what
-    /// belongs to the words stays on the last message.
+    /// A longer text than a few messages is attached as a file after its beginning, and the footer
+    /// stays on the last message.
     #[test]
     fn a_long_text_is_a_file_with_its_beginning_before_it() {
         let sheet = |words: String| Sheet { words, foot: "from a routine".to_owned(), ..Sheet::default() };
@@ -280,7 +283,7 @@ mod tests {
         let [file] = last.files.as_slice() else { panic!("a file") };
         assert_eq!((file.name.as_str(), &file.bytes[..]), ("message.md", long.as_bytes()));
         assert_eq!(said(&long).len(), SAID);
-        // The messages before the file are those that were shown while the words came.
+        // The messages before the file equal those shown while the text was streamed.
         let live = growing(&long[..GROWING_BYTES]);
         assert_eq!(live.len(), SAID);
         let kept: Vec<String> = many[..SAID - 1].iter().map(|part| part.content.clone()).collect();

@@ -1,4 +1,4 @@
-//! Eyes: a message that has to wait is marked as seen, until its turn comes.
+//! Marks messages that have to wait with a reaction until their turn starts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use super::Shared;
 use crate::discord::Snowflake;
 
 const EYES: &str = "👀";
-/// The receipts of marks that stand.
+/// Key prefix of the receipts of set marks.
 const KIND: &str = "eyes:";
 /// How long a message waits before it is marked.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
-/// How long a mark may take: it never holds up a message for long.
+/// Timeout for setting a mark, so that it does not delay messages for long.
 const BRIEFLY: Duration = Duration::from_secs(5);
 
-/// The messages that wait.
+/// The waiting messages.
 #[derive(Default)]
 pub(super) struct Eyes {
     waiting: BTreeMap<MessageId, Waiting>,
@@ -39,18 +39,18 @@ enum Marked {
 }
 
 impl Eyes {
-    /// `id` was heard as `message`, and may have to wait.
+    /// Adds a message that may have to wait.
     pub(super) fn heard(&mut self, id: MessageId, message: Snowflake) {
         self.waiting.insert(id, Waiting { message, since: Instant::now(), marked: Marked::Not });
     }
 
-    /// MC-3: whoever waits longer than a moment is marked.
+    /// MC-3: marks messages that have waited long enough.
     pub(super) async fn tend(&mut self, shared: &Shared) {
         for waiting in self.waiting.values_mut() {
             if waiting.marked == Marked::Not && waiting.since.elapsed() >= PATIENCE {
                 waiting.marked = Marked::Is;
                 let at = shared.ports.clock.now().timestamp();
-                // On disk first: a mark that nobody knows of would stay for ever.
+                // Stored first: an unknown mark would stay for ever.
                 if shared.ports.outbox.became(receipt(waiting.message), at).await.is_ok() {
                     let _ =
                         timeout(BRIEFLY, shared.rest.react(shared.channel(), waiting.message, EYES)).await;
@@ -59,21 +59,21 @@ impl Eyes {
         }
     }
 
-    /// The turn of `id` has come, or never will.
+    /// Removes a message whose turn has started or was dropped.
     pub(super) async fn over(&mut self, id: MessageId, shared: &Shared) {
         if let Some(Waiting { message, marked: Marked::Is, .. }) = self.waiting.remove(&id) {
             unmark(message, shared).await;
         }
     }
 
-    /// When somebody has waited long enough to be marked.
+    /// Returns when the next message is due to be marked.
     pub(super) fn next(&self) -> Option<Instant> {
         let unmarked = self.waiting.values().filter(|waiting| waiting.marked == Marked::Not);
         unmarked.map(|waiting| waiting.since + PATIENCE).min()
     }
 }
 
-/// Marks that a crash left behind are taken away.
+/// Removes marks left behind by a crash.
 pub(super) async fn sweep(shared: &Shared) {
     for receipt in shared.ports.outbox.receipts_of(KIND).await.unwrap_or_default() {
         unmark(Snowflake(receipt.message), shared).await;
@@ -81,7 +81,7 @@ pub(super) async fn sweep(shared: &Shared) {
 }
 
 async fn unmark(message: Snowflake, shared: &Shared) {
-    // A message that is gone has no mark either.
+    // A deleted message has no mark either.
     let _ = timeout(BRIEFLY, shared.rest.unreact(shared.channel(), message, EYES)).await;
     let _ = shared.ports.outbox.is_gone(receipt(message)).await;
 }

@@ -1,4 +1,5 @@
-//! Hearing: what the human writes, in order and once, also what they wrote while nobody was there.
+//! Handles messages and reactions of the user in order and once, including messages sent while the
+//! daemon was not running.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,33 +21,30 @@ use crate::discord::events::{Author, Message, Quoted, Reaction, Sort, Turn};
 use crate::discord::gateway::Session;
 use crate::discord::{Snowflake, commands};
 
-/// The newest message that was dealt with.
+/// Key of the newest message that was handled.
 pub(super) const SEEN: &str = "discord.seen";
 
-/// The answer to a voice message.
 const VOICE: &str = "-# I got a voice message, but I can't listen to voice messages yet. Please type it.";
 
-/// How many messages that were dealt with are remembered.
+/// Number of handled messages that are remembered.
 const DEALT: usize = 1_000;
 
-/// News of the gateway, in order.
+/// Gateway events in order.
 pub(super) enum News {
-    /// Somebody wrote.
     Message(Message),
-    /// Somebody reacted.
     Reaction(Reaction),
-    /// A new session began: what came before it was not told.
+    /// A new session began; earlier events may be missing.
     Began,
-    /// All news before this belongs to that session.
+    /// All events before this one belong to that session.
     Keep(Session),
-    /// The session that was kept is void.
+    /// The stored session is invalid.
     Forget,
 }
 
-/// Who hears.
+/// Handles inbound events one at a time.
 pub(super) struct Hearing {
     shared: Arc<Shared>,
-    /// The newest messages that were dealt with: news and history overlap.
+    /// The newest handled messages, because events and fetched history overlap.
     dealt: BTreeSet<Snowflake>,
 }
 
@@ -85,7 +83,7 @@ impl Hearing {
         }
     }
 
-    /// MC-1, MC-2: only the human, only here, only words.
+    /// MC-1, MC-2: accepts only text from the user in the DM.
     fn is_for_us(&self, message: &Message) -> bool {
         let signed = &self.shared.signed;
         let theirs = message.author == Author::Person(signed.owner);
@@ -113,7 +111,8 @@ impl Hearing {
         self.saw(id).await;
     }
 
-    /// What was dealt with is not read again. News may come out of order, so only the newest counts.
+    /// Stores the newest handled message. Events may arrive out of order, so an older id is
+    /// ignored.
     async fn saw(&self, id: Snowflake) {
         let seen = catching_up::seen(&self.shared).await;
         if seen.is_none_or(|seen| seen < id) {
@@ -121,7 +120,8 @@ impl Hearing {
         }
     }
 
-    /// `done` or `tomorrow 9`, in reply to a reminder, is what its buttons say.
+    /// Treats `done` or `tomorrow 9` in reply to a reminder like its buttons. Returns true if the
+    /// card accepted it.
     async fn is_for_a_card(&self, message: &Message) -> bool {
         let Some(reply) = &message.reply_to else { return false };
         let habits = commands::habits(&self.shared).await;
@@ -137,7 +137,7 @@ impl Hearing {
         }
     }
 
-    /// Does something with the card that `message` is; whether it is one, and could be changed so.
+    /// Acts on the card posted as `message`. Returns true if there is one and it changed.
     async fn press_card(&self, message: Snowflake, act: Act) -> bool {
         let posted = self.shared.ports.outbox.posted_as(message.0).await.ok().flatten();
         let Some((key, _)) = posted else { return false };
@@ -175,7 +175,7 @@ impl Hearing {
         match self.shared.ports.desk.ask(Request::Say(saying)).await {
             Answer::Heard(heard) => self.shared.heard(heard, message.id),
             Answer::Refused(text) | Answer::Told(text) => say_aside(&self.shared, &text).await,
-            // It was heard before.
+            // A repeated message.
             Answer::Noted
             | Answer::Begun(_)
             | Answer::Decided(_)
@@ -189,7 +189,7 @@ impl Hearing {
         say_aside(&self.shared, &unused).await;
     }
 
-    /// MT-9, MT-12: which message of ours it is, and what it says.
+    /// MT-9, MT-12: returns the message replied to, with its text.
     async fn reply_to(&self, message: Snowflake, quoted: Option<&Quoted>) -> ReplyTo {
         let words = quoted.map(|quoted| match quoted.content.trim() {
             "" => quoted.embed.clone(),
@@ -205,7 +205,7 @@ impl Hearing {
         }
     }
 
-    /// PM-9: a reaction to what we asked for is an answer.
+    /// PM-9: a reaction to an approval answers it.
     async fn notice(&self, reaction: Reaction) {
         if reaction.user != self.shared.signed.owner || reaction.turn != Turn::Added {
             return;
@@ -230,7 +230,7 @@ impl Hearing {
 }
 
 impl Hearing {
-    /// A reaction to a reminder is one of its buttons.
+    /// Treats a reaction to a reminder like one of its buttons.
     async fn notice_on_a_card(&self, reaction: &Reaction) {
         let act = match reaction.emoji.as_str() {
             "✅" => Act::Done,
@@ -241,7 +241,7 @@ impl Hearing {
         self.press_card(reaction.message, act).await;
     }
 
-    /// The human found a message not useful: whose it was hears of that, and nobody argues.
+    /// Reports to the source of a message that the user found it not useful. No reply is shown.
     async fn not_useful(&self, message: Snowflake) {
         let surface = SurfaceName::Discord;
         let on = sent_id(&self.shared, message).await;
@@ -250,7 +250,8 @@ impl Hearing {
     }
 }
 
-/// What the message is to us: one that we did not send keeps its own number.
+/// Returns the id under which the message was recorded; a message that is not ours keeps its own
+/// id.
 pub(super) async fn sent_id(shared: &Shared, message: Snowflake) -> SentId {
     let posted = shared.ports.outbox.posted_as(message.0).await.ok().flatten();
     posted.and_then(|(_, sent)| sent).unwrap_or(SentId(message.0))

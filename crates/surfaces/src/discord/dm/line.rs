@@ -1,20 +1,18 @@
-//! The line to Discord: how it is, for whoever asks.
+//! State of the connection to Discord, published through a watch channel.
 
 use std::fmt;
 
 use tokio::sync::watch;
 
-/// How the line to Discord is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Line {
-    /// It is being made for the first time.
+    /// The first connection is being made.
     #[default]
     Connecting,
-    /// Everything comes and goes.
     Connected,
-    /// It broke, and is made again.
+    /// The connection broke and is being made again.
     Away(String),
-    /// It is not tried again before the next start.
+    /// Not tried again before the next start.
     Left(String),
 }
 
@@ -29,8 +27,6 @@ impl fmt::Display for Line {
     }
 }
 
-/// Where the state of the line is told, and read by anybody.
 pub type Told = watch::Sender<Line>;
 
-/// Where it is read.
 pub type Read = watch::Receiver<Line>;

@@ -1,8 +1,9 @@
-//! Live: how the answer that goes on is getting along, while it is not finished.
+//! Shows the current answer while it is incomplete.
 //!
-//! The first complete sentence is sent at once, because its beginning is what a push notification shows. The rest is added
-//! as it comes, under the key of the post that follows, so that the finished words take its place. An answer that is
-//! finished before that is sent whole. Work that takes long has a silent line of its own, which goes when it is over.
+//! The first complete sentence is sent at once, because its beginning is shown in the push
+//! notification. The rest is added as it arrives, under the key of the post that follows, so the
+//! final text replaces it. An answer that finishes earlier is sent complete. Long work has a silent
+//! status line, which is deleted afterwards.
 
 use std::time::Duration;
 
@@ -23,57 +24,57 @@ use crate::discord::Snowflake;
 use crate::discord::message::{Flags, Outgoing};
 use crate::discord::rest::Trouble;
 
-/// How long words come before they are sent without a complete sentence.
+/// How long text is collected before it is sent without a complete sentence.
 const FIRST: Duration = Duration::from_millis(800);
-/// So many characters are sent at once, also without a complete sentence.
+/// Number of characters that are sent at once, even without a complete sentence.
 const ENOUGH: usize = 80;
-/// The fewest letters of a sentence, so that the number of a list item is none.
+/// Minimum number of letters of a sentence, so that the number of a list item does not count as
+/// one.
 const SENTENCE: usize = 3;
-/// How often what is shown is changed.
+/// Interval of edits.
 const PACE: Duration = Duration::from_millis(1_200);
-/// How often typing is shown again.
+/// Interval at which the typing indicator is renewed.
 const TYPING: Duration = Duration::from_secs(8);
-/// How long a tool works before a line says so.
+/// How long tools run before the status line is shown.
 const WORKING: Duration = Duration::from_secs(12);
-/// How long a progress note of the model waits before the line shows it: an answer that comes sooner needs none.
+/// How long a progress note of the model waits before the status line is shown; an answer that
+/// comes sooner needs none.
 const NOTED: Duration = Duration::from_secs(3);
-/// How often that line is changed.
+/// Interval of edits of the status line.
 const COUNTED: Duration = Duration::from_secs(5);
 
-/// A turn that goes on.
+/// A running turn.
 pub(super) struct Live {
     pub(super) turn: TurnId,
     pub(super) branch: Branch,
     pub(super) answers: MessageId,
-    /// The entry that is answered: nothing is shown unfinished if it is not known.
+    /// The entry that the text follows. No partial text is shown if it is unknown.
     after: Option<EntryId>,
-    /// The words since the last thing that was written down.
+    /// The text since the last stored entry.
     words: String,
     spoke: Option<Instant>,
-    /// What is shown of them, by part.
+    /// The shown contents, by part.
     shown: Vec<String>,
     edited: Option<Instant>,
     typed: Option<Instant>,
     work: Option<Work>,
 }
 
-/// Work before the answer: tools that run one after the other, and the progress notes of the model.
+/// Work before the answer: tools that run one after the other, and progress notes of the model.
 struct Work {
-    /// The caption of the tool; empty if none has run yet.
+    /// Caption of the tool; empty if none has run yet.
     what: String,
-    /// The current progress note.
     note: Option<String>,
-    /// When the first of them began.
+    /// When the first tool or note started.
     since: Instant,
-    /// When this one began.
+    /// When the current tool started.
     named: Instant,
     line: Option<Snowflake>,
-    /// When the line was last sent or changed, or that was tried.
+    /// When the status line was last sent or edited, or that was tried.
     tried: Option<Instant>,
 }
 
 impl Live {
-    /// A turn that answers, on a branch, after an entry of it.
     pub(super) fn new(
         (turn, answers): (TurnId, MessageId),
         (branch, after): (Branch, Option<EntryId>),
@@ -94,12 +95,12 @@ impl Live {
         }
     }
 
-    /// Nobody knows what the words follow, until the next thing is written down.
+    /// Forgets the entry that the text follows, until the next entry is stored.
     pub(super) fn lost_track(&mut self) {
         self.after = None;
     }
 
-    /// A few words more.
+    /// Appends streamed text.
     pub(super) fn hear(&mut self, text: &str) {
         // More is not shown before the answer is finished, and then as a file.
         let room = GROWING_BYTES.saturating_sub(self.words.len());
@@ -109,7 +110,7 @@ impl Live {
         }
     }
 
-    /// All words so far, for who missed some.
+    /// Sets the complete text, after events were missed.
     pub(super) fn heard(&mut self, words: &str) {
         if self.words != words {
             self.words.clear();
@@ -117,7 +118,7 @@ impl Live {
         }
     }
 
-    /// ST-9: a tool works. The same one goes on being counted, another is counted from its own beginning.
+    /// ST-9: records that a tool runs. The time is counted per tool.
     pub(super) fn works(&mut self, tool: &str, doing: Doing) {
         if doing != Doing::Runs {
             return;
@@ -130,13 +131,13 @@ impl Live {
         }
     }
 
-    /// Takes the current progress note of the model, which the status line shows.
+    /// Sets the current progress note of the model, which the status line shows.
     pub(super) fn note(&mut self, note: &str) {
         let work = self.work.get_or_insert_with(|| Work::new(Instant::now()));
         work.note = Some(note.to_owned());
     }
 
-    /// What was said is written down: what comes next is said after it.
+    /// Records that the text was stored as `entry`; the next text follows it.
     pub(super) fn written(&mut self, entry: EntryId) {
         self.after = Some(entry);
         self.words.clear();
@@ -144,7 +145,7 @@ impl Live {
         (self.spoke, self.edited) = (None, None);
     }
 
-    /// When something is to be done about it next.
+    /// Returns when `update` has something to do next.
     pub(super) fn next(&self) -> Instant {
         let now = Instant::now();
         let typing = self.typed.map_or(now, |typed| typed + TYPING);
@@ -157,7 +158,7 @@ impl Live {
         [Some(typing), words, work].into_iter().flatten().min().unwrap_or(typing)
     }
 
-    /// When the first words are sent, if there are any.
+    /// Returns when the first text is due, if there is any.
     fn first_due(&self) -> Option<Instant> {
         let spoke = self.spoke?;
         let is_enough = sentences(&self.words) > 0 || self.words.chars().nth(ENOUGH - 1).is_some();
@@ -168,12 +169,12 @@ impl Live {
         growing(&self.words) != self.shown
     }
 
-    /// Does what is due. Trouble is no loss: the finished words follow.
+    /// Shows what is due. A failure loses nothing, because the final text follows as a post.
     pub(super) async fn tend(&mut self, shared: &Shared) -> Result<(), Trouble> {
         let now = Instant::now();
         if self.typed.is_none_or(|typed| now >= typed + TYPING) && self.shown.is_empty() {
             self.typed = Some(now);
-            // Nobody misses it.
+            // The typing indicator is not important.
             let _ = shared.rest.typing(shared.channel()).await;
         } else if self.typed.is_none_or(|typed| now >= typed + TYPING) {
             self.typed = Some(now);
@@ -190,7 +191,7 @@ impl Live {
         self.count(shared).await
     }
 
-    /// Shows `parts` of the words so far, under the key of the post that follows.
+    /// Shows `parts` of the text so far, under the key of the post that follows.
     async fn show(&mut self, shared: &Shared, parts: Vec<String>) -> Result<(), Trouble> {
         let Some(key) = self.key().filter(|_| parts != self.shown) else {
             return Ok(());
@@ -226,12 +227,12 @@ impl Live {
         Ok(())
     }
 
-    /// The key of what is being said: it follows the newest entry there.
+    /// Returns the key of the text in progress, derived from the newest entry.
     fn key(&self) -> Option<PostKey> {
         self.after.map(PostKey::after)
     }
 
-    /// A silent line says what takes so long.
+    /// Sends or edits the silent status line.
     async fn count(&mut self, shared: &Shared) -> Result<(), Trouble> {
         let turn = self.turn;
         let now = Instant::now();
@@ -251,7 +252,7 @@ impl Live {
         }
     }
 
-    /// The work is over, and so is the line about it.
+    /// Ends the work and deletes its status line.
     pub(super) async fn rests(&mut self, shared: &Shared) {
         if let Some(Work { line: Some(id), .. }) = self.work.take() {
             let receipt = Receipt { key: line_key(self.turn), part: 0, message: id.0 };
@@ -261,7 +262,7 @@ impl Live {
         }
     }
 
-    /// What is shown unfinished stands for nothing: it is taken away.
+    /// Deletes the messages of a partial answer.
     pub(super) async fn unsay(&mut self, shared: &Shared) {
         let Some(key) = self.key().filter(|_| !self.shown.is_empty()) else { return };
         for receipt in shared.ports.outbox.receipts(key).await.unwrap_or_default() {
@@ -276,7 +277,7 @@ impl Work {
         Self { what: String::new(), note: None, since: now, named: now, line: None, tried: None }
     }
 
-    /// When the line is sent or changed next.
+    /// Returns when the status line is sent or edited next.
     fn due(&self) -> Instant {
         match (self.tried, &self.note) {
             (Some(tried), _) => tried + COUNTED,
@@ -285,7 +286,7 @@ impl Work {
         }
     }
 
-    /// The text of the line: the note, then the tool and its time.
+    /// Returns the text of the line: the note, then the tool and its time.
     fn text(&self, now: Instant) -> String {
         let seconds = now.duration_since(self.named).as_secs();
         let tool = (!self.what.is_empty()).then(|| format!("{}… {seconds} s", unmarked(&self.what)));
@@ -294,7 +295,8 @@ impl Work {
     }
 }
 
-/// The beginning of `words` that is sent first: the complete sentences, or else the complete words.
+/// Returns the part of `words` that is sent first: the complete sentences, or else the complete
+/// words.
 fn beginning(words: &str) -> &str {
     let end = match sentences(words) {
         0 => words.rfind(char::is_whitespace).unwrap_or_default(),
@@ -304,8 +306,8 @@ fn beginning(words: &str) -> &str {
     if beginning.trim().is_empty() { words } else { beginning }
 }
 
-/// Where the last complete sentence of `words` ends, or 0. A sentence is complete when a space follows its mark, and a line
-/// when the next one begins.
+/// Returns where the last complete sentence of `words` ends, or 0. A sentence is complete when
+/// whitespace follows its end mark, and a line when the next one begins.
 fn sentences(words: &str) -> usize {
     let mut letters = 0;
     let mut end = 0;
@@ -341,7 +343,8 @@ fn line_key(turn: TurnId) -> PostKey {
     PostKey(format!("{LINE}{}", turn.0))
 }
 
-/// Half an answer that a crash left behind is taken away, unless `goes_on` says that its turn goes on.
+/// Deletes partial answers left behind by a crash, except those under the keys in `continued`, whose
+/// turns continue.
 pub(super) async fn sweep_halves(shared: &Shared, goes_on: &[PostKey]) {
     for receipt in shared.ports.outbox.unfinished().await.unwrap_or_default() {
         if !goes_on.contains(&receipt.key) {
@@ -350,7 +353,7 @@ pub(super) async fn sweep_halves(shared: &Shared, goes_on: &[PostKey]) {
     }
 }
 
-/// Lines that a crash left behind are taken away.
+/// Deletes status lines left behind by a crash.
 pub(super) async fn sweep(shared: &Shared) {
     for receipt in shared.ports.outbox.receipts_of(LINE).await.unwrap_or_default() {
         let _ = take_away(shared, &receipt).await;

@@ -1,6 +1,5 @@
-//! Outgoing: takes the posts of one queue of the outbox, in order, and sends them.
-//!
-//! Reminders have a task of their own, so a queue that is full, or that waits for a rate limit, does not delay them.
+//! Sends the posts of one outbox queue in order. Reminders have a task of their own, so a full
+//! queue or a rate limit does not delay them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,14 +15,14 @@ use super::{Reported, Shared};
 use crate::discord::rest::Rest;
 use crate::stage::{Sight, Watcher};
 
-/// How often the outbox is looked at, whatever anybody says.
+/// Interval at which the outbox is polled even without a notification.
 pub(super) const LOOK: Duration = Duration::from_secs(5);
-/// How many posts are read at once.
+/// Number of posts read at once.
 const POSTS: u32 = 20;
-/// How long to wait after trouble, at first and at most.
+/// First and longest delay after a failure.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// For how long a post is kept while Discord gives no access to the DM.
+/// How long a post is retried while Discord gives no access to the DM.
 const PERSEVERANCE: Duration = Duration::from_secs(600);
 
 /// Sends the posts of one queue.
@@ -31,11 +30,11 @@ pub(super) struct Sender {
     shared: Arc<Shared>,
     queue: Queue,
     rest: Rest,
-    /// When this life began: what is older may have been sent by an earlier one.
+    /// Start of this process. Older posts may have been sent by an earlier one.
     began: Timestamp,
-    /// Posts of which nobody knows whether they arrived.
+    /// Posts that may have been sent, because the result of a request is unknown.
     unsure: BTreeSet<u64>,
-    /// Nothing is sent before that, and how long to wait after the next trouble.
+    /// Earliest time of the next attempt, and the delay after the next failure.
     patience: (Instant, Duration),
     /// Since when Discord gives no access to the DM.
     denied_since: Option<Instant>,
@@ -52,7 +51,7 @@ impl Sender {
         Self { shared, queue, rest, began, unsure: BTreeSet::new(), patience, denied_since: None }
     }
 
-    /// Sends the posts of the queue as soon as they are written. Ends with the stage.
+    /// Sends the posts of the queue as they are written. Ends when the event hub is closed.
     pub(super) async fn run(mut self) {
         let mut watcher = self.shared.ports.stage.subscribe();
         loop {
@@ -63,7 +62,8 @@ impl Sender {
         }
     }
 
-    /// Waits until a reminder is shown, or it is time to look or to try again. Gives whether the stage goes on.
+    /// Waits until a reminder is shown, or the next poll or attempt is due. Returns false when the
+    /// event hub is closed.
     async fn waits(&mut self, watcher: &mut Watcher) -> bool {
         let now = Instant::now();
         let next = if self.rests_until() > now { self.rests_until() } else { now + LOOK };
@@ -80,12 +80,13 @@ impl Sender {
         }
     }
 
-    /// Before that nothing is sent, because of trouble.
+    /// Nothing is sent before this time, because of failures.
     pub(super) fn rests_until(&self) -> Instant {
         self.patience.0
     }
 
-    /// Sends what waits, oldest first. What cannot be sent now keeps the rest waiting, so that the order stays.
+    /// Sends the waiting posts, oldest first. A post that cannot be sent holds back the later ones,
+    /// to keep the order.
     pub(super) async fn drain(&mut self) {
         while Instant::now() >= self.patience.0 {
             let waiting = match self.shared.ports.outbox.waiting(self.queue, POSTS).await {
@@ -129,8 +130,8 @@ impl Sender {
         }
     }
 
-    /// Opens the DM anew and keeps the post for the next try. Gives it up when it is older than [`PERSEVERANCE`] and there
-    /// was no access for that long.
+    /// Reopens the DM and retries the post later. Gives up when the post is older than
+    /// [`NO_ACCESS_LIMIT`] and there was no access for that long.
     async fn denied(&mut self, waiting: &Waiting, why: String) -> bool {
         let since = *self.denied_since.get_or_insert_with(Instant::now);
         let age = self.shared.ports.clock.now().timestamp().duration_since(waiting.post.at);
@@ -164,7 +165,7 @@ impl Sender {
                     self.denied_since = None;
                 }
                 if self.queue == Queue::Reminders {
-                    // What changes about it is in the other queue.
+                    // Edits of a reminder are in the other queue.
                     self.shared.poke.notify_one();
                 }
                 true
@@ -180,7 +181,7 @@ impl Sender {
         self.wait_saying(why, "discord cannot be reached. what i send there waits; you can read it here.");
     }
 
-    /// Waits before the next try, each time longer. `notice` is shown elsewhere, once, if that goes on.
+    /// Backs off exponentially. At the longest delay, `notice` is shown once on the other surfaces.
     fn wait_saying(&mut self, why: &str, notice: &str) {
         let (_, wait) = self.patience;
         tracing::warn!(why, "What is to be sent to Discord waits.");

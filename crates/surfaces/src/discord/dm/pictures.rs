@@ -1,4 +1,4 @@
-//! Pictures: what came with a message, as far as it can be seen.
+//! Downloads the images attached to a message.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,15 +7,15 @@ use domain::conversation::{IMAGE_BYTES, Image};
 use super::Shared;
 use crate::discord::events::Attachment;
 
-/// What came with a message.
 pub(super) struct Looked {
-    /// What can be seen.
+    /// Usable images.
     pub(super) images: Vec<Image>,
-    /// What is not used, each with why.
+    /// Names of unusable attachments with the reason.
     pub(super) unused: Vec<String>,
 }
 
-/// AT-1 to AT-3: what each attachment is, its own bytes tell. One that is not used is named; none loses the message.
+/// AT-1 to AT-3: the type of an attachment is determined by its bytes. Unusable ones are named;
+/// none of them loses the message.
 pub(super) async fn look(shared: &Shared, attachments: &[Attachment]) -> Looked {
     let mut looked = Looked { images: Vec::new(), unused: Vec::new() };
     for attachment in attachments {
@@ -35,7 +35,7 @@ async fn one(shared: &Shared, attachment: &Attachment) -> Result<Image, String> 
     Image::read(STANDARD.encode(bytes)).map_err(|_| "no picture i can see".to_owned())
 }
 
-/// A name that cannot break out of its line.
+/// Removes characters that would break out of the line.
 fn name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control() && !"`*_~|<>@".contains(*c)).take(60).collect()
 }

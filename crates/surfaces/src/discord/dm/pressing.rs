@@ -1,4 +1,4 @@
-//! Pressing: buttons, menus and forms of the human, each answered within Discord's three seconds.
+//! Answers the user's buttons, menus and forms within Discord's limit of three seconds.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::discord::events::{Asked, Interaction, Message};
 use crate::discord::message::{Callback, Flags, Form, FormField, Lines, Outgoing};
 use crate::discord::rest::Trouble;
 
-/// The name of the field in which a time is asked for.
+/// Custom id of the time field.
 const WHEN: &str = "when";
-/// How often, and how long after one another, a message that was pressed is looked for among ours.
+/// Attempts to find the receipt of a pressed message, and the delay between them.
 const LOOKS_FOR_RECEIPT: usize = 50;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Answers one interaction. Strangers are told so, and nothing else happens.
+/// Answers one interaction. Anyone but the user is refused.
 pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
     if interaction.user != shared.signed.owner {
         return refuse(
@@ -51,7 +51,7 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
     }
 }
 
-/// XB-7, XB-8: a button, or what was chosen from a menu.
+/// XB-7, XB-8: handles a button, or a choice from a menu.
 async fn pressed(
     shared: &Shared,
     interaction: &Interaction,
@@ -63,7 +63,7 @@ async fn pressed(
         return refuse(shared, interaction, "unknown action: that is no button of mine.").await;
     };
     let action = match (action, chosen) {
-        // A button that moves has no time to say, and asks for one.
+        // A "Move" button carries no time, so a form asks for one.
         (Action::Card(_, Act::Move(_)), chosen) if chosen.is_none_or(|chosen| chosen == PICK) => {
             let _ = acknowledge(shared, interaction, &Callback::Form(when_form(press))).await;
             return;
@@ -72,7 +72,7 @@ async fn pressed(
         (Action::Card(card, Act::Pick(_)), Some(chosen)) => Action::Card(card, Act::Pick(chosen.clone())),
         (action, _) => action,
     };
-    // Heard first: whatever it comes to, the human sees that the press arrived.
+    // Acknowledged first, so the user sees in time that the press arrived.
     if acknowledge(shared, interaction, &Callback::Heard).await.is_err() {
         return;
     }
@@ -108,12 +108,13 @@ async fn pressed(
         | Answer::Shown(_) => {}
     }
     if let Some(message) = message.filter(|_| dismissed) {
-        // XB-18: one that is gone already is as good.
+        // XB-18: a failure means that it is deleted already.
         let _ = shared.rest.delete_message(shared.channel(), message.id).await;
     }
 }
 
-/// I5: whether `message` is the card of a step among `steps`. A press at once may be quicker than its receipt.
+/// I5: returns true if `message` shows an approval step among `steps`. A quick press may arrive
+/// before the receipt is stored.
 async fn is_card_of(shared: &Shared, message: Option<&Message>, steps: RangeInclusive<u64>) -> bool {
     let Some(message) = message else { return false };
     for _ in 0..LOOKS_FOR_RECEIPT {
@@ -141,7 +142,7 @@ fn when_form(press: &str) -> Form {
     Form { custom_id: press.to_owned(), title: "Move to".to_owned(), fields }
 }
 
-/// Gives the first answer. One that Discord does not want any more was given before, or came too late.
+/// Sends the first answer. Discord rejects it if there was one before or it is too late.
 pub(in crate::discord) async fn acknowledge(
     shared: &Shared,
     interaction: &Interaction,
@@ -152,7 +153,7 @@ pub(in crate::discord) async fn acknowledge(
         answered = shared.rest.answer(interaction.id, &interaction.token, callback).await;
     }
     match answered {
-        // It may have arrived: the human waits, so we go on.
+        // It may have arrived and the user waits, so work continues.
         Ok(()) | Err(Trouble::Unknown(_)) => Ok(()),
         Err(trouble) => {
             tracing::info!(%trouble, "An interaction could not be answered, and nothing is done about it.");
@@ -161,7 +162,7 @@ pub(in crate::discord) async fn acknowledge(
     }
 }
 
-/// Words that only the human sees, after the first answer.
+/// Sends an ephemeral message after the first answer.
 pub(in crate::discord) async fn whisper(shared: &Shared, interaction: &Interaction, text: &str) {
     let mut outgoing = Outgoing::words(cut(text));
     outgoing.flags = Flags::EPHEMERAL.and(Flags::NO_EMBEDS);
@@ -171,7 +172,7 @@ pub(in crate::discord) async fn whisper(shared: &Shared, interaction: &Interacti
     }
 }
 
-/// SL-2: words that only they see, as the first answer.
+/// SL-2: sends an ephemeral message as the first answer.
 pub(in crate::discord) async fn refuse(shared: &Shared, interaction: &Interaction, text: &str) {
     let mut outgoing = Outgoing::words(cut(text));
     outgoing.flags = Flags::EPHEMERAL.and(Flags::NO_EMBEDS);
@@ -184,7 +185,7 @@ pub(in crate::discord) async fn refuse(shared: &Shared, interaction: &Interactio
     let _ = acknowledge(shared, interaction, &callback).await;
 }
 
-/// As much as fits into one message.
+/// Returns as much as fits into one message.
 fn cut(text: &str) -> String {
     crate::discord::split::split(text).into_iter().next().unwrap_or_default()
 }

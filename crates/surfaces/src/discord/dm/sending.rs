@@ -1,7 +1,8 @@
-//! Sending: one post becomes messages, each of them once.
+//! Delivers one post as one or more messages, each exactly once.
 //!
-//! Every part has a nonce that follows from its key, so that Discord itself drops a repeat while it remembers;
-//! after that the history is read before anything is sent again. What cannot be read then is sent with a word.
+//! Every part has a nonce derived from its key, so Discord drops a repeat as long as it remembers
+//! the nonce. After that, the history is searched before anything is sent again. If it cannot be
+//! read, the message is sent with a note.
 
 use domain::post::{PostKey, Ring, Sheet};
 use engine::ports::{Outgoing as Waiting, Receipt, Settled, Work};
@@ -16,45 +17,42 @@ use crate::discord::events::{Author, Message};
 use crate::discord::message::Outgoing;
 use crate::discord::rest::{Rest, Trouble};
 
-/// How long Discord surely remembers a nonce.
+/// How long Discord certainly remembers a nonce.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(2);
-/// After what time a message says when it was meant to come.
+/// Age after which a message says when it was meant to arrive.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
-/// After what time nobody wants it any more.
+/// Age after which a post is dropped.
 const STALE: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The clocks of two machines differ by less.
+/// Maximum difference between the clocks of two machines.
 const SLACK: SignedDuration = SignedDuration::from_mins(1);
-/// Discord's number for a message that is too old to be changed so often.
+/// Error code for too many edits of an old message.
 const TOO_MANY_EDITS: u64 = 30046;
-/// Discord's number for a channel that we may not see. Applications that a user installed get it at random for their DM,
-/// although the user changed nothing.
+/// Error code for missing access to a channel. Applications installed by a user receive it at
+/// random for their DM, although the user changed nothing.
 pub(super) const NO_ACCESS: u64 = 50001;
-/// Discord's number for a channel that is no more.
+/// Error code for an unknown channel.
 const NO_CHANNEL: u64 = 10003;
 
-/// Whether it may have been sent already.
+/// Whether a post may have been sent before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// It was surely not.
     None,
-    /// Nobody knows.
     Unsure,
 }
 
-/// What became of trying to send something.
+/// Result of an attempt to deliver a post.
 #[derive(Debug)]
 pub(super) enum Tried {
-    /// It is settled so.
     Settled(Settled),
-    /// It is tried again later.
+    /// To be tried again, and whether it may have been sent.
     Later(String, Doubt),
-    /// Discord does not let us into the DM, for this reason. It may work again after the DM is opened anew.
+    /// Discord refuses access to the DM, for this reason. It may work after the DM is reopened.
     NoAccess(String),
-    /// The token is void: nothing more can be sent.
+    /// The token is invalid; nothing more can be sent.
     Over,
 }
 
-/// Words beside the conversation: an answer to a command, a refusal. Losing one is harmless.
+/// Sends text outside the conversation, such as the answer to a command. Losing one is harmless.
 pub(super) async fn say_aside(shared: &Shared, text: &str) {
     for outgoing in said(text) {
         let mut said = shared.rest.create_message(shared.channel(), &outgoing, None).await;
@@ -69,7 +67,7 @@ pub(super) async fn say_aside(shared: &Shared, text: &str) {
     }
 }
 
-/// P3: carries one post out.
+/// P3: delivers one post.
 pub(super) async fn carry(shared: &Shared, rest: &Rest, waiting: &Waiting, doubt: Doubt) -> Tried {
     let age = shared.ports.clock.now().timestamp().duration_since(waiting.post.at);
     if waiting.work == Work::New && age >= STALE {
@@ -114,7 +112,7 @@ fn settle(done: Result<(), Trouble>) -> Tried {
     }
 }
 
-/// What the human can do about it.
+/// Returns a text that says what the user can do.
 fn hint(trouble: &Trouble) -> String {
     match trouble {
         Trouble::NotAllowed { code: 50007 | 50278, .. } => {
@@ -136,14 +134,14 @@ fn hint(trouble: &Trouble) -> String {
     }
 }
 
-/// Whether the message that is changed came late: it still says so.
+/// Returns true if the message to be edited was sent late; the edited one still says so.
 async fn was_late(shared: &Shared, waiting: &Waiting) -> bool {
     let receipts = shared.ports.outbox.receipts(waiting.post.key.clone()).await.unwrap_or_default();
     let late = waiting.post.at.saturating_add(LATE).unwrap_or(waiting.post.at);
     receipts.first().is_some_and(|first| first.message >= Snowflake::first_of(late).0)
 }
 
-/// A8, D8: what comes late says so.
+/// A8, D8: adds a note to a late message.
 fn labelled(shared: &Shared, waiting: &Waiting) -> Sheet {
     let at = waiting.post.at.to_zoned(shared.ports.clock.now().time_zone().clone());
     let late = format!("from {}, discord could not be reached before", at.strftime("%a %H:%M"));
@@ -154,10 +152,10 @@ fn labelled(shared: &Shared, waiting: &Waiting) -> Sheet {
     Sheet { foot, ..waiting.post.sheet.clone() }
 }
 
-/// One post on its way.
+/// The delivery of one post.
 struct Sending<'a> {
     shared: &'a Shared,
-    /// The way to Discord: that of reminders overtakes all other requests.
+    /// Client for the requests; that of reminders overtakes all other requests.
     rest: &'a Rest,
     waiting: &'a Waiting,
     age: SignedDuration,
@@ -165,11 +163,11 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Every part once, in order; what was there of it becomes it, and what is too many is taken away.
+    /// Sends or edits every part in order and deletes surplus messages.
     async fn all(&self, parts: &[Outgoing]) -> Result<(), Trouble> {
         let receipts = self.receipts().await?;
         if self.waiting.work == Work::Says && receipts.is_empty() {
-            // It never arrived, so nothing about it changes.
+            // The post was never sent, so there is nothing to edit.
             return Ok(());
         }
         for (part, outgoing) in parts.iter().enumerate() {
@@ -195,7 +193,7 @@ impl Sending<'_> {
         let id = Snowflake(receipt.message);
         match self.rest.edit_message(channel, id, outgoing).await {
             Ok(_) => Ok(()),
-            // The human took it away; what changes there is not worth a message of its own.
+            // Deleted by the user; an edit is not worth a new message.
             Err(Trouble::Gone { code }) if code != NO_CHANNEL && self.waiting.work == Work::Says => Ok(()),
             Err(Trouble::Gone { code }) if code != NO_CHANNEL => self.create(receipt.part, outgoing).await,
             Err(Trouble::Refused { code: TOO_MANY_EDITS, .. }) => {
@@ -229,13 +227,14 @@ impl Sending<'_> {
         post(self.shared, self.rest, &self.waiting.post.key, part, outgoing).await
     }
 
-    /// P3: whether it arrived although nobody told us.
+    /// P3: searches for a message that arrived although the response was lost.
     async fn sent_before(&self, outgoing: &Outgoing) -> Result<Sought, Trouble> {
         sent_between(self.shared, self.rest, self.waiting.post.at, None, outgoing).await
     }
 }
 
-/// Looks in the history between `since` and `until` for a message of ours that says the same and belongs to no other post.
+/// Searches the history between `since` and `until` for a message of ours with the same content
+/// that belongs to no other post.
 pub(super) async fn sent_between(
     shared: &Shared,
     rest: &Rest,
@@ -263,7 +262,7 @@ pub(super) async fn sent_between(
     }
 }
 
-/// Whether it is ours, says the same, and belongs to no other post.
+/// Returns true if `message` is ours, has the same content, and belongs to no other post.
 async fn is_it(shared: &Shared, message: &Message, outgoing: &Outgoing) -> bool {
     let ours = message.author == Author::Bot(shared.signed.me);
     let bare = without_label(&outgoing.content);
@@ -282,12 +281,12 @@ pub(super) enum Sought {
     Unreadable,
 }
 
-/// The words without the small line that only says that they are late.
+/// Returns the content without the note about the delay.
 fn without_label(content: &str) -> &str {
     content.rsplit_once("\n-# from ").map_or(content, |(words, _)| words).trim_end()
 }
 
-/// Posts one part, or finds what Discord has of it, and makes that say the same.
+/// Posts one part, or finds the message that Discord has of it and edits it if it differs.
 pub(super) async fn post(
     shared: &Shared,
     rest: &Rest,
@@ -301,7 +300,7 @@ pub(super) async fn post(
         return rest.edit_message(channel, id, outgoing).await.map(|message| message.id);
     }
     let message = match rest.create_message(channel, outgoing, Some(&nonce)).await {
-        // Discord remembers one that was taken away since.
+        // Discord still remembers the nonce of a deleted message.
         Err(Trouble::Gone { code }) if code != NO_CHANNEL => {
             let nonce = self::nonce(key, "anew", part);
             rest.create_message(channel, outgoing, Some(&nonce)).await?
@@ -314,7 +313,7 @@ pub(super) async fn post(
     Ok(message.id)
 }
 
-/// Keeps that this part of `key` is there.
+/// Stores the receipt of a part.
 pub(super) async fn keep(shared: &Shared, key: &PostKey, part: u32, id: Snowflake) -> Result<(), Trouble> {
     let receipt = Receipt { key: key.clone(), part, message: id.0 };
     let kept = shared.ports.outbox.became(receipt, shared.ports.clock.now().timestamp()).await;
@@ -323,7 +322,7 @@ pub(super) async fn keep(shared: &Shared, key: &PostKey, part: u32, id: Snowflak
     Ok(())
 }
 
-/// Takes a message of ours away, and forgets it.
+/// Deletes a message of ours and its receipt.
 pub(super) async fn take_away(shared: &Shared, receipt: &Receipt) -> Result<(), Trouble> {
     match shared.rest.delete_message(shared.channel(), Snowflake(receipt.message)).await {
         Ok(()) | Err(Trouble::Gone { .. }) => {
@@ -334,13 +333,13 @@ pub(super) async fn take_away(shared: &Shared, receipt: &Receipt) -> Result<(), 
     }
 }
 
-/// What Discord knows a part by: 24 characters that follow from its key alone.
+/// Returns a nonce of 24 characters derived from the key.
 fn nonce(key: &PostKey, sort: &str, part: u32) -> String {
     let digest = Sha256::digest(format!("{key}/{sort}/{part}"));
     digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A working status: small, and no phone rings for it.
+/// Returns a small, silent status message.
 pub(super) fn status(text: &str) -> Outgoing {
     dress(&Sheet::small(text), Ring::Quiet).into_iter().next().unwrap_or_default()
 }

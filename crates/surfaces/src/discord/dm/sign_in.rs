@@ -1,7 +1,7 @@
-//! Signing in: who we are, who the human is, and where we are alone with them.
+//! Signs in: finds out the ids of the application, the bot, the user and the DM.
 //!
-//! The human is the owner of the application, by number. The number is pinned the first time: nobody becomes the
-//! human because Discord says something else one day, and while it is not known nobody is heard.
+//! The user is the owner of the application. The owner's id is pinned the first time, so a later
+//! change on Discord's side grants no access. Until it is known, all messages are ignored.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::discord::rest::{Application, Rest, Trouble};
 const OWNER: &str = "discord.owner";
 pub(super) const SESSION: &str = "discord.session";
 
-/// How long to wait before Discord is asked again, at first and at most.
+/// First and longest delay between attempts.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// Signs in, however long Discord is away. What only the human can mend is a sentence.
+/// Signs in, retrying while Discord is unreachable. Returns an error text if the user has to act.
 pub(super) async fn sign_in(rest: &Rest, ports: &Ports) -> Result<Signed, String> {
     let mut wait = WAITS.0;
     loop {
@@ -36,7 +36,7 @@ pub(super) async fn sign_in(rest: &Rest, ports: &Ports) -> Result<Signed, String
     }
 }
 
-/// The session that was kept, if it can be read.
+/// Returns the stored session, if it can be read.
 pub(super) async fn session(shared: &Shared) -> Option<Session> {
     let kept = shared.ports.outbox.keepsake(SESSION).await.ok().flatten()?;
     serde_json::from_str(&kept).ok()

@@ -1,10 +1,12 @@
-//! Unfinished: the message of a growing answer whose receipt is not kept yet.
+//! Tracks the message of a growing answer whose receipt is not stored yet.
 //!
-//! The first words of an answer are sent before the whole answer is in the outbox, so no post says that a message may
-//! have been sent. They are written down before they are sent. After a crash, or when Discord's answer was lost, the
-//! message is looked for in the history, because Discord remembers nonces only for minutes.
+//! The first part of an answer is sent before the whole answer is in the outbox, so no post records
+//! that a message may have been sent. It is stored here before it is sent. After a crash or a lost
+//! response, the message is searched in the history, because Discord remembers nonces only for
+//! minutes.
 //!
-//! The carrier sends one message at a time, and reminders are never unfinished, so only the newest of these is kept.
+//! Only the newest one is stored: `OutboxSender` sends one message at a time, and reminders are
+//! always complete.
 
 use std::sync::PoisonError;
 
@@ -18,10 +20,10 @@ use crate::discord::Snowflake;
 use crate::discord::message::Outgoing;
 use crate::discord::rest::Trouble;
 
-/// The keepsake that holds it.
+/// Key of the stored value.
 const UNFINISHED: &str = "discord:unfinished";
 
-/// A message that arrives at all arrives within this time after it was written down.
+/// A message that arrives at all arrives within this time after it was recorded.
 const ARRIVES: SignedDuration = SignedDuration::from_mins(10);
 
 /// A message that may have been sent.
@@ -54,14 +56,14 @@ impl Unfinished {
     }
 }
 
-/// Writes down that this part of `key` is about to be sent.
+/// Records that this part of `key` is about to be sent.
 pub(super) async fn begin(
     shared: &Shared,
     key: &PostKey,
     part: u32,
     outgoing: &Outgoing,
 ) -> Result<(), Trouble> {
-    // The message of an earlier try may have arrived, and would be what this one becomes.
+    // The message of an earlier attempt may have arrived and is reused.
     if is_known(shared, key, part) {
         return Ok(());
     }
@@ -78,14 +80,14 @@ fn is_known(shared: &Shared, key: &PostKey, part: u32) -> bool {
     unfinished.as_ref().is_some_and(|unfinished| unfinished.is_of(key, part))
 }
 
-/// The receipt of this part of `key` is kept.
+/// Forgets the record after the receipt was stored.
 pub(super) fn end(shared: &Shared, key: &PostKey, part: u32) {
     let mut unfinished = shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
     unfinished.take_if(|unfinished| unfinished.is_of(key, part));
 }
 
-/// Keeps the receipt of a message that was sent right before a crash. If that fails, it is looked for again before this
-/// part is sent.
+/// Stores the receipt of a message that was sent right before a crash. If that fails, the message
+/// is searched again before this part is sent.
 pub(super) async fn recover(shared: &Shared) {
     let kept = shared.ports.outbox.keepsake(UNFINISHED).await.ok().flatten();
     let Some(unfinished) = kept.as_deref().and_then(Unfinished::read) else { return };
@@ -103,11 +105,12 @@ pub(super) async fn recover(shared: &Shared) {
         *shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = Some(unfinished);
         return;
     }
-    // The next start need not look again. If this is not written, it does.
+    // If this fails, the next start searches again.
     let _ = shared.ports.outbox.keep(UNFINISHED, String::new()).await;
 }
 
-/// The message that this part of `key` became, if it may have been sent so long ago that Discord has forgotten its nonce.
+/// Returns the message of this part of `key`, if it may have been sent so long ago that Discord
+/// forgot its nonce.
 pub(super) async fn find(shared: &Shared, key: &PostKey, part: u32) -> Result<Option<Snowflake>, Trouble> {
     let unfinished = shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let Some(unfinished) = unfinished.filter(|unfinished| unfinished.is_of(key, part)) else {

@@ -1,4 +1,4 @@
-//! An interaction as it came: a command, a button, a menu, a form, or somebody who is still typing.
+//! Interactions: a command, a button, a menu, a form or an autocompletion.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,24 +9,18 @@ use super::message::{self, Message};
 use super::{id, list, maybe_id, maybe_text, text};
 use crate::discord::Snowflake;
 
-/// Somebody wants something of us.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interaction {
-    /// Which.
     pub id: Snowflake,
-    /// What lets us answer it, for fifteen minutes.
+    /// Authorizes answers for fifteen minutes.
     pub token: InteractionToken,
-    /// The application it is for.
     pub application: Snowflake,
-    /// Who.
     pub user: Snowflake,
-    /// Where, if anywhere.
     pub channel: Option<Snowflake>,
-    /// What.
     pub asked: Asked,
 }
 
-/// What lets us answer an interaction. It is never printed by accident.
+/// Authorizes answers to an interaction. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct InteractionToken(pub String);
 
@@ -36,59 +30,48 @@ impl fmt::Debug for InteractionToken {
     }
 }
 
-/// What somebody wants.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
-    /// They ran a command.
     Command {
-        /// Which.
         name: String,
-        /// What they gave it.
         given: Vec<Given>,
-        /// The message they ran it on, if it is a command on messages.
+        /// The message of a context-menu command.
         target: Option<Box<Message>>,
     },
-    /// They are typing a command.
+    /// Autocompletion of a command.
     Typing {
-        /// Which.
         name: String,
-        /// What they gave it so far.
+        /// The options so far.
         given: Vec<Given>,
-        /// What they are typing now, by its name and their words.
+        /// The option that is being typed.
         focused: Given,
     },
-    /// They pressed a button or chose from a menu.
+    /// A pressed button or a choice from a menu.
     Pressed {
-        /// The name of what they pressed.
         custom_id: String,
-        /// What they chose.
+        /// The chosen values.
         values: Vec<String>,
-        /// Below which message.
+        /// The message of the component.
         message: Option<Box<Message>>,
     },
-    /// They filled in a form.
     Filled {
-        /// The name of the form.
         custom_id: String,
-        /// What they filled in, by the names of the fields; a menu gives what was chosen.
+        /// The values by field; a menu gives the chosen ones.
         fields: BTreeMap<String, Vec<String>>,
-        /// Below which message it was opened.
+        /// The message from which the form was opened.
         message: Option<Box<Message>>,
     },
-    /// Something that is newer than we are.
+    /// Of a type newer than this version.
     Unknown,
 }
 
-/// Something given to a command: its name, and its value as text.
+/// An option of a command; the value is converted to text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 
-/// Reads an interaction.
 pub fn read(data: &Value) -> Result<Interaction, String> {
     Ok(Interaction {
         id: id(data, "id")?,
@@ -123,7 +106,7 @@ fn asked(data: &Value) -> Result<Asked, String> {
 
 fn command(what: &Value) -> Result<Asked, String> {
     let target = what["target_id"].as_str().map(|id| message::read(&what["resolved"]["messages"][id]));
-    // A command on a person has a target too, which is no message.
+    // A command on a user has a target too, which is not a message.
     let target = target.and_then(Result::ok).map(Box::new);
     Ok(Asked::Command { name: text(what, "name")?.to_owned(), given: given(what), target })
 }
@@ -151,7 +134,7 @@ fn below(data: &Value) -> Option<Box<Message>> {
     message::read(&data["message"]).ok().map(Box::new)
 }
 
-/// What was filled in: in labels, as it is now, or in rows, as it was.
+/// Reads the fields from labels (the current format) or rows (the old one).
 fn fields(components: &[Value]) -> BTreeMap<String, Vec<String>> {
     let inside = |outer: &'_ Value| -> Vec<Value> {
         let mut inner = list(outer, "components").to_vec();

@@ -1,60 +1,48 @@
-//! A message as it came.
+//! Messages as received from Discord.
 
 use serde_json::Value;
 
 use super::{id, list, maybe_id, maybe_text};
 use crate::discord::Snowflake;
 
-/// The flag of voice messages.
 const IS_VOICE_MESSAGE: u64 = 1 << 13;
 
-/// A message, of anybody.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which.
     pub id: Snowflake,
-    /// Where.
     pub channel: Snowflake,
-    /// The server it was written on: none, if it was written to us directly.
+    /// The server; `None` for a direct message.
     pub guild: Option<Snowflake>,
-    /// Who wrote it.
     pub author: Author,
-    /// Its words.
     pub content: String,
-    /// The words of its first card.
+    /// The text of the first embed.
     pub embed: String,
-    /// What sort of message it is.
     pub sort: Sort,
-    /// What it answers.
     pub reply_to: Option<ReplyTo>,
-    /// What came with it.
     pub attachments: Vec<Attachment>,
-    /// Whether it is a voice message: one audio file that was recorded in the app, and no words.
+    /// True for a voice message: one recorded audio file without text.
     pub is_voice: bool,
-    /// The mark that its sender gave it, if Discord still tells.
+    /// The nonce set by the sender, if Discord still sends it.
     pub nonce: Option<String>,
 }
 
 impl Message {
-    /// Whether it was written to us directly.
+    /// Returns true for a direct message.
     pub fn in_dm(&self) -> bool {
         self.guild.is_none()
     }
 }
 
-/// Who wrote a message. Names are not kept: they say nothing about who somebody is.
+/// Author of a message. Names are ignored, because they do not identify anyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// A person.
     Person(Snowflake),
-    /// A program.
     Bot(Snowflake),
-    /// A webhook, which can call itself anything.
+    /// A webhook, which can use any name.
     Webhook(Snowflake),
 }
 
 impl Author {
-    /// Their id.
     pub fn id(self) -> Snowflake {
         match self {
             Self::Person(id) | Self::Bot(id) | Self::Webhook(id) => id,
@@ -62,53 +50,44 @@ impl Author {
     }
 }
 
-/// What sort of message something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// Somebody's words.
+    /// Text of an author.
     Plain,
-    /// Somebody's words, in answer to a message.
+    /// Text in reply to a message.
     Reply,
-    /// The answer to a command.
+    /// The response to a command.
     Command,
-    /// Something that Discord itself says, such as that a message was pinned.
+    /// A system message, such as that a message was pinned.
     Notice,
 }
 
-/// What a message answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyTo {
-    /// Which message.
     pub message: Snowflake,
-    /// What it said, if it is still there and Discord told us.
+    /// The content, if it still exists and Discord sent it.
     pub quoted: Option<Quoted>,
 }
 
-/// What an answered message said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quoted {
-    /// Who wrote it.
     pub author: Author,
-    /// Its words.
     pub content: String,
-    /// The words of its first card.
+    /// The text of the first embed.
     pub embed: String,
 }
 
-/// What came with a message. Size and kind are what Discord says, and need not be true.
+/// Attachment of a message. Size and type are claims of the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// Its name.
     pub name: String,
-    /// What it is said to be: `image/png`, or nothing.
+    /// MIME type such as `image/png`, or empty.
     pub kind: String,
-    /// How many bytes it is said to have.
+    /// Claimed size in bytes.
     pub size: u64,
-    /// Where it is.
     pub url: String,
 }
 
-/// Reads a message.
 pub fn read(data: &Value) -> Result<Message, String> {
     Ok(Message {
         id: id(data, "id")?,
@@ -145,7 +124,7 @@ fn sort(number: u64) -> Sort {
 
 fn reply_to(data: &Value) -> Option<ReplyTo> {
     let reference = &data["message_reference"];
-    // A forwarded message refers to one too, but answers nothing.
+    // A forwarded message has a reference too, but is not a reply.
     if reference["type"].as_u64().unwrap_or_default() != 0 {
         return None;
     }
@@ -179,7 +158,6 @@ fn attachment(data: &Value) -> Option<Attachment> {
     })
 }
 
-/// A nonce is a text or a number.
 fn nonce(data: &Value) -> Option<String> {
     data.as_str().map(ToOwned::to_owned).or_else(|| data.as_u64().map(|number| number.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Events as they come, and as they should not.
+//! Tests of parsing valid and malformed events.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -46,7 +46,7 @@ fn a_message_lacks_nothing_that_it_need_not_have() {
     assert_eq!(bare.content, "");
 }
 
-/// D7: who wrote something is a number, and what a webhook or a program wrote is known as that.
+/// D7: authors are identified by id; webhooks and bots are recognized as such.
 #[test]
 fn an_author_is_what_they_are_and_not_what_they_are_called() {
     let mut data = message();
@@ -150,7 +150,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever stands in an event, reading it ends in a value.
+    /// Parsing never panics, whatever an event contains.
     #[test]
     fn no_event_brings_us_down(at in 0..9_usize, field in 0..9_usize, value in any_value()) {
         let names = [

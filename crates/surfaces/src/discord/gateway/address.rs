@@ -1,17 +1,17 @@
-//! Where a session may be taken up: the token goes there, so not just anywhere.
+//! Checks the address for resuming a session, because the token is sent there.
 
 use reqwest::Url;
 use wire::is_loopback;
 
-/// `resume` if a session of the gateway at `gateway` may be taken up there, or else the gateway itself.
+/// Returns `resume` if a session of `gateway` may be resumed there, otherwise `gateway`.
 ///
-/// On this machine that is only this machine; elsewhere it is a secure address of the same owner: the last two parts
-/// of the name are the same.
+/// A loopback gateway allows only loopback addresses. Any other requires TLS and the same last two
+/// labels of the host name.
 pub fn for_resuming(gateway: &str, resume: &str) -> String {
     if may_resume(gateway, resume) { resume.to_owned() } else { gateway.to_owned() }
 }
 
-/// `url` with the version and the encoding that we speak.
+/// Adds the protocol version and encoding to `url`.
 pub fn spoken(url: &str) -> String {
     let Ok(mut parsed) = url.parse::<Url>() else { return url.to_owned() };
     parsed.set_query(Some("v=10&encoding=json"));

@@ -1,17 +1,17 @@
-//! The heartbeat of one connection, and how a dead one is noticed.
+//! Heartbeat of one connection, and detection of a dead one.
 
 use std::time::Duration;
 
-/// The shortest time between two beats that we go along with.
+/// Lower bound of the interval.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// The longest.
+/// Upper bound of the interval.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// The beats of one connection. A new connection has new ones, so no old silence is held against it.
+/// Heartbeat of one connection. A new connection starts with a new one.
 #[derive(Debug)]
 pub struct Beats {
     every: Duration,
-    /// When the next one is due.
+    /// When the next heartbeat is due.
     pub next: Duration,
     last: Last,
 }
@@ -22,23 +22,22 @@ enum Last {
     Unheard,
 }
 
-/// What a beat that is due means.
+/// Action for a due heartbeat.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Due {
-    /// It is to be sent.
     Send,
-    /// The last one was never heard: the connection is dead.
+    /// The last one was not acknowledged, so the connection is dead.
     Dead,
 }
 
 impl Beats {
-    /// Beats every `millis`, the first after a part of that, `share` out of 1.
+    /// Creates a heartbeat every `millis`; the first comes after the `fraction` of that.
     pub fn new(millis: u64, share: f64, now: Duration) -> Self {
         let every = Duration::from_millis(millis).clamp(SHORTEST, LONGEST);
         Self { every, next: now + every.mul_f64(share), last: Last::Heard }
     }
 
-    /// What is to be done about the beat that is due at `now`, if one is.
+    /// Returns the action if a heartbeat is due at `now`.
     pub fn due(&mut self, now: Duration) -> Option<Due> {
         if now < self.next {
             return None;
@@ -51,7 +50,6 @@ impl Beats {
         Some(Due::Send)
     }
 
-    /// The last one was heard.
     pub fn heard(&mut self) {
         self.last = Last::Heard;
     }

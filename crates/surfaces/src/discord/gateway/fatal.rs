@@ -1,27 +1,27 @@
-//! What no further try can mend, each with a sentence: what is wrong, and what to do.
+//! Errors that retrying cannot fix, each with what to do about it.
 
-/// Why the gateway gave up. The human must act, except where it says that we must.
+/// Why the gateway gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fatal {
-    /// 401 or 4004.
+    /// Status 401 or close code 4004.
     #[error(
         "Discord does not accept the token: make a new one on the Bot page of discord.com/developers, \
          put it into DISCORD_TOKEN and start again"
     )]
     Token,
-    /// 4010 or 4011.
+    /// Close code 4010 or 4011.
     #[error(
         "Discord wants this bot split into shards, which is for bots on thousands of servers: \
          make an application of your own on discord.com/developers and use its token"
     )]
     Shards,
-    /// 4012.
+    /// Close code 4012.
     #[error("Discord no longer speaks version 10 of its gateway: update ollim-bot")]
     Version,
-    /// 4013.
+    /// Close code 4013.
     #[error("Discord does not know an intent that we ask for: update ollim-bot")]
     Intents,
-    /// 4014.
+    /// Close code 4014.
     #[error(
         "Discord does not let this bot hear direct messages: \
          look at the intents on the Bot page of discord.com/developers, then start again"
@@ -30,7 +30,7 @@ pub enum Fatal {
 }
 
 impl Fatal {
-    /// What the close `code` means, if no further try can mend it.
+    /// Returns the error for a close code, unless retrying can fix it.
     pub fn of(code: u16) -> Option<Self> {
         match code {
             4004 => Some(Self::Token),

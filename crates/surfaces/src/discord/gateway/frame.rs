@@ -1,52 +1,48 @@
-//! What is said on a gateway connection, as text.
+//! Text frames of a gateway connection.
 
 use serde_json::{Value, json};
 
 use super::Session;
 use crate::discord::Token;
 
-/// What we want to hear: direct messages, and reactions to them.
+/// Subscribes to direct messages and reactions to them.
 pub const INTENTS: u32 = (1 << 12) | (1 << 13);
 
-/// The kind of an activity that is told as `Watching …`.
+/// Activity type that is shown as `Watching …`.
 const WATCHING: u8 = 3;
 
-/// What Discord says.
+/// A received frame.
 #[derive(Debug)]
 pub enum Frame {
-    /// Something happened.
+    /// An event.
     Dispatch {
-        /// Its name.
         name: String,
-        /// Its number.
         seq: Option<u64>,
-        /// What.
         data: Value,
     },
-    /// We are to show at once that we are there.
+    /// Requests a heartbeat at once.
     BeatNow,
-    /// We are to connect again.
+    /// Requests a new connection.
     Reconnect,
-    /// The session is not to be used; whether it may be taken up on another connection.
+    /// The session is invalid.
     Invalid(Again),
-    /// The first words, and how long lies between two beats, in milliseconds.
+    /// First frame, with the heartbeat interval in milliseconds.
     Hello(u64),
-    /// Our beat was heard.
     Heard,
-    /// Something newer than we are.
+    /// Of a type newer than this version.
     Unknown,
 }
 
-/// What becomes of a session that is not to be used.
+/// How to continue after an invalid session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// It may be taken up on another connection.
+    /// It may be resumed on another connection.
     Resume,
-    /// It is no more.
+    /// A new session is needed.
     Anew,
 }
 
-/// Reads what Discord says.
+/// Parses a received frame.
 pub fn read(text: &str) -> Result<Frame, String> {
     let mut value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON ({error})"))?;
     let op = value["op"].as_u64().ok_or("no number in `op`")?;
@@ -66,12 +62,12 @@ pub fn read(text: &str) -> Result<Frame, String> {
     })
 }
 
-/// Shows that we are there.
+/// Builds a heartbeat.
 pub fn beat(seq: Option<u64>) -> String {
     json!({ "op": 1, "d": seq }).to_string()
 }
 
-/// Begins a session.
+/// Builds the frame that begins a session.
 pub fn identify(token: &Token) -> String {
     let properties = json!({ "os": std::env::consts::OS, "browser": "ollim-bot", "device": "ollim-bot" });
     let presence = json!({
@@ -84,7 +80,7 @@ pub fn identify(token: &Token) -> String {
     json!({ "op": 2, "d": data }).to_string()
 }
 
-/// Takes a session up again.
+/// Builds the frame that resumes a session.
 pub fn resume(token: &Token, session: &Session) -> String {
     let data = json!({ "token": token.reveal(), "session_id": session.id, "seq": session.seq });
     json!({ "op": 6, "d": data }).to_string()

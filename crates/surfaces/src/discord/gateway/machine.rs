@@ -1,8 +1,8 @@
-//! What a gateway connection needs next, decided without a socket or a clock.
+//! State machine of a gateway connection, without sockets or clock.
 //!
-//! A session outlives its connections: it is taken up again whenever there is one, also one that an earlier process
-//! kept, and begun anew only when Discord has taken it from us. What belongs to one connection (its heartbeat, its
-//! deadlines) lives and dies with its phase, so nothing stale can bring down the next one.
+//! A session outlives its connections: it is resumed whenever there is one, including one stored by
+//! an earlier process. A new one begins only after Discord invalidated it. The heartbeat and
+//! deadlines of a connection are part of its phase, so stale ones cannot end the next connection.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,76 +17,62 @@ use crate::discord::Token;
 use crate::discord::events::{self, Event};
 use crate::discord::rest::Trouble;
 
-/// The close code of ours that leaves the session to be taken up again.
+/// Close code that keeps the session resumable.
 pub const RESUMABLE: u16 = 4000;
 
-/// How long Discord may take for its first words.
+/// Timeout for the first frame.
 const GREETING: Duration = Duration::from_secs(20);
-/// How long Discord may be silent while it lets us in.
+/// Maximum silence while authenticating.
 const ENTERING: Duration = Duration::from_secs(60);
-/// How long lies between two new sessions.
+/// Minimum time between two new sessions.
 const IDENTIFY_GAP: Duration = Duration::from_secs(5);
-/// How long lies between them once there were many in a day: Discord allows a thousand.
+/// Minimum time after many sessions in a day, because Discord allows a thousand.
 const IDENTIFY_GAP_AFTER_MANY: Duration = Duration::from_secs(300);
-/// How many new sessions in a day are many.
+/// Number of new sessions in a day that count as many.
 const MANY: usize = 500;
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// After how many failures in a row we ask again where the gateway is.
+/// Number of failures in a row after which the gateway address is requested again.
 const ASK_AGAIN: u32 = 3;
-/// After how many failures in a row a session is given up: it has long run out.
+/// Number of failures in a row after which the session is dropped, because it has expired.
 const SESSION_TRIES: u32 = 20;
 
-/// Something that happened.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// We begin.
     Began,
-    /// Where the gateway is.
+    /// Result of requesting the gateway address.
     Gateway(Result<String, Trouble>),
-    /// The connection is open.
     Opened,
-    /// The connection could not be opened.
     Unreachable(String),
-    /// Discord says something.
     Text(String),
-    /// Discord closed the connection, with a code if it gave one.
+    /// The connection was closed, with a code if there was one.
     Closed(Option<u16>),
-    /// The connection broke.
     Dropped,
-    /// It is as late as `wakes` said, or later.
+    /// The time returned by `next_wake` has passed.
     TimePassed,
-    /// We are to stop.
     Stop,
 }
 
-/// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Ask where the gateway is.
+    /// Request the gateway address.
     Ask {
-        /// How long to wait before.
+        /// Delay before it.
         after: Duration,
     },
-    /// Open a connection.
     Connect {
-        /// Where to.
         url: String,
-        /// How long to wait before.
+        /// Delay before it.
         after: Duration,
     },
-    /// Say something.
     Say(String),
-    /// Close the connection.
     Close(u16),
-    /// Tell whoever listens.
+    /// Forward an update to the listener.
     Tell(Told),
-    /// Write it into the log.
     Log(String),
     /// Nothing more can be done.
     GiveUp(Fatal),
 }
 
-/// A gateway connection that is kept up.
 #[derive(Debug)]
 pub struct Machine {
     token: Token,
@@ -97,30 +83,38 @@ pub struct Machine {
     identified: VecDeque<Duration>,
 }
 
-/// Where the connection stands, and what belongs to it alone.
+/// Phase of the connection, with the state that belongs to it.
 #[derive(Debug)]
 enum Phase {
-    /// There is none, or it is being opened.
+    /// Not connected, or connecting.
     Away,
-    /// It is open, and Discord has said nothing yet.
-    Greeting { until: Duration },
-    /// Discord has not let us in yet.
-    Entering { beats: Beats, until: Duration, entry: Entry },
-    /// We are in.
-    Live { beats: Beats, since: Duration },
+    /// Open; waiting for the first frame.
+    Greeting {
+        until: Duration,
+    },
+    /// Waiting for Discord to accept the session.
+    Entering {
+        beats: Beats,
+        until: Duration,
+        entry: Entry,
+    },
+    Live {
+        beats: Beats,
+        since: Duration,
+    },
 }
 
-/// How far we are with getting in.
+/// Progress of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
-    /// A new session may be asked for at this time.
+    /// A new session may be requested at this time.
     At(Duration),
-    /// We have asked.
+    /// The request was sent.
     Asked,
 }
 
 impl Machine {
-    /// A machine that goes on with `session`, if there is one, and rolls its dice from `seed`.
+    /// Creates a machine that resumes `session`, if there is one. `seed` is for random delays.
     pub fn new(token: Token, session: Option<Session>, seed: u64) -> Self {
         Self {
             token,
@@ -132,7 +126,7 @@ impl Machine {
         }
     }
 
-    /// Decides what follows from `input`.
+    /// Handles `input` and returns the actions that follow.
     pub fn on(&mut self, input: Input, now: Duration) -> Vec<Output> {
         match input {
             Input::Began => vec![Output::Ask { after: Duration::ZERO }],
@@ -150,7 +144,7 @@ impl Machine {
         }
     }
 
-    /// When the next `TimePassed` is wanted.
+    /// Returns when `TimePassed` is due next.
     pub fn wakes(&self) -> Option<Duration> {
         match &self.phase {
             Phase::Away => None,
@@ -179,7 +173,7 @@ impl Machine {
             self.phase = Phase::Away;
             return vec![Output::GiveUp(fatal)];
         }
-        // The number we would resume from is wrong, and would be wrong again.
+        // Invalid sequence number: resuming would fail again.
         let mut outputs = if code == Some(4007) { self.forget() } else { Vec::new() };
         let code = code.map_or_else(|| "no code".to_owned(), |code| code.to_string());
         outputs.extend(self.lost(&format!("Discord closed the connection ({code})"), now));
@@ -287,7 +281,8 @@ impl Machine {
         outputs
     }
 
-    /// We are in with `Ready` or `Resumed`; anything else before them shows that it goes on.
+    /// `Ready` and `Resumed` complete authentication; any other event before them extends its
+    /// deadline.
     fn let_in(&mut self, event: Option<&Event>, now: Duration) {
         let Phase::Entering { .. } = self.phase else { return };
         let Phase::Entering { beats, until, entry } = std::mem::replace(&mut self.phase, Phase::Away) else {
@@ -329,7 +324,7 @@ impl Machine {
         }
     }
 
-    /// The connection is no more: the next one is made after a while.
+    /// Handles a lost connection and schedules the next one.
     fn lost(&mut self, why: &str, now: Duration) -> Vec<Output> {
         let wait = self.wait(now);
         self.phase = Phase::Away;
@@ -355,7 +350,7 @@ impl Machine {
 
     fn connect(&self, after: Duration) -> Output {
         let url = match &self.session {
-            // Where it should be taken up nobody answers: the gateway knows it too.
+            // The resume address does not respond; the gateway knows the session too.
             Some(session) if self.patience.failures() < ASK_AGAIN => {
                 address::for_resuming(&self.gateway, &session.resume_url)
             }

@@ -1,15 +1,15 @@
-//! How long we wait before we connect again.
+//! Delays before reconnecting.
 
 use std::time::Duration;
 
-/// The longest wait after connections that never worked.
+/// Longest delay after connections that never became ready.
 const LONGEST: Duration = Duration::from_secs(60);
-/// The longest wait after connections that worked, but not for long.
+/// Longest delay after connections that became ready but did not last.
 const LONGEST_AFTER_LIFE: Duration = Duration::from_secs(8);
-/// How long a connection must have worked for the next one to be made at once.
+/// How long a connection must last for the next one to be made at once.
 const STEADY: Duration = Duration::from_secs(30);
 
-/// How often we failed since a connection last worked, how many lived only shortly, and the dice.
+/// Counts failures and short connections since the last success.
 #[derive(Debug)]
 pub struct Patience {
     failures: u32,
@@ -18,28 +18,28 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Nothing has failed yet.
     pub fn new(seed: u64) -> Self {
         Self { failures: 0, short_lives: 0, dice: seed }
     }
 
-    /// How often we failed in a row.
+    /// Returns the number of failures in a row.
     pub fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// A connection worked.
+    /// Resets the failures after a connection became ready.
     pub fn worked(&mut self) {
         self.failures = 0;
     }
 
-    /// How long to wait after a connection that never worked: longer each time.
+    /// Returns the delay after a connection that never became ready; it grows each time.
     pub fn after_failure(&mut self) -> Duration {
         self.failures = self.failures.saturating_add(1);
         self.doubled(self.failures, LONGEST)
     }
 
-    /// How long to wait after a connection that had worked for `long`. Who is always thrown out again soon waits too.
+    /// Returns the delay after a connection that was ready for `long`. It grows while connections
+    /// are short.
     pub fn after_life(&mut self, long: Duration) -> Duration {
         if long >= STEADY {
             self.short_lives = 0;
@@ -49,18 +49,20 @@ impl Patience {
         self.doubled(self.short_lives, LONGEST_AFTER_LIFE)
     }
 
-    /// One second, twice as much each time, up to `longest`; and of that at least half.
+    /// Returns a random delay between half and all of one second, doubled each time up to
+    /// `longest`.
     fn doubled(&mut self, time: u32, longest: Duration) -> Duration {
         let whole = Duration::from_secs(1 << time.saturating_sub(1).min(6)).min(longest);
         whole.mul_f64(0.5 + self.roll() / 2.0)
     }
 
-    /// How long to wait before a new session, when the old one was taken from us: one to five seconds.
+    /// Returns the delay before a new session after the old one was invalidated: one to five
+    /// seconds.
     pub fn after_invalid(&mut self) -> Duration {
         Duration::from_secs(1) + Duration::from_secs(4).mul_f64(self.roll())
     }
 
-    /// A number from 0 to below 1 (splitmix64).
+    /// Returns a random number from 0 to below 1 (splitmix64).
     pub fn roll(&mut self) -> f64 {
         self.dice = self.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.dice;

@@ -1,11 +1,11 @@
-//! One bucket: how many requests are left in its window, and whether it is closed.
+//! One rate limit bucket: requests left in its window, and how long it is closed.
 
 use std::time::Duration;
 
-/// The longest that we stay away of our own accord.
+/// Longest wait that is imposed by our own backoff.
 const LONGEST: Duration = Duration::from_secs(64);
 
-/// What is known of one bucket. A new one is open.
+/// State of one bucket. A new one is open.
 #[derive(Debug, Default)]
 pub struct Bucket {
     limit: u32,
@@ -16,18 +16,18 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// When the next request may leave.
+    /// Returns when the next request may be sent.
     pub fn free_at(&self, now: Duration) -> Duration {
         let window = if self.remaining == 0 { self.resets } else { now };
         window.max(self.embargo).max(now)
     }
 
-    /// Whether it still says more than a new one would.
+    /// Returns true if it restricts requests more than a new bucket.
     pub fn matters(&self, now: Duration) -> bool {
         self.resets > now || self.embargo > now
     }
 
-    /// A request leaves.
+    /// Counts a request.
     pub fn take(&mut self, now: Duration) {
         if now >= self.resets {
             self.remaining = self.limit;
@@ -35,8 +35,8 @@ impl Bucket {
         self.remaining = self.remaining.saturating_sub(1);
     }
 
-    /// Discord says how many are left until `resets`. Of two answers about one window the lower counts: others may
-    /// have left since the higher was written.
+    /// Sets the remaining requests until `resets`. Of two responses about the same window the lower
+    /// number counts, because requests may have been sent since the other one was written.
     pub fn window(&mut self, limit: u32, remaining: u32, resets: Duration) {
         let same = self.resets.abs_diff(resets) < Duration::from_millis(250);
         self.remaining = if same { remaining.min(self.remaining) } else { remaining };
@@ -44,14 +44,14 @@ impl Bucket {
         self.resets = resets;
     }
 
-    /// Discord closes it. Who is refused again and again stays away longer than they were told.
+    /// Closes the bucket. Repeated refusals wait longer than demanded.
     pub fn refuse(&mut self, wait: Duration, now: Duration) {
         let own = Duration::from_millis(500).saturating_mul(1 << self.refusals.min(7)).min(LONGEST);
         self.refusals = self.refusals.saturating_add(1);
         self.embargo = self.embargo.max(now + wait.max(own));
     }
 
-    /// A request went through.
+    /// Resets the backoff after a success.
     pub fn accept(&mut self) {
         self.refusals = 0;
     }

@@ -1,22 +1,21 @@
-//! The circuit for requests that are refused: too many of them, and Discord shuts the machine out.
-//!
-//! Discord allows 10,000 in ten minutes. We stay below 100: first slower, then not at all.
+//! Circuit breaker for refused requests. Discord blocks the machine after 10,000 in ten minutes;
+//! this stays below 100 by slowing down first and stopping then.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Weight;
 
-/// How far back refusals count.
+/// Period for which a refusal counts.
 const WINDOW: Duration = Duration::from_secs(10 * 60);
-/// From how many refusals on we are slow.
+/// Number of refusals from which requests are slowed down.
 const SLOW: usize = 40;
-/// How long lies between two requests when we are slow.
+/// Time between two requests when slowed down.
 const GAP: Duration = Duration::from_secs(10);
-/// At how many refusals nothing leaves any more.
+/// Number of refusals at which requests stop.
 const STOP: usize = 80;
 
-/// What was refused lately.
+/// Recent refusals.
 #[derive(Debug, Default)]
 pub struct Circuit {
     refused: VecDeque<Duration>,
@@ -24,7 +23,7 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    /// When the next request of `weight` may leave.
+    /// Returns when the next request of `weight` may be sent.
     pub fn free_at(&self, weight: Weight, now: Duration) -> Duration {
         let stop = match weight {
             Weight::Light => SLOW,
@@ -37,12 +36,12 @@ impl Circuit {
         if recent.len() < SLOW { now } else { (self.last + GAP).max(now) }
     }
 
-    /// A request leaves.
+    /// Records a request.
     pub fn sent(&mut self, now: Duration) {
         self.last = now;
     }
 
-    /// A request was refused.
+    /// Records a refusal.
     pub fn refused(&mut self, now: Duration) {
         while self.refused.front().is_some_and(|at| *at + WINDOW <= now) {
             self.refused.pop_front();

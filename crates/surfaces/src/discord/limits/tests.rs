@@ -1,4 +1,4 @@
-//! Limits, told in tables: what came back, and when the next request may leave.
+//! Tests of the limits: responses, and when the next request may be sent.
 
 use super::*;
 
@@ -15,19 +15,19 @@ fn light(channel: &str) -> Route {
     Route { template: "/channels/{}/typing", weight: Weight::Light, ..to(channel) }
 }
 
-/// What a test asks and is told, at times it chooses.
+/// Limits under test, with chosen times.
 #[derive(Default)]
 struct Table(Limits);
 
 impl Table {
-    /// An answer to `route` at `now`.
+    /// Records a response to `route` at `now`.
     fn told(&mut self, route: &Route, now: f64, status: u16, headers: &[(&str, &str)]) {
         let headers = Headers::of(headers.iter().copied());
         let body = if status == 429 { &b"{}"[..] } else { &b""[..] };
         self.0.learn(route, &Told { status, headers: &headers, body }, seconds(now));
     }
 
-    /// The next request for `route` asks at `now`, and leaves at `leaves`.
+    /// Asserts that a request for `route` made at `now` may be sent at `leaves`.
     #[track_caller]
     fn asks(&mut self, route: &Route, now: f64, leaves: f64) {
         let at = match self.0.before(route, seconds(now)) {
@@ -79,7 +79,7 @@ fn two_routes_of_one_bucket_share_it() {
     table.asks(&other, 0.2, 5.1);
 }
 
-/// D3: whatever remains, a refusal counts.
+/// D3: a refusal outweighs the remaining requests.
 #[test]
 fn a_refusal_is_believed_more_than_what_remains() {
     let mut table = Table::default();
@@ -90,7 +90,7 @@ fn a_refusal_is_believed_more_than_what_remains() {
     table.asks(&to("2"), 0.3, 0.3);
 }
 
-/// D3: a refusal of everything holds for everything but answers to interactions.
+/// D3: a global refusal applies to all requests except answers to interactions.
 #[test]
 fn a_refusal_of_everything_holds_for_everything() {
     let global = [("Retry-After", "3"), ("X-RateLimit-Scope", "global"), ("X-RateLimit-Global", "true")];
@@ -137,7 +137,7 @@ fn who_is_refused_again_and_again_waits_longer_than_told() {
     assert!((60.0..65.0).contains(waits.last().unwrap()), "{waits:?}");
 }
 
-/// D3: fewer than a hundred refusals in ten minutes, however many are asked for; what is light waits first.
+/// D3: fewer than a hundred refusals occur in ten minutes; low-priority requests are delayed first.
 #[test]
 fn refusals_are_rationed() {
     let mut table = Table::default();
@@ -159,7 +159,7 @@ fn refusals_are_rationed() {
     assert!(time > now + seconds(60.0));
 }
 
-/// D3: before it stops it slows down.
+/// D3: requests slow down before they stop.
 #[test]
 fn after_forty_refusals_requests_leave_ten_seconds_apart() {
     let mut table = Table::default();

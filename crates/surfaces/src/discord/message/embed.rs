@@ -1,39 +1,31 @@
-//! A card: what is shown apart from the words of a message.
+//! Embeds.
 
 use serde_json::{Map, Value, json};
 
-/// A card. What is empty is not shown.
+/// An embed. Empty parts are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Embed {
-    /// Its heading.
     pub title: String,
-    /// Its words.
     pub description: String,
-    /// Where its heading leads.
+    /// Link of the title.
     pub url: Option<String>,
-    /// The colour at its side, as 0xRRGGBB.
+    /// Colour of the side bar, as 0xRRGGBB.
     pub color: Option<u32>,
-    /// Its parts.
     pub fields: Vec<Field>,
-    /// The small words below.
     pub footer: String,
-    /// Its picture: an address, or `attachment://` and the name of a file of the same message.
+    /// An address, or `attachment://` and the name of a file of the same message.
     pub image: Option<String>,
 }
 
-/// A part of a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
-    /// Its heading.
     pub name: String,
-    /// Its words.
     pub value: String,
-    /// Whether it stands beside its neighbours.
+    /// Displayed next to its neighbours.
     pub inline: bool,
 }
 
 impl Embed {
-    /// It as Discord wants it.
     pub(crate) fn value(&self) -> Value {
         let mut value = Map::new();
         let mut put = |name: &str, what: Value| value.insert(name.to_owned(), what);

@@ -1,78 +1,62 @@
-//! What can be pressed below a message: a row of buttons, or a menu.
+//! Rows of buttons and menus below a message.
 
 use serde_json::{Map, Value, json};
 
-/// One row below a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// Buttons, five at most.
+    /// At most five.
     Buttons(Vec<Button>),
-    /// A menu.
     Menu(Select),
 }
 
-/// A button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What it says.
     pub label: String,
-    /// The picture before it.
     pub emoji: Option<String>,
-    /// What pressing it does.
     pub press: Press,
 }
 
-/// What pressing a button does.
+/// What a button does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Press {
-    /// Tells us its name.
+    /// Sends an interaction with its custom id.
     Tell(Style, String),
-    /// Opens an address.
     Open(String),
-    /// Nothing any more; it had this name.
+    /// Disabled; keeps its custom id.
     Nothing(String),
 }
 
-/// How a button looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// The one that is meant first.
+    /// The main action.
     Primary,
-    /// One of several.
     #[default]
     Secondary,
-    /// Yes.
+    /// Approval.
     Success,
-    /// It takes something away.
+    /// A destructive action.
     Danger,
 }
 
-/// A menu.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
-    /// Its name.
     pub custom_id: String,
-    /// What it says while nothing is chosen.
+    /// Shown while nothing is chosen.
     pub placeholder: String,
-    /// What can be chosen.
     pub choices: Vec<Choice>,
 }
 
-/// What can be chosen in a menu. An empty description is not shown.
+/// Option of a menu. An empty description is omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// What it says.
     pub label: String,
-    /// What we are told.
     pub value: String,
-    /// The small words below.
     pub description: String,
-    /// Whether it is chosen already.
+    /// Selected initially.
     pub chosen: bool,
 }
 
 impl Row {
-    /// It as Discord wants it.
     pub(crate) fn value(&self) -> Value {
         let components: Value = match self {
             Self::Buttons(buttons) => buttons.iter().map(Button::value).collect(),
@@ -124,7 +108,6 @@ impl Style {
 }
 
 impl Select {
-    /// It as Discord wants it.
     pub(crate) fn value(&self) -> Value {
         let options: Value = self.choices.iter().map(Choice::value).collect();
         let mut value = json!({ "type": 3, "custom_id": self.custom_id, "options": options });

@@ -1,4 +1,4 @@
-//! Who we are, whose we are, and where the gateway is.
+//! Requests about the bot's account, the owner and the gateway address.
 
 use serde_json::{Value, json};
 
@@ -9,37 +9,32 @@ use crate::discord::Snowflake;
 use crate::discord::events::{id, maybe_id};
 use crate::discord::wire::{Body, Method};
 
-/// The application that the token belongs to.
+/// The application of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// Its id.
     pub id: Snowflake,
-    /// Whose it is.
     pub owner: Owner,
 }
 
-/// What an application and the person who owns it are called.
+/// Names of the application and its owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// The application.
     pub application: Option<String>,
-    /// The person.
     pub owner: Option<String>,
 }
 
-/// Whose an application is.
+/// Owner of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// A person.
     Person(Snowflake),
-    /// A team, which a person owns.
+    /// A team, by the id of the user who owns it.
     Team(Snowflake),
-    /// Discord does not say.
+    /// Not given by Discord.
     Unknown,
 }
 
 impl Owner {
-    /// The person.
+    /// Returns the id of the user.
     pub fn id(self) -> Option<Snowflake> {
         match self {
             Self::Person(id) | Self::Team(id) => Some(id),
@@ -49,39 +44,39 @@ impl Owner {
 }
 
 impl Rest {
-    /// The application that the token belongs to.
+    /// Returns the application of the token.
     pub async fn application(&self) -> Result<Application, Trouble> {
         Ok(self.introduction().await?.0)
     }
 
-    /// The same, and what it and its owner are called.
+    /// Returns the application together with its names.
     pub async fn introduction(&self) -> Result<(Application, Names), Trouble> {
         let data = self.ask(Request::new(Method::Get, "/applications/@me", &[])).await?;
         Ok((Application { id: read_id(&data)?, owner: owner(&data) }, names(&data)))
     }
 
-    /// The user that the bot is.
+    /// Returns the bot's account.
     pub async fn me(&self) -> Result<Snowflake, Trouble> {
         read_id(&self.ask(Request::new(Method::Get, "/users/@me", &[])).await?)
     }
 
-    /// Where the gateway is.
+    /// Returns the address of the gateway.
     pub async fn gateway_url(&self) -> Result<String, Trouble> {
         let data = self.ask(Request::new(Method::Get, "/gateway/bot", &[])).await?;
         let url = data["url"].as_str().ok_or_else(|| trouble::unreadable(Method::Get, "no `url`"))?;
         Ok(url.to_owned())
     }
 
-    /// Makes `commands` all the commands that `application` has.
+    /// Replaces all commands of `application`.
     pub async fn put_commands(&self, application: Snowflake, commands: Value) -> Result<(), Trouble> {
         let request = Request::new(Method::Put, "/applications/{}/commands", &[&application.to_string()]);
         self.ask(request.bringing(Body::Json(commands))).await.map(drop)
     }
 
-    /// The channel in which `user` and we are alone.
+    /// Returns the DM with `user`.
     pub async fn open_dm(&self, user: Snowflake) -> Result<Snowflake, Trouble> {
         let request = Request::new(Method::Post, "/users/@me/channels", &[]);
-        // Asking twice opens it once.
+        // Idempotent, so an unknown outcome can be retried.
         let opened = self.ask(request.bringing(Body::Json(json!({ "recipient_id": user })))).await;
         match opened {
             Err(Trouble::Unknown(why)) => Err(Trouble::Away(why)),
@@ -107,7 +102,7 @@ fn names(data: &Value) -> Names {
 }
 
 fn owner(data: &Value) -> Owner {
-    // The owner of a team's application is a stand-in for the team, and nobody.
+    // The owner field of a team's application is a placeholder.
     let found = if data["team"].is_object() {
         maybe_id(&data["team"], "owner_user_id").map(Owner::Team)
     } else {

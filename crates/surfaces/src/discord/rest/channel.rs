@@ -1,4 +1,4 @@
-//! Messages in a channel: sent, changed, read, marked.
+//! Requests about messages and reactions in a channel.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::discord::events::{Message, message};
 use crate::discord::message::Outgoing;
 use crate::discord::wire::Method;
 
-/// How long we wait to show that we are typing.
+/// Maximum wait for showing the typing indicator.
 const TYPING: Duration = Duration::from_secs(5);
 
 const MESSAGES: &str = "/channels/{}/messages";
@@ -21,7 +21,8 @@ const MESSAGE: &str = "/channels/{}/messages/{}";
 const REACTION: &str = "/channels/{}/messages/{}/reactions/{}/@me";
 
 impl Rest {
-    /// Sends a message. With a `nonce` of at most 25 characters, sending it again within minutes gives the first one.
+    /// Sends a message. With a `nonce` of at most 25 characters, a repeat within minutes returns
+    /// the first message.
     pub async fn create_message(
         &self,
         channel: Snowflake,
@@ -32,7 +33,7 @@ impl Rest {
         read(Method::Post, &self.ask(request.bringing(outgoing.creation(nonce))).await?)
     }
 
-    /// Makes a message of ours what `outgoing` says.
+    /// Replaces the content of a message of ours.
     pub async fn edit_message(
         &self,
         channel: Snowflake,
@@ -43,21 +44,20 @@ impl Rest {
         read(Method::Patch, &self.ask(request.bringing(outgoing.edit())).await?)
     }
 
-    /// Takes a message of ours away.
+    /// Deletes a message of ours.
     pub async fn delete_message(&self, channel: Snowflake, id: Snowflake) -> Result<(), Trouble> {
         let request = Request::new(Method::Delete, MESSAGE, &[&channel.to_string(), &id.to_string()]);
         self.ask(request).await.map(drop)
     }
 
-    /// One message.
+    /// Returns one message.
     pub async fn message(&self, channel: Snowflake, id: Snowflake) -> Result<Message, Trouble> {
         let request = Request::new(Method::Get, MESSAGE, &[&channel.to_string(), &id.to_string()]);
         read(Method::Get, &self.ask(request).await?)
     }
 
-    /// The first messages after `after`, oldest first, at most `limit` of them and at most 100.
-    ///
-    /// One that cannot be read is left out, and said in the log.
+    /// Returns up to `limit` (at most 100) messages after `after`, oldest first. Unreadable
+    /// messages are logged and skipped.
     pub async fn messages_after(
         &self,
         channel: Snowflake,
@@ -73,19 +73,19 @@ impl Rest {
         Ok(messages)
     }
 
-    /// Shows for ten seconds that we are typing. If it cannot leave soon it does not leave at all.
+    /// Shows the typing indicator for ten seconds. Gives up if the request is delayed.
     pub async fn typing(&self, channel: Snowflake) -> Result<(), Trouble> {
         let request = Request::new(Method::Post, "/channels/{}/typing", &[&channel.to_string()]);
         let typing = tokio::time::timeout(TYPING, self.ask(request.light())).await;
         typing.unwrap_or_else(|_| Err(Trouble::Away("typing was held back".to_owned()))).map(drop)
     }
 
-    /// Marks a message with `emoji`.
+    /// Adds a reaction to a message.
     pub async fn react(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), Trouble> {
         self.ask(reaction(Method::Put, channel, id, emoji)).await.map(drop)
     }
 
-    /// Takes our mark from a message.
+    /// Removes our reaction from a message.
     pub async fn unreact(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), Trouble> {
         self.ask(reaction(Method::Delete, channel, id, emoji)).await.map(drop)
     }
@@ -100,14 +100,14 @@ fn escaped(emoji: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"_-:".contains(&byte) {
             path.push(char::from(byte));
         } else {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(path, "%{byte:02X}");
         }
         path
     })
 }
 
-/// Reads the message that an answer brought.
+/// Parses the message in a response.
 pub fn read(method: Method, data: &Value) -> Result<Message, Trouble> {
     message::read(data).map_err(|why| trouble::unreadable(method, &why))
 }

@@ -1,4 +1,4 @@
-//! Answers to interactions: at once, and for fifteen minutes after.
+//! Responses to interactions: the first one, and further ones for fifteen minutes.
 
 use super::Rest;
 use super::channel::read;
@@ -12,7 +12,7 @@ use crate::discord::wire::Method;
 const ORIGINAL: &str = "/webhooks/{}/{}/messages/@original";
 
 impl Rest {
-    /// Gives the first answer to an interaction, which must come within three seconds.
+    /// Sends the first response, which must arrive within three seconds.
     pub async fn answer(
         &self,
         interaction: Snowflake,
@@ -24,7 +24,7 @@ impl Rest {
         self.ask(request.bringing(callback.body())).await.map(drop)
     }
 
-    /// Makes the first answer what `outgoing` says.
+    /// Edits the first response.
     pub async fn edit_original(
         &self,
         application: Snowflake,
@@ -35,7 +35,7 @@ impl Rest {
         read(Method::Patch, &self.ask(request).await?)
     }
 
-    /// Takes the first answer away.
+    /// Deletes the first response.
     pub async fn delete_original(
         &self,
         application: Snowflake,
@@ -44,7 +44,7 @@ impl Rest {
         self.ask(original(Method::Delete, application, token)).await.map(drop)
     }
 
-    /// Says something more.
+    /// Sends a further message.
     pub async fn follow_up(
         &self,
         application: Snowflake,

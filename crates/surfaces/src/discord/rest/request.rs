@@ -1,18 +1,16 @@
-//! A request together with the route whose limits it falls under.
+//! A request with the route whose limits apply.
 
 use crate::discord::limits::{Route, Weight};
 use crate::discord::wire::{Auth, Body, Call, Method};
 
-/// A request.
 pub struct Request {
-    /// What its limits are.
     pub route: Route,
-    /// What is sent.
     pub call: Call,
 }
 
 impl Request {
-    /// A request of the bot to `template`, in which each `{}` stands for one of `parts`; the first has the limits.
+    /// Creates a request of the bot to `template`, whose `{}` are replaced by `parts`. The first
+    /// part is the major parameter of the limits.
     pub fn new(method: Method, template: &'static str, parts: &[&str]) -> Self {
         let major = parts.first().copied().unwrap_or_default().to_owned();
         let mut path = String::new();
@@ -29,26 +27,27 @@ impl Request {
         }
     }
 
-    /// It brings `body`.
+    /// Sets the body.
     pub fn bringing(mut self, body: Body) -> Self {
         self.call.body = body;
         self
     }
 
-    /// With `query` behind its path.
+    /// Appends a query.
     pub fn asking(mut self, query: &str) -> Self {
         self.call.path.push('?');
         self.call.path.push_str(query);
         self
     }
 
-    /// It is the first to wait.
+    /// Makes it the first to be delayed.
     pub fn light(mut self) -> Self {
         self.route.weight = Weight::Light;
         self
     }
 
-    /// It answers an interaction: its path proves who we are, and `major` has the limits.
+    /// Makes it an answer to an interaction: the path authorizes it, and `major` has limits of its
+    /// own.
     pub fn apart(mut self, major: &str) -> Self {
         self.route.weight = Weight::Apart;
         self.route.major = major.to_owned();

@@ -1,58 +1,60 @@
-//! What can go wrong with a request, sorted by who must act.
+//! Errors of requests, by how to handle them.
 
 use serde_json::Value;
 
 use crate::discord::wire::{Answer, Auth, Broken, Call, Method};
 
-/// Why a request was not carried out.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    /// The human must give us another token.
+    /// The user must provide another token.
     #[error("Discord does not accept the token; make a new one on the Bot page of discord.com/developers")]
     Token,
-    /// The human must allow it: 50007 and 50278 they take no messages of ours, 50001 we do not see the place.
+    /// The user must permit it. 50007 and 50278: no messages accepted; 50001: no access to the
+    /// channel.
     #[error("Discord does not allow it: {message} ({code})")]
     NotAllowed {
-        /// Discord's number for it.
+        /// Discord's error code.
         code: u64,
-        /// Discord's words.
+        /// Discord's error message.
         message: String,
     },
-    /// Nobody can: it is no more. 10003 channel, 10008 message, 10062 interaction, 10015 its token.
+    /// The target no longer exists. 10003 channel, 10008 message, 10062 interaction, 10015
+    /// interaction token.
     #[error("Discord no longer has it ({code})")]
     Gone {
-        /// Discord's number for it.
+        /// Discord's error code.
         code: u64,
     },
-    /// We must: the request is wrong as it is, and would be wrong again.
+    /// The request is invalid and would fail again.
     #[error("Discord refuses it: {message} ({code})")]
     Refused {
-        /// Discord's number for it.
+        /// Discord's error code.
         code: u64,
-        /// Discord's words.
+        /// Discord's error message.
         message: String,
     },
-    /// Nobody: it was not carried out, and later it may be.
+    /// It was not executed and can be retried.
     #[error("{0}")]
     Away(String),
-    /// Whoever sent it must ask first: it may have been carried out.
+    /// It may have been executed; the caller must check before retrying.
     #[error("it is not known whether Discord did it: {0}")]
     Unknown(String),
 }
 
-/// The answer, if it is a good one.
+/// Returns the response if it is successful.
 pub fn sort(call: &Call, answer: Answer) -> Result<Answer, Trouble> {
     let (code, message) = words(&answer);
     match answer.status {
         200..=299 => Ok(answer),
         401 if call.auth == Auth::Bot => Err(Trouble::Token),
-        // Whoever stands before Discord speaks no JSON, and may let us through later.
+        // A proxy in front of Discord sends no JSON, and may accept the request later.
         status @ 400..=499 if !is_json(&answer) => {
             Err(unfinished(call.method, format!("something before Discord answered {status}")))
         }
         403 => Err(Trouble::NotAllowed { code, message }),
         401 | 404 | 410 => Err(Trouble::Gone { code }),
-        // Only this one says that nothing was done.
+        // Only this status says that nothing was executed.
         503 => Err(Trouble::Away("Discord is busy (503)".to_owned())),
         status @ 500..=599 => Err(unfinished(call.method, format!("Discord answered {status}"))),
         _ => Err(Trouble::Refused { code, message }),
@@ -63,7 +65,7 @@ fn is_json(answer: &Answer) -> bool {
     serde_json::from_slice::<Value>(&answer.body).is_ok()
 }
 
-/// No answer came.
+/// Converts a failure without a response.
 pub fn broken(method: Method, broken: Broken) -> Trouble {
     match broken {
         Broken::Before(_) => Trouble::Away(broken.to_string()),
@@ -71,12 +73,12 @@ pub fn broken(method: Method, broken: Broken) -> Trouble {
     }
 }
 
-/// The answer was a good one, and cannot be read.
+/// Reports a successful response with an invalid body.
 pub fn unreadable(method: Method, why: &str) -> Trouble {
     unfinished(method, format!("its answer cannot be read: {why}"))
 }
 
-/// Only what makes something new must not be done twice.
+/// Only a POST creates something, so only a POST must not be repeated.
 fn unfinished(method: Method, why: String) -> Trouble {
     match method {
         Method::Post => Trouble::Unknown(why),

@@ -1,8 +1,8 @@
-//! What looks like one character and is several: they are not to be torn apart.
+//! Detects grapheme clusters, which must not be split.
 
 const JOINER: char = '\u{200d}';
 
-/// Whether what stands before a place and what stands after it look like one character.
+/// Returns true if the text before and after a position is one cluster.
 pub fn holds_together(before: &str, after: &str) -> bool {
     let (Some(last), Some(next)) = (before.chars().next_back(), after.chars().next()) else { return false };
     last == JOINER
@@ -11,7 +11,8 @@ pub fn holds_together(before: &str, after: &str) -> bool {
         || (is_flag_half(next) && flag_halves(before) % 2 == 1)
 }
 
-/// Whether it changes the character before it: joiners, accents, the shape or the colour of an emoji.
+/// Returns true for joiners, combining marks and emoji modifiers, which extend the previous
+/// character.
 fn extends(c: char) -> bool {
     matches!(
         c,
@@ -37,7 +38,7 @@ fn is_flag_half(c: char) -> bool {
     matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
 }
 
-/// Flags come in pairs, and only the first of a row of them says which two belong together.
+/// Counts the regional indicators before a position: they pair up from the start of the row.
 fn flag_halves(before: &str) -> usize {
     before.chars().rev().take_while(|c| is_flag_half(*c)).count()
 }

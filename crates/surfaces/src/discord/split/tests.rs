@@ -1,4 +1,4 @@
-//! Texts, and the messages they become.
+//! Tests of splitting text into messages.
 
 use proptest::prelude::*;
 
@@ -20,12 +20,12 @@ fn holds(text: &str) -> Vec<String> {
     parts
 }
 
-/// The lengths of the parts that `text` becomes.
+/// Returns the lengths of the parts of `text`.
 fn lengths(text: &str) -> Vec<usize> {
     holds(text).iter().map(|part| units(part)).collect()
 }
 
-/// ST-14: a text that fits is one message, and no text is none.
+/// ST-14: a text that fits is one message; empty text gives none.
 #[test]
 fn what_fits_is_never_split() {
     assert_eq!(split(""), [""; 0]);
@@ -34,7 +34,8 @@ fn what_fits_is_never_split() {
     assert_eq!(lengths(&"😀".repeat(1000)), [2000]);
 }
 
-/// ST-13: between paragraphs, else lines, else words, if that is near the end; else anywhere.
+/// ST-13: splits between paragraphs, otherwise lines, otherwise words, if such a place is near the
+/// end; otherwise anywhere.
 #[test]
 fn a_long_text_is_split_where_it_hurts_least() {
     let with = |at: usize, mark: &str| format!("{}{mark}{}", "a".repeat(at), "b".repeat(1500));
@@ -48,7 +49,7 @@ fn a_long_text_is_split_where_it_hurts_least() {
     assert_eq!(lengths(&"a".repeat(4000)).len(), 3);
 }
 
-/// A last message of a word or two looks like a mistake.
+/// The last part always has a minimum length.
 #[test]
 fn the_last_part_is_never_just_a_word() {
     for length in 2001..2100 {
@@ -57,7 +58,7 @@ fn the_last_part_is_never_just_a_word() {
     }
 }
 
-/// ST-19: lengths are counted as Discord counts, and what looks like one character stays one.
+/// ST-19: lengths are counted as Discord counts, and grapheme clusters are not split.
 #[test]
 fn no_character_is_torn_apart() {
     let family = "👨‍👩‍👧‍👦";
@@ -72,7 +73,7 @@ fn no_character_is_torn_apart() {
     }
 }
 
-/// D6: every part of a code block is one.
+/// D6: every part of a code block is a complete code block.
 #[test]
 fn a_code_block_is_closed_and_opened_again() {
     let code = "let x = 1;\n".repeat(500);
@@ -106,7 +107,7 @@ fn odd_texts_are_whole_too() {
     }
 }
 
-/// ST-12: while an answer grows, what was closed stays as it was.
+/// ST-12: only the last part of a growing answer changes.
 #[test]
 fn only_the_last_part_of_a_growing_text_changes() {
     let text = "one two\nthree ```rust\nfour five\n\nsix```\n".repeat(200);
@@ -135,7 +136,7 @@ fn piece() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
-    /// ST-14, ST-19, D6: whatever the text, its messages are short enough and hold all of it once.
+    /// ST-14, ST-19, D6: the parts of any text are short enough and contain all of it once.
     #[test]
     fn every_text_is_whole_again(pieces in proptest::collection::vec(piece(), 0..12)) {
         let text = pieces.concat();

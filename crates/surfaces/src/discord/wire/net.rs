@@ -1,6 +1,5 @@
-//! The real way to Discord: HTTPS for requests and attachments, a WebSocket for the gateway.
-//!
-//! The WebSocket begins as a request of the same client, so that certificates and proxies are the same for both.
+//! Network transport: HTTPS for requests and attachments, a WebSocket for the gateway. The
+//! WebSocket is opened through the same HTTP client, so both use the same certificates and proxies.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,19 +21,17 @@ use wire::is_loopback;
 use super::{Answer, Auth, Body, Broken, Call, File, Headers, Incoming, Method, Socket, Unfetched, Wire};
 use crate::discord::Token;
 
-/// Where Discord is.
+/// Base address of the API.
 pub const DISCORD: &str = "https://discord.com/api/v10";
 
-/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long an answer may take. Uploads of some megabytes over a bad line are slower than anything else.
+/// Timeout of a whole request. Uploads of several megabytes over a slow connection take longest.
 const WHOLE: Duration = Duration::from_secs(60);
-/// The biggest answer that is read.
+/// Maximum size of a response body.
 const ANSWER: usize = 8 * 1024 * 1024;
-/// The biggest text that the gateway may send.
+/// Maximum size of a gateway message.
 const TEXT: usize = 16 * 1024 * 1024;
 
-/// The real way to Discord.
 #[derive(Clone)]
 pub struct Net {
     client: Client,
@@ -42,25 +39,23 @@ pub struct Net {
     authorization: HeaderValue,
 }
 
-/// Settings that cannot work. The human must act.
+/// Invalid settings. The user must fix them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSettings {
-    /// The address is none.
     #[error("`{0}` is not Discord's address; leave DISCORD_API_BASE out, or give one like {DISCORD}")]
     Address(String),
-    /// The token would travel readably.
+    /// The token would be sent unencrypted.
     #[error("`{0}` is not a secure address, and the token would be seen on the way; begin it with https://")]
     Insecure(String),
-    /// The token has characters that no token has.
     #[error("the Discord token has a character that no token has; copy it once more")]
     Token,
-    /// This machine cannot make a secure connection.
+    /// TLS cannot be initialized.
     #[error("this machine cannot make a secure connection: {0}")]
     Secure(String),
 }
 
 impl Net {
-    /// The way to the Discord at `base`, as the bot that `token` belongs to.
+    /// Creates the transport to the API at `base` for the bot of `token`.
     pub fn new(base: &str, token: &Token) -> Result<Self, BadSettings> {
         let shown = || wire::without_secrets(base);
         let url: Url = base.trim().parse().map_err(|_| BadSettings::Address(shown()))?;
@@ -84,7 +79,7 @@ impl Net {
             request = request.header(AUTHORIZATION, self.authorization.clone());
         }
         Ok(match call.body {
-            // Discord wants to be told the length of nothing, too.
+            // Discord requires a content length even for an empty body.
             Body::Empty if call.method == Method::Get => request,
             Body::Empty => request.body(Bytes::new()),
             Body::Json(value) => request.json(&value),
@@ -120,7 +115,8 @@ impl Net {
         Ok(Box::new(NetSocket(stream)))
     }
 
-    /// The gateway's address as a request's: secure, or on this machine if Discord is there too.
+    /// Converts the gateway address to HTTP: with TLS, or plain on loopback if the API is there
+    /// too.
     fn gateway(&self, url: &str) -> Option<Url> {
         let url: Url = url.parse().ok()?;
         let scheme = url.scheme();
@@ -195,17 +191,17 @@ impl Socket for NetSocket {
 
     fn close(&mut self, code: u16) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            // Whether they hear it or not, the connection ends here.
+            // The connection is dropped even if the close frame is not delivered.
             let _ = self.0.close(Some(CloseFrame { code: code.into(), reason: "".into() })).await;
         })
     }
 }
 
-/// A client for `base`. A machine without certificates of its own uses the ones we bring.
+/// Creates the HTTP client. A machine without certificates uses bundled ones.
 fn client(base: &Url) -> Result<Client, BadSettings> {
     let name = concat!("DiscordBot (ollim-bot, ", env!("CARGO_PKG_VERSION"), ")");
     let named = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(name))]);
-    // A WebSocket begins in HTTP/1.1.
+    // A WebSocket handshake needs HTTP/1.1.
     let shape =
         |builder: ClientBuilder| builder.http1_only().connect_timeout(CONNECT).default_headers(named.clone());
     wire::client(base, shape).map_err(BadSettings::Secure)
@@ -249,7 +245,7 @@ async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, Unfetched
     Ok(body.into())
 }
 
-/// A connection that was never made has carried nothing.
+/// Converts an error; a connection that was never made has sent nothing.
 fn broken(error: &reqwest::Error) -> Broken {
     if error.is_connect() || error.is_builder() {
         Broken::Before(reason(error))
@@ -258,8 +254,7 @@ fn broken(error: &reqwest::Error) -> Broken {
     }
 }
 
-/// The first cause: the outer ones only say that something went wrong, and with them the address, which may hold a
-/// token.
+/// Returns the root cause. The outer errors only add the address, which may contain a token.
 fn reason(error: &reqwest::Error) -> String {
     let first: &(dyn std::error::Error + 'static) = error;
     let causes = std::iter::successors(Some(first), |error| (*error).source());

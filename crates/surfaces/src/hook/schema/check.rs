@@ -1,11 +1,11 @@
-//! Holding a value against a schema, as draft 7 of JSON Schema says.
+//! Validates a value against a schema of draft 7.
 
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::{COMBINED, DEPTH, below, named};
 
-/// What is wrong with `value`; nothing, if it fits.
+/// Returns the errors in `value`.
 pub(super) fn mistakes(root: &Value, value: &Value) -> Vec<String> {
     let mut checker = Checker { root, wrong: Vec::new() };
     checker.check(root, value, "", DEPTH);
@@ -25,7 +25,7 @@ impl Checker<'_> {
             Value::Object(words) => words,
             Value::Null | Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => return,
         };
-        // Draft 7: beside a reference, nothing else counts.
+        // Draft 7: keywords next to a reference are ignored.
         if let Some(named) = words.get("$ref").and_then(Value::as_str).and_then(|name| named(self.root, name))
         {
             return self.check(named, value, path, depth);

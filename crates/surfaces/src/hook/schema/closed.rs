@@ -1,14 +1,12 @@
-//! The closed world: only what a schema declares comes in, at any depth, and no text is longer than it says.
-//!
-//! Several schemas may speak of one value, because some are combined of others. Whatever any of them declares is
-//! declared.
+//! Rejects undeclared fields at any depth and over-long texts. Combined schemas may describe the
+//! same value; a field declared by any of them is declared.
 
 use domain::delivery::Kind;
 use serde_json::Value;
 
 use super::{CHARS, COMBINED, DEPTH, below, named};
 
-/// A walk over a value beside the schemas that speak of it.
+/// Walks a value together with the schemas that apply to it.
 pub(super) struct Walk<'a> {
     root: &'a Value,
 }
@@ -18,14 +16,14 @@ impl<'a> Walk<'a> {
         Self { root }
     }
 
-    /// F5, WH-8: what was brought and not declared, or is too long.
+    /// F5, WH-8: returns errors for undeclared fields and over-long texts.
     pub(super) fn mistakes(&self, brought: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         self.look(&self.parts(&[self.root]), brought, "", DEPTH, &mut wrong);
         wrong
     }
 
-    /// Whether there are words in `value` that nobody listed.
+    /// Returns whether `value` contains text that is not enumerated.
     pub(super) fn kind(&self, name: &str, value: &Value) -> Kind {
         let field = self.under(&self.parts(&[self.root]), name);
         if self.is_fixed(&field, value, DEPTH) { Kind::Fixed } else { Kind::Free }
@@ -82,14 +80,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The schemas that speak of the field `name`.
+    /// Returns the schemas of the field `name`.
     fn under(&self, schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
         let found: Vec<&Value> =
             schemas.iter().filter_map(|schema| schema.get("properties")?.get(name)).collect();
         self.parts(&found)
     }
 
-    /// The schemas that speak of the item `index`.
+    /// Returns the schemas of the item `index`.
     fn within(&self, schemas: &[&'a Value], index: usize) -> Vec<&'a Value> {
         let item = |schema: &&'a Value| {
             let items = schema.get("items")?;
@@ -99,11 +97,11 @@ impl<'a> Walk<'a> {
         self.parts(&found)
     }
 
-    /// These schemas, and all that they are combined of.
+    /// Returns `schemas` and all schemas that they combine.
     fn parts(&self, schemas: &[&'a Value]) -> Vec<&'a Value> {
         let (mut parts, mut left): (Vec<&Value>, Vec<&Value>) = (Vec::new(), schemas.to_vec());
         while let Some(schema) = left.pop() {
-            // The same one may be reached in many ways, also through itself.
+            // A schema may be reachable in several ways, including through itself.
             if parts.iter().any(|part| std::ptr::eq(*part, schema)) {
                 continue;
             }
@@ -119,7 +117,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether `schema` lists `value` among those that it lets in.
+/// Returns true if `schema` enumerates `value`.
 fn lists(schema: &Value, value: &Value) -> bool {
     let listed = schema.get("enum").and_then(Value::as_array).is_some_and(|all| all.contains(value));
     listed || schema.get("const") == Some(value)

@@ -1,11 +1,11 @@
-//! Whether a schema itself is right: every word known, and given what it takes.
+//! Checks a schema itself: every keyword is known and has a valid value.
 
 use regex::Regex;
 use serde_json::Value;
 
 use super::{COMBINED, named};
 
-/// Words that only describe.
+/// Keywords without effect on validation.
 const DESCRIBING: [&str; 13] = [
     "$schema",
     "$id",
@@ -27,7 +27,7 @@ const NUMBERS: [&str; 5] = ["minimum", "maximum", "exclusiveMinimum", "exclusive
 const SCHEMAS: [&str; 6] = ["not", "if", "then", "else", "contains", "propertyNames"];
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "null", "object", "array"];
 
-/// What is wrong with `schema`, which stands at `path` in `root`.
+/// Checks `schema`, which is at `path` in `root`.
 pub(super) fn check(root: &Value, schema: &Value, path: &str, depth: usize) -> Result<(), String> {
     let Some(depth) = depth.checked_sub(1) else { return Err(format!("`{path}` lies too deep")) };
     let words = match schema {

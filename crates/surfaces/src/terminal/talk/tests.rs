@@ -1,4 +1,4 @@
-//! What keys and events come to at the terminal.
+//! Tests of keys and events in a chat.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What is told beside the words of an answer: forks, compactions, tools, approvals, reminders that ring.
+//! Output for events other than text: forks, compactions, tools, approvals, reminders.
 
 use domain::compaction::thousands;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{Ended, MAIN, Manner, Telling, Unasked, Whose, branch, sent_words};
 use crate::terminal::approval;
 
 impl Telling {
-    /// The model takes no key, and our words are among those that wait for one.
+    /// Handles a blocked turn: the model refuses the key.
     pub(super) fn held(&mut self, data: &Value) -> String {
         let why = data["why"].as_str().unwrap_or_default().to_owned();
         let (ours, words) = match (&self.whose, data["first"].as_bool()) {
@@ -25,7 +25,7 @@ impl Telling {
         format!("{open_line}{words}")
     }
 
-    /// A reminder rang. Words that only say so again are not told.
+    /// Handles a reminder card. Buffered text is dropped if it only repeats the card.
     pub(super) fn rang(&mut self, data: &Value) -> String {
         let said = data["said"].as_str().unwrap_or_default();
         let again = said.trim_start_matches('⏰').trim() == data["words"].as_str().unwrap_or_default().trim();
@@ -58,7 +58,7 @@ impl Telling {
         self.aside(data["text"].as_str().map(|text| format!("side conversation {text}")))
     }
 
-    /// What a background run sends, with the number by which it is replied to.
+    /// Returns the output of a background run, with the number for replies.
     pub(super) fn sent(&self, entry: &Value) -> String {
         let from = entry["from"].as_str().unwrap_or_default();
         match self.whose {
@@ -108,7 +108,7 @@ impl Telling {
         }
     }
 
-    /// An approval. A program hears of its own, and of no other.
+    /// Returns an approval. A program sees only those of its own answer.
     pub(super) fn approval(&self, name: &str, data: &Value) -> String {
         match (&self.whose, name) {
             (Whose::One(_), "asked") if self.is_ours(data) && data["waits"] == true => approval::asked(data),

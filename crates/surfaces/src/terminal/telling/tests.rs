@@ -1,4 +1,4 @@
-//! What is written for the human at the terminal, as it comes and whatever is lost on the way.
+//! Tests of the output for events, including lost ones.
 
 use serde_json::json;
 
@@ -113,7 +113,7 @@ fn what_a_background_run_says_is_not_told_but_what_it_sends_is() {
     assert_eq!(told(Telling::of(3), &all), "hello");
 }
 
-/// A reminder that rings is a card; words that say more than it stand below it, whole.
+/// A reminder is shown as a card; text that says more is shown below it at once.
 #[test]
 fn words_that_nobody_asked_for_are_told_whole_and_not_twice() {
     let rings = |said: &str| {

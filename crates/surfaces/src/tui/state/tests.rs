@@ -1,4 +1,4 @@
-//! The full screen as somebody sees it, drawn into memory.
+//! Tests of the full screen, rendered to memory.
 
 use expect_test::{Expect, expect};
 use ratatui::Terminal;
@@ -12,7 +12,7 @@ use crate::terminal::keys::To;
 use crate::terminal::screen::Look;
 use crate::tui::view::view;
 
-/// A full screen, and what it wanted so far.
+/// A full screen, and the commands so far.
 struct Rig {
     state: Option<State>,
     at: Moment,
@@ -26,7 +26,7 @@ impl Rig {
         Self { state, at, wishes: Vec::new() }
     }
 
-    /// Somebody who has talked a little on a usual day.
+    /// Returns a full screen with a short conversation and a filled day.
     fn on_a_usual_day() -> Self {
         let mut rig = Self::new();
         let due = |name: &str, words: &str| json!({ "name": name, "words": words });

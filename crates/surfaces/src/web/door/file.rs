@@ -1,7 +1,7 @@
-//! The socket file in the data directory, through which our own command line comes in.
+//! The socket file in the data directory, used by the command line.
 //!
-//! The path of a socket may have 107 bytes, and a data directory may be deeper than that. So the directory
-//! is opened, and the socket is named through the open directory, which is short wherever it is.
+//! The path of a socket is limited to 107 bytes. For a deeper directory, the socket is addressed
+//! through the directory's open file descriptor.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
 
-/// Where the socket is made, out of everybody's sight, before it gets its name.
+/// Temporary directory in which the socket is created before it is renamed.
 const WORKSHOP: &str = ".door";
-/// The most bytes of a path that every system takes for a socket.
+/// Maximum length of a socket path that all systems accept, in bytes.
 const PATH_BYTES: usize = 100;
 
-/// A socket file that only its owner can open. It is taken away when this is dropped.
+/// A socket file that only its owner can open; deleted when dropped.
 #[derive(Debug)]
 pub struct FileDoor {
     pub(super) listener: UnixListener,
@@ -25,14 +25,13 @@ pub struct FileDoor {
 
 impl Drop for FileDoor {
     fn drop(&mut self) {
-        // If it stays, the next start replaces it.
+        // If this fails, the next start replaces the file.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Makes the socket `name` in `directory`, in place of one that an earlier run left there.
-///
-/// Whoever calls this holds the lock of the data directory, so nobody is behind the old one.
+/// Creates the socket `name` in `directory`, replacing one of an earlier run. The caller holds the
+/// lock of the data directory, so the old one is not in use.
 pub fn bind_file(directory: &Path, name: &str) -> io::Result<FileDoor> {
     let path = directory.join(name);
     if path.symlink_metadata().is_ok_and(|found| !found.file_type().is_socket()) {
@@ -73,7 +72,7 @@ fn through(open: &File, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd())).join(name)
 }
 
-/// Takes away what a run that died here left behind.
+/// Deletes the leftovers of a crashed run.
 fn clear(workshop: &Path) {
     for left in std::fs::read_dir(workshop).into_iter().flatten().flatten() {
         let _ = std::fs::remove_file(left.path());

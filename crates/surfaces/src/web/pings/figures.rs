@@ -1,4 +1,4 @@
-//! Figures about pings: how soon the human reacts, and what became of them.
+//! Statistics about pings: reaction times and outcomes.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,12 @@ use serde::Serialize;
 
 use super::Event;
 
-/// A median of fewer reactions than this says nothing.
+/// Minimum number of reactions for a median.
 const FEWEST: usize = 3;
 
-/// The parts of a day, and the hour at which each begins; what is before the first belongs to the last.
+/// Parts of the day with their first hour; hours before the first belong to the last.
 const PARTS: [(&str, i8); 4] = [("morning", 5), ("midday", 11), ("afternoon", 14), ("evening", 18)];
 
-/// The days of a week.
 const DAYS: [(&str, Weekday); 7] = [
     ("mon", Weekday::Monday),
     ("tue", Weekday::Tuesday),
@@ -25,7 +24,7 @@ const DAYS: [(&str, Weekday); 7] = [
     ("sun", Weekday::Sunday),
 ];
 
-/// What can become of a ping, in the order in which it is told.
+/// Outcomes in display order.
 const OUTCOMES: [&str; 8] = ["done", "moved", "answered", "dropped", "put away", "open", "held", "refused"];
 
 /// One part of one day of the week.
@@ -33,20 +32,20 @@ const OUTCOMES: [&str; 8] = ["done", "moved", "answered", "dropped", "put away",
 pub(super) struct CellWire {
     part: &'static str,
     day: &'static str,
-    /// How many reactions there were.
+    /// Number of reactions.
     count: usize,
-    /// The median of the minutes; null, if there were too few to tell.
+    /// Median in minutes; null if there were too few.
     minutes: Option<u64>,
 }
 
-/// How many came to this.
+/// Number of pings with one outcome.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct OutcomeWire {
     outcome: &'static str,
     count: usize,
 }
 
-/// How soon the human reacts, for every part of every day of the week.
+/// Returns the reaction times for every part of every day of the week.
 pub(super) fn grid(events: &[Event], zone: &TimeZone) -> Vec<CellWire> {
     let mut reactions: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
     for event in events {
@@ -68,7 +67,7 @@ fn median(mut minutes: Vec<u64>) -> Option<u64> {
     (minutes.len() >= FEWEST).then(|| minutes[minutes.len() / 2])
 }
 
-/// What became of them, counted.
+/// Counts the outcomes.
 pub(super) fn outcomes(events: &[Event]) -> Vec<OutcomeWire> {
     let count = |outcome: &'static str| {
         let count = events.iter().filter(|event| event.outcome == outcome).count();

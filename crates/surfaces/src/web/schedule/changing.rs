@@ -1,4 +1,4 @@
-//! Changing what is planned: its file says what holds, and the page changes that file.
+//! Changes the schedule by editing the job files, which define it.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -16,7 +16,7 @@ use crate::web::job_files::{JobFile, Unchanged};
 use crate::web::refusal::Refusal;
 use crate::web::wire::Obeyed;
 
-/// A job that should rest: until a time, or until the human says otherwise.
+/// Request to pause a job, until a time or indefinitely.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pause {
@@ -46,7 +46,7 @@ pub(super) async fn resume(State(app): State<App>, request: Request) -> Result<J
     rests(&app, &job, Rest::Never).await.map(|name| told(format!("{name} goes on.")))
 }
 
-/// Lets the file of a job say how it rests. Gives what the job is called.
+/// Writes the pause into the file of a job and returns the job's name.
 async fn rests(app: &App, name: &str, rest: Rest) -> Result<String, Refusal> {
     let source = job(name)?;
     let plans = plans(app).await?;
@@ -57,7 +57,6 @@ async fn rests(app: &App, name: &str, rest: Rest) -> Result<String, Refusal> {
     Ok(planned.name())
 }
 
-/// Which file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
@@ -74,7 +73,7 @@ pub(super) async fn text(
     Ok(Json(wire::FileWire { file: name, text }))
 }
 
-/// What a file should say, and what it said when the human began to change it.
+/// Request to replace a file's text; `before` is the text that was edited.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rewrite {
@@ -89,7 +88,7 @@ pub(super) async fn rewrite(State(app): State<App>, request: Request) -> Result<
     Ok(told(format!("{name} is saved.")))
 }
 
-/// What a file might say.
+/// Request to check a text without saving it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Draft {
@@ -97,10 +96,10 @@ struct Draft {
     text: String,
 }
 
-/// How many of the next times are told.
+/// Number of next times returned.
 const NEXT: usize = 5;
 
-/// When a job would come if its file said so. Nothing is changed.
+/// Returns when a job would run with this text, without changing the file.
 pub(super) async fn check(
     State(app): State<App>,
     request: Request,

@@ -1,4 +1,4 @@
-//! What words came to, for programs: what is planned since, and what is kept.
+//! Result of a planning request: the changed plans and new inbox items.
 
 use domain::assistant::{Plans, Replanned};
 use domain::cost::Source;
@@ -8,30 +8,30 @@ use serde::Serialize;
 
 use crate::web::sessions::moment;
 
-/// What was told, and what it is about.
+/// The reply and its effect.
 #[derive(Serialize)]
 pub(super) struct MadeWire {
     ok: bool,
     text: String,
-    /// What is planned since, or otherwise.
+    /// New and changed plans.
     planned: Vec<PlannedWire>,
-    /// The numbers of what is in the inbox since.
+    /// Ids of new inbox items.
     kept: Vec<u64>,
 }
 
-/// Something that is planned.
+/// A plan.
 #[derive(Serialize)]
 struct PlannedWire {
     id: String,
     /// `reminder` or `routine`.
     kind: &'static str,
     name: String,
-    /// When it comes next; nothing, if it waits for something else.
+    /// The next time, if there is one.
     at: Option<String>,
 }
 
 impl MadeWire {
-    /// What `text` tells, with what was `made`, as it is planned now.
+    /// Creates the result from the reply `text` and the change `made`.
     pub fn new(text: String, (made, plans): (&Replanned, &Plans), now: &Zoned) -> Self {
         let planned = |source: &Source| plans.agenda.get(source).map(|plan| PlannedWire::new(plan, now));
         let kept = made.kept.iter().map(|id| id.0).collect();

@@ -1,4 +1,4 @@
-//! The past of the schedule: what became of the times at which jobs were due.
+//! Past occurrences of jobs, and whether their runs were silent.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,36 @@ use jiff::Timestamp;
 use crate::web::App;
 use crate::web::refusal::Refusal;
 
-/// The newest occurrences that are looked through.
+/// Number of newest occurrences read.
 const NEWEST: u32 = 2_000;
-/// How many of one job are looked up if the newest of all do not reach back to it.
+/// Number of occurrences read for a job that is not among the newest.
 const EACH: u32 = 5;
-/// The most jobs that are looked up one by one.
+/// Maximum number of jobs read individually.
 const ONE_BY_ONE: usize = 100;
-/// The most messages that the human put away that are looked up.
+/// Maximum number of dismissed messages read.
 const PUT_AWAY: usize = 50;
 
-/// If fewer than this were sent, they are all that ever were.
+/// If fewer messages than this are known, they are all that were ever sent.
 const ALL_KNOWN: usize = 200;
 
-/// What became of the times at which jobs were due.
+/// Past occurrences of all jobs.
 pub(in crate::web) struct Past {
-    /// Of each job, newest first.
+    /// By job, newest first.
     pub(super) of: BTreeMap<Source, Vec<Occurrence>>,
-    /// What background runs showed to the human.
+    /// Messages that background runs sent to the user.
     pub(super) sent: Vec<Sent>,
 }
 
-/// Something that a background run showed to the human.
+/// A message of a background run.
 pub(in crate::web) struct Sent {
-    /// Whose run it was: nothing, if the human put it away and nobody knows any more.
+    /// The job; unknown if the user dismissed the message.
     source: Option<Source>,
     at: Timestamp,
 }
 
 impl Sent {
-    /// Whether `occurrence` showed nothing of what was `sent`. Where so much was sent that not all of it is known, it
-    /// is not said of what was before.
+    /// Returns true if `occurrence` certainly sent no message. Returns false for times before the
+    /// oldest known message, unless all messages are known.
     pub(super) fn none_of(sent: &[Self], occurrence: &Occurrence) -> bool {
         let oldest = sent.iter().map(|one| one.at).min().unwrap_or(Timestamp::MIN);
         let known = sent.len() < ALL_KNOWN || oldest <= occurrence.key.due;
@@ -55,7 +55,8 @@ impl Sent {
 }
 
 impl Past {
-    /// What became of the plans that are `shown`, and of all others lately.
+    /// Reads the newest occurrences of all jobs, and those of the jobs in `shown` that are not
+    /// among them.
     pub(super) async fn of(app: &App, shown: &[(&Source, &Plan)]) -> Result<Self, Refusal> {
         let mut past = Self::newest(app).await?;
         let known = past.of.values().map(Vec::len).sum::<usize>();
@@ -71,7 +72,7 @@ impl Past {
         Ok(past)
     }
 
-    /// The newest of all jobs.
+    /// Reads the newest occurrences of all jobs.
     pub(in crate::web) async fn newest(app: &App) -> Result<Self, Refusal> {
         let newest = app.ports().archive.occurrences(None, NEWEST).await.map_err(broken)?;
         let mut of: BTreeMap<Source, Vec<Occurrence>> = BTreeMap::new();
@@ -82,7 +83,7 @@ impl Past {
     }
 }
 
-/// What background runs showed lately, also what the human put away since.
+/// Returns recent messages of background runs, including those that the user dismissed.
 async fn sent(app: &App) -> Result<Vec<Sent>, Refusal> {
     let journal = &app.ports().journal;
     let margin = journal.beside(EntryId(0), None).await.map_err(broken)?;

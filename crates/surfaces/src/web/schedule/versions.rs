@@ -1,4 +1,4 @@
-//! What a job file said before, as its history has it.
+//! Earlier versions of job files.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -12,25 +12,23 @@ use crate::web::job_files::{Version, VersionId};
 use crate::web::refusal::Refusal;
 use crate::web::sessions::moment;
 
-/// Which file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
     file: String,
 }
 
-/// Its versions, newest first.
+/// Versions, newest first.
 #[derive(Serialize)]
 pub(super) struct VersionsWire {
     versions: Vec<VersionWire>,
 }
 
-/// One of them.
 #[derive(Serialize)]
 struct VersionWire {
     id: String,
     at: String,
-    /// What was done then.
+    /// Description of the change.
     what: String,
 }
 
@@ -46,7 +44,6 @@ pub(super) async fn list(
     Ok(Json(VersionsWire { versions: versions.into_iter().map(wire).collect() }))
 }
 
-/// Which version of which file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WhichVersion {

@@ -1,4 +1,4 @@
-//! The window: from when to when the schedule is looked at.
+//! The time window of schedule queries.
 
 use domain::schedule::Moment;
 use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
@@ -6,10 +6,8 @@ use serde::Deserialize;
 
 use crate::web::refusal::Refusal;
 
-/// The longest time that is looked at.
 const LONGEST: SignedDuration = SignedDuration::from_hours(32 * 24);
 
-/// What is wanted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web) struct Wanted {
@@ -17,7 +15,7 @@ pub(in crate::web) struct Wanted {
     to: Option<String>,
 }
 
-/// From when to when, the second not included.
+/// Half-open time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::web) struct Window {
     pub(in crate::web) from: Timestamp,
@@ -25,7 +23,7 @@ pub(in crate::web) struct Window {
 }
 
 impl Window {
-    /// Reads what is wanted. It begins today, and takes a day, unless something else is said.
+    /// Parses a query. Defaults to the current day, or one day from `from`.
     pub(in crate::web) fn read(wanted: Option<Wanted>, now: &Zoned) -> Result<Self, Refusal> {
         let wanted = wanted.ok_or_else(wrong)?;
         let zone = now.time_zone();
@@ -42,7 +40,7 @@ impl Window {
         (long.is_positive() && long <= LONGEST).then_some(Self { from, to }).ok_or_else(wrong)
     }
 
-    /// Whether `time` is in it.
+    /// Returns true if `time` is in the window.
     pub(in crate::web) fn holds(&self, time: Timestamp) -> bool {
         (self.from..self.to).contains(&time)
     }

@@ -1,4 +1,4 @@
-//! The schedule on its way to the page and the command line.
+//! The schedule as JSON for the page and the command line.
 
 use domain::assistant::{Broken, Flaw, Plans};
 use domain::cost::Source;
@@ -13,31 +13,30 @@ use super::window::Window;
 use super::{Past, Sent};
 use crate::web::sessions::moment;
 
-/// The most times of one job.
+/// Maximum number of future times of one job.
 const FIRES: usize = 200;
-/// The most times in all.
+/// Maximum number of future times in total.
 const FIRES_IN_ALL: usize = 2_000;
-/// How many occurrences of a job are told, besides those in the window.
+/// Number of past occurrences of a job returned in addition to those in the window.
 const LAST: usize = 5;
-/// The most occurrences of one job.
+/// Maximum number of past occurrences of one job.
 const MARKS: usize = 300;
-/// How far back missed times are told.
+/// How far back missed occurrences are returned.
 const MISSED: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The hours that are named along a day.
+/// Hours labelled along a day.
 const HOURS: [i8; 4] = [0, 6, 12, 18];
 
-/// The schedule.
 #[derive(Serialize)]
 pub struct ScheduleWire {
     now: String,
     from: String,
     to: String,
-    /// The hours to name along the window, if it is about a day long.
+    /// Hours to label along the window, if it is about one day.
     hours: Vec<HourWire>,
-    /// Whether all routines rest, and until when.
+    /// Whether and until when all routines are paused.
     paused: Option<PausedWire>,
     jobs: Vec<JobWire>,
-    /// How many jobs are left out because there are so many.
+    /// Number of omitted jobs.
     left_out: usize,
     /// Occurrences in the window of jobs that are not planned any more.
     gone: Vec<OccurrenceWire>,
@@ -45,24 +44,23 @@ pub struct ScheduleWire {
     broken: Vec<BrokenWire>,
 }
 
-/// An hour along a day.
 #[derive(Serialize)]
 struct HourWire {
     at: String,
     hour: i8,
 }
 
-/// A rest: for now, if there is no end.
+/// A pause; indefinite without an end.
 #[derive(Serialize)]
 struct PausedWire {
     until: Option<String>,
     words: String,
 }
 
-/// Something planned.
+/// A planned job.
 #[derive(Serialize)]
 struct JobWire {
-    /// Whose occurrences are its own: `routine:mail`.
+    /// Source of its occurrences, such as `routine:mail`.
     job: String,
     id: String,
     name: String,
@@ -73,63 +71,63 @@ struct JobWire {
     manner: MannerWire,
     #[serde(flatten)]
     times: TimesWire,
-    /// Being done, tried again, or waiting for main: nothing, if it is not its time.
+    /// The running or waiting occurrence.
     open: Option<OccurrenceWire>,
     last: Vec<OccurrenceWire>,
 }
 
-/// When it comes.
+/// When it runs.
 #[derive(Serialize)]
 struct WhenWire {
     /// `routine` or `reminder`.
     kind: &'static str,
-    /// In words: `weekdays 15:00`.
+    /// Description such as `weekdays 15:00`.
     when: String,
     next: Option<TimeWire>,
     paused: Option<PausedWire>,
 }
 
-/// How it is done.
+/// How it runs.
 #[derive(Serialize)]
 struct MannerWire {
     background: bool,
-    /// `persistent`, if it has a session of its own.
+    /// `persistent` for a session of its own.
     session: Option<&'static str>,
     #[serde(flatten)]
     voice: VoiceWire,
 }
 
-/// Whether it may interrupt the human; on main there is nobody to interrupt.
+/// Whether it may ping the user; always false on main.
 #[derive(Serialize)]
 struct VoiceWire {
     may_ping: bool,
 }
 
-/// Its times that are still to come.
+/// Future times in the window.
 #[derive(Serialize)]
 struct TimesWire {
     fires: Vec<String>,
-    /// Whether there are more in the window than are told.
+    /// True if there are more.
     fires_cut: bool,
 }
 
-/// A time, for programs and for people.
+/// A time in machine-readable and displayed form.
 #[derive(Serialize)]
 pub(in crate::web) struct TimeWire {
     at: String,
     words: String,
 }
 
-/// A file with which something is wrong, and what.
+/// A job file with a problem.
 #[derive(Serialize)]
 struct BrokenWire {
     file: String,
     why: String,
-    /// Whether it can be read, and only asks for more than is accepted.
+    /// True if it is valid but asks for more than was accepted.
     asks: bool,
 }
 
-/// One time at which one job was due.
+/// One occurrence of a job.
 #[derive(Serialize)]
 pub struct OccurrenceWire {
     job: String,
@@ -145,31 +143,30 @@ pub struct OccurrenceWire {
     more: MoreWire,
 }
 
-/// What only some occurrences have.
+/// Details that only some occurrences have.
 #[derive(Serialize)]
 struct MoreWire {
-    /// Whether it ran in the background and showed nothing.
+    /// True if it ran in the background and sent nothing.
     silent: bool,
-    /// When a failed one is tried again.
+    /// Time of the next attempt after a failure.
     again: Option<String>,
-    /// How many times in a row were missed, and the last of them.
+    /// Number of consecutive missed times, and the last one.
     missed: Option<(u32, String)>,
-    /// Where it runs.
+    /// Branch of a running occurrence.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
-    /// The message with which it was put to main.
+    /// Message with which it was queued on main.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<u64>,
 }
 
-/// What became of the times of one job.
 #[derive(Serialize)]
 pub struct PastWire {
     pub past: Vec<OccurrenceWire>,
 }
 
-/// A job began, under the number of a turn, or of a message on main. It has neither if it has ended already: a reminder
-/// that was shown and about which no model is asked.
+/// A started job, with the number of its turn, or of its message on main. Both are null if it is
+/// finished already: a reminder shown without the model.
 #[derive(Serialize)]
 pub struct BegunWire {
     pub ok: bool,
@@ -177,24 +174,24 @@ pub struct BegunWire {
     pub message: Option<u64>,
 }
 
-/// What a file says.
+/// A file and its text.
 #[derive(Serialize)]
 pub struct FileWire {
     pub file: String,
     pub text: String,
 }
 
-/// When a job would come.
+/// When a job would run.
 #[derive(Serialize)]
 pub struct CheckedWire {
     pub when: String,
-    /// Whether it would rest now.
+    /// True if it would be paused now.
     pub rests: bool,
     pub(super) next: Vec<TimeWire>,
 }
 
 impl ScheduleWire {
-    /// What is `shown` of the plans, and what became of them.
+    /// Creates the schedule for the plans in `shown`.
     pub(super) fn new(
         plans: &Plans,
         (shown, past): (&[(&Source, &Plan)], &Past),
@@ -225,7 +222,7 @@ impl ScheduleWire {
     }
 }
 
-/// The times of the last days that nobody kept, newest first.
+/// Returns the recently missed occurrences, newest first.
 pub(in crate::web) fn missed(past: &Past, now: &Zoned) -> Vec<OccurrenceWire> {
     let recent = |one: &&Occurrence| now.timestamp().duration_since(one.since) <= MISSED;
     let is_missed = |one: &&Occurrence| matches!(one.stage, Stage::Ended(End::Missed { .. }));
@@ -302,7 +299,7 @@ impl WhenWire {
 }
 
 impl TimeWire {
-    /// `at`, as the human is told: `today 15:00 · in 2 h`.
+    /// Formats `at` for display, such as `today 15:00 · in 2 h`.
     pub(in crate::web) fn new(at: Timestamp, now: &Zoned) -> Self {
         let zone = now.time_zone();
         let words = tell(&When::Once(at.to_zoned(zone.clone())), now, &[]);
@@ -343,7 +340,7 @@ impl From<(&String, &Broken)> for BrokenWire {
 }
 
 impl OccurrenceWire {
-    /// It, and whether it was silent, if that can be told from what runs `sent`.
+    /// Converts an occurrence; `sent` determines whether it was silent.
     pub(super) fn new(occurrence: &Occurrence, sent: Option<&[Sent]>, zone: &TimeZone) -> Self {
         let (state, why) = match &occurrence.stage {
             Stage::Running(_) => ("running", ""),

@@ -1,4 +1,4 @@
-//! Approvals on the wire: the whole call, in a form that cannot be mistaken for another one.
+//! Approvals as JSON, with the whole call in an unambiguous form.
 
 use domain::approval::{Approval, Closed, Waits};
 use domain::assistant::Doing;
@@ -7,28 +7,25 @@ use domain::hidden::spelled_out;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An approval that can be answered.
 #[derive(Serialize)]
 pub struct ApprovalWire {
     pub id: u64,
-    /// The first approval of the same step of the model: they are shown and answered together.
+    /// The first approval of the same step of the model. All approvals of a step are shown and
+    /// answered together.
     pub step: u64,
-    /// The turn that asked.
     pub turn: u64,
-    /// The call in a few words.
     pub caption: String,
     pub tool: String,
-    /// All that it is given, never cut.
+    /// The complete input, never truncated.
     pub input: String,
     pub at: String,
     pub until: String,
-    /// Whether the turn that asked still waits.
+    /// True while the turn waits for the answer.
     pub waits: bool,
-    /// What an "always" would be good for.
+    /// What an "always" would cover.
     pub always: String,
 }
 
-/// An approval that was closed.
 #[derive(Serialize)]
 pub struct AnsweredWire {
     pub id: u64,
@@ -67,7 +64,7 @@ impl AnsweredWire {
     }
 }
 
-/// The word for what a tool does.
+/// Returns the JSON value for the state of a tool call.
 pub fn word(doing: Doing) -> &'static str {
     match doing {
         Doing::Runs => "runs",
@@ -76,15 +73,15 @@ pub fn word(doing: Doing) -> &'static str {
     }
 }
 
-/// The whole input, set out in lines if that says exactly the same.
+/// Returns the whole input, pretty-printed if that is equivalent.
 fn whole(input: &Json) -> String {
     let value = serde_json::from_str::<Value>(&input.0);
     let lines = value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).map(Json);
     visible(lines.filter(|lines| lines.says_the_same_as(input)).as_ref().map_or(&input.0, |lines| &lines.0))
 }
 
-/// The text with the characters written out that nobody sees, or that turn the order of others around: what is
-/// allowed must be what is read.
+/// Escapes invisible characters and those that change the text direction, so the displayed text is
+/// what is approved.
 fn visible(text: &str) -> String {
     spelled_out(text, |c| c.is_control() && c != '\n')
 }

@@ -1,4 +1,4 @@
-//! A reminder that rang, on its way to whoever can press its buttons.
+//! Reminder cards as JSON.
 
 use domain::card::{Card, PICK, State};
 use jiff::Zoned;
@@ -8,13 +8,12 @@ use serde::Serialize;
 use super::embed::ButtonWire;
 use crate::web::sessions::moment;
 
-/// A reminder that rang.
 #[derive(Serialize)]
 pub struct CardWire {
     pub id: String,
-    /// What the human asked to be reminded of.
+    /// The user's text.
     pub words: String,
-    /// How it was put when it rang.
+    /// The text shown when it rang.
     pub said: String,
     pub rang: String,
     /// `open`, `done`, `moved`, `planned` or `dropped`.
@@ -22,24 +21,24 @@ pub struct CardWire {
     /// When it was done, or when it rings again.
     pub at: Option<String>,
     pub buttons: Vec<ButtonWire>,
-    /// What is sent, with the words for a time, to move it: nothing, if it cannot be moved.
+    /// Value to send with a time to move it, if it can be moved.
     pub moves: Option<String>,
-    /// The times that are offered for that.
+    /// Suggested times for moving it.
     pub times: Vec<String>,
-    /// What it says now, and a time that it speaks of.
+    /// Current text, and the time it mentions.
     pub says: String,
     pub when: Option<String>,
 }
 
 impl From<&Card> for CardWire {
     fn from(card: &Card) -> Self {
-        // Which buttons there are does not depend on the time.
+        // The buttons do not depend on the time.
         Self::new(card, &card.rang.to_zoned(TimeZone::UTC))
     }
 }
 
 impl CardWire {
-    /// The card as it stands at `now`.
+    /// Creates the card as of `now`.
     pub fn new(card: &Card, now: &Zoned) -> Self {
         let (state, at) = match &card.state {
             State::Open => ("open", None),

@@ -1,23 +1,22 @@
-//! Paired devices on the wire.
+//! Paired devices as JSON.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::devices::Device;
 
-/// A device, named on the way in.
+/// Request about a device.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceName {
     pub id: String,
 }
 
-/// The paired devices.
 #[derive(Serialize)]
 pub struct DeviceList {
     pub devices: Vec<DeviceWire>,
 }
 
-/// A paired device, without anything that would let somebody be it.
+/// A paired device, without its credential.
 #[derive(Serialize)]
 pub struct DeviceWire {
     pub id: String,

@@ -1,9 +1,8 @@
-//! An embed on its way to the page and the terminal.
+//! Embeds as JSON.
 
 use domain::embed::{Button, Embed, Field, Stands};
 use serde::Serialize;
 
-/// An embed.
 #[derive(Serialize)]
 pub struct EmbedWire {
     pub title: String,
@@ -14,7 +13,6 @@ pub struct EmbedWire {
     pub footer: Option<&'static str>,
 }
 
-/// A fact with a name.
 #[derive(Serialize)]
 pub struct FieldWire {
     pub name: String,
@@ -22,7 +20,7 @@ pub struct FieldWire {
     pub inline: bool,
 }
 
-/// A button. What is sent back when it is pressed is `press`; without that it cannot be pressed.
+/// A button. `press` is sent back when it is pressed; without it, the button is disabled.
 #[derive(Serialize)]
 pub struct ButtonWire {
     pub label: String,

@@ -1,4 +1,4 @@
-//! What is shown, on its way to whoever watches: how things stand, and then one event after the other.
+//! Snapshot and updates as JSON for the event stream.
 
 use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
 use domain::fork::{begun_card, ended_card, ended_line};
@@ -11,7 +11,7 @@ use super::card::CardWire;
 use super::embed::EmbedWire;
 use crate::stage::Scene;
 
-/// What goes on right now, for who has just come.
+/// The current state of running work.
 #[derive(Serialize)]
 pub struct SceneWire {
     pub running: Vec<RunningWire>,
@@ -21,7 +21,7 @@ pub struct SceneWire {
     pub held: Option<String>,
 }
 
-/// A side conversation that is open.
+/// The open fork.
 #[derive(Serialize)]
 pub struct ForkWire {
     pub branch: String,
@@ -29,14 +29,14 @@ pub struct ForkWire {
     pub card: EmbedWire,
 }
 
-/// A compaction that goes on.
+/// The running compaction.
 #[derive(Serialize)]
 pub struct CompactingWire {
     pub turn: u64,
     pub tokens: Option<u64>,
 }
 
-/// A turn that goes on.
+/// A running turn.
 #[derive(Serialize)]
 pub struct RunningWire {
     pub turn: u64,
@@ -70,7 +70,7 @@ impl From<Scene> for SceneWire {
     }
 }
 
-/// Something that was shown. Its name is the name of the event.
+/// An update. Its name is the event name.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum ShownWire {

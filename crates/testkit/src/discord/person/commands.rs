@@ -1,4 +1,4 @@
-//! Commands, as a person uses them.
+//! Commands run by a simulated user.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::discord::interactions::Did;
 use crate::discord::screen::Shown;
 use crate::discord::world::World;
 
-/// What Discord says that an option is of.
+/// Names of the option types, from type 3 on.
 const KINDS: &[&str] = &["string", "integer", "boolean", "user", "channel", "role", "mentionable", "number"];
 
 impl Person {
-    /// They use a slash command: `runs("/model", &[("name", json!("opus"))])`.
+    /// Runs a slash command: `run_command("/model", &[("name", json!("opus"))])`.
     pub fn runs(&self, command: &str, options: &[(&str, Value)]) -> Result<InteractionId, Unfit> {
         self.discord.within(|world| {
             let registered = registered(world, command.trim_start_matches('/'), 1)?;
@@ -23,7 +23,7 @@ impl Person {
         })
     }
 
-    /// They have typed `typed` into an option that completes, and see what could come next.
+    /// Types `typed` into an option with autocomplete, and returns the choices shown.
     pub async fn asks_completion(
         &self,
         command: &str,
@@ -48,7 +48,7 @@ impl Person {
         Ok(choices)
     }
 
-    /// They use a command from a message's menu.
+    /// Runs a command from a message's context menu.
     pub fn uses_message_command(&self, command: &str, on: MessageId) -> Result<InteractionId, Unfit> {
         self.discord.within(|world| {
             let registered = registered(world, command, 3)?;
@@ -64,7 +64,8 @@ impl Person {
 }
 
 impl crate::discord::Discord {
-    /// What the person sees after an interaction, as soon as there is something, or three seconds later.
+    /// Returns what the user sees after an interaction: the first response, or a failure after
+    /// three seconds.
     pub async fn sees_answer(&self, interaction: InteractionId) -> Shown {
         let seen =
             |discord: &Self| Some(discord.answer_to(interaction)).filter(|shown| *shown != Shown::Nothing);

@@ -1,4 +1,4 @@
-//! Buttons, menus and forms, as a person uses them.
+//! Buttons, menus and modals used by a simulated user.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::discord::interactions::{Answered, Did};
 use crate::discord::world::World;
 
 impl Person {
-    /// They press the button with this custom id or label.
+    /// Clicks the button with this custom id or label.
     pub fn clicks(&self, message: MessageId, button: &str) -> Result<InteractionId, Unfit> {
         self.discord.within(|world| {
             let named = |component: &Value| component["custom_id"] == button || component["label"] == button;
@@ -23,7 +23,7 @@ impl Person {
         })
     }
 
-    /// They choose `values` from the menu with this custom id.
+    /// Chooses `values` from the menu with this custom id.
     pub fn chooses(&self, message: MessageId, menu: &str, values: &[&str]) -> Result<InteractionId, Unfit> {
         self.discord.within(|world| {
             let found = self.pressable(world, message, |component| {
@@ -47,7 +47,7 @@ impl Person {
         })
     }
 
-    /// They fill in the modal that `opened_by` opened, and send it: a text for each custom id.
+    /// Fills in and submits the modal that `opened_by` opened, with a text for each custom id.
     pub fn submits(&self, opened_by: InteractionId, values: &[(&str, &str)]) -> Result<InteractionId, Unfit> {
         self.discord.within(|world| {
             let interaction = world.desk.interactions.get(&opened_by);
@@ -82,7 +82,7 @@ impl Person {
     }
 }
 
-/// A row of a modal as it is sent.
+/// Returns a row of a modal as it is submitted.
 fn filled(at: usize, row: &Value, values: &[(&str, &str)]) -> Result<Value, Unfit> {
     let id = 2 * at + 1;
     match row["type"].as_u64() {

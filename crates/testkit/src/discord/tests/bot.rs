@@ -1,4 +1,4 @@
-//! A bot of few words, to ask the played Discord with.
+//! A minimal bot client for tests of the fake Discord.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use serde_json::{Value, json};
 use crate::clock::VirtualClock;
 use crate::discord::{Answer, Body, Call, Discord, Id, Incoming, Setup, Socket};
 
-/// Direct messages, and reactions in them.
+/// Intents for direct messages and reactions in them.
 pub const INTENTS: u64 = 1 << 12 | 1 << 13;
 
-/// A bot and the Discord it is on.
+/// A bot and its Discord.
 pub struct Bot {
     pub discord: Discord,
     pub channel: Id,
 }
 
 impl Bot {
-    /// The usual one.
+    /// Creates a bot on a Discord with default settings.
     pub fn new() -> Self {
         Self::with(Setup::default())
     }
 
-    /// One on a Discord of its own kind.
+    /// Creates a bot on a Discord with `setup`.
     pub fn with(setup: Setup) -> Self {
         let start = "2026-11-16T09:00:00[Europe/Berlin]".parse().unwrap();
         let discord = Discord::new(setup, Arc::new(VirtualClock::new(start)));
@@ -31,31 +31,31 @@ impl Bot {
         Self { discord, channel }
     }
 
-    /// Asks, and must get an answer.
+    /// Sends a request and returns its response.
     pub fn ask(&self, method: &str, path: &str, body: Value) -> Answer {
         let body = if body.is_null() { Body::Empty } else { Body::Json(body) };
         let call = Call::new(method, path, &self.discord.token(), body);
         self.discord.call(call).answer().cloned().expect("an answer")
     }
 
-    /// Sends a message and gives the answer.
+    /// Sends a message and returns the response.
     pub fn sends(&self, message: Value) -> Answer {
         self.ask("POST", &format!("/api/v10/channels/{}/messages", self.channel), message)
     }
 
-    /// Sends a text, which must be taken.
+    /// Sends a text, which must be accepted.
     pub fn says(&self, text: &str) -> Id {
         let answer = self.sends(json!({"content": text}));
         assert_eq!(answer.status, 200, "{}", answer.json());
         id(&answer.json())
     }
 
-    /// Asks about a message.
+    /// Sends a request about a message.
     pub fn on(&self, method: &str, message: Id, rest: &str, body: Value) -> Answer {
         self.ask(method, &format!("/channels/{}/messages/{message}{rest}", self.channel), body)
     }
 
-    /// Opens a line and begins a session with these intents.
+    /// Opens a connection and starts a session with these intents.
     pub async fn connects(&self, intents: u64) -> Socket {
         let mut socket = self.discord.connect("v=10&encoding=json").expect("a line");
         assert_eq!(op(&text(&mut socket).await), 10);
@@ -65,7 +65,7 @@ impl Bot {
         socket
     }
 
-    /// Opens a line and takes up a session.
+    /// Opens a connection and resumes a session.
     pub async fn resumes(&self, session: &str, seq: u64) -> Socket {
         let mut socket = self.discord.connect("v=10&encoding=json").expect("a line");
         assert_eq!(op(&text(&mut socket).await), 10);
@@ -75,13 +75,13 @@ impl Bot {
     }
 }
 
-/// The words that begin a session.
+/// Returns the frame that starts a session.
 pub fn identify(token: &str, intents: u64) -> String {
     let properties = json!({"os": "linux", "browser": "b", "device": "b"});
     json!({"op": 2, "d": {"token": token, "intents": intents, "properties": properties}}).to_string()
 }
 
-/// The next frame, which must be text.
+/// Returns the next frame, which must be text.
 pub async fn text(socket: &mut Socket) -> Value {
     match socket.next().await {
         Incoming::Text(text) => serde_json::from_str(&text).unwrap(),
@@ -89,7 +89,7 @@ pub async fn text(socket: &mut Socket) -> Value {
     }
 }
 
-/// What has come without waiting any longer.
+/// Returns the frames that are available without further waiting.
 pub async fn now(socket: &mut Socket) -> Vec<Value> {
     let mut came = Vec::new();
     while let Ok(Incoming::Text(text)) = tokio::time::timeout(Duration::from_millis(1), socket.next()).await {
@@ -98,7 +98,7 @@ pub async fn now(socket: &mut Socket) -> Vec<Value> {
     came
 }
 
-/// The kinds of what has come.
+/// Returns short descriptions of the available frames.
 pub async fn kinds(socket: &mut Socket) -> Vec<String> {
     let kind = |frame: &Value| match frame["t"].as_str() {
         Some("MESSAGE_CREATE") => format!("said {}", frame["d"]["content"].as_str().unwrap()),
@@ -108,17 +108,17 @@ pub async fn kinds(socket: &mut Socket) -> Vec<String> {
     now(socket).await.iter().map(kind).collect()
 }
 
-/// The op of a frame.
+/// Returns the opcode of a frame.
 pub fn op(frame: &Value) -> u64 {
     frame["op"].as_u64().unwrap()
 }
 
-/// The id of a thing on the wire.
+/// Returns the id of a JSON object.
 pub fn id(wire: &Value) -> Id {
     wire["id"].as_str().unwrap().parse().unwrap()
 }
 
-/// The code of a refusal, with its status.
+/// Returns the status and error code of a response.
 pub fn code(answer: &Answer) -> (u16, u64) {
     (answer.status, answer.json()["code"].as_u64().unwrap_or(0))
 }

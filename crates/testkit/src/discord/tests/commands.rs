@@ -1,4 +1,4 @@
-//! What may be registered as a command, and who the application belongs to.
+//! Registration of commands, and ownership of the application.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The door: the same Discord over real sockets.
+//! The fake Discord over real sockets.
 
 use std::sync::Arc;
 

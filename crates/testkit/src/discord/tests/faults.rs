@@ -1,4 +1,4 @@
-//! What goes wrong because a test wants it to.
+//! Injected faults.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a message may hold, and what Discord says when it holds more.
+//! Limits of messages, and Discord's responses when they are exceeded.
 
 use serde_json::{Value, json};
 

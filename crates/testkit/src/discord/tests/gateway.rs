@@ -1,4 +1,4 @@
-//! Lines, sessions and what becomes of them.
+//! Gateway connections and sessions.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ async fn a_session_keeps_so_many_events_and_no_more() {
     assert_eq!(kinds(&mut bot.resumes(&session, 1).await).await, ["op 9 false"]);
 }
 
-/// What the line is closed with after these words.
+/// Returns the close code after these frames.
 async fn closed_after(words: &[String]) -> Option<u16> {
     let bot = Bot::new();
     let mut socket = bot.discord.connect("v=10&encoding=json").unwrap();

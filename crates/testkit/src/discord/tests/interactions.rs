@@ -1,4 +1,4 @@
-//! Commands used, buttons pressed and forms sent, and how the bot may answer.
+//! Commands, components and modals, and the bot's responses to them.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn ready(setup: Setup) -> (Bot, Socket) {
     (bot, socket)
 }
 
-/// The token of the last interaction that the bot heard of.
+/// Returns the token of the latest interaction that the bot received.
 async fn token(socket: &mut Socket) -> String {
     let came = now(socket).await;
     let last = came.iter().rfind(|frame| frame["t"] == "INTERACTION_CREATE").expect("an interaction");

@@ -1,4 +1,4 @@
-//! How often a bot may ask, and what it is told.
+//! Rate limits and their headers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a person sees, as text.
+//! The text transcript of what a user sees, and the console.
 
 use expect_test::expect;
 use serde_json::json;

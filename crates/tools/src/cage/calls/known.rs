@@ -1,11 +1,11 @@
-//! The system calls by what they are for.
+//! The system calls by purpose.
 
 use libc::*;
 
-/// What ordinary programs need.
+/// The calls that ordinary programs need.
 pub const ALL: &[&[c_long]] = &[FILES, MEMORY, PROCESSES, WAITING, SOCKETS, OLD];
 
-/// What is refused, so that it reads as refused and not as unknown.
+/// The calls that are refused with `EPERM` instead of `ENOSYS`.
 pub const REFUSED: &[&[c_long]] = &[OTHERS, OLD_OTHERS];
 
 /// Opening, reading, writing and naming files.
@@ -71,7 +71,6 @@ const FILES: &[c_long] = &[
     SYS_memfd_create,
 ];
 
-/// Memory.
 const MEMORY: &[c_long] = &[
     SYS_mmap,
     SYS_mprotect,
@@ -93,7 +92,7 @@ const MEMORY: &[c_long] = &[
     SYS_membarrier,
 ];
 
-/// Starting, waiting for and knowing processes, and signals among them.
+/// Starting, awaiting and inspecting processes, and signals among them.
 const PROCESSES: &[c_long] = &[
     SYS_execve,
     SYS_execveat,
@@ -163,7 +162,7 @@ const PROCESSES: &[c_long] = &[
     SYS_sigaltstack,
 ];
 
-/// Time, and waiting for something.
+/// Time, and waiting for events.
 const WAITING: &[c_long] = &[
     SYS_nanosleep,
     SYS_clock_nanosleep,
@@ -194,7 +193,7 @@ const WAITING: &[c_long] = &[
     SYS_getrandom,
 ];
 
-/// What is done with a socket, once there is one.
+/// Operations on an existing socket.
 const SOCKETS: &[c_long] = &[
     SYS_connect,
     SYS_accept,
@@ -214,7 +213,7 @@ const SOCKETS: &[c_long] = &[
     SYS_getsockopt,
 ];
 
-/// The same under the numbers of older programs.
+/// The legacy variants of the calls above.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[c_long] = &[
     SYS_open,
@@ -252,7 +251,8 @@ const OLD: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[c_long] = &[];
 
-/// The rights of files, other processes, and the machine itself. Who cannot leave the group of a command ends with it.
+/// File permissions, other processes, and the machine itself. `setsid` and `setpgid` are refused so
+/// that every process stays in the command's group and ends with it.
 const OTHERS: &[c_long] = &[
     SYS_fchmodat,
     SYS_fchmodat2,
@@ -306,7 +306,7 @@ const OTHERS: &[c_long] = &[
     SYS_quotactl,
 ];
 
-/// The same under the numbers of older programs.
+/// The legacy variants of the calls above.
 #[cfg(target_arch = "x86_64")]
 const OLD_OTHERS: &[c_long] = &[
     SYS_chmod,

@@ -1,4 +1,4 @@
-//! I9: paths that lead astray, and a way that changes under our feet.
+//! I9: misleading paths, and folders that are swapped during a walk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{Rig, SECRET};
 
-/// Ways in front, places to get to, and what may hang behind.
+/// Prefixes, targets and suffixes that are combined into paths.
 const FRONTS: [&str; 22] = [
     "",
     "./",
@@ -66,7 +66,7 @@ const PLACES: [&str; 26] = [
 ];
 const BACKS: [&str; 9] = ["", "/", "/.", "\0", " ", ".", "//", "/../secret", "\n"];
 
-/// Every file below `dir`, with what is in it.
+/// Returns every file below `dir` with its content.
 fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap().flatten() {
@@ -106,7 +106,7 @@ fn with_links() -> Rig {
     rig
 }
 
-/// What every tool makes of `path`: the tools themselves, without the runtime around them, which would only slow the
+/// Calls every tool with `path`: the tool functions themselves, since the runtime would slow the
 /// race down.
 fn every_tool(rig: &Rig, path: &str) -> Vec<Result<String, String>> {
     let edit = json!({"file_path": path, "old_string": SECRET, "new_string": "PWNED"});
@@ -135,7 +135,7 @@ fn no_path_leads_outside_or_into_what_is_closed() {
         for told in every_tool(&rig, path) {
             opened += usize::from(told.is_ok());
             let told = told.unwrap_or_else(|refused| refused);
-            // What is new goes again, or looking through all of it takes ever longer.
+            // Created files are deleted, otherwise searching takes longer and longer.
             if let Some((name, _)) = told.strip_prefix("made `").and_then(|told| told.rsplit_once("`: ")) {
                 fs::remove_file(rig.at("data").join(name)).unwrap();
             }
@@ -150,7 +150,7 @@ fn no_path_leads_outside_or_into_what_is_closed() {
     assert_eq!(beside.len(), 2, "{beside:?}");
 }
 
-/// I9: while we walk, somebody swaps a folder for a link, 10,000 times.
+/// I9: a folder is swapped for a link 10,000 times during the walks.
 #[test]
 fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
     let rig = Rig::new();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{client_for, fetched, resource_of};
 use crate::mcp::protocol::{MODERN_VERSION, add_envelope, request, strings};
 
-/// The parts of a server's demand for a token, and the authorization server it names.
+/// The endpoints and requirements of the authorization server of a server.
 #[derive(Debug)]
 pub(super) struct Discovered {
     pub issuer: String,
@@ -16,9 +16,9 @@ pub(super) struct Discovered {
     pub registration_endpoint: Option<Url>,
     /// The scopes to ask for, with spaces between them.
     pub scope: Option<String>,
-    /// Whether each authorization response must name its issuer.
+    /// Each authorization response must contain the issuer.
     pub names_issuer: bool,
-    /// How clients may prove themselves at the token endpoint.
+    /// The supported client authentication methods of the token endpoint.
     pub auth_methods: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn discover(url: &Url) -> Result<Discovered, String> {
     read(&found, scope)
 }
 
-/// Asks without a token. Returns nothing if the server answers something else than 401.
+/// Sends a request without a token. Returns `None` if the status is not 401.
 async fn challenge(url: &Url) -> Result<Option<Challenge>, String> {
     let mut params = Map::new();
     add_envelope(&mut params, MODERN_VERSION);
@@ -80,7 +80,7 @@ impl Challenge {
         bearer.map(Self::parse).next().unwrap_or_default()
     }
 
-    /// Reads `Bearer name="value", name=value`.
+    /// Parses `Bearer name="value", name=value`.
     fn parse(text: &str) -> Self {
         let mut challenge = Self::default();
         let mut rest = text.get("bearer".len()..).unwrap_or_default();
@@ -100,7 +100,7 @@ impl Challenge {
     }
 }
 
-/// Fetches the protected resource metadata; nothing, if the server has none.
+/// Fetches the protected resource metadata, or `None` if the server has none.
 async fn resource_metadata(url: &Url, challenge: &Challenge) -> Result<Option<Value>, String> {
     let candidates = match &challenge.resource_metadata {
         Some(address) => {
@@ -162,7 +162,7 @@ fn read(metadata: &Value, scope: Option<String>) -> Result<Discovered, String> {
             "has an authorization server without PKCE (S256), so a sign-in would not be safe".to_owned()
         );
     }
-    // A refresh token is given by some servers only for this scope.
+    // Some servers issue a refresh token only for this scope.
     let scope = match scope {
         Some(scope)
             if list("scopes_supported").contains(&"offline_access")
@@ -173,7 +173,7 @@ fn read(metadata: &Value, scope: Option<String>) -> Result<Discovered, String> {
         scope => scope,
     };
     Ok(Discovered {
-        // As the metadata writes it: the response has the same text.
+        // Unchanged, since the response must contain the same text.
         issuer: metadata["issuer"].as_str().unwrap_or_default().to_owned(),
         authorization_endpoint: needed("authorization_endpoint")?,
         token_endpoint: needed("token_endpoint")?,
@@ -184,7 +184,7 @@ fn read(metadata: &Value, scope: Option<String>) -> Result<Discovered, String> {
     })
 }
 
-/// The places of a well-known document: between the origin and the path, then at the origin.
+/// The addresses of a well-known document: between origin and path, then at the origin.
 fn well_known(url: &Url, name: &str) -> Vec<Url> {
     let path = url.path().trim_end_matches('/');
     let at = |path: String| {
@@ -198,7 +198,7 @@ fn well_known(url: &Url, name: &str) -> Vec<Url> {
     if path.is_empty() { vec![root] } else { vec![at(format!("/.well-known/{name}{path}")), root] }
 }
 
-/// Fetches a JSON object; nothing, if there is none at that address.
+/// Fetches a JSON object, or `None` if there is none at that address.
 async fn document(address: &Url) -> Result<Option<Value>, String> {
     let request = client_for(address)?.get(address.clone()).header(ACCEPT, "application/json");
     let unreachable =
@@ -210,7 +210,8 @@ async fn document(address: &Url) -> Result<Option<Value>, String> {
     Ok(Some(document).filter(|document| status.is_success() && document.is_object()))
 }
 
-/// Whether metadata of `resource` speaks for `url`: the same origin, and the same path or a folder above it.
+/// Returns whether metadata of `resource` applies to `url`: same origin, and the same path or a
+/// parent of it.
 fn covers(resource: &str, url: &Url) -> bool {
     let Ok(resource) = resource.parse::<Url>() else { return false };
     let folder = format!("{}/", resource.path().trim_end_matches('/'));

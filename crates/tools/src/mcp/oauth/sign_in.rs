@@ -1,4 +1,4 @@
-//! One sign-in: the user agrees in a browser, and the code that comes back is exchanged for tokens.
+//! One sign-in: the user consents in a browser, and the returned code is exchanged for tokens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use super::token::{ClientAuth, Stored, store};
 use super::{TokenStore, client_for, fetched, oauth_error, resource_of};
 use crate::mcp::file::{Named, OauthClient, Server};
 
-/// How long the user may take.
+/// The time that the user has for a sign-in.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The path of the redirect address.
 const CALLBACK: &str = "/callback";
 
-/// A sign-in that waits for the user. Dropping it ends the waiting and closes the port.
+/// A sign-in that waits for the user. Dropping it closes the port.
 pub struct SignIn {
     server: String,
     store: Arc<dyn TokenStore>,
@@ -30,7 +30,8 @@ pub struct SignIn {
 }
 
 impl SignIn {
-    /// Finds out where to sign in to the server `named`, and registers a client there if `mcp.json` has none.
+    /// Discovers where to sign in to the server `config`, and registers a client there if `mcp.json`
+    /// has none.
     pub async fn begin(named: &Named, store: Arc<dyn TokenStore>) -> Result<Self, String> {
         let told = |why: String| format!("The server `{}` {why}.", named.name);
         let Server::Address { url, headers, client } = &named.server else {
@@ -81,12 +82,12 @@ impl SignIn {
         url.into()
     }
 
-    /// Returns the host that asks the user.
+    /// Returns the host of the authorization server.
     pub fn host(&self) -> String {
         wire::place(&self.discovered.authorization_endpoint)
     }
 
-    /// Returns the place for the address at which a browser on another machine ended.
+    /// Returns a handle for pasting the final address of a browser on another machine.
     pub fn paste(&self) -> Paste {
         self.callback.paste()
     }
@@ -151,7 +152,7 @@ struct Client {
 }
 
 impl Client {
-    /// The client of `mcp.json`.
+    /// The client configured in `mcp.json`.
     fn given(client: &OauthClient, discovered: &Discovered) -> Self {
         let takes_post = discovered.auth_methods.iter().any(|method| method == "client_secret_post");
         let auth = match &client.client_secret {

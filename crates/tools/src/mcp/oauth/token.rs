@@ -10,7 +10,7 @@ use wire::Secret;
 
 use super::{TokenStore, client_for, fetched, oauth_error, resource_of};
 
-/// How a client proves itself at the token endpoint.
+/// The client authentication at the token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ClientAuth {
@@ -22,7 +22,7 @@ pub(super) enum ClientAuth {
     ClientSecretBasic,
 }
 
-/// A sign-in, as it is stored.
+/// The stored form of a sign-in.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Stored {
     /// The address that the tokens are for.
@@ -44,7 +44,7 @@ pub(in crate::mcp) enum Refreshed {
     Ended,
 }
 
-/// Gives access tokens for one server.
+/// Provides access tokens for one server.
 pub(in crate::mcp) struct Authorizer {
     server: String,
     resource: Option<String>,
@@ -128,7 +128,7 @@ impl Stored {
         fetched(request.body(encoded(&form))).await
     }
 
-    /// Takes the tokens of a token response. Returns false if it has none that can be used.
+    /// Stores the tokens of a token response. Returns false if it has no usable one.
     pub(super) fn take(&mut self, document: &Value) -> bool {
         let is_bearer =
             document["token_type"].as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"));
@@ -137,7 +137,7 @@ impl Stored {
             return false;
         };
         self.access_token = access.to_owned();
-        // A response without a refresh token leaves the old one in force.
+        // A response without a refresh token leaves the old one valid.
         if let Some(refresh) = document["refresh_token"].as_str() {
             self.refresh_token = Some(refresh.to_owned());
         }
@@ -150,7 +150,7 @@ fn urlencoded(text: &str) -> String {
     encoded(&[(text, "")]).trim_end_matches('=').to_owned()
 }
 
-/// `application/x-www-form-urlencoded`, which is how a URL writes its query.
+/// Encodes as `application/x-www-form-urlencoded`, like the query of a URL.
 fn encoded(form: &[(&str, &str)]) -> String {
     let Ok(mut url) = Url::parse("http://localhost/") else { return String::new() };
     url.query_pairs_mut().extend_pairs(form);

@@ -1,4 +1,4 @@
-//! Servers of one era only, as strict as the specification lets them be.
+//! Servers of a single era, as strict as the specification permits.
 
 use std::sync::Arc;
 
@@ -28,9 +28,10 @@ fn plain(url: String) -> Server {
     Server::Address { url, headers: BTreeMap::new(), client: None }
 }
 
-/// A server of 2026-07-28 alone. The rules are those of the specification's pages "Versioning" (an `initialize` is
-/// answered with -32022 and `data.supported`) and "Streamable HTTP" (the headers repeat the body, else -32020 with 400;
-/// an unknown method is -32601 with 404; a session id is never sent).
+/// A server of 2026-07-28 only. The rules are from the specification's pages "Versioning" (an
+/// `initialize` is answered with -32022 and `data.supported`) and "Streamable HTTP" (the headers
+/// repeat the body, else -32020 with 400; an unknown method is -32601 with 404; a session id is
+/// never sent).
 fn modern_only(_: &str, request: &Request) -> Answer {
     let message = request.json();
     let id = message["id"].clone();
@@ -82,7 +83,7 @@ async fn a_server_of_the_modern_era_alone_is_used() {
     assert_eq!(rig.call("mcp__wiki__note").await, "kept");
 }
 
-/// A program of the modern era alone, and one that asks for input in the middle of a call.
+/// A program of the modern era, and one that asks for input during a call.
 #[tokio::test]
 async fn a_program_of_the_modern_era_alone_is_used() {
     let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
@@ -104,7 +105,7 @@ async fn a_program_of_the_modern_era_alone_is_used() {
     assert!(rig.call("mcp__asks__note").await.contains("asks for input while it works"));
 }
 
-/// A server whose revisions we do not speak is named with them; nothing is tried on it.
+/// A server without a common revision is reported with its revisions, and nothing else is tried.
 #[tokio::test]
 async fn a_server_without_a_common_revision_is_told() {
     let (origin, _tasks) = serve(|_: &str, request: &Request| {
@@ -146,7 +147,7 @@ async fn the_header_names_the_revision_that_the_server_chose() {
     assert_eq!(rig.call("mcp__wiki__note").await, "kept");
 }
 
-/// Handshake era: a server that asks in the middle of a call waits for the answer, which is posted.
+/// Handshake era: a request of the server during a call is answered with a post.
 #[tokio::test]
 async fn a_question_over_http_is_answered() {
     let released = Arc::new(Notify::new());

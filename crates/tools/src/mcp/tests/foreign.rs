@@ -1,4 +1,5 @@
-//! Our client against servers by the protocol's own Python SDK: `cargo xtask test --long` installs it and runs these.
+//! Interoperability tests with servers built on the protocol's Python SDK, which `cargo xtask test
+//! --long` installs.
 
 use std::process::Stdio;
 
@@ -16,12 +17,12 @@ use super::*;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/foreign/mcp_server.py");
 
-/// The Python with the SDK 2.x, which speaks both eras.
+/// The variable with the path of a Python with SDK 2.x, which speaks both eras.
 const CURRENT: &str = "OLLIM_MCP_PYTHON";
-/// The Python with the SDK 1.x, which speaks only the handshake era.
+/// The variable with the path of a Python with SDK 1.x, which speaks only the handshake era.
 const HANDSHAKE: &str = "OLLIM_MCP_PYTHON_HANDSHAKE";
 
-#[expect(clippy::disallowed_methods, reason = "the test runner says where the SDK is installed")]
+#[expect(clippy::disallowed_methods, reason = "the test runner passes the location of the SDK")]
 fn python(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} names no python"))
 }
@@ -33,7 +34,7 @@ fn on_pipes(variable: &str) -> Client {
     Client::new(Box::new(Pipes::start(&python(variable), &args, &BTreeMap::new(), &around).unwrap()))
 }
 
-/// Starts a server over HTTP; it goes with the child.
+/// Starts an HTTP server that ends with the returned child.
 async fn over_http(variable: &str, kind: &str) -> (Child, String) {
     let mut program = Command::new(python(variable));
     program.args([SCRIPT, kind]).stdout(Stdio::piped()).kill_on_drop(true);
@@ -48,7 +49,7 @@ fn posts(url: &str, headers: &BTreeMap<String, String>) -> Client {
     Client::new(Box::new(Posts::new(url, headers, authorizer).unwrap()))
 }
 
-/// Negotiates, lists and calls.
+/// Negotiates, lists the tools and calls one.
 async fn used(mut client: Client, expected: Era) {
     client.negotiate().await.unwrap();
     assert_eq!(client.era(), Some(&expected));
@@ -85,7 +86,7 @@ async fn an_address_by_the_sdk_is_used_in_both_eras() {
     used(posts(&url, &BTreeMap::new()), handshake()).await;
 }
 
-/// A protected server by the SDK asks for a sign-in, and takes a token.
+/// A protected server of the SDK requires a sign-in and accepts a token.
 #[tokio::test]
 #[ignore = "needs the Python SDK"]
 async fn a_protected_address_by_the_sdk_wants_a_sign_in() {

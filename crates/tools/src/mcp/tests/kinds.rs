@@ -1,8 +1,8 @@
-//! What tools do, as the user declares it or as the server states it and the user accepts it.
+//! Tests of tool kinds, declared by the user or stated by the server and accepted by the user.
 
 use super::*;
 
-/// The list of a server whose tool has these annotations.
+/// The tool list of a server whose tool has these annotations.
 fn annotated(annotations: &str) -> String {
     TOOLS.replace("\"inputSchema\"", &format!("\"annotations\":{annotations},\"inputSchema\""))
 }
@@ -33,7 +33,8 @@ fn a_declared_tool_that_is_not_offered_is_named() {
     assert_eq!(wrong, ["notes: `kinds` in mcp.json names `find`, which the server does not offer."]);
 }
 
-/// Only explicit annotations count, and none that let the input leave the server. The file comes first.
+/// Only explicit annotations count, and none that let the input leave the server. `mcp.json` takes
+/// precedence.
 #[test]
 fn annotations_state_a_kind_and_the_file_overrides_it() {
     let kind = |annotations: Value, kinds: &[(&str, ServerKind)]| {
@@ -82,7 +83,8 @@ fn a_kind_and_the_annotations_are_part_of_what_is_accepted() {
     assert_eq!(print(json!({ "title": "X" }), BTreeMap::new()), prints[0], "other annotations say nothing");
 }
 
-/// A kind counts once it is accepted. A tool whose annotations change has none, and is off until it is accepted again.
+/// A kind counts once it is accepted. A tool with changed annotations has no kind and is off until
+/// it is accepted again.
 #[tokio::test]
 async fn a_tool_has_its_kind_as_long_as_it_is_as_accepted() {
     let dir = tempfile::tempdir().unwrap();
@@ -104,7 +106,8 @@ async fn a_tool_has_its_kind_as_long_as_it_is_as_accepted() {
     assert!(rig.call("mcp__notes__note").await.contains("has not accepted it as it is now"));
 }
 
-/// The user has accepted a tool both as it was and as it is. A call that was decided by what it was is not made.
+/// The user has accepted the old and the new form of a tool. A call permitted for the old kind is
+/// not made.
 #[tokio::test]
 async fn a_call_is_not_made_with_another_kind_than_it_was_decided_by() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Signing in to a server: its authorization server is a fake that refuses each step that leaves a rule out.
+//! Sign-in tests with a fake authorization server that refuses every step that breaks a rule.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use sha2::{Digest, Sha256};
 use super::fake::{Answer, Request, json as answered, serve};
 use super::*;
 
-/// The state of the fake: the challenge of the open sign-in, the token that is good now, and what varies.
+/// The state of the fake: the challenge of the open sign-in, the valid token, and variations.
 #[derive(Default)]
 struct Account {
     challenge: Mutex<String>,
     good: Mutex<String>,
-    /// The sign-in was withdrawn: refreshing is refused.
+    /// The sign-in was revoked: refreshing is refused.
     withdrawn: Mutex<bool>,
-    /// What another process stores while it uses the refresh token first.
+    /// The sign-in that another process stores after it has used the refresh token first.
     overtaken: Mutex<Option<(Arc<Tokens>, Vec<u8>)>>,
-    /// The metadata that differs from the usual one.
+    /// Overrides of the usual metadata.
     changed: Mutex<Value>,
 }
 
@@ -111,7 +111,7 @@ fn protected(account: &Account, origin: &str, request: &Request) -> Answer {
     }
 }
 
-/// A rig with one protected server that is called `wiki`.
+/// A rig with one protected server named `wiki`.
 struct Signing {
     rig: Rig,
     named: Named,
@@ -135,7 +135,7 @@ impl Signing {
         SignIn::begin(&self.named, Arc::clone(&self.rig.tokens) as Arc<dyn TokenStore>).await
     }
 
-    /// The user opens the address, and the browser comes back with `query` and the state.
+    /// The user opens the URL, and the browser is redirected with `query` and the state.
     async fn sign_in(&self, query: &str) -> Result<(), String> {
         let sign_in = self.begin().await?;
         let address: Url = sign_in.address().parse().unwrap();
@@ -159,8 +159,8 @@ impl Signing {
     }
 }
 
-/// A server that wants a sign-in says so; after it the tools work, a token that ends is refreshed, and a sign-in that
-/// was withdrawn is told.
+/// The sign-in is requested, tools work after it, an expired token is refreshed, and a revoked
+/// sign-in is reported.
 #[tokio::test]
 async fn a_server_is_signed_in_to_refreshed_and_told_when_it_ends() {
     let signing = Signing::new().await;
@@ -180,7 +180,7 @@ async fn a_server_is_signed_in_to_refreshed_and_told_when_it_ends() {
     assert!(told.contains("has ended your sign-in. Run `ollim-bot mcp-servers login wiki`"), "{told}");
 }
 
-/// Two processes refresh at once, and the refresh token is good for one use: the second takes the token of the first.
+/// Two processes refresh a single-use token at once: the second one uses the token of the first.
 #[tokio::test]
 async fn a_token_that_another_process_refreshed_meanwhile_is_used() {
     let signing = Signing::new().await;
@@ -205,7 +205,7 @@ async fn a_denied_sign_in_is_told_and_stores_nothing() {
     assert!(signing.rig.tokens.0.lock().unwrap().is_empty());
 }
 
-/// RFC 9207: a response that names another issuer, or none where one is promised, is not used.
+/// RFC 9207: a response with another issuer, or without a promised one, is not used.
 #[tokio::test]
 async fn a_response_of_another_issuer_is_not_used() {
     let signing = Signing::new().await;
@@ -215,7 +215,7 @@ async fn a_response_of_another_issuer_is_not_used() {
     }
 }
 
-/// Metadata that is of another issuer, without PKCE, or without registration leads to a sentence, not to a sign-in.
+/// Metadata of another issuer, without PKCE, or without registration results in an error message.
 #[tokio::test]
 async fn an_unusable_authorization_server_is_told() {
     let signing = Signing::new().await;
@@ -230,7 +230,7 @@ async fn an_unusable_authorization_server_is_told() {
     }
 }
 
-/// A token is for the address that it was made for: another address under the same name does not get it.
+/// A token belongs to its address: another address under the same name does not get it.
 #[tokio::test]
 async fn a_token_is_not_sent_to_another_address() {
     let signing = Signing::new().await;

@@ -1,11 +1,11 @@
-//! I10: addresses that lead to machines of our own, in every disguise.
+//! I10: disguised private addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use super::{Names, SOMEWHERE, Server, answer, reader, text};
 
-/// Addresses that are not on the public net.
+/// Private IPv4 addresses.
 const OWN: [&str; 20] = [
     "127.0.0.1",
     "127.1.2.3",
@@ -29,7 +29,7 @@ const OWN: [&str; 20] = [
     "255.255.255.255",
 ];
 
-/// More of them, as they are written today.
+/// Private IPv6 addresses.
 const NEW: [&str; 16] = [
     "::",
     "::1",
@@ -49,7 +49,7 @@ const NEW: [&str; 16] = [
     "5f00::1",
 ];
 
-/// Every way to write an old address that some program understands.
+/// Returns every spelling of an IPv4 address that some program accepts.
 fn disguises(address: Ipv4Addr) -> Vec<String> {
     let [a, b, c, d] = address.octets();
     let (number, tail) = (address.to_bits(), u32::from(c) << 8 | u32::from(d));
@@ -83,7 +83,7 @@ fn wide(c: char) -> char {
     }
 }
 
-/// I10: more than 500 addresses; nobody of our own machines is ever asked.
+/// I10: none of more than 500 URLs reaches a private address.
 #[tokio::test]
 async fn no_address_leads_to_a_machine_of_our_own() {
     let own = Server::start(|_| text("the secret of this machine"));
@@ -117,7 +117,7 @@ async fn no_address_leads_to_a_machine_of_our_own() {
     assert_eq!(own.asked(), Vec::<String>::new());
 }
 
-/// I10: a page that sends us to a machine of our own, under the same name too.
+/// I10: redirects do not reach private addresses, even under the same name.
 #[tokio::test]
 async fn no_page_sends_us_to_a_machine_of_our_own() {
     let own = Server::start(|_| text("the secret of this machine"));
@@ -139,7 +139,7 @@ async fn no_page_sends_us_to_a_machine_of_our_own() {
     assert_eq!(own.asked(), Vec::<String>::new());
 }
 
-/// I10: a name that leads to a public address when it is looked at, and to ours when it is used.
+/// I10: a name that resolves to a public address first and to a private one later is refused.
 #[tokio::test]
 async fn a_name_that_changes_its_mind_is_asked_again() {
     let here: IpAddr = Ipv4Addr::LOCALHOST.into();

@@ -1,4 +1,4 @@
-//! Searches on the servers of a vendor.
+//! Tests of the vendor search.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use crate::web::Search;
 use crate::{Part, Toolbox, Workshop};
 
-/// A vendor that answers every search the same way; nothing, if it never answers.
+/// A fake vendor with a fixed result; without one it never answers.
 struct Played {
     findings: Option<Result<Findings, SearchFailure>>,
     asked: AtomicU32,
@@ -47,7 +47,8 @@ impl VendorSearch for Played {
     }
 }
 
-/// The result of a search, and what the assistant heard of it. It answers the first question with `may`.
+/// Runs a search. Returns its result, the requests to the assistant, and the number of searches.
+/// The assistant answers its first request with `first_answer`.
 async fn searched(
     findings: Option<Result<Findings, SearchFailure>>,
     may: Answer,
@@ -124,7 +125,8 @@ async fn a_search_beyond_the_daily_limit_is_not_made() {
     assert_eq!((heard, times), (vec![asked()], 0));
 }
 
-/// What was paid for is written down, also if nothing came of it; a vendor that never answers keeps nothing reserved.
+/// The cost is recorded even without a result, and a vendor that never answers leaves nothing
+/// reserved.
 #[tokio::test(start_paused = true)]
 async fn a_search_that_fails_is_told_and_paid_for() {
     let (result, heard, _) = searched(Some(Err(SearchFailure::TooMany)), Answer::Noted).await;

@@ -1,5 +1,5 @@
-//! The scene of an attack: the real assistant in the middle of a turn, a model that calls tools, and all that was let
-//! through.
+//! Fixture for an attack: the real assistant with an active turn, a simulated model that calls
+//! tools, and a log of all calls that were allowed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,13 +31,13 @@ const TOOLS: [(&str, Class); 6] = [
     ("look", Class::Own),
 ];
 
-/// A human who wants to be asked, in the middle of a turn.
+/// An assistant in permission mode `Ask` with an active turn.
 pub(super) struct Scene {
     pub(super) assistant: Assistant,
     now: Zoned,
     turn: TurnId,
     calls: usize,
-    /// What ran or may run.
+    /// Calls that ran or may run.
     pub(super) let_through: Vec<ToolCall>,
 }
 
@@ -77,7 +77,7 @@ impl Scene {
         }
     }
 
-    /// The model calls a tool: what came of it, and the number if the human is asked.
+    /// Simulates a tool call, and returns the approval's number if the user is asked.
     pub(super) fn calls(&mut self, name: &str, input: &str) -> Option<ApprovalId> {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
@@ -123,14 +123,14 @@ impl Scene {
         self.perform(effects);
     }
 
-    /// The program dies, and starts again with what it had written down.
+    /// Simulates a restart from the recorded state.
     pub(super) fn restarts(&mut self) {
         self.assistant = house(self.assistant.memory.clone());
         let effects = self.assistant.on(Event::Started, &self.now);
         self.perform(effects);
     }
 
-    /// The human lets everything end, and begins something new.
+    /// Stops the turn and starts a new one.
     pub(super) fn goes_on(&mut self) {
         self.goes_on_with(Saying::words(SurfaceName::Page, "go on"));
     }
@@ -148,14 +148,14 @@ impl Scene {
         self.ask(Request::Say(saying));
     }
 
-    /// The human shows a picture, and in it are words of somebody outside.
+    /// Sends a picture, which taints the branch.
     pub(super) fn reads_outside(&mut self) {
         let image = Image { media_type: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() };
         self.goes_on_with(Saying { images: vec![image], ..Saying::words(SurfaceName::Page, "look") });
         assert!(self.assistant.label_of(&Branch::Main).is_tainted());
     }
 
-    /// A job begins to run in the background.
+    /// Starts a background run.
     pub(super) fn job(&mut self) {
         let tools = ToolRule::Only(TOOLS.map(|(name, _)| name.to_owned()).to_vec());
         let terms = Terms { tools, ..Terms::default() };
@@ -165,7 +165,7 @@ impl Scene {
         self.ask(Request::Plan(Planning::Do(Job { source, name: "job".to_owned(), aside, terms, prompt })));
     }
 
-    /// Whether a call of this tool with this input was let through.
+    /// Returns true if a call of this tool with this input was allowed.
     pub(super) fn ran(&self, name: &str, input: &str) -> bool {
         self.let_through.iter().any(|call| call.name == name && call.input.0 == input)
     }

@@ -1,9 +1,10 @@
-//! The letters of a picture: digits and small letters, each five dots wide and seven high.
+//! Bitmap font: digits and lower-case letters, five by seven dots.
 
-/// How wide a letter is.
+/// Width of a character in dots.
 pub(super) const WIDTH: usize = 5;
 
-/// The rows of a letter, the leftmost dot in the highest of five bits. What is not here is empty.
+/// Returns the rows of a character, with the leftmost dot in the highest of five bits. Unknown
+/// characters are empty.
 pub(super) fn glyph(letter: char) -> [u8; 7] {
     GLYPHS.iter().find(|(known, _)| *known == letter).map_or([0; 7], |(_, rows)| *rows)
 }

@@ -1,10 +1,10 @@
-//! A picture as a file: PNG, with four colours and long runs written short.
+//! PNG encoder for images with four colours and long runs.
 
 use bytes::Bytes;
 
-/// The colours of the dots 0 to 3: ground, lines, words, now.
+/// Colours 0 to 3: background, lines, text, now.
 const PALETTE: [u8; 12] = [0x1e, 0x1f, 0x22, 0x4e, 0x50, 0x58, 0xdb, 0xde, 0xe1, 0xf2, 0x5f, 0x5c];
-/// Runs that have a code, the longest first.
+/// Run lengths that are encoded, longest first.
 const RUNS: [Run; 6] = [
     Run { length: 258, code: (0xc5, 8), extra: 0 },
     Run { length: 131, code: (0xc1, 8), extra: 5 },
@@ -14,18 +14,18 @@ const RUNS: [Run; 6] = [
     Run { length: 3, code: (1, 7), extra: 0 },
 ];
 
-/// How often a byte comes again, the code for that, and how many bits follow which would make it longer.
+/// A run length, its deflate code, and the number of extra bits, which are written as zero.
 struct Run {
     length: usize,
     code: (u16, u8),
     extra: u8,
 }
 
-/// A file of `dots`, which are numbers of colours, row by row.
+/// Encodes `dots`, the palette indexes row by row.
 pub(super) fn png((width, height): (usize, usize), dots: &[u8]) -> Bytes {
     let number = |size: usize| u32::try_from(size).unwrap_or(0).to_be_bytes();
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    // Two bits for a dot, whose colour is in the palette.
+    // Two bits per dot, with a palette.
     let head = [&number(width)[..], &number(height), &[2, 3, 0, 0, 0]].concat();
     chunk(&mut file, b"IHDR", &head);
     chunk(&mut file, b"PLTE", &PALETTE);
@@ -34,7 +34,7 @@ pub(super) fn png((width, height): (usize, usize), dots: &[u8]) -> Bytes {
     file.into()
 }
 
-/// Each row as what is different from the one above it, so that most of it is nothing.
+/// Applies the PNG filter "up": each row is the difference to the one above it.
 fn rows(width: usize, dots: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     let mut above = vec![0; width.div_ceil(4)];
@@ -69,10 +69,10 @@ fn adler(data: &[u8]) -> u32 {
     high << 16 | low
 }
 
-/// `data` in one block of zlib with the codes that need no table; a run is its byte, and how often that comes again.
+/// Compresses `data` into one zlib block with fixed Huffman codes, using run-length matches only.
 fn packed(data: &[u8]) -> Vec<u8> {
     let mut bits = Bits { bytes: vec![0x78, 0x01], last: 0, used: 0 };
-    // The only block, and its codes are the usual ones.
+    // Final block with fixed codes.
     bits.push(0b011, 3);
     let mut rest = data;
     while let Some(byte) = rest.first() {
@@ -82,7 +82,7 @@ fn packed(data: &[u8]) -> Vec<u8> {
         while let Some(run) = RUNS.iter().find(|run| run.length <= again) {
             bits.code(run.code.0, run.code.1);
             bits.push(0, run.extra);
-            // One byte back.
+            // Distance one.
             bits.code(0, 5);
             again -= run.length;
             rest = &rest[run.length..];
@@ -94,7 +94,7 @@ fn packed(data: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// Bits on their way into bytes, the lowest first.
+/// Writes bits into bytes, the lowest bit first.
 struct Bits {
     bytes: Vec<u8>,
     last: u8,
@@ -113,7 +113,7 @@ impl Bits {
         }
     }
 
-    /// Codes stand the other way round.
+    /// Writes a Huffman code, whose highest bit comes first.
     fn code(&mut self, code: u16, count: u8) {
         for at in (0..count).rev() {
             self.push(code >> at & 1, 1);
@@ -145,13 +145,13 @@ mod tests {
         assert_eq!(adler(b"Wikipedia"), 0x11e6_0398);
     }
 
-    /// The bytes were read by another program when this was written.
+    /// The expected bytes were verified with another decoder.
     #[test]
     fn a_run_is_written_short() {
         assert_eq!(packed(b"a"), [0x78, 0x01, 0x4b, 0x04, 0x00, 0x00, 0x62, 0x00, 0x62]);
         let zeros = packed(&vec![0; 100_000]);
         assert!(zeros.len() < 1_000, "{}", zeros.len());
-        // Each run once: 258 + 131 + 67 + 35 + 11 + 3, and the byte itself.
+        // Each run length once: 258 + 131 + 67 + 35 + 11 + 3, and the byte itself.
         let each = [0x78, 1, 0x63, 0x18, 5, 0x83, 0, 0x50, 1, 0x10, 1, 0x90, 0, 0x10, 0, 0, 1, 0xfa, 0, 1];
         assert_eq!(packed(&[0; 506]), each);
     }

@@ -1,4 +1,4 @@
-//! The machine, told what happens.
+//! Tests of the state machine.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn text(value: &Value) -> Input {
     Input::Text(value.to_string())
 }
 
-/// It is connected and greeted at `now`: what it says.
+/// Connects and receives the first frame at `now`. Returns the outputs.
 fn greeted(machine: &mut Machine, now: Duration) -> Vec<Output> {
     machine.on(Input::Opened, now);
     machine.on(text(&json!({ "op": 10, "d": { "heartbeat_interval": 41_250 } })), now)
@@ -36,7 +36,7 @@ fn ready(machine: &mut Machine, now: Duration) -> Vec<Output> {
     machine.on(text(&json!({ "op": 0, "t": "READY", "s": 1, "d": data })), now)
 }
 
-/// The op of the one thing it says.
+/// Returns the only frame that is sent.
 fn said(outputs: &[Output]) -> Value {
     let [Output::Say(text)] = outputs else { panic!("{outputs:?}") };
     serde_json::from_str(text).unwrap()
@@ -50,7 +50,7 @@ fn connects(outputs: &[Output]) -> (&str, Duration) {
     found.unwrap_or_else(|| panic!("{outputs:?}"))
 }
 
-/// A machine that is in at time 0.
+/// Returns a machine whose session is ready at time 0.
 fn live() -> Machine {
     let mut machine = machine(None);
     machine.on(Input::Gateway(Ok(GATEWAY.into())), at(0));
@@ -59,8 +59,8 @@ fn live() -> Machine {
     machine
 }
 
-/// SU-2: it asks for direct messages and their reactions, which need no switch, and for nothing else; it is seen to
-/// be there.
+/// SU-2: it subscribes only to direct messages and their reactions, which need no privileged
+/// intent, and its presence is shown as online.
 #[test]
 fn it_asks_where_to_go_says_who_it_is_and_keeps_the_session() {
     let mut machine = machine(None);
@@ -106,7 +106,8 @@ fn beats_come_in_time_and_carry_the_last_number() {
     assert_eq!(said(&machine.on(text(&json!({ "op": 1 })), second))["op"], 1, "when asked, at once");
 }
 
-/// D1: silence is noticed at the next beat, and not held against the next connection.
+/// D1: a missing acknowledgement is noticed at the next heartbeat and does not affect the next
+/// connection.
 #[test]
 fn a_dead_connection_is_closed_so_that_its_session_lives() {
     let mut machine = live();
@@ -121,7 +122,7 @@ fn a_dead_connection_is_closed_so_that_its_session_lives() {
     assert_eq!(said(&machine.on(Input::TimePassed, third))["op"], 1);
 }
 
-/// D1: only when Discord has taken the session is a new one begun.
+/// D1: a new session begins only after Discord invalidated the old one.
 #[test]
 fn a_session_is_taken_up_after_everything_but_its_end() {
     let invalid = |again: bool| text(&json!({ "op": 9, "d": again }));
@@ -150,7 +151,7 @@ fn two_sessions_are_never_begun_within_five_seconds() {
     assert_eq!(outputs.len(), 1);
 }
 
-/// D1: the wait doubles while nobody lets us in, and starts again when somebody does.
+/// D1: the delay doubles with each failure and is reset by a success.
 #[test]
 fn failures_are_waited_for_longer_each_time() {
     let mut machine = live();
@@ -177,7 +178,7 @@ fn failures_are_waited_for_longer_each_time() {
     );
 }
 
-/// D1: a session that never lets us in has run out long ago, and is given up once.
+/// D1: a session that is never accepted has expired and is dropped once.
 #[test]
 fn a_session_that_never_lets_us_in_is_given_up() {
     let mut machine = live();
