@@ -190,14 +190,14 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
 
 fn verb_refusal(verb: &Verb) -> Option<&'static str> {
     match verb {
-        Verb::Now | Verb::Today { .. } | Verb::Week | Verb::Pings => None,
+        Verb::Now | Verb::Today { .. } | Verb::Week | Verb::Pings | Verb::Undo { list: true } => None,
         Verb::Inbox { action: Some(InboxAction::Add { text }) } if is_stdin(text) => Some(NO_STDIN),
         Verb::Inbox { .. } => None,
         Verb::Add { .. }
         | Verb::Done { .. }
         | Verb::Move { .. }
         | Verb::Snooze { .. }
-        | Verb::Undo
+        | Verb::Undo { list: false }
         | Verb::Ease(Ease::Pause { .. } | Ease::Resume) => Some(FOR_THE_HUMAN),
         Verb::Ease(Ease::Quiet { .. } | Ease::Focus { .. } | Ease::Lighter) => None,
     }

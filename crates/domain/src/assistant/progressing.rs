@@ -65,9 +65,13 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         self.note_links(&running, &results);
         let knows = self.label_of(&branch);
+        let from = self.read_from(&branch, knows);
         for call in &running.unanswered {
-            self.note_writing(call, knows, &minutes);
+            self.note_writing(call, knows, &from, &minutes);
         }
+        self.mark_written(&branch, &running, &results, &mut minutes);
+        self.note_sources(&branch, &running, &results);
+        let results = self.with_origins(&running, results);
         let results = self.as_data(results);
         self.say_on(&branch, Said::Tools(results.clone()), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
@@ -113,7 +117,7 @@ impl Assistant {
         }
     }
 
-    fn class_of(&self, call: &ToolCall) -> Option<Class> {
+    pub(super) fn class_of(&self, call: &ToolCall) -> Option<Class> {
         self.tools.iter().find(|tool| tool.name == call.name).map(|spec| spec.class)
     }
 

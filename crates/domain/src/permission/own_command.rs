@@ -55,6 +55,7 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("routine", "add") if !widens(words) => change(Power::Routine, Realm::Tasks),
         // What it does is in its words, see `deed_at`.
         ("add", _) => change(Power::Authority, Realm::Tasks),
+        ("undo", "--list") => private(Realm::Tasks),
         ("done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
             change(Power::Reversible, Realm::Tasks)
         }
