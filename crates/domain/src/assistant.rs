@@ -29,6 +29,7 @@ mod forking;
 mod gathering;
 mod holding;
 mod hurrying;
+mod item_origins;
 mod leaving;
 mod lightening;
 mod limiting;
@@ -73,6 +74,7 @@ use jiff::{Timestamp, Zoned};
 pub use background::RUNS;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
+pub use item_origins::{ItemOrigin, OwnItem};
 pub use leaving::Way;
 pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
 pub use origins::PlanOrigin;
@@ -96,6 +98,7 @@ use crate::record::{MessageId, Record, SessionChange};
 use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
 use compacting::Wanted;
+use item_origins::Sources;
 use minutes::Minutes;
 use origins::Written;
 use posting::Posting;
@@ -140,6 +143,8 @@ struct Wants {
     knows_files: bool,
     /// Calls that planned something a moment ago where outside text was.
     written: Vec<Written>,
+    /// What was read from outside on each branch since the start.
+    sources: BTreeMap<Branch, Sources>,
 }
 
 /// What is known of turns whose model may be away.
@@ -255,8 +260,10 @@ impl Assistant {
         self.resume_runs(&unfinished, &mut minutes);
         for left in unfinished {
             let knows = self.label_of(&left.branch);
+            let from = self.read_from(&left.branch, knows);
             for call in &left.unanswered {
-                self.note_writing(call, knows, &minutes);
+                self.note_writing(call, knows, &from, &minutes);
+                self.mark_call(call, knows, &from, &mut minutes);
             }
             self.resume(left, &mut minutes);
         }

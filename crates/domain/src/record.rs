@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub use crate::approval::ApprovalChange;
-use crate::assistant::{PlanOrigin, Replanned};
+use crate::assistant::{ItemOrigin, OwnItem, PlanOrigin, Replanned};
 use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
@@ -99,6 +99,8 @@ pub enum PlanChange {
     Delivery(DeliveryChange),
     /// This is known of the words of a job.
     Written(Source, PlanOrigin, Timestamp),
+    /// This is known of the words of an item; nothing, if they were written anew.
+    Marked(OwnItem, Option<ItemOrigin>),
 }
 
 /// Where the session of a persistent routine stands.

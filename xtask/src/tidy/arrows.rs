@@ -12,7 +12,7 @@ const ADAPTERS: &[&str] = &["journal", "models", "tools", "surfaces", "accounts"
 const WIRE: &str = "wire";
 
 /// What the domain may depend on: value types, and words for errors.
-const VALUES: &[&str] = &["jiff", "rpds", "thiserror"];
+const VALUES: &[&str] = &["base64", "jiff", "rpds", "thiserror"];
 
 const DAEMON: &str = "ollim-bot";
 const TESTKIT: &str = "testkit";

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// What is not allowed is refused without asking.
-    #[default]
     DontAsk,
-    /// What is not allowed is asked for.
+    /// What is not allowed is asked for. The mode of a new installation.
+    #[default]
     Ask,
     /// Files may be edited without asking.
     AcceptEdits,

@@ -1,27 +1,34 @@
 //! Words for the planner, of `schedule` or of `ollim-bot add`: they are read here as they are read when the call runs,
 //! because it is the words that say whether a reminder is planned, a routine begins or the inbox is cleared.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 
 use super::deed::{Deed, Power, To, deed};
 use super::own_command;
 use crate::attention::Ease;
-use crate::brain::{self, Change, Meant};
+use crate::brain::{self, Change, Meant, Which};
 use crate::label::{Label, Realm};
 use crate::phrase::{Habits, Reading, When};
+use crate::schedule::Planned;
 use crate::tool::{Class, ToolCall};
 
 /// The tool that takes words for the planner, and the command that does.
 const SCHEDULE: &str = "schedule";
 const ADD: &str = "add";
 
-/// The time and the habits of the user by which words for the planner are read.
+/// The time, the habits of the user and the routines by which words for the planner are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// The time.
     pub now: Zoned,
     /// The hours that words such as `morning` stand for.
     pub habits: Habits,
+    /// The routines that words such as `cancel stretch` can mean.
+    pub routines: Vec<Arc<Planned>>,
+    /// The routines that the last change in plain words planned, changed or cancelled. `undo` is about them.
+    pub undone: Vec<Arc<Planned>>,
 }
 
 /// Returns the deed of `call`, of a tool of this class, at the time of `clock`. Unlike [`deed`], it reads the words for the
@@ -31,7 +38,7 @@ pub fn deed_at(call: &ToolCall, class: Class, clock: Option<&Clock>) -> Deed {
     match plans.then(|| said(call)).flatten().zip(clock) {
         Some((words, clock)) => {
             let reads = Label::private(Realm::Tasks);
-            Deed { power: power(&clock.read(&words), &call.name), to: To::Nobody, reads }
+            Deed { power: power(&clock.read(&words), &call.name, clock), to: To::Nobody, reads }
         }
         None => deed(call, class),
     }
@@ -58,13 +65,33 @@ pub(super) fn said(call: &ToolCall) -> Option<String> {
     }
 }
 
+/// Returns the power of a change of these routines: a routine without tools is the user's own to begin and to end in words.
+fn power_over<'a>(mut routines: impl Iterator<Item = &'a Arc<Planned>>) -> Power {
+    let mut any = false;
+    let brings_tools = routines.any(|routine| {
+        any = true;
+        routine.brings_tools()
+    });
+    match (any, brings_tools) {
+        (_, true) => Power::Authority,
+        (true, false) => Power::Routine,
+        (false, false) => Power::Reversible,
+    }
+}
+
 /// Returns the power that words with this meaning have when they are given to `tool`.
-fn power(meant: &Meant, tool: &str) -> Power {
+fn power(meant: &Meant, tool: &str, clock: &Clock) -> Power {
     match meant {
         Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => Power::Routine,
-        // Like a routine without tools, quiet hours are free only where the user asked for something and nothing from
-        // outside can be behind it.
-        Meant::Ease(Ease::Hours(_)) => Power::Routine,
+        // Like a routine without tools, quiet hours and focus are free only where the user asked for something and nothing
+        // from outside can be behind it.
+        Meant::Ease(Ease::Hours(_) | Ease::QuietFor(_) | Ease::Focus(..) | Ease::Unfocus) => Power::Routine,
+        // If a reminder is called so too, the planner asks which one is meant. It may also have rung and come first.
+        Meant::Change(Change::Cancel(Which::Called(words))) => {
+            power_over(clock.routines.iter().filter(|routine| routine.is_called(words)))
+        }
+        // `never mind` takes the last change back.
+        Meant::Change(Change::Undo | Change::Cancel(Which::This)) => power_over(clock.undone.iter()),
         // The planner refuses a name; what is captured sets it.
         Meant::Change(Change::Name(_)) if tool != SCHEDULE => Power::Authority,
         Meant::Change(Change::ClearInbox) => Power::Destructive,

@@ -6,10 +6,10 @@ use super::Unopened;
 use super::commits::{begin_in_script, count_in_script};
 
 /// The format this program writes.
-const FORMAT: i64 = 14;
+const FORMAT: i64 = 15;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 34] = [
+pub const TABLES: [&str; 35] = [
     "deliveries",
     "delivery_marks",
     "accepted",
@@ -22,6 +22,7 @@ pub const TABLES: [&str; 34] = [
     "charges",
     "plans",
     "plan_origins",
+    "item_origins",
     "occurrences",
     "routine_sessions",
     "job_files",
@@ -47,7 +48,7 @@ pub const TABLES: [&str; 34] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 14] = [
+const STEPS: [(i64, &str); 15] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
@@ -62,6 +63,7 @@ const STEPS: [(i64, &str); 14] = [
     (12, include_str!("format_12.sql")),
     (13, include_str!("format_13.sql")),
     (14, include_str!("format_14.sql")),
+    (15, include_str!("format_15.sql")),
 ];
 
 /// All tables as the steps leave them. Many small changes to tables that nobody has filled take longer than making them.
