@@ -234,9 +234,9 @@ pub async fn obey_if_running(
 fn told(obeyed: Result<String, String>, output: &Output) -> Result<ExitCode, Failed> {
     let text = obeyed.map_err(Failed::NotDone)?;
     if output.json {
-        print(&serde_json::json!({ "ok": true, "text": text }).to_string())
+        output.voice.print(&serde_json::json!({ "ok": true, "text": text }).to_string());
     } else {
-        print(&in_the_shell(&text))
+        output.voice.print(&in_the_shell(&text));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,13 +11,14 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use domain::label::Label;
 use domain::permission::own_command;
+use domain::settings::Setting;
 use futures_util::future::BoxFuture;
 use journal::disk::Disk;
 use tokio::runtime::Handle;
 use tools::Labelled;
 
 use crate::cli::{
-    Account, Cli, Command, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction,
+    Account, Cli, Command, Ease, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction,
     ServersAction, SkillsAction, Verb, WebhookAction,
 };
 use crate::commands;
@@ -132,6 +133,7 @@ fn read(words: &[String]) -> Result<Cli, Unread> {
 const FOR_THE_HUMAN: &str = "that command is for your human alone. ask them to run it.";
 const NO_STDIN: &str = "nothing comes in here. write the words into the command.";
 const NO_RUN: &str = "a job is not run from here. it runs when its time comes, or when your human says so.";
+const ONE_LINE: &str = "a setting is one line. write it without a line break.";
 const NO_PLACE: &str = "`--data-dir` is not for you: it is always the directory that i live in.";
 
 /// Returns why the model may not run `cli`; `None` if it may.
@@ -157,7 +159,15 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
             Some(_) | None => None,
         },
         Command::Look(look) => look_refusal(look),
-        Command::Order(Order::Config { value, .. }) if value.is_empty() => None,
+        Command::Order(Order::Config { value, .. }) if value.iter().any(|word| word.contains('\n')) => {
+            Some(ONE_LINE)
+        }
+        // The user was asked about a change, see `own_command::power`.
+        Command::Order(Order::Config { setting, value })
+            if value.is_empty() || !is_mode(setting.as_deref()) =>
+        {
+            None
+        }
         Command::Kit(Kit::Skills { action: None | Some(SkillsAction::List | SkillsAction::Show { .. }) }) => {
             None
         }
@@ -180,15 +190,16 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
 
 fn verb_refusal(verb: &Verb) -> Option<&'static str> {
     match verb {
-        Verb::Now | Verb::Today { .. } | Verb::Week | Verb::Pings => None,
+        Verb::Now | Verb::Today { .. } | Verb::Week | Verb::Pings | Verb::Undo { list: true } => None,
         Verb::Inbox { action: Some(InboxAction::Add { text }) } if is_stdin(text) => Some(NO_STDIN),
         Verb::Inbox { .. } => None,
         Verb::Add { .. }
         | Verb::Done { .. }
         | Verb::Move { .. }
         | Verb::Snooze { .. }
-        | Verb::Undo
-        | Verb::Ease(_) => Some(FOR_THE_HUMAN),
+        | Verb::Undo { list: false }
+        | Verb::Ease(Ease::Pause { .. } | Ease::Resume) => Some(FOR_THE_HUMAN),
+        Verb::Ease(Ease::Quiet { .. } | Ease::Focus { .. } | Ease::Lighter) => None,
     }
 }
 
@@ -206,6 +217,11 @@ fn look_refusal(look: &Look) -> Option<&'static str> {
         | Look::Status { .. } => None,
         Look::Simulate(_) | Look::Doctor(_) | Look::Completion { .. } => Some(FOR_THE_HUMAN),
     }
+}
+
+/// Whether this is the setting that says what is asked for. It can be read, but only the user changes it.
+fn is_mode(setting: Option<&str>) -> bool {
+    setting.and_then(|name| Setting::named(name).ok()) == Some(Setting::PermissionMode)
 }
 
 fn is_stdin(text: &[String]) -> bool {
@@ -245,6 +261,12 @@ mod tests {
             "status",
             "updates",
             "config",
+            "config model.main opus",
+            "config permission_mode",
+            "quiet 23-7",
+            "quiet off",
+            "focus 25 taxes",
+            "lighter",
         ] {
             assert_eq!(told(line), "run", "{line}");
         }
@@ -263,7 +285,7 @@ mod tests {
             "chat --once hi",
             "tui",
             "open",
-            "config model.main opus",
+            "config permission_mode bypassPermissions",
             "model opus",
             "compact",
             "retry",
@@ -283,7 +305,6 @@ mod tests {
             "restart",
             "self-check",
             "undo",
-            "quiet off",
             "pause",
             "done x",
             "add milk",

@@ -208,6 +208,31 @@ fn updates_are_told_with_when_and_from_whom() {
     running.terminate();
 }
 
+/// A setting that the model changes is asked for, and changed once the user allows it. The permission mode is not, also not in
+/// the mode that asks for nothing.
+#[test]
+fn a_setting_is_changed_by_the_model_after_a_yes() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let running = program.start();
+    running.command("/permissions bypassPermissions").expect("the mode");
+    let runs = |command: &str| Act::empty().and_calls("Bash", &json!({ "command": command }));
+    backstage.model().script([
+        runs("ollim-bot config permission_mode dontAsk"),
+        runs("ollim-bot config fork_idle_timeout 20"),
+        Act::says("Set."),
+    ]);
+    let mut events = running.events().expect("events");
+    let message = running.say("wait longer in forks").expect("a number");
+    while running.command("/allow 1").is_err() {
+        events.next().expect("an event before the question");
+    }
+    events.ended(message).expect("an answer");
+    let kept = kept(&program);
+    assert_eq!((&kept["fork_idle_timeout"], &kept["permission_mode"]), (&json!(20), &json!("default")));
+    running.terminate();
+}
+
 /// An answer is explained after the program has ended, as text and as JSON.
 #[test]
 fn an_answer_is_explained() {

@@ -229,6 +229,9 @@ fn a_flag_after_the_words_is_no_word() {
     let id = one["id"].as_str().unwrap();
     assert_eq!(json(&program, &["reminder", "list"])["reminders"][0]["id"], id);
     assert_eq!(json(&program, &["add", "buy milk"])["kept"], serde_json::json!([1]));
+    let list = said(&program, &["undo", "--list"]);
+    assert!(list.contains("1. Added to the inbox: buy milk, "), "{list}");
+    assert!(list.contains("2. Planned: call mum, ") && !list.contains("after reading"), "{list}");
     assert_eq!(json(&program, &["undo"])["planned"], serde_json::json!([]));
     said(&program, &["add", "--", "read", "about", "--json"]);
     assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "read about --json");

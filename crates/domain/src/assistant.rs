@@ -30,6 +30,7 @@ mod forking;
 mod gathering;
 mod holding;
 mod hurrying;
+mod item_origins;
 mod leaving;
 mod lightening;
 mod limiting;
@@ -74,6 +75,7 @@ use jiff::{Timestamp, Zoned};
 pub use background::RUNS;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
+pub use item_origins::{ItemOrigin, OwnItem};
 pub use leaving::Way;
 pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
 pub use origins::PlanOrigin;
@@ -97,6 +99,7 @@ use crate::record::{MessageId, Record, SessionChange};
 use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
 use compacting::Wanted;
+use item_origins::Sources;
 use minutes::Minutes;
 use origins::Written;
 use posting::Posting;
@@ -139,6 +142,8 @@ struct Wants {
     knows_files: bool,
     /// Recent calls that planned something on a branch that held outside text.
     written: Vec<Written>,
+    /// What was read from outside on each branch since the start.
+    sources: BTreeMap<Branch, Sources>,
 }
 
 /// Facts about active turns that matter when the model becomes unreachable.
@@ -256,8 +261,10 @@ impl Assistant {
         self.resume_runs(&unfinished, &mut minutes);
         for left in unfinished {
             let knows = self.label_of(&left.branch);
+            let from = self.read_from(&left.branch, knows);
             for call in &left.unanswered {
-                self.note_writing(call, knows, &minutes);
+                self.note_writing(call, knows, &from, &minutes);
+                self.mark_call(call, knows, &from, &mut minutes);
             }
             self.resume(left, &mut minutes);
         }

@@ -149,7 +149,7 @@ impl Authority {
     pub const MAIN: Self = Self {
         place: Place::Main(Follow::Alone),
         tools: ToolRule::Usual,
-        mode: Mode::DontAsk,
+        mode: Mode::Ask,
         knows: Label::PLAIN,
         links: Vec::new(),
         request: None,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub use crate::approval::ApprovalChange;
-use crate::assistant::{PlanOrigin, Replanned};
+use crate::assistant::{ItemOrigin, OwnItem, PlanOrigin, Replanned};
 use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
@@ -91,6 +91,8 @@ pub enum PlanChange {
     Delivery(DeliveryChange),
     /// The origin of a job's prompt.
     Written(Source, PlanOrigin, Timestamp),
+    /// This is known of the words of an item; nothing, if they were written anew.
+    Marked(OwnItem, Option<ItemOrigin>),
 }
 
 /// The head of a persistent routine's session.

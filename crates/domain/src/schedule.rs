@@ -34,6 +34,7 @@ pub use forward::{Candidate, FAR, GRACE, Role, Tag, Upcoming, forward};
 pub use item_id::ItemId;
 pub use manner::{IfMissed, Manner, Overlap, Rest};
 pub use moment::Moment;
+pub(crate) use planned::begins_words;
 pub use planned::{FileNews, Planned, What};
 pub use prompt::Prompt;
 pub use reminder::{Chain, Reminder};

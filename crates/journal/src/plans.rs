@@ -105,6 +105,7 @@ impl PlanFiles {
                 | PlanChange::Occurred(_)
                 | PlanChange::Rest(_)
                 | PlanChange::Written(..)
+                | PlanChange::Marked(..)
                 | PlanChange::Delivery(_)
                 | PlanChange::Changes(_) => Ok(()),
             };

@@ -252,7 +252,7 @@ async fn an_older_journal_is_searched_like_a_new_one() {
                ALTER TABLE runs DROP COLUMN effort; ALTER TABLE forks DROP COLUMN effort; \
                ALTER TABLE spending DROP COLUMN cache_write_1h; ALTER TABLE turns DROP COLUMN cache_write_1h; \
                ALTER TABLE approvals DROP COLUMN stands; ALTER TABLE approvals DROP COLUMN stands_until; ALTER TABLE approvals DROP COLUMN withdrawn; \
-               DROP TABLE plan_origins; DROP TABLE deliveries; DROP TABLE delivery_marks; DROP INDEX messages_by_entry; DROP TABLE words; CREATE VIRTUAL TABLE words USING fts5 (\
+               DROP TABLE item_origins; DROP TABLE plan_origins; DROP TABLE deliveries; DROP TABLE delivery_marks; DROP INDEX messages_by_entry; DROP TABLE words; CREATE VIRTUAL TABLE words USING fts5 (\
                text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'); \
                PRAGMA user_version = 7;";
     older.execute_batch(sql).unwrap();

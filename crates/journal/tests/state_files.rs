@@ -228,7 +228,7 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     file.save(&usual).unwrap();
     let all = json!({"model_main": null, "model_fork": null, "thinking_main": null,
         "thinking_fork": null, "effort_main": null, "effort_background": null, "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
-        "permission_mode": "dontAsk", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6,
+        "permission_mode": "default", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6,
         "quiet": "22:00-08:00", "digest": "08:30 17:30", "ping_caps": "6 45", "follow_up": 20, "daily_limit": null, "name": null});
     assert_eq!(kept(&disk, "config.json"), Some(all));
 
@@ -243,6 +243,19 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     assert_eq!((models.main.as_deref(), models.fork.as_deref()), (Some("opus"), None));
     file.save(&found.value).unwrap();
     assert_eq!(kept(&disk, "config.json").unwrap()["new"], json!([1]));
+}
+
+/// A mode that the file names stays the mode, also the one that once was the default.
+#[test]
+fn a_mode_that_the_file_names_stays_the_mode() {
+    let disk = Arc::new(MemoryDisk::default());
+    let file = ConfigFile::new(disk.clone(), state());
+    assert_eq!(file.load(at()).unwrap().value.settings.permission_mode, Mode::Ask);
+    for mode in Mode::ALL {
+        let text = format!(r#"{{"permission_mode": "{}"}}"#, mode.as_str());
+        disk.put("/data/state/config.json", text.as_bytes());
+        assert_eq!(file.load(at()).unwrap().value.settings.permission_mode, mode);
+    }
 }
 
 /// RC-1, SL-13: edits by the user in the file survive a change of another setting.
@@ -279,7 +292,7 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
     assert_eq!(named, wrong.map(Setting::shown));
     let config = found.value.settings;
     assert_eq!((config.timeouts.bg_fork_seconds, config.timeouts.fork_idle_minutes), (1800, 7));
-    assert_eq!((config.permission_mode, config.updates.automatic), (Mode::DontAsk, true));
+    assert_eq!((config.permission_mode, config.updates.automatic), (Mode::Ask, true));
     assert_eq!(
         found.warnings[0].to_string(),
         "model.main: it cannot be `5`. use the name of a model, or `default`."

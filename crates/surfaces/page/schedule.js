@@ -174,7 +174,8 @@ class Row extends Filed {
     this.file = job.file;
     this.paused = job.paused;
     this.node.classList.toggle("resting", Boolean(job.paused));
-    called.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)));
+    const origin = job.origin ? [make("span", "tags", `Added or changed after reading ${job.origin}`)] : [];
+    called.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)), ...origin);
     when.textContent = job.when;
     next.textContent = upcoming(job);
     this.pay();

@@ -84,6 +84,7 @@ export class Today extends View {
     const head = make("p", "big");
     head.append(make("span", "time", soon), " ", make("span", "", next.name));
     const step = next.first_step ? [make("p", "under", `first step: ${next.first_step}`)] : [];
+    step.push(...origin(next));
     this.next.replaceChildren(make("h2", "unseen", "next"), head, make("p", "under", next.words.split(" · ").slice(1).join(" · ")), ...step, this.actions(next));
   }
 
@@ -145,7 +146,7 @@ export class Today extends View {
     const li = make("li");
     const line = make("p", "line");
     line.append(make("span", "time", clock(due.at)), make("span", "what", due.name), make("span", "under", due.words.split(" · ")[1] ?? ""));
-    li.append(line, this.actions(due));
+    li.append(line, ...origin(due), this.actions(due));
     return li;
   }
 
@@ -165,7 +166,7 @@ export class Today extends View {
     row.append(labelled(button("drop", "", () => sort({})), `drop: ${kept.text.slice(0, 80)}`));
     const acts = make("div", "acts");
     acts.append(row, wrong);
-    li.append(make("p", "line", kept.text), acts);
+    li.append(make("p", "line", kept.text), ...origin(kept), acts);
     return li;
   }
 
@@ -249,6 +250,11 @@ export class Today extends View {
     ]);
     node.dataset.marks = marks.map(said).join("\n");
   }
+}
+
+// What the assistant had read from outside before it wrote or changed this.
+function origin({ origin }) {
+  return origin ? [make("p", "under", `Added or changed after reading ${origin}`)] : [];
 }
 
 // All marks of the day in order, each with its number.

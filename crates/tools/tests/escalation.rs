@@ -188,7 +188,7 @@ fn authority(dice: &mut Dice) -> Authority {
         links: Vec::new(),
         request: None,
         kinds: ServerKinds::new(),
-        clock: Some(Clock { now, habits: Habits::default() }),
+        clock: Some(Clock { now, habits: Habits::default(), routines: Vec::new(), undone: Vec::new() }),
     }
 }
 

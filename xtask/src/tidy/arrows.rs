@@ -11,8 +11,8 @@ const ADAPTERS: &[&str] = &["journal", "models", "tools", "surfaces", "accounts"
 /// The crate for network connections, which the adapters may use.
 const WIRE: &str = "wire";
 
-/// The allowed dependencies of the domain: value types and error derives.
-const VALUES: &[&str] = &["jiff", "rpds", "thiserror"];
+/// What the domain may depend on: value types, and words for errors.
+const VALUES: &[&str] = &["base64", "jiff", "rpds", "thiserror"];
 
 const DAEMON: &str = "ollim-bot";
 const TESTKIT: &str = "testkit";

@@ -42,9 +42,16 @@ impl Wire {
 fn answer_all(mut socket: TcpStream, notes: &UnboundedSender<Moment>) -> std::io::Result<()> {
     let mut reader = BufReader::with_capacity(1 << 16, socket.try_clone()?);
     while !reader.fill_buf()?.is_empty() {
-        let _ = notes.send(Moment::Asked(Instant::now()));
+        let asked = Instant::now();
+        let mut request_line = String::new();
+        reader.read_line(&mut request_line)?;
         let length = content_length(&mut reader)?;
         std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink())?;
+        if !request_line.starts_with("POST /v1/messages ") {
+            socket.write_all(NOT_FOUND.as_bytes())?;
+            continue;
+        }
+        let _ = notes.send(Moment::Asked(asked));
         socket.write_all(HEAD.as_bytes())?;
         chunk(&mut socket, BEFORE)?;
         let _ = notes.send(Moment::Spoke(Instant::now()));
@@ -70,6 +77,9 @@ fn content_length(reader: &mut impl BufRead) -> std::io::Result<u64> {
 fn chunk(socket: &mut TcpStream, text: &str) -> std::io::Result<()> {
     socket.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
 }
+
+/// Answer to other requests, such as the one for the record of the model. They are not measured.
+const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 

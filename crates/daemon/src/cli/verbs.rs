@@ -60,7 +60,14 @@ pub enum Verb {
         words: Vec<String>,
     },
     /// Take the last change back
-    Undo,
+    #[command(
+        before_help = "examples:\n  ollim-bot undo\n  ollim-bot undo --list         show what can be undone"
+    )]
+    Undo {
+        /// Show the last changes without undoing any
+        #[arg(long)]
+        list: bool,
+    },
     /// What was kept without a time
     #[command(
         before_help = "examples:\n  ollim-bot inbox\n  ollim-bot inbox take 3 tonight\n  ollim-bot inbox clear"

@@ -41,7 +41,8 @@ pub async fn run(
             speaker.move_to(&which, &when.join(" ")).await
         }
         Verb::Snooze { words } => speaker.snooze(&words.join(" ")).await,
-        Verb::Undo => speaker.say("undo").await,
+        Verb::Undo { list: true } => speaker.say("undo list").await,
+        Verb::Undo { list: false } => speaker.say("undo").await,
         Verb::Inbox { action } => speaker.inbox(action.unwrap_or(InboxAction::List)).await,
         Verb::Ease(Ease::Pause { until }) if until.is_empty() => speaker.say("pause").await,
         Verb::Ease(Ease::Pause { until }) => speaker.pause(&until.join(" ")).await,

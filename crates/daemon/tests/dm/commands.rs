@@ -98,7 +98,7 @@ async fn a_glance_is_for_the_human_alone() {
         ("/config", "permission_mode"),
         ("/model", "Model: "),
         ("/thinking", "Thinking is"),
-        ("/permissions", "dontAsk"),
+        ("/permissions", "the mode is `default`"),
         ("/ping-budget", "pings ● ● ● ● ●  5 of 5 left"),
     ] {
         let seen = rig.told(command, &[]).await;

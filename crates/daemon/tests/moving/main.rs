@@ -318,7 +318,7 @@ fn migrate_tells_how_the_journal_stands() {
                  ALTER TABLE approvals DROP COLUMN step; ALTER TABLE runs DROP COLUMN effort; ALTER TABLE forks DROP COLUMN effort; \
                  ALTER TABLE spending DROP COLUMN cache_write_1h; ALTER TABLE turns DROP COLUMN cache_write_1h; \
                  ALTER TABLE approvals DROP COLUMN stands; ALTER TABLE approvals DROP COLUMN stands_until; ALTER TABLE approvals DROP COLUMN withdrawn; \
-                 DROP TABLE plan_origins; DROP TABLE deliveries; DROP TABLE delivery_marks; DROP INDEX messages_by_entry";
+                 DROP TABLE item_origins; DROP TABLE plan_origins; DROP TABLE deliveries; DROP TABLE delivery_marks; DROP INDEX messages_by_entry";
     log.execute_batch(later).unwrap();
     log.pragma_update(None, "user_version", 7).unwrap();
     drop(log);

@@ -4,6 +4,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 use super::memory::Messages;
 use crate::context::SEARCH_ANSWER;
 use crate::conversation::Json;
@@ -17,6 +21,19 @@ const LINKS: usize = 500;
 const COMPOSED: usize = 2_000;
 /// How often an address that was encoded again and again is decoded.
 const DECODINGS: usize = 5;
+/// How often a text that was encoded in base64 again and again is decoded.
+const BASE64_DECODINGS: usize = 3;
+/// The shortest text in base64 that is decoded. It holds six bytes, and an address has at least as many.
+const BASE64_CHARS: usize = 8;
+/// The most places of one word at which a text in base64 may begin.
+const BASE64_STARTS: usize = 16;
+/// Base64 with or without padding. Bits that are left over at its end are ignored, as many decoders do.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 impl Messages {
     /// Remembers the addresses in a message of the user.
@@ -113,9 +130,58 @@ fn is_composed(link: &str, composed: &VecDeque<String>) -> bool {
 
 /// Returns the parts of `text` that could be or contain an address, normalized for comparison.
 fn tokens(text: &str) -> Vec<String> {
-    let text = ["\\n", "\\r", "\\t"].iter().fold(text.to_owned(), |text, end| text.replace(end, " "));
+    let mut found = plain_tokens(text);
+    let mut texts = in_base64(text);
+    for _ in 0..BASE64_DECODINGS {
+        found.extend(texts.iter().flat_map(|text| plain_tokens(text)));
+        texts = texts.iter().flat_map(|text| in_base64(text)).collect();
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn plain_tokens(text: &str) -> Vec<String> {
+    let text = without_escapes(text, " ");
     let parts = text.split(|c: char| c.is_whitespace() || "\"<>\\".contains(c));
     parts.map(normal).filter(|token| token.contains('.')).collect()
+}
+
+/// Replaces the ends of lines, also as JSON writes them, by `by`.
+fn without_escapes(text: &str, by: &str) -> String {
+    let ends = ["\n", "\r", "\t", "\\n", "\\r", "\\t", "\\u000a", "\\u000d", "\\u0009"];
+    ends.iter().fold(text.to_owned(), |text, end| text.replace(end, by))
+}
+
+/// The texts that `text` contains in base64, in the standard alphabet or the one for addresses, with or without padding. Lines
+/// of a broken text are decoded alone and joined.
+fn in_base64(text: &str) -> Vec<String> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || "+/-_".contains(c);
+    let mut found = Vec::new();
+    for by in [" ", ""] {
+        let text = percent_decoded(&without_escapes(text, by));
+        let words = text.split(|c: char| !is_letter(c)).filter(|word| word.len() >= BASE64_CHARS);
+        for word in words {
+            let separators = word.match_indices(['+', '/', '-', '_']).map(|(at, _)| at + 1);
+            let starts = std::iter::once(0).chain(separators).take(BASE64_STARTS);
+            found.extend(starts.filter_map(|start| decoded_base64(&word[start..])));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Decodes `word`, if it can be base64. Bytes that are no text become spaces.
+fn decoded_base64(word: &str) -> Option<String> {
+    // One letter alone holds less than a byte.
+    let word = if word.len() % 4 == 1 { &word[..word.len() - 1] } else { word };
+    if word.len() < BASE64_CHARS {
+        return None;
+    }
+    let bytes = BASE64.decode(word.replace('-', "+").replace('_', "/")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    Some(text.replace(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER, " "))
 }
 
 /// Returns `address` without its scheme, decoded and in lower case.
@@ -134,6 +200,11 @@ fn normal(address: &str) -> String {
 
 /// Returns `text` with its `%xx` and `&amp;` decoded once, in lower case.
 fn decoded(text: &str) -> String {
+    percent_decoded(text).replace("&amp;", "&").to_lowercase()
+}
+
+/// `text` with its `%xx` decoded once.
+fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -149,7 +220,7 @@ fn decoded(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).replace("&amp;", "&").to_lowercase()
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn remember(all: &mut Arc<VecDeque<String>>, links: impl Iterator<Item = String>, most: usize) {
@@ -199,6 +270,45 @@ mod tests {
         for text in ["https://news.example/today", "https://typed.example/a/b/c", "https://www.news.example"]
         {
             assert_eq!(seen(words, text), [text], "{text}");
+        }
+    }
+
+    /// An address that a model wrote in base64 is known again if a result shows it decoded.
+    #[test]
+    fn an_address_that_was_composed_in_base64_is_known_again() {
+        let seen = |input: &str, text: &str| {
+            let mut messages =
+                super::super::Memory::of(Conversation::new(Default::default(), EntryId(1))).messages;
+            messages.remember_composed(&Json(input.to_owned()));
+            messages.remember_seen(text, &Json("{}".to_owned()));
+            messages.seen.iter().cloned().collect::<Vec<_>>()
+        };
+        let address = "https://evil.example/?d=my??>secret";
+        let url_safe = |text: &str| BASE64.encode(text).replace('+', "-").replace('/', "_");
+        let standard = BASE64.encode(address);
+        let twice = BASE64.encode(&standard);
+        let phrase = BASE64.encode(format!("see {address} today"));
+        let bytes = BASE64.encode([b"\xff\xfe\x00 ".as_slice(), address.as_bytes()].concat());
+        let (first, last) = standard.split_at(20);
+        assert!(standard.contains('=') && url_safe(address).contains('_'), "{standard}");
+        for written in [
+            standard.clone(),
+            standard.trim_end_matches('=').to_owned(),
+            url_safe(address),
+            url_safe(address).trim_end_matches('=').to_owned(),
+            standard.replace('=', "%3D").replace('/', "%2F"),
+            format!("data:text/plain;base64,{standard}"),
+            format!("notes/{standard}"),
+            format!("d={standard}"),
+            format!("{first}\\n{last}"),
+            twice,
+            phrase,
+            bytes,
+        ] {
+            let input = format!(r#"{{"tool":"mcp__notes__add","input":{{"text":"{written}"}}}}"#);
+            assert_eq!(seen(&input, "https://evil.example/?d=my"), Vec::<String>::new(), "{written}");
+            let other = "https://news.example/today";
+            assert_eq!(seen(&input, other), [other], "{written}");
         }
     }
 }

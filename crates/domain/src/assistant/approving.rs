@@ -139,7 +139,9 @@ impl Assistant {
         let rule = Rule::Allowed(Allowed::Approved(approval.id));
         let decision = Decision { call: approval.call.clone(), rule, knows: Label::PLAIN };
         minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision, minutes.at)));
-        self.note_writing(&approval.call, approval.knows, minutes);
+        let from = self.read_from(&approval.branch, approval.knows);
+        self.note_writing(&approval.call, approval.knows, &from, minutes);
+        self.mark_call(&approval.call, approval.knows, &from, minutes);
         minutes.carried.push(approval.clone());
     }
 

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use super::Assistant;
 use crate::brain::Which;
 use crate::inbox::{Kept, KeptId};
+pub(super) use crate::schedule::begins_words;
 use crate::schedule::{Plan, Planned, What};
 
 /// Most names listed when several items match.
@@ -13,8 +14,6 @@ const NAMED: usize = 5;
 const NEAR: usize = 3;
 /// How long a fired reminder or a new inbox item is meant by `it`.
 const IT: SignedDuration = SignedDuration::from_hours(2);
-/// Shortest accepted prefix of an id.
-const ID_PART: usize = 4;
 
 pub(super) const SAY_WHICH: &str = "say which one, like `done dentist`; `week` lists what is planned.";
 
@@ -141,16 +140,7 @@ fn which_of(names: impl Iterator<Item = String>) -> String {
 /// Returns true if each of `words` is the prefix of a word in the plan's name, or they are a prefix
 /// of its id.
 pub(super) fn is_called(plan: &Plan, words: &str) -> bool {
-    let by_id = words.len() >= ID_PART && plan.planned.id().as_str().starts_with(words);
-    by_id || plan.planned.id().as_str() == words || begins_words(&plan.planned.name(), words)
-}
-
-/// Returns true if each of `words` is the prefix of a word in `name`.
-pub(super) fn begins_words(name: &str, words: &str) -> bool {
-    let name = name.to_lowercase();
-    let begins =
-        |word: &str| name.split(|letter: char| !letter.is_alphanumeric()).any(|part| part.starts_with(word));
-    words.to_lowercase().split_whitespace().all(begins)
+    plan.planned.is_called(words)
 }
 
 /// Returns true if a word of `name` is similar to one of `words`.

@@ -31,6 +31,7 @@ impl Assistant {
                 self.days(today, end, "nothing in the next seven days.", now)
             }
             Span::Next => self.next_thing(now),
+            Span::Changes => self.tell_changes(now),
             Span::Inbox => crate::inbox::read_out(&self.memory.inbox.kept),
             Span::About(words) => self.about(words, now),
         }

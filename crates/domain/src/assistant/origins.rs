@@ -6,6 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::item_origins::are_from;
 use super::running::Running;
 use super::{Assistant, Minutes};
 use crate::conversation::Branch;
@@ -26,6 +27,8 @@ pub struct PlanOrigin {
     pub label: Label,
     /// The text, to recognize a job that reuses it, such as the next check in a chain.
     pub words: String,
+    /// What was read there before, such as `mail and a page from example.org`. Empty, if that is not known.
+    pub from: String,
 }
 
 /// A call that may have written a job, with the label of its conversation.
@@ -33,6 +36,7 @@ pub struct PlanOrigin {
 pub(super) struct Written {
     input: String,
     knows: Label,
+    from: String,
     until: Timestamp,
 }
 
@@ -42,13 +46,14 @@ impl Assistant {
         self.memory.plans.origins.get(source).map_or(Label::PLAIN, |origin| origin.label)
     }
 
-    /// Remembers a finished call that may have written a job, because its file may be read soon.
-    pub(super) fn note_writing(&mut self, call: &ToolCall, knows: Label, minutes: &Minutes) {
+    /// A call ends, or is carried out aside: a job whose file is read soon may be from it.
+    pub(super) fn note_writing(&mut self, call: &ToolCall, knows: Label, from: &str, minutes: &Minutes) {
         let at = minutes.at;
         self.wants.written.retain(|written| written.until > at);
         if knows.is_tainted() && self.plans(call) {
             let until = at.saturating_add(WRITING).unwrap_or(at);
-            self.wants.written.push(Written { input: call.input.canonical().0, knows, until });
+            let input = call.input.canonical().0;
+            self.wants.written.push(Written { input, knows, from: from.to_owned(), until });
         }
     }
 
@@ -57,12 +62,19 @@ impl Assistant {
         let source = planned.source();
         let words = planned.message().as_str();
         let known = self.memory.plans.agenda.get(&source);
-        if self.memory.plans.known.contains_key(&source)
-            || known.is_some_and(|plan| plan.planned.message().as_str() == words)
-        {
+        if self.memory.plans.known.contains_key(&source) {
             return;
         }
         let before = self.label_of_words(&source);
+        if let Some(plan) = known.filter(|plan| plan.planned.message().as_str() == words) {
+            if plan.planned.what != planned.what
+                && let Some((_, from)) = self.changing_now()
+            {
+                let origin = PlanOrigin { label: before, words: words.to_owned(), from };
+                self.keep_origin(source, origin, minutes);
+            }
+            return;
+        }
         let writes = |running: &Running| {
             let waits = |call: &ToolCall| {
                 let mut open = self.memory.approvals.open.iter();
@@ -76,18 +88,33 @@ impl Assistant {
         let label = label.fold(before, Label::join);
         let written = self.wants.written.iter().filter(|written| written.until > minutes.at);
         let written = written.filter(|written| are_from(words, &written.input));
-        let label = written.fold(label, |label, written| label.join(written.knows));
+        let written: Vec<&Written> = written.collect();
+        let label = written.iter().fold(label, |label, written| label.join(written.knows));
         let same = self.memory.plans.origins.values().filter(|origin| origin.words == words);
-        let label = same.fold(label, |label, origin| label.join(origin.label));
+        let same: Vec<&PlanOrigin> = same.filter(|origin| origin.label != Label::PLAIN).collect();
+        let label = same.iter().fold(label, |label, origin| label.join(origin.label));
         if label != Label::PLAIN {
-            let origin = PlanOrigin { label, words: words.to_owned() };
-            self.memory.plans.origins.insert_mut(source.clone(), origin.clone());
-            minutes.plan(Some(PlanChange::Written(source, origin, minutes.at)));
+            let running = running.iter().map(|branch| (branch, self.label_of(branch)));
+            let running = running.filter(|(_, label)| label.is_tainted());
+            let mut from: Vec<String> =
+                running.map(|(branch, label)| self.read_from(branch, label)).collect();
+            from.extend(written.iter().map(|written| written.from.clone()));
+            from.extend(same.iter().map(|origin| origin.from.clone()));
+            from.sort();
+            from.dedup();
+            from.retain(|from| !from.is_empty());
+            let origin = PlanOrigin { label, words: words.to_owned(), from: from.join(" and ") };
+            self.keep_origin(source, origin, minutes);
         }
     }
 
+    fn keep_origin(&mut self, source: Source, origin: PlanOrigin, minutes: &mut Minutes) {
+        self.memory.plans.origins.insert_mut(source.clone(), origin.clone());
+        minutes.plan(Some(PlanChange::Written(source, origin, minutes.at)));
+    }
+
     /// Returns true if `call` can write a job.
-    fn plans(&self, call: &ToolCall) -> bool {
+    pub(super) fn plans(&self, call: &ToolCall) -> bool {
         match self.tools.iter().find(|tool| tool.name == call.name).map(|tool| tool.class) {
             Some(Class::Plans) => true,
             Some(Class::Edits) => deed(call, Class::Edits).power == Power::Authority,
@@ -100,19 +127,6 @@ impl Assistant {
             Some(_) | None => false,
         }
     }
-}
-
-/// Returns true if every word of `words` is in `input`.
-fn are_from(words: &str, input: &str) -> bool {
-    let spelled = ["\\n", "\\t", "\\r"].iter().fold(input.to_owned(), |text, end| text.replace(end, " "));
-    let split = |text: &str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .map(str::to_lowercase)
-            .collect()
-    };
-    let given = split(&spelled);
-    split(words).iter().all(|word| given.contains(word))
 }
 
 #[cfg(test)]

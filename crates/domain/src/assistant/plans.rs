@@ -6,9 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rpds::RedBlackTreeMapSync;
 
+use super::item_origins::{ItemOrigin, OwnItem};
 use super::origins::PlanOrigin;
 use super::reverting::Changed;
 use crate::cost::Source;
+use crate::inbox::KeptId;
 use crate::occurrence::{Key, Occurrence, Stage};
 use crate::record::{MessageId, Stand};
 use crate::schedule::{Accounted, Agenda, ItemId, Lateness, What};
@@ -24,6 +26,8 @@ pub struct Plans {
     pub open: RedBlackTreeMapSync<Key, Occurrence>,
     /// Labels of jobs whose text a model wrote in a conversation with outside text.
     pub origins: RedBlackTreeMapSync<Source, PlanOrigin>,
+    /// Origins of inbox items, notes, tasks and events that a model wrote in a conversation with outside text.
+    pub items: RedBlackTreeMapSync<OwnItem, ItemOrigin>,
     /// Session heads of persistent routines.
     pub sessions: BTreeMap<ItemId, Stand>,
     /// Job files with problems, by path.
@@ -68,6 +72,16 @@ impl PartialEq for Plans {
 }
 
 impl Plans {
+    /// Returns what was read before the job `source` was planned or changed, if that was text from outside.
+    pub fn origin_of(&self, source: &Source) -> Option<&str> {
+        self.origins.get(source).map(|origin| origin.from.as_str()).filter(|from| !from.is_empty())
+    }
+
+    /// Returns what was read before this was put into the inbox, if that was text from outside.
+    pub fn origin_of_kept(&self, id: KeptId) -> Option<&str> {
+        self.items.get(&OwnItem::Inbox(id)).map(|origin| origin.from.as_str())
+    }
+
     /// Returns the last change that was not undone.
     pub fn last(&self) -> Option<&Changed> {
         self.changes.last()

@@ -1,5 +1,7 @@
 //! Requests of active turns: permission for calls, and their results.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 
 use super::addresses::shows_addresses;
@@ -11,6 +13,7 @@ use crate::conversation::{Block, Branch, Reach, Said, calls};
 use crate::cost::Call;
 use crate::label::Label;
 use crate::permission::{Authority, Clock, Ruling};
+use crate::schedule::{Planned, What};
 use crate::tool::{Class, Outcome, ServerKinds, ToolCall, ToolResult};
 use crate::turn::TurnId;
 
@@ -39,7 +42,7 @@ impl Assistant {
         for call in &called {
             self.note_composed(call);
         }
-        let clock = Clock { now: now.clone(), habits: self.memory.chosen.settings.habits() };
+        let clock = self.clock(now);
         let caller = Caller { turn, branch, authority: Authority { kinds, clock: Some(clock), ..authority } };
         let mut rulings = Vec::with_capacity(called.len());
         for (index, call) in called.into_iter().enumerate() {
@@ -62,9 +65,13 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         self.note_links(&running, &results);
         let knows = self.label_of(&branch);
+        let from = self.read_from(&branch, knows);
         for call in &running.unanswered {
-            self.note_writing(call, knows, &minutes);
+            self.note_writing(call, knows, &from, &minutes);
         }
+        self.mark_written(&branch, &running, &results, &mut minutes);
+        self.note_sources(&branch, &running, &results);
+        let results = self.with_origins(&running, results);
         let results = self.as_data(results);
         self.say_on(&branch, Said::Tools(results.clone()), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
@@ -73,6 +80,21 @@ impl Assistant {
         // IF-8: a turn that requested a fork ends here.
         let aside = (branch == Branch::Main && self.is_called_aside()).then_some(Effect::Interrupt(turn));
         (Answer::Results(results), minutes.effects().into_iter().chain(aside).collect())
+    }
+
+    /// Returns what words for the planner are read by.
+    fn clock(&self, now: &Zoned) -> Clock {
+        let plans = self.memory.plans.agenda.plans().map(|(_, plan)| &plan.planned);
+        let routines: Vec<Arc<Planned>> =
+            plans.filter(|planned| matches!(planned.what, What::Routine(_))).cloned().collect();
+        let undone = self.memory.plans.last().map(|last| {
+            let since = routines.iter().filter(|routine| last.since.contains(&routine.source()));
+            let before = last.before.iter().filter(|what| matches!(what, What::Routine(_)));
+            let before = before.map(|what| Arc::new(Planned { what: what.clone(), file: String::new() }));
+            since.cloned().chain(before).collect()
+        });
+        let habits = self.memory.chosen.settings.habits();
+        Clock { now: now.clone(), habits, routines, undone: undone.unwrap_or_default() }
     }
 
     /// Remembers possible addresses in a call as composed by the model. The address of a fetch is
@@ -95,7 +117,7 @@ impl Assistant {
         }
     }
 
-    fn class_of(&self, call: &ToolCall) -> Option<Class> {
+    pub(super) fn class_of(&self, call: &ToolCall) -> Option<Class> {
         self.tools.iter().find(|tool| tool.name == call.name).map(|spec| spec.class)
     }
 
@@ -129,7 +151,6 @@ pub(super) fn gone() -> (Answer, Vec<Effect>) {
 mod tests {
     use std::borrow::Cow;
     use std::collections::BTreeMap;
-    use std::sync::Arc;
 
     use super::super::{Memory, Progress, Request, Saying};
     use super::*;

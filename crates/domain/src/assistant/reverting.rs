@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::forking::refused;
-use super::{Answer, Assistant, Effect, Minutes};
+use super::{Answer, Assistant, Effect, ItemOrigin, Minutes, OwnItem};
 use crate::card::{Act, CardId};
 use crate::cost::Source;
 use crate::inbox::{Kept, KeptId};
@@ -19,6 +19,8 @@ use crate::schedule::{Planned, Rest, What};
 const CHANGES: usize = 10;
 /// How long a change can be undone.
 const FRESH: SignedDuration = SignedDuration::from_hours(24);
+/// For how long what a model wrote after outside text is listed.
+const WRITTEN: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// An undoable change of plans, inbox items and cards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct Changed {
     pub beyond: Option<String>,
     /// Time of the change.
     pub at: Option<Timestamp>,
+    /// What a model had read from outside before it made the change, such as `a page from example.org`.
+    pub origin: Option<String>,
 }
 
 impl Changed {
@@ -49,12 +53,13 @@ impl Changed {
 impl Assistant {
     /// Adds an undoable change. It survives a restart.
     pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
+        let origin = self.changing_now().map(|(_, from)| from);
         let changes = Arc::make_mut(&mut self.memory.plans.changes);
         changes.retain(|change| change.is_fresh(minutes.at));
         if changes.len() == CHANGES {
             changes.remove(0);
         }
-        changes.push(Changed { at: Some(minutes.at), ..changed });
+        changes.push(Changed { at: Some(minutes.at), origin, ..changed });
         minutes.plan(Some(PlanChange::Changes(Arc::clone(&self.memory.plans.changes))));
     }
 
@@ -82,6 +87,7 @@ impl Assistant {
                 "there is nothing left to take back: i keep the last 10 changes in mind, for 24 hours.",
             );
         };
+        let origin = changed.origin.as_deref().map(after_reading).unwrap_or_default();
         if !changed.taken.is_empty() {
             changed.since.iter().for_each(|source| self.withdraw_card(source, &mut minutes));
         }
@@ -102,7 +108,65 @@ impl Assistant {
             true => format!("taken back: {}", gone.join(", ")),
             false => back.join("\n"),
         };
-        (Answer::Told(told), minutes.effects())
+        (Answer::Told(format!("{told}{origin}")), minutes.effects())
+    }
+
+    /// Returns the changes that `undo` takes back, the newest first, and what else a model wrote after outside text.
+    pub(super) fn tell_changes(&self, now: &Zoned) -> String {
+        let fresh = self.memory.plans.changes.iter().rev().filter(|change| change.is_fresh(now.timestamp()));
+        let mut lines: Vec<String> = Vec::new();
+        for change in fresh {
+            let origin = change.origin.as_deref().map(after_reading).unwrap_or_default();
+            let ago = change.at.map(|at| told_ago(at, now)).unwrap_or_default();
+            lines.push(format!("{}. {}{origin}{ago}", lines.len() + 1, self.tell_change(change)));
+        }
+        if lines.is_empty() {
+            lines.push("Nothing to undo. The last 10 changes of the past 24 hours appear here.".to_owned());
+        } else {
+            lines.insert(0, "`undo` takes back the first of these:".to_owned());
+        }
+        let mut written: Vec<(&OwnItem, &ItemOrigin)> = self.memory.plans.items.iter().collect();
+        written.retain(|(item, origin)| {
+            !matches!(item, OwnItem::Inbox(_)) && now.timestamp().duration_since(origin.at) <= WRITTEN
+        });
+        written.sort_by_key(|(_, origin)| std::cmp::Reverse(origin.at));
+        if !written.is_empty() {
+            lines.push("Also written after outside text. `undo` does not change these:".to_owned());
+        }
+        lines.extend(written.iter().take(CHANGES).map(|(item, origin)| {
+            format!("- {}{}{}", item.name(), after_reading(&origin.from), told_ago(origin.at, now))
+        }));
+        lines.join("\n")
+    }
+
+    fn tell_change(&self, change: &Changed) -> String {
+        if change.beyond.is_some() {
+            return "A change that only you can reverse".to_owned();
+        }
+        let name = |source: &Source| {
+            let plan = self.memory.plans.agenda.get(source);
+            plan.map_or_else(|| "something that rang since".to_owned(), |plan| plan.planned.name())
+        };
+        let since: Vec<String> = change.since.iter().map(name).collect();
+        let before = change.before.iter();
+        let before: Vec<String> =
+            before.map(|what| Planned { what: what.clone(), file: String::new() }.name()).collect();
+        let text =
+            |id: &KeptId| self.kept_as(*id).map_or_else(|_| format!("item {}", id.0), |kept| kept.text);
+        let kept: Vec<String> = change.kept.iter().map(text).collect();
+        let taken: Vec<String> = change.taken.iter().map(|kept| kept.text.clone()).collect();
+        let cards = change.settled.iter().filter_map(|id| self.memory.messages.cards.get(id));
+        let settled: Vec<String> = cards.map(|(card, _)| card.words.clone()).collect();
+        let lists = [
+            (if before.is_empty() { "Planned" } else { "Changed" }, since),
+            ("Done or cancelled", if change.since.is_empty() { before } else { Vec::new() }),
+            ("Added to the inbox", kept),
+            ("Removed from the inbox", taken),
+            ("Done", settled),
+        ];
+        let told = lists.into_iter().filter(|(_, names)| !names.is_empty());
+        let told: Vec<String> = told.map(|(verb, names)| format!("{verb}: {}", names.join(", "))).collect();
+        told.join("; ")
     }
 
     /// Restores the plans of `before` and removes the others of `since`. Returns the restored
@@ -175,6 +239,21 @@ impl Assistant {
         let at = inbox.partition_point(|other| other.id < kept.id);
         inbox.insert(at, kept);
         told
+    }
+}
+
+/// Names what was read before a change: ` (after reading a page from example.org)`.
+fn after_reading(from: &str) -> String {
+    format!(" (after reading {from})")
+}
+
+fn told_ago(at: Timestamp, now: &Zoned) -> String {
+    let minutes = now.timestamp().duration_since(at).as_mins().max(0);
+    match minutes {
+        0 => ", just now".to_owned(),
+        1..60 => format!(", {minutes} min ago"),
+        60..1_440 => format!(", {} h ago", minutes / 60),
+        _ => format!(", {} d ago", minutes / 1_440),
     }
 }
 

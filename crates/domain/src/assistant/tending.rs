@@ -103,6 +103,7 @@ impl Assistant {
         Arc::make_mut(&mut self.memory.inbox.kept).push(kept.clone());
         minutes.records.push(Record::Inbox(InboxChange::Kept(kept.clone())));
         self.keep_for_model(&kept, minutes);
+        self.note_kept(id, text, minutes);
         id
     }
 

@@ -18,10 +18,13 @@ pub enum Span {
     Week,
     Next,
     Inbox,
+    /// The changes that can be undone.
+    Changes,
     /// The time of the item with this name.
     About(String),
 }
 
+const CHANGES: [&str; 5] = ["undo list", "/undo list", "list undo", "what can i undo", "what can be undone"];
 const INBOX: [&str; 9] = [
     "inbox",
     "/inbox",
@@ -98,6 +101,8 @@ pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Mean
     };
     let span = if said.is(&INBOX) {
         Span::Inbox
+    } else if said.is(&CHANGES) {
+        Span::Changes
     } else if said.is(&NEXT) || ends(&["what now", "what's next", "whats next", "what should i do now"]) {
         Span::Next
     } else if said.is(&TODAY) {

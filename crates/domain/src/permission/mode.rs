@@ -3,10 +3,10 @@
 /// A permission mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Calls that would need an approval are refused.
-    #[default]
+    /// What is not allowed is refused without asking.
     DontAsk,
-    /// The user is asked.
+    /// What is not allowed is asked for. The mode of a new installation.
+    #[default]
     Ask,
     /// Files may be edited without asking.
     AcceptEdits,

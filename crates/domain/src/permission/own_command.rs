@@ -2,7 +2,9 @@
 //! shell.
 
 use super::deed::Power;
+use crate::attention::Ease;
 use crate::label::{Label, Realm};
+use crate::settings::Setting;
 
 /// The name of this program, and of an older program for the history.
 const OURSELVES: &str = "ollim-bot";
@@ -55,12 +57,38 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("routine", "add") if !widens(words) => change(Power::Routine, Realm::Tasks),
         // The effect depends on the text, see `tool_action_at`.
         ("add", _) => change(Power::Authority, Realm::Tasks),
+        ("undo", "--list") => private(Realm::Tasks),
         ("done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
             change(Power::Reversible, Realm::Tasks)
         }
         ("reminder" | "routine", _) => change(Power::Authority, Realm::Tasks),
         ("tasks" | "cal" | "inbox", _) => change(Power::Destructive, Realm::Tasks),
+        ("config", name) => (config_power(name, words.len() > 2), Label::private(Realm::Files)),
+        ("quiet", _) => change(ease_power(&Ease::quiet(&words[1..].join(" "))), Realm::Tasks),
+        ("focus", _) => change(ease_power(&Ease::focus(&words[1..].join(" "))), Realm::Tasks),
+        ("lighter", "") => change(Power::Reversible, Realm::Tasks),
         _ => (Power::Human, Label::PLAIN),
+    }
+}
+
+/// Returns the power of `config` with the setting `name`. The mode decides what is asked for, so only the user changes it. An
+/// unknown setting is taken for the worst.
+fn config_power(name: &str, changes: bool) -> Power {
+    if !changes {
+        return Power::Reads;
+    }
+    match Setting::named(name) {
+        Ok(Setting::PermissionMode) | Err(_) => Power::Human,
+        Ok(_) => Power::Authority,
+    }
+}
+
+/// Returns the power of words about quiet hours or focus: they are settings, and may be shown.
+fn ease_power(meant: &Result<Ease, String>) -> Power {
+    match meant {
+        Ok(Ease::Tell | Ease::Held) => Power::Reads,
+        Ok(Ease::Lighter) => Power::Reversible,
+        Ok(Ease::Hours(_) | Ease::QuietFor(_) | Ease::Focus(..) | Ease::Unfocus) | Err(_) => Power::Routine,
     }
 }
 
@@ -161,7 +189,18 @@ mod tests {
         check("webhook test ci --data x", Power::Reads);
         check("webhook test ci --data x --send", Power::Authority);
         check("webhook add x -m y", Power::Authority);
+        check("config", Power::Reads);
+        check("config thinking.main", Power::Reads);
+        check("config thinking.main adaptive", Power::Authority);
+        check("config model_main opus", Power::Authority);
+        check("quiet", Power::Reads);
+        check("quiet 23-7", Power::Routine);
+        check("quiet for 2h", Power::Routine);
+        check("focus 25", Power::Routine);
+        check("lighter", Power::Reversible);
         for human in [
+            "config permission_mode bypassPermissions",
+            "config permission.mode dontAsk",
             "config model x",
             "skills accept a",
             "setup",

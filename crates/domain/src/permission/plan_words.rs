@@ -2,14 +2,17 @@
 //! same way as when the call runs, because the text decides whether it plans a reminder, adds a
 //! routine or clears the inbox.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 
 use super::deed::{Deed, Power, To, deed};
 use super::own_command;
 use crate::attention::Ease;
-use crate::brain::{self, Change, Meant};
+use crate::brain::{self, Change, Meant, Which};
 use crate::label::{Label, Realm};
 use crate::phrase::{Habits, Reading, When};
+use crate::schedule::Planned;
 use crate::tool::{Class, ToolCall};
 
 /// The tool and the command that take planner text.
@@ -22,6 +25,10 @@ pub struct Clock {
     pub now: Zoned,
     /// The hours of words such as `morning`.
     pub habits: Habits,
+    /// The routines that words such as `cancel stretch` can mean.
+    pub routines: Vec<Arc<Planned>>,
+    /// The routines that the last change in plain words planned, changed or cancelled. `undo` is about them.
+    pub undone: Vec<Arc<Planned>>,
 }
 
 /// Returns the action of `call` at the time of `clock`. Unlike [`tool_action`], it reads planner
@@ -31,7 +38,7 @@ pub fn deed_at(call: &ToolCall, class: Class, clock: Option<&Clock>) -> Deed {
     match plans.then(|| said(call)).flatten().zip(clock) {
         Some((words, clock)) => {
             let reads = Label::private(Realm::Tasks);
-            Deed { power: power(&clock.read(&words), &call.name), to: To::Nobody, reads }
+            Deed { power: power(&clock.read(&words), &call.name, clock), to: To::Nobody, reads }
         }
         None => deed(call, class),
     }
@@ -58,14 +65,34 @@ pub(super) fn said(call: &ToolCall) -> Option<String> {
     }
 }
 
-/// Returns the capability of text with this meaning when it is given to `tool`.
-fn power(meant: &Meant, tool: &str) -> Power {
+/// Returns the power of a change of these routines: a routine without tools is the user's own to begin and to end in words.
+fn power_over<'a>(mut routines: impl Iterator<Item = &'a Arc<Planned>>) -> Power {
+    let mut any = false;
+    let brings_tools = routines.any(|routine| {
+        any = true;
+        routine.brings_tools()
+    });
+    match (any, brings_tools) {
+        (_, true) => Power::Authority,
+        (true, false) => Power::Routine,
+        (false, false) => Power::Reversible,
+    }
+}
+
+/// Returns the power that words with this meaning have when they are given to `tool`.
+fn power(meant: &Meant, tool: &str, clock: &Clock) -> Power {
     match meant {
         Meant::Plan(Reading { when: Some(When::Repeats(_)), .. }) => Power::Routine,
-        // Like a routine without tools, quiet hours are free only if the user asked for something
-        // and no outside text can be the cause.
-        Meant::Ease(Ease::Hours(_)) => Power::Routine,
-        // The planner refuses to set a name, but the capture command does it.
+        // Like a routine without tools, quiet hours and focus are free only where the user asked for something and nothing
+        // from outside can be behind it.
+        Meant::Ease(Ease::Hours(_) | Ease::QuietFor(_) | Ease::Focus(..) | Ease::Unfocus) => Power::Routine,
+        // If a reminder is called so too, the planner asks which one is meant. It may also have rung and come first.
+        Meant::Change(Change::Cancel(Which::Called(words))) => {
+            power_over(clock.routines.iter().filter(|routine| routine.is_called(words)))
+        }
+        // `never mind` takes the last change back.
+        Meant::Change(Change::Undo | Change::Cancel(Which::This)) => power_over(clock.undone.iter()),
+        // The planner refuses a name; what is captured sets it.
         Meant::Change(Change::Name(_)) if tool != SCHEDULE => Power::Authority,
         Meant::Change(Change::ClearInbox) => Power::Destructive,
         Meant::Plan(_) | Meant::Ease(_) | Meant::Change(_) => Power::Reversible,

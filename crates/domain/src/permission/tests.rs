@@ -210,7 +210,7 @@ fn a_mode_decides_what_is_asked_for() {
             assert_eq!(rule(name, ASIDE, mode, &nobody), aside, "{name} in {mode:?}, in the background");
         }
     }
-    assert_eq!(Mode::default(), Mode::DontAsk);
+    assert_eq!(Mode::default(), Mode::Ask);
     assert_eq!(Mode::ALL.map(Mode::as_str), ["dontAsk", "default", "acceptEdits", "bypassPermissions"]);
     assert_eq!(Mode::named("DONTASK"), None);
 }
@@ -306,8 +306,9 @@ fn a_refusal_says_what_to_do_instead() {
     let tools = "the tools are: inbox_add, discord_embed";
     check(&call("rm_rf", "{}"), &aside(ToolRule::Usual), tools, Outcome::Failed);
     check(&call("Bash", "{}"), &aside(ToolRule::Usual), "not available in background forks", Outcome::Denied);
-    check(&call("Bash", "{}"), &Authority::MAIN, "requires permission", Outcome::Denied);
-    check(&call("Bash", "{}"), &Authority::MAIN, "`/permissions default`", Outcome::Denied);
+    let unasked = Authority { mode: Mode::DontAsk, ..Authority::MAIN };
+    check(&call("Bash", "{}"), &unasked, "requires permission", Outcome::Denied);
+    check(&call("Bash", "{}"), &unasked, "`/permissions default`", Outcome::Denied);
     check(&call("Write", "{}"), &Authority::MAIN, "without a `file_path`", Outcome::Denied);
     let protected = call("Write", r#"{"file_path":"state/x"}"#);
     check(&protected, &Authority::MAIN, "write-protected", Outcome::Denied);

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Charter, ItemId, Manner, Prompt, Reminder, Routine, without_step};
+use super::{Charter, ItemId, Manner, Prompt, Reminder, Routine, ToolRule, without_step};
 use crate::cost::Source;
 use crate::phrase::Cue;
+
+/// The least of an id that names it.
+const ID_PART: usize = 4;
 
 /// A job and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +108,18 @@ impl Planned {
         }
     }
 
+    /// Returns true if it is a job in the background that uses tools.
+    pub fn brings_tools(&self) -> bool {
+        self.charter().terms().is_some_and(|terms| terms.tools != ToolRule::Usual)
+    }
+
+    /// Whether each of `words` begins a word of its name, or they begin its id.
+    pub fn is_called(&self, words: &str) -> bool {
+        let id = self.id().as_str();
+        let by_id = words.len() >= ID_PART && id.starts_with(words);
+        by_id || id == words || begins_words(&self.name(), words)
+    }
+
     /// BF-19: the display name: the description, or the beginning of the prompt.
     pub fn name(&self) -> String {
         let words = match self.description() {
@@ -117,4 +132,12 @@ impl Planned {
             None => line.to_owned(),
         }
     }
+}
+
+/// Whether each of `words` begins a word of `name`.
+pub(crate) fn begins_words(name: &str, words: &str) -> bool {
+    let name = name.to_lowercase();
+    let begins =
+        |word: &str| name.split(|letter: char| !letter.is_alphanumeric()).any(|part| part.starts_with(word));
+    words.to_lowercase().split_whitespace().all(begins)
 }

@@ -94,7 +94,7 @@ mod tests {
 **effort.background**: (inherit main)
 **bg_fork_timeout**: 1800s (default)
 **fork_idle_timeout**: 10m (default)
-**permission_mode**: dontAsk (default)
+**permission_mode**: default (default)
 **auto_update**: off (default)
 **auto_update_interval**: 60m (default)
 **auto_update_hour**: 6:00 (default)

@@ -333,7 +333,12 @@ impl House {
         assert!(self.kept.decided.contains(decision), "{call:?} ran before it was decided upon");
         let class = TOOLS.iter().find(|(name, _)| *name == call.name).map(|(_, class)| *class);
         let class = class.expect("a tool that is there");
-        let clock = Clock { now: self.now.clone(), habits: Habits::default() };
+        let clock = Clock {
+            now: self.now.clone(),
+            habits: Habits::default(),
+            routines: Vec::new(),
+            undone: Vec::new(),
+        };
         let deed = deed_at(call, class, Some(&clock));
         let typed = call.input.text("url").is_some_and(|url| self.typed.contains(&url));
         self.seen.ran.push(Ran { call: call.clone(), power: deed.power, knows: decision.knows, typed });

@@ -34,8 +34,8 @@ enum Column {
 
 use Column as C;
 
-/// Calls with their column, assigned manually. `#` is any word.
-const CALLS: [(&str, &str, Column); 37] = [
+/// Calls, and the column that each belongs to, by hand. `#` is any word.
+const CALLS: [(&str, &str, Column); 43] = [
     ("report_updates", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#","critical":true}"##, C::Alarm),
@@ -66,6 +66,12 @@ const CALLS: [(&str, &str, Column); 37] = [
     ("Bash", r##"{"command":"ollim-bot add clear inbox"}"##, C::Destructive),
     ("Bash", r##"{"command":"ollim-bot routine add -m #"}"##, C::Authority),
     ("Bash", r##"{"command":"ollim-bot config model #"}"##, C::Never),
+    ("Bash", r##"{"command":"ollim-bot config model.main #"}"##, C::Authority),
+    ("Bash", r##"{"command":"ollim-bot config permission_mode bypassPermissions"}"##, C::Never),
+    ("Bash", r##"{"command":"ollim-bot config model.main"}"##, C::Harmless),
+    ("Bash", r##"{"command":"ollim-bot quiet 23-7"}"##, C::Authority),
+    ("Bash", r##"{"command":"ollim-bot focus 25 #"}"##, C::Authority),
+    ("schedule", r##"{"words":"focus 25 #"}"##, C::Authority),
     ("Bash", r##"{"command":"ollim-bot tasks add #; ls"}"##, C::Harmless),
     ("Bash", r##"{"command":"curl #","network":true}"##, C::Networked),
     ("WebFetch", r##"{"url":"https://typed.example/page"}"##, C::Typed),
@@ -115,7 +121,7 @@ fn specs() -> Vec<ToolSpec> {
 fn clock() -> Option<Clock> {
     static CLOCK: LazyLock<Clock> = LazyLock::new(|| {
         let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
-        Clock { now, habits: Habits::default() }
+        Clock { now, habits: Habits::default(), routines: Vec::new(), undone: Vec::new() }
     });
     Some(CLOCK.clone())
 }

@@ -257,6 +257,7 @@ impl Log {
             | PlanChange::File(_)
             | PlanChange::Rest(_)
             | PlanChange::Written(..)
+            | PlanChange::Marked(..)
             | PlanChange::Changes(_) => {}
         }
     }

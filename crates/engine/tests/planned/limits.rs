@@ -122,7 +122,8 @@ fn a_routine_that_waits_for_main_when_the_limit_is_reached_is_left_out() {
 #[test]
 fn a_routine_on_main_that_is_cut_off_by_the_limit_is_not_told_of_again() {
     let mut story = at("16T08:59:50");
-    story.with_messages().limited(10).model([Line::calls("schedule", "{}"), Line::says("Never said.")]);
+    let list = r#"{"words":"today"}"#;
+    story.with_messages().limited(10).model([Line::calls("schedule", list), Line::says("Never said.")]);
     story.file("routines/water.md", &on_main("water", "0 9 * * *")).passes("8m");
     expect!["mon 09:00:00 routine:water try 1 failed: today's limit is used up"]
         .assert_eq(&story.occurrences());

@@ -134,6 +134,33 @@ fn somebody_answers_for_the_human_and_for_the_house() {
     assert!(told.contains(": Say `quiet until 9`."), "our own documents are not outside: {told}");
 }
 
+/// What the model puts into the inbox after it has read a page is known as text from outside in a conversation without, also
+/// after a restart, and the list of changes says after what it was written.
+#[test]
+fn an_inbox_item_that_was_written_after_a_page_is_known_after_a_restart() {
+    let mut story = story();
+    story.model([
+        Line::calls("WebFetch", r#"{"url":"https://a.example/x","prompt":"what is it?"}"#),
+        Line::calls("inbox_add", r#"{"text":"visit the flat"}"#),
+        Line::calls("schedule", r#"{"words":"sign today at 17"}"#),
+        Line::says("It is kept."),
+    ]);
+    story.human("what is https://a.example/x ?").human_commands("/clear").crash();
+    let before = story.told();
+    story.model([Line::calls("inbox_list", "{}"), Line::says("One thing.")]);
+    story.human("what is in my inbox?");
+    let told = story.told();
+    let new = told.strip_prefix(&before).unwrap_or(&told);
+    assert!(new.contains("from=\"the web\">\n1. visit the flat"), "{new}");
+    story.human_commands("/clear").crash();
+    story.model([Line::calls("schedule", r#"{"words":"undo list"}"#), Line::says("Two things.")]);
+    story.human("what can I undo?");
+    let told = story.told();
+    let page = "(after reading a page from a.example)";
+    assert!(told.contains(&format!("1. Planned: sign {page}")), "{told}");
+    assert!(told.contains(&format!("2. Added to the inbox: visit the flat {page}")), "{told}");
+}
+
 /// Main reads a fetched page in a data block. It plans a reminder without asking, and deletes only
 /// with an approval.
 #[test]

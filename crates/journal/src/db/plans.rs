@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::assistant::{PlanOrigin, Plans};
+use domain::assistant::{ItemOrigin, OwnItem, PlanOrigin, Plans};
 use domain::conversation::{EntryId, SessionId};
 use domain::cost::Source;
 use domain::occurrence::{End, Key, Occurrence, Stage};
@@ -55,11 +55,19 @@ impl Database {
             let accounted = Accounted { rule: row.get(1)?, until: time_in(row, 2)? };
             plans.known.insert_mut(source_in(row, 0)?, accounted);
         }
-        let mut origins = self.connection.prepare("SELECT source, label, words FROM plan_origins")?;
+        let mut origins = self.connection.prepare("SELECT source, label, words, origin FROM plan_origins")?;
         let mut rows = origins.query([])?;
         while let Some(row) = rows.next()? {
-            let origin = PlanOrigin { label: label_in(row, 1)?, words: row.get(2)? };
+            let origin = PlanOrigin { label: label_in(row, 1)?, words: row.get(2)?, from: row.get(3)? };
             plans.origins.insert_mut(source_in(row, 0)?, origin);
+        }
+        let mut items = self.connection.prepare("SELECT item, label, origin, words, at FROM item_origins")?;
+        let mut rows = items.query([])?;
+        while let Some(row) = rows.next()? {
+            let item: OwnItem = row.get::<_, String>(0)?.parse().map_err(|error| unread(0, error))?;
+            let label = label_in(row, 1)?;
+            let origin = ItemOrigin { label, from: row.get(2)?, words: row.get(3)?, at: time_in(row, 4)? };
+            plans.items.insert_mut(item, origin);
         }
         for occurrence in self.open_occurrences()? {
             plans.open.insert_mut(occurrence.key.clone(), occurrence);
@@ -237,10 +245,20 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
             transaction.prepare_cached(sql)?.execute([source.to_string()]).map(drop)
         }
         PlanChange::Occurred(occurrence) => occurred(transaction, occurrence),
-        PlanChange::Written(source, PlanOrigin { label, words }, at) => {
-            let sql = "INSERT OR REPLACE INTO plan_origins (source, at, label, words) VALUES (?, ?, ?, ?)";
-            let row = params![source.to_string(), at.as_microsecond(), label.to_string(), words];
+        PlanChange::Written(source, PlanOrigin { label, words, from }, at) => {
+            let sql = "INSERT OR REPLACE INTO plan_origins (source, at, label, words, origin) VALUES (?, ?, ?, ?, ?)";
+            let row = params![source.to_string(), at.as_microsecond(), label.to_string(), words, from];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
+        PlanChange::Marked(item, Some(ItemOrigin { label, from, words, at })) => {
+            let sql =
+                "INSERT OR REPLACE INTO item_origins (item, at, label, origin, words) VALUES (?, ?, ?, ?, ?)";
+            let row = params![item.to_string(), at.as_microsecond(), label.to_string(), from, words];
+            transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
+        PlanChange::Marked(item, None) => {
+            let sql = "DELETE FROM item_origins WHERE item = ?";
+            transaction.prepare_cached(sql)?.execute([item.to_string()]).map(drop)
         }
         PlanChange::Session(routine, Some(stand)) => {
             let sql = "INSERT INTO routine_sessions (routine, session, entry) VALUES (?, ?, ?) ON CONFLICT (routine) \

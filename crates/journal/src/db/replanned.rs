@@ -28,7 +28,7 @@ fn spell_change(changed: &Replanned) -> serde_json::Value {
     let at = changed.at.map(|at| at.as_microsecond());
     serde_json::json!({
         "before": before, "since": since, "taken": taken, "kept": kept, "settled": settled, "at": at,
-        "beyond": changed.beyond,
+        "beyond": changed.beyond, "origin": changed.origin,
     })
 }
 
@@ -62,7 +62,8 @@ fn read_change(spelled: &serde_json::Value) -> Option<Replanned> {
     let settled = list("settled").iter().map(card).collect::<Option<_>>()?;
     let at = spelled["at"].as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
     let beyond = spelled["beyond"].as_str().map(str::to_owned);
-    Some(Replanned { before, since, taken, kept, settled, beyond, at })
+    let origin = spelled["origin"].as_str().map(str::to_owned);
+    Some(Replanned { before, since, taken, kept, settled, beyond, at, origin })
 }
 
 fn read_kept(spelled: &serde_json::Value) -> Option<Kept> {

@@ -5,11 +5,11 @@ use rusqlite::Connection;
 use super::Unopened;
 use super::commits::{begin_in_script, count_in_script};
 
-/// The format that this version writes.
-const FORMAT: i64 = 14;
+/// The format this program writes.
+const FORMAT: i64 = 15;
 
-/// The tables of a complete database.
-pub const TABLES: [&str; 34] = [
+/// The tables that a sound database has.
+pub const TABLES: [&str; 35] = [
     "deliveries",
     "delivery_marks",
     "accepted",
@@ -22,6 +22,7 @@ pub const TABLES: [&str; 34] = [
     "charges",
     "plans",
     "plan_origins",
+    "item_origins",
     "occurrences",
     "routine_sessions",
     "job_files",
@@ -46,8 +47,8 @@ pub const TABLES: [&str; 34] = [
     "put_away",
 ];
 
-/// The migrations, by the format they lead to.
-const STEPS: [(i64, &str); 14] = [
+/// What each format adds to the one before it.
+const STEPS: [(i64, &str); 15] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
@@ -62,6 +63,7 @@ const STEPS: [(i64, &str); 14] = [
     (12, include_str!("format_12.sql")),
     (13, include_str!("format_13.sql")),
     (14, include_str!("format_14.sql")),
+    (15, include_str!("format_15.sql")),
 ];
 
 /// The schema after all migrations, because creating it at once is faster than migrating an empty

@@ -301,4 +301,11 @@ CREATE TABLE plan_origins (
     at     INTEGER NOT NULL,
     label  TEXT NOT NULL,
     words  TEXT NOT NULL
+, origin TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE item_origins (
+    item   TEXT PRIMARY KEY,  -- inbox:3, note:notes/a.md, task:buy milk, event:lunch
+    at     INTEGER NOT NULL,
+    label  TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    words  TEXT NOT NULL      -- the beginnings of their lines
 ) STRICT;

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use domain::assistant::{Answer, Flaw, Question, Request as Ask};
+use domain::assistant::{Answer, Flaw, Plans, Question, Request as Ask};
 use domain::card::{Card, State as Stands};
 use domain::inbox::Kept;
 use domain::schedule::{Plan, first_step};
@@ -35,7 +35,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refu
     let history = &app.ports().history;
     let kept = history.inbox().await.map_err(broken)?;
     let cards = history.cards(CARDS).await.map_err(broken)?;
-    let due = |(at, plan): (Timestamp, &Plan)| DueWire::new(at, plan, &now);
+    let due = |(at, plan): (Timestamp, &Plan)| DueWire::new(at, plan, &plans, &now);
     let midnight = now.start_of_day().and_then(|day| day.checked_add(1.day()));
     let midnight = midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp());
     let mut today: Vec<(Timestamp, &Plan)> = Vec::new();
@@ -52,7 +52,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refu
         next: plans.agenda.soonest().next().map(due),
         rest: today.into_iter().map(due).collect(),
         inbox,
-        kept: kept.iter().map(|kept| KeptWire::new(kept, &now)).collect(),
+        kept: kept.iter().map(|kept| KeptWire::new(kept, &plans, &now)).collect(),
         cards: cards
             .iter()
             .filter(|card| is_shown(card, &now))
@@ -100,11 +100,15 @@ struct KeptWire {
     id: u64,
     at: String,
     text: String,
+    /// What a model had read from outside before it put it there, such as `a page from example.org`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
 }
 
 impl KeptWire {
-    fn new(kept: &Kept, now: &Zoned) -> Self {
-        Self { id: kept.id.0, at: moment(kept.at, now.time_zone()), text: kept.text.clone() }
+    fn new(kept: &Kept, plans: &Plans, now: &Zoned) -> Self {
+        let origin = plans.origin_of_kept(kept.id).map(str::to_owned);
+        Self { id: kept.id.0, at: moment(kept.at, now.time_zone()), text: kept.text.clone(), origin }
     }
 }
 
@@ -116,18 +120,22 @@ struct DueWire {
     name: String,
     /// The first step, if the job's text names one.
     first_step: Option<String>,
+    /// What a model had read from outside before it planned or changed the job, such as `a page from example.org`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(flatten)]
     time: TimeWire,
 }
 
 impl DueWire {
-    fn new(at: Timestamp, plan: &Plan, now: &Zoned) -> Self {
+    fn new(at: Timestamp, plan: &Plan, plans: &Plans, now: &Zoned) -> Self {
         let planned = &plan.planned;
         Self {
             job: planned.source().to_string(),
             id: planned.id().to_string(),
             name: planned.name(),
             first_step: first_step(planned.message().as_str()).map(str::to_owned),
+            origin: plans.origin_of(&planned.source()).map(str::to_owned),
             time: TimeWire::new(at, now),
         }
     }

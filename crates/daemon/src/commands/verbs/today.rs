@@ -62,7 +62,7 @@ fn days(words: &str, now: &Zoned, habits: &Habits) -> Option<(Date, Date)> {
         Span::Tomorrow => (now.date().tomorrow().ok()?, 1),
         Span::Day(day) => (day, 1),
         Span::Week => (now.date(), 7),
-        Span::Next | Span::Inbox | Span::About(_) => return None,
+        Span::Next | Span::Inbox | Span::Changes | Span::About(_) => return None,
     };
     Some((first, first.checked_add(days.days()).ok()?))
 }

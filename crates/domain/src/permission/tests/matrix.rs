@@ -51,7 +51,7 @@ const CALLS: [(&str, &str); 23] = [
 /// The time at which planner text is read.
 fn clock() -> Option<Clock> {
     let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
-    Some(Clock { now, habits: crate::phrase::Habits::default() })
+    Some(Clock { now, habits: crate::phrase::Habits::default(), routines: Vec::new(), undone: Vec::new() })
 }
 
 fn specs() -> Vec<ToolSpec> {
@@ -201,9 +201,13 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
     let both = Label::both(Realm::Mail);
     let asked = Some("please do that");
     let other = Some("what is in my mail?");
-    for words in
-        ["stretch every weekday at 3pm", "stretch every 2 days at 9", "quiet 23-7", "quiet hours off"]
-    {
+    for words in [
+        "stretch every weekday at 3pm",
+        "stretch every 2 days at 9",
+        "quiet 23-7",
+        "quiet hours off",
+        "focus 25",
+    ] {
         assert_eq!(sign(words, MAIN, asked, clean), '+', "{words}");
         assert_eq!(sign(words, MAIN, None, clean), '?', "{words}");
         assert_eq!(sign(words, MAIN, other, both), '?', "{words}");
@@ -215,15 +219,7 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
     }
     assert_eq!(sign("clear my inbox", MAIN, asked, clean), '?');
     assert_eq!(sign("clear my inbox", MAIN, Some("clear my inbox"), both), '+');
-    for words in [
-        "tea in 4 min",
-        "today",
-        "undo",
-        "pause until thursday",
-        "focus 25",
-        "dentist friday 9",
-        "cancel tea",
-    ] {
+    for words in ["tea in 4 min", "today", "undo", "pause until thursday", "dentist friday 9", "cancel tea"] {
         assert_eq!(sign(words, MAIN, other, both), '+', "{words}");
         assert_eq!(sign(words, ASIDE, other, both), '+', "{words}");
     }
@@ -424,4 +420,96 @@ fn a_server_opens_the_address_that_the_user_wrote() {
     assert!(!opens(r#"{"url":""}"#, request));
     // Seen or earlier addresses are for the own fetch tool, which sends no credentials.
     assert!(!opens(&format!(r#"{{"url":"{TYPED}"}}"#), request));
+}
+
+/// Settings are authority: a change asks, in the background by a card, and the mode that says what is asked for is changed
+/// only by the user.
+#[test]
+fn a_command_that_changes_a_setting_asks() {
+    let bash = |command: &str, authority: &Authority| {
+        sign("Bash", &format!("{{\"command\":{command:?}}}"), authority)
+    };
+    let mail = Label::both(Realm::Mail);
+    for (place, knows) in [(MAIN, Label::PLAIN), (MAIN, mail), (ASIDE, Label::PLAIN), (ASIDE, mail)] {
+        for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Bypass] {
+            let authority = Authority { mode, ..authority(place, knows) };
+            for change in [
+                "ollim-bot config model.main opus",
+                "ollim-bot config daily_limit 50",
+                "ollim-bot quiet 23-7",
+                "ollim-bot quiet for 2h",
+                "ollim-bot focus 25 taxes",
+                "ollim-bot focus off",
+            ] {
+                assert_eq!(bash(change, &authority), '?', "{change} {authority:?}");
+            }
+            for never in [
+                "ollim-bot config permission_mode bypassPermissions",
+                "ollim-bot config --json permission_mode default",
+                "ollim-bot google connect",
+                "ollim-bot mcp-servers accept notes",
+            ] {
+                assert_eq!(bash(never, &authority), '-', "{never} {authority:?}");
+            }
+            for read in ["ollim-bot config", "ollim-bot config model.main", "ollim-bot quiet"] {
+                assert_eq!(bash(read, &authority), '+', "{read} {authority:?}");
+            }
+        }
+    }
+    // Quiet hours and focus that the user asked for in this turn are free where no text from outside is.
+    let request = Some("mute me while I do my taxes".to_owned());
+    let asked = Authority { request, ..authority(MAIN, Label::PLAIN) };
+    assert_eq!(bash("ollim-bot focus 25 taxes", &asked), '+');
+    assert_eq!(bash("ollim-bot config model.main opus", &asked), '?');
+    let tainted = Authority { knows: mail, ..asked };
+    assert_eq!(bash("ollim-bot focus 25 taxes", &tainted), '?');
+}
+
+/// Words that cancel are in the row of what they cancel.
+#[test]
+fn words_that_cancel_a_routine_are_in_its_row() {
+    use crate::schedule::{Charter, Cron, ItemId, Planned, Prompt, Rhythm, Routine, Terms, What};
+    let routine = |id: &str, words: &str, charter: Charter| {
+        let rhythm = Rhythm::new(Cron::parse("0 9 * * *").expect("a rhythm"));
+        let id = ItemId::parse(id).expect("an id");
+        let routine = Routine { charter, ..Routine::new(id, rhythm, Prompt::new(words)) };
+        std::sync::Arc::new(Planned { what: What::Routine(routine), file: String::new() })
+    };
+    let tools = Terms { tools: ToolRule::Only(list(&["WebFetch"])), ..Terms::default() };
+    let stretch = routine("a1a1a1a1", "stretch", Charter::main());
+    let mail = routine("b2b2b2b2", "read my mail", Charter::Alone(tools));
+    let clock = Clock {
+        routines: vec![stretch.clone(), mail.clone()],
+        undone: Vec::new(),
+        ..clock().expect("a clock")
+    };
+    let says = |words: &str, clock: &Clock, knows: Label, request: Option<&str>| {
+        let request = request.map(str::to_owned);
+        let authority = Authority { request, clock: Some(clock.clone()), ..authority(MAIN, knows) };
+        let add = format!("{{\"command\":\"ollim-bot add {words}\"}}");
+        let signs = [
+            sign("schedule", &format!("{{\"words\":{words:?}}}"), &authority),
+            sign("Bash", &add, &authority),
+        ];
+        assert_eq!(signs[0], signs[1], "{words}");
+        signs[0]
+    };
+    let (plain, outside) = (Label::PLAIN, Label::both(Realm::Mail));
+    let asked = Some("I do not want that any more");
+    for knows in [plain, outside] {
+        for words in ["cancel mail", "cancel read my mail", "cancel b2b2b2b2", "cancel b2b2"] {
+            assert_eq!(says(words, &clock, knows, asked), '?', "{words}");
+            assert_eq!(says(words, &clock, knows, Some(words)), '+', "the user's own words: {words}");
+        }
+        assert_eq!(says("cancel dentist", &clock, knows, asked), '+', "a reminder");
+        assert_eq!(says("cancel stretch", &clock, knows, None), '?');
+    }
+    assert_eq!(says("cancel stretch", &clock, plain, asked), '+');
+    assert_eq!(says("cancel stretch", &clock, outside, asked), '?');
+    // `undo` and `never mind` take back the last change, whatever that was about.
+    for (undone, expected) in [(vec![mail], '?'), (vec![stretch], '+'), (Vec::new(), '+')] {
+        let clock = Clock { undone, ..clock.clone() };
+        assert_eq!(says("undo", &clock, plain, asked), expected);
+        assert_eq!(says("never mind", &clock, plain, asked), expected);
+    }
 }

@@ -82,7 +82,7 @@ fn day(words: &str, now: &Zoned, habits: &Habits) -> Result<Date, String> {
         Span::Today => Ok(today),
         Span::Tomorrow => Ok(today.tomorrow().unwrap_or(today)),
         Span::Day(day) => Ok(day),
-        Span::Week | Span::Next | Span::Inbox | Span::About(_) => Err(wrong()),
+        Span::Week | Span::Next | Span::Inbox | Span::Changes | Span::About(_) => Err(wrong()),
     }
 }
 

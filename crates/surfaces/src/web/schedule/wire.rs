@@ -65,6 +65,9 @@ struct JobWire {
     id: String,
     name: String,
     file: String,
+    /// What a model had read from outside before it planned or changed the job, such as `a page from example.org`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(flatten)]
     when: WhenWire,
     #[serde(flatten)]
@@ -276,6 +279,7 @@ impl JobWire {
             id: planned.id().to_string(),
             name: planned.name(),
             file: planned.file.clone(),
+            origin: plans.origin_of(source).map(str::to_owned),
             when: WhenWire::new(plan, now),
             manner: MannerWire::from(&**planned),
             times,
